@@ -1,0 +1,30 @@
+"""Waiting for something to become true, without sleeping for a guessed time."""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+async def eventually(probe: Callable[[], T | Awaitable[T]], *, within: float = 20.0, every: float = 0.02) -> T:
+    """Call `probe` until its result is truthy and return that result.
+
+    `probe` may be a function or a coroutine function. An AssertionError counts as "not yet"; when `within`
+    seconds have passed, the last one (or a TimeoutError with the last result) is raised.
+    """
+    deadline = asyncio.get_running_loop().time() + within
+    while True:
+        failure: AssertionError | None = None
+        result: T | None = None
+        try:
+            answer = probe()
+            result = await answer if inspect.isawaitable(answer) else answer
+        except AssertionError as error:
+            failure = error
+        if failure is None and result:
+            return result
+        if asyncio.get_running_loop().time() >= deadline:
+            raise failure or TimeoutError(f"still {result!r} after {within} s")
+        await asyncio.sleep(every)
