@@ -1,0 +1,50 @@
+"""An embedded broker: Tansu, which speaks the Kafka protocol and keeps everything in memory."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from deploy.local import binaries
+from deploy.local.child import Child, ChildSpec
+from deploy.local.ports import LOOPBACK, accepts, preferred
+
+_log = logging.getLogger(__name__)
+
+
+class Broker:
+    """A broker that keeps its port over stop and start, and forgets its topics when it stops."""
+
+    def __init__(self, log: Path, *, port: int | None = None) -> None:
+        self.port = preferred(port)
+        self.binary = binaries.broker()
+        self.child = Child(ChildSpec("broker", self._argv(), log, grace=5.0))
+
+    @property
+    def bootstrap(self) -> str:
+        return f"{LOOPBACK}:{self.port}"
+
+    async def start(self) -> None:
+        """Start it and wait until it accepts connections."""
+        self.child.start()
+        await self.child.ready(lambda: accepts(self.port), within=30.0)
+        _log.info("broker from %s on port %d", self.binary.origin, self.port)
+
+    async def stop(self) -> None:
+        await self.child.stop()
+
+    def _argv(self) -> list[str]:
+        url = f"tcp://{self.bootstrap}"
+        listen = ["--listener-url", url, "--advertised-listener-url", url]
+        return [str(self.binary.path), "broker", *listen, "--storage-engine", "memory://tansu/"]
+
+
+@asynccontextmanager
+async def broker(log: Path, *, port: int | None = None) -> AsyncIterator[Broker]:
+    """A running broker, stopped at the end."""
+    server = Broker(log, port=port)
+    try:
+        await server.start()
+        yield server
+    finally:
+        await server.stop()

@@ -1,0 +1,117 @@
+"""An embedded mongod: one node that is a replica set, because transactions and change streams need one."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from pymongo import AsyncMongoClient
+from pymongo.errors import OperationFailure, PyMongoError
+
+from deploy.local import binaries
+from deploy.local.child import Child, ChildSpec
+from deploy.local.ports import LOOPBACK, accepts, preferred
+
+REPLICA_SET = "rs0"
+_NOT_YET_INITIALIZED = 94
+_REMOVED_FROM_SET = 93  # InvalidReplicaSetConfig: the node does not find its own address in the stored one
+_log = logging.getLogger(__name__)
+
+
+class Mongod:
+    """A mongod on a folder. It keeps its port over stop and start, and takes a new one when told so."""
+
+    def __init__(self, folder: Path, *, port: int | None = None, log: Path | None = None) -> None:
+        self.port = preferred(port)
+        self.binary = binaries.mongod()
+        self._folder = folder
+        self.child = Child(
+            ChildSpec("mongod", self._argv(), log or folder / "mongod.log", grace=20.0),
+        )
+
+    @property
+    def uri(self) -> str:
+        return f"mongodb://{LOOPBACK}:{self.port}/?replicaSet={REPLICA_SET}"
+
+    async def start(self) -> None:
+        """Start it and wait until it is a primary that takes writes."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self.child.start()
+        await self.child.ready(lambda: accepts(self.port), within=60.0)
+        async with direct(self.port) as client:
+            await ensure_replica_set(client, f"{LOOPBACK}:{self.port}")
+            await self.child.ready(lambda: is_primary(client), within=60.0)
+        _log.info("mongod from %s on port %d", self.binary.origin, self.port)
+
+    async def stop(self) -> None:
+        await self.child.stop()
+
+    def _argv(self) -> list[str]:
+        options = {
+            "--dbpath": str(self._folder),
+            "--bind_ip": LOOPBACK,
+            "--port": str(self.port),
+            "--replSet": REPLICA_SET,
+            "--oplogSize": "256",
+            "--wiredTigerCacheSizeGB": "0.25",
+        }
+        # A node without peers has nobody to hand over to, so it need not wait for that when it stops.
+        parameters = ["diagnosticDataCollectionEnabled=false", "shutdownTimeoutMillisForSignaledShutdown=0"]
+        argv = [str(self.binary.path), "--quiet", "--nounixsocket"]
+        argv += [word for option in options.items() for word in option]
+        return argv + [word for parameter in parameters for word in ("--setParameter", parameter)]
+
+
+@asynccontextmanager
+async def mongod(folder: Path, *, port: int | None = None, log: Path | None = None) -> AsyncIterator[Mongod]:
+    """A running mongod on `folder`, stopped at the end."""
+    server = Mongod(folder, port=port, log=log)
+    try:
+        await server.start()
+        yield server
+    finally:
+        await server.stop()
+
+
+@asynccontextmanager
+async def direct(port: int, host: str = LOOPBACK) -> AsyncIterator[AsyncMongoClient[dict[str, Any]]]:
+    """A client of this one node, whatever its state in the replica set is."""
+    client: AsyncMongoClient[dict[str, Any]] = AsyncMongoClient(
+        host, port, directConnection=True, serverSelectionTimeoutMS=5000
+    )
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+async def ensure_replica_set(client: AsyncMongoClient[dict[str, Any]], address: str) -> None:
+    """Make the node a replica set of one at `address`, also when its folder remembers another address."""
+    try:
+        await client.admin.command("replSetGetStatus")
+    except OperationFailure as error:
+        if error.code == _NOT_YET_INITIALIZED:
+            await client.admin.command("replSetInitiate", _configuration(address, version=1))
+        elif error.code == _REMOVED_FROM_SET:
+            await _move(client, address)
+        else:
+            raise
+
+
+async def _move(client: AsyncMongoClient[dict[str, Any]], address: str) -> None:
+    stored = await client.local["system.replset"].find_one()
+    version = stored["version"] + 1 if stored else 1
+    await client.admin.command("replSetReconfig", _configuration(address, version=version), force=True)
+
+
+async def is_primary(client: AsyncMongoClient[dict[str, Any]]) -> bool:
+    """Whether the node takes writes."""
+    try:
+        return bool((await client.admin.command("hello")).get("isWritablePrimary"))
+    except PyMongoError:
+        return False
+
+
+def _configuration(address: str, *, version: int) -> dict[str, object]:
+    return {"_id": REPLICA_SET, "version": version, "members": [{"_id": 0, "host": address}]}

@@ -1,0 +1,71 @@
+"""The infrastructure fixture. How it is chosen stands in tests/infrastructure.py; what is missing fails in CI."""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from pymongo import MongoClient
+
+from tests.infrastructure import Unavailable, describe
+from tests.keeper import Keeper, ask
+
+_keeper = pytest.StashKey[Keeper]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        keeper = config.stash[_keeper] = Keeper()
+        keeper.start()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    keeper = config.stash.get(_keeper, None)
+    if keeper is not None:
+        keeper.stop()
+
+
+def pytest_report_header() -> str:
+    return f"infrastructure: {describe()}"
+
+
+def obtain(part: str) -> Any:
+    """A part of the infrastructure, or a skipped test; in CI a failed one."""
+    try:
+        return ask(part)
+    except Unavailable as reason:
+        give_up = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
+        return give_up(str(reason))
+
+
+@pytest.fixture(scope="session")
+def mongo_uri() -> str:
+    """The URI of a MongoDB replica set that the whole run shares: use databases of your own."""
+    return str(obtain("mongo"))
+
+
+@pytest.fixture(scope="session")
+def mongo_client(mongo_uri: str) -> Iterator[MongoClient[dict[str, Any]]]:
+    with MongoClient(mongo_uri) as client:
+        yield client
+
+
+@pytest.fixture
+def mongo_database(mongo_client: MongoClient[dict[str, Any]]) -> Iterator[str]:
+    """The name of a database that this test alone has; dropped afterwards."""
+    name = f"test_{uuid4().hex}"
+    yield name
+    mongo_client.drop_database(name)
+
+
+@pytest.fixture(scope="session")
+def kafka_bootstrap() -> str:
+    """The bootstrap address of a broker that the whole run shares: use topics and groups of your own."""
+    return str(obtain("kafka"))
+
+
+@pytest.fixture
+def topic_suffix() -> str:
+    """Makes names of topics and groups fresh: `f"mobiletest.executor.v1.execution-events-{topic_suffix}"`."""
+    return uuid4().hex[:12]

@@ -1,0 +1,64 @@
+"""The parts as containers. Image names come from the environment, so that locally built ones can be used."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from deploy.local.mongod import REPLICA_SET, direct, ensure_replica_set, is_primary
+from tests.eventually import eventually
+
+_MONGO_PORT = 27017
+
+
+@asynccontextmanager
+async def mongo_container() -> AsyncIterator[str]:
+    """The URI of a one-node replica set in a container; its own class, because testcontainers' is no replica set."""
+    async with _running(_mongo) as container:
+        host, port = container.get_container_host_ip(), int(container.get_exposed_port(_MONGO_PORT))
+        async with direct(port, host) as client:
+            await eventually(lambda: _answers(client), within=60.0)
+            await ensure_replica_set(client, f"localhost:{_MONGO_PORT}")
+            await eventually(lambda: is_primary(client), within=60.0)
+        # The set knows its member by the address inside the container, so clients must not follow it.
+        yield f"mongodb://{host}:{port}/?directConnection=true"
+
+
+@asynccontextmanager
+async def kafka_container() -> AsyncIterator[str]:
+    """The bootstrap address of a KRaft broker in a container."""
+    async with _running(_kafka) as container:
+        yield container.get_bootstrap_server()
+
+
+def _mongo() -> Any:
+    from testcontainers.core.container import DockerContainer
+
+    image = os.environ.get("MOBILETEST_TEST_MONGO_IMAGE", "mongo:8.0")
+    container = DockerContainer(image).with_command(f"--replSet {REPLICA_SET} --bind_ip_all")
+    return container.with_exposed_ports(_MONGO_PORT)
+
+
+def _kafka() -> Any:
+    from testcontainers.community.kafka import KafkaContainer
+
+    return KafkaContainer(os.environ.get("MOBILETEST_TEST_KAFKA_IMAGE", "confluentinc/cp-kafka:7.9.0")).with_kraft()
+
+
+@asynccontextmanager
+async def _running(make: Callable[[], Any]) -> AsyncIterator[Any]:
+    container = await asyncio.to_thread(make)
+    try:
+        await asyncio.to_thread(container.start)
+        yield container
+    finally:
+        await asyncio.to_thread(container.stop)
+
+
+async def _answers(client: Any) -> bool:
+    try:
+        await client.admin.command("ping")
+    except Exception as error:
+        raise AssertionError("mongod does not answer yet") from error
+    return True

@@ -1,0 +1,159 @@
+"""The parts that tests run against, a MongoDB replica set and a Kafka broker, from one of three sources.
+
+`MOBILETEST_TEST_SOURCE` is `given` (MOBILETEST_MONGO_URI, MOBILETEST_KAFKA_BOOTSTRAP), `containers` or `embedded`;
+unset, an address that is given is used and what is not given is embedded. Each part starts when first asked for.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Protocol
+
+from deploy.local import binaries
+from deploy.local.broker import broker
+from deploy.local.mongod import mongod
+from tests.containers import kafka_container, mongo_container
+
+ADDRESSES = {"mongo": "MOBILETEST_MONGO_URI", "kafka": "MOBILETEST_KAFKA_BOOTSTRAP"}
+_FOLDER_PREFIX = "mobiletest-test-"
+
+
+class Unavailable(Exception):
+    """A part cannot be had on this machine; the message is the reason that a skipped test shows."""
+
+
+class Source(Protocol):
+    """Where parts come from. Whatever it starts is closed by the exit stack."""
+
+    async def mongo(self, closing: AsyncExitStack) -> str:
+        """The URI of a replica set."""
+        ...
+
+    async def kafka(self, closing: AsyncExitStack) -> str:
+        """Bootstrap addresses, `host:port`."""
+        ...
+
+
+class Given:
+    """Servers that run already."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+
+    async def mongo(self, closing: AsyncExitStack) -> str:
+        return self._address("mongo")
+
+    async def kafka(self, closing: AsyncExitStack) -> str:
+        return self._address("kafka")
+
+    def _address(self, part: str) -> str:
+        address = self._environ.get(ADDRESSES[part])
+        if not address:
+            raise Unavailable(f"MOBILETEST_TEST_SOURCE=given, but {ADDRESSES[part]} is not set")
+        return address
+
+
+class Containers:
+    """Containers through testcontainers; needs a Docker socket."""
+
+    async def mongo(self, closing: AsyncExitStack) -> str:
+        return await closing.enter_async_context(mongo_container())
+
+    async def kafka(self, closing: AsyncExitStack) -> str:
+        return await closing.enter_async_context(kafka_container())
+
+
+class Embedded:
+    """Child processes of this one, in a temporary folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def mongo(self, closing: AsyncExitStack) -> str:
+        server = await closing.enter_async_context(mongod(self._folder / "mongod"))
+        return server.uri
+
+    async def kafka(self, closing: AsyncExitStack) -> str:
+        server = await closing.enter_async_context(broker(self._folder / "broker.log"))
+        return server.bootstrap
+
+
+class Infrastructure:
+    """The parts of one test run, each started at most once; an async context manager that stops them."""
+
+    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+        self._environ = environ
+        self._closing = AsyncExitStack()
+        self._started: dict[str, str | Exception] = {}
+        self.folder = Path()
+
+    async def __aenter__(self) -> "Infrastructure":
+        remove_left_over_folders()
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER_PREFIX}{os.getpid()}-"))
+        self._closing.callback(shutil.rmtree, self.folder, ignore_errors=True)
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self._closing.aclose()
+
+    async def mongo(self) -> str:
+        """The URI of the replica set. Unavailable with the reason, the same one on each call."""
+        return await self._once("mongo", lambda: self._source("mongo").mongo(self._closing))
+
+    async def kafka(self) -> str:
+        """The broker's bootstrap addresses. Unavailable with the reason, the same one on each call."""
+        return await self._once("kafka", lambda: self._source("kafka").kafka(self._closing))
+
+    async def _once(self, part: str, start: Callable[[], Awaitable[str]]) -> str:
+        if part not in self._started:
+            try:
+                self._started[part] = await start()
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is why the part cannot be had
+                self._started[part] = Unavailable(f"no {part}: {error}")
+        answer = self._started[part]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def _source(self, part: str) -> Source:
+        sources: dict[str, Callable[[], Source]] = {
+            "given": lambda: Given(self._environ),
+            "containers": Containers,
+            "embedded": lambda: Embedded(self.folder),
+        }
+        name = source_name(part, self._environ)
+        if name not in sources:
+            raise Unavailable(f"MOBILETEST_TEST_SOURCE={name} is none of {', '.join(sources)}")
+        return sources[name]()
+
+
+def source_name(part: str, environ: Mapping[str, str]) -> str:
+    """The source that the environment asks for: the named one, else `given` for a given address, else `embedded`."""
+    fallback = "given" if environ.get(ADDRESSES[part]) else "embedded"
+    return environ.get("MOBILETEST_TEST_SOURCE") or fallback
+
+
+def describe(environ: Mapping[str, str] = os.environ) -> str:
+    """One line for the head of a test report: which part comes from where."""
+    embedded = {"mongo": binaries.mongod, "kafka": binaries.broker}
+    return ", ".join(f"{part} {_describe(source_name(part, environ), find)}" for part, find in embedded.items())
+
+
+def _describe(source: str, find: Callable[[], binaries.Binary]) -> str:
+    if source != "embedded":
+        return source
+    try:
+        return f"embedded ({find().origin})"
+    except binaries.BinaryMissing as missing:
+        return f"missing ({missing})"
+
+
+def remove_left_over_folders() -> None:
+    """Delete the folders of test runs that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
+        pid = folder.name.removeprefix(_FOLDER_PREFIX).split("-")[0]
+        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+            shutil.rmtree(folder, ignore_errors=True)
