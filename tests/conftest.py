@@ -47,7 +47,8 @@ def mongo_uri() -> str:
 
 @pytest.fixture(scope="session")
 def mongo_client(mongo_uri: str) -> Iterator[MongoClient[dict[str, Any]]]:
-    with MongoClient(mongo_uri) as client:
+    client: MongoClient[dict[str, Any]] = MongoClient(mongo_uri)
+    with client:
         yield client
 
 

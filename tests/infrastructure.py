@@ -111,7 +111,7 @@ class Infrastructure:
         if part not in self._started:
             try:
                 self._started[part] = await start()
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is why the part cannot be had
+            except Exception as error:
                 self._started[part] = Unavailable(f"no {part}: {error}")
         answer = self._started[part]
         if isinstance(answer, Exception):

@@ -1,20 +1,19 @@
 """One child process: dies with its parent, is stopped by its pid, and leaves its output in a log file."""
 
-import asyncio
 import ctypes
 import os
 import signal
 import subprocess
 import sys
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from deploy.local.waiting import until
+
 _PR_SET_PDEATHSIG = 1
-_POLL_SECONDS = 0.02
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
@@ -78,12 +77,13 @@ class Child:
 
     async def ready(self, probe: Callable[[], Awaitable[bool]], *, within: float) -> None:
         """Wait until `probe` answers True. ChildDied if it ends before, TimeoutError after `within` seconds."""
-        deadline = time.monotonic() + within
-        while not await probe():
+
+        async def alive_and_ready() -> bool:
             self.check()
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{self.name} was not ready within {within:.0f} s\n{self.tail()}")
-            await asyncio.sleep(_POLL_SECONDS)
+            return await probe()
+
+        if not await until(alive_and_ready, within=within):
+            raise TimeoutError(f"{self.name} was not ready within {within:.0f} s\n{self.tail()}")
 
     def check(self) -> None:
         """ChildDied if it should run and does not."""
@@ -113,10 +113,11 @@ class Child:
 
     async def ended(self, within: float) -> bool:
         """Wait up to `within` seconds for its end and say whether it came."""
-        deadline = time.monotonic() + within
-        while self.running and time.monotonic() < deadline:
-            await asyncio.sleep(_POLL_SECONDS)
-        return not self.running
+
+        async def has_ended() -> bool:
+            return not self.running
+
+        return await until(has_ended, within=within)
 
     def tail(self, lines: int = 20) -> str:
         """The last lines of its log, indented."""
