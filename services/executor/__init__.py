@@ -1,0 +1,1 @@
+"""Starts executions, gives their runs to workers, and says how they ended."""

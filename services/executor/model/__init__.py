@@ -1,0 +1,1 @@
+"""What executions, runs and attempts are, and the rules of their lives; standard library only."""

@@ -1,0 +1,106 @@
+"""One try of a run: who tried it, on what device, step by step, and how it ended."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from services.executor.model.failures import CANCELLATIONS, Category, Failure, Fault
+from services.executor.model.states import Status, advance
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """Something kept about an attempt; `key` finds it in the object store."""
+
+    kind: str
+    key: str
+    content_type: str
+    size_bytes: int
+    step_index: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What one step of a test did. `index` counts from 0; `resolution` is cache, rule or model."""
+
+    index: int
+    text: str
+    status: str
+    action: str | None = None
+    element: str | None = None
+    resolution: str | None = None
+    message: str | None = None
+    category: Category | None = None
+    started_at: datetime
+    duration_seconds: float = 0.0
+    screenshot_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What a worker says at the end of an attempt: it passed when there is no failure."""
+
+    failure: Failure | None = None
+    device: str | None = None
+    simulated: bool = False
+    steps: tuple[Step, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """A numbered try. `handed_back` marks one that a stopping worker gave up; it counts for nothing."""
+
+    number: int
+    worker: str
+    started_at: datetime
+    status: Status = Status.RUNNING
+    success: bool | None = None
+    completed_at: datetime | None = None
+    device: str | None = None
+    simulated: bool = False
+    failure: Failure | None = None
+    handed_back: bool = False
+    steps: tuple[Step, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
+
+    @property
+    def failed_verdict(self) -> bool:
+        return self.status is Status.COMPLETED and self.success is False
+
+    @property
+    def failed_by_infrastructure(self) -> bool:
+        return self.failure is not None and self.failure.category.fault is Fault.INFRASTRUCTURE and not self.handed_back
+
+
+def verdict(failure: Failure | None) -> tuple[Status, bool | None]:
+    """How something ended with this failure, or without one: its status and its success."""
+    if failure is None:
+        return Status.COMPLETED, True
+    if failure.category.fault is Fault.TEST:
+        return Status.COMPLETED, False
+    if failure.category in CANCELLATIONS:
+        return Status.CANCELLED, None
+    return Status.FAILED, None
+
+
+def ended(attempt: Attempt, result: Result, now: datetime) -> Attempt:
+    """The attempt, closed with what the worker said."""
+    status, success = verdict(result.failure)
+    return replace(
+        attempt,
+        status=advance(attempt.status, status),
+        success=success,
+        completed_at=now,
+        failure=result.failure,
+        device=result.device or attempt.device,
+        simulated=result.simulated or attempt.simulated,
+        steps=result.steps,
+        artifacts=result.artifacts,
+    )
+
+
+def flaky(attempts: Iterable[Attempt]) -> bool:
+    """Whether a test passed after it had failed: the last attempt passed and an earlier one has a failing verdict."""
+    tried = tuple(attempts)
+    return bool(tried) and tried[-1].success is True and any(attempt.failed_verdict for attempt in tried)

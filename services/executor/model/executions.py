@@ -1,0 +1,161 @@
+"""An execution: one start of a workflow or a test, and what it makes of the runs that it has."""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+
+from services.executor.model.failures import Failure
+from services.executor.model.run_config import RunConfig
+from services.executor.model.runs import Run
+from services.executor.model.sources import Ci, Source
+from services.executor.model.states import Status, advance
+
+
+class Kind(StrEnum):
+    """What was started."""
+
+    WORKFLOW = "workflow"
+    TEST = "test"
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedBuild:
+    """The app, and the version of it, that a build configuration names for a platform; None means not said."""
+
+    app_id: str | None = None
+    pinned_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BuildConfig:
+    """The builds that a start asked for."""
+
+    ios_build: PinnedBuild | None = None
+    android_build: PinnedBuild | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many runs an execution has, by how they are; the last six add up to `total`."""
+
+    total: int = 0
+    queued: int = 0
+    running: int = 0
+    passed: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    infra_failed: int = 0
+
+    @property
+    def open(self) -> int:
+        return self.queued + self.running
+
+    def moved(self, before: str, after: str) -> "Counts":
+        """The counts after one run went from one bucket to another."""
+        if before == after:
+            return self
+        return replace(self, **{before: getattr(self, before) - 1, after: getattr(self, after) + 1})
+
+    def added(self, bucket: str) -> "Counts":
+        """The counts with one more run."""
+        return replace(self, total=self.total + 1, **{bucket: getattr(self, bucket) + 1})
+
+
+def bucket(run: Run) -> str:
+    """The name of the count that a run belongs to."""
+    match run.status:
+        case Status.RUNNING:
+            return "running"
+        case Status.COMPLETED:
+            return "passed" if run.success else "failed"
+        case Status.FAILED:
+            return "infra_failed"
+        case Status.CANCELLED:
+            return "cancelled"
+        case _:
+            return "queued"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """One start. `sequence` numbers its events; `max_parallel` bounds the runs released at a time (None: all)."""
+
+    id: str
+    org_id: str
+    kind: Kind
+    source: Source
+    created_at: datetime
+    workflow_id: str | None = None
+    workflow_name: str | None = None
+    rerun_of: str | None = None
+    ci: Ci = field(default_factory=Ci)
+    service_client: str | None = None
+    run_config: RunConfig = field(default_factory=RunConfig)
+    build_config: BuildConfig = field(default_factory=BuildConfig)
+    max_parallel: int | None = None
+    status: Status = Status.QUEUED
+    success: bool | None = None
+    failure: Failure | None = None
+    counts: Counts = field(default_factory=Counts)
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+    cancel_requested_at: datetime | None = None
+    revision: int = 1
+    sequence: int = 0
+
+    @property
+    def execution_time_seconds(self) -> float | None:
+        if self.started_at is None or self.completed_at is None:
+            return None
+        return (self.completed_at - self.started_at).total_seconds()
+
+
+def outcome(counts: Counts, *, cancel_requested: bool) -> tuple[Status, bool | None]:
+    """How an execution ends whose runs have all ended: its status and its success."""
+    if cancel_requested and counts.cancelled:
+        return Status.CANCELLED, None
+    if counts.failed:
+        return Status.COMPLETED, False
+    if counts.infra_failed or not counts.total:
+        return Status.FAILED, None
+    if counts.cancelled:
+        return Status.CANCELLED, None
+    return Status.COMPLETED, True
+
+
+def follow(execution: Execution, before: Run, after: Run, now: datetime) -> Execution:
+    """The execution after one of its runs changed."""
+    counts = execution.counts.moved(bucket(before), bucket(after))
+    moved = replace(execution, counts=counts)
+    if moved.status is Status.QUEUED and after.started_at is not None:
+        moved = replace(moved, status=advance(moved.status, Status.RUNNING), started_at=now)
+    failure = after.failure if after.status is Status.FAILED else None
+    return settle(replace(moved, failure=moved.failure or failure), now)
+
+
+def settle(execution: Execution, now: datetime) -> Execution:
+    """End the execution if its last run has ended; the failure stays only where no verdict was reached."""
+    if execution.status.terminal or execution.counts.open:
+        return execution
+    status, success = outcome(execution.counts, cancel_requested=execution.cancel_requested_at is not None)
+    failure = execution.failure if status is Status.FAILED else None
+    return replace(
+        execution, status=advance(execution.status, status), success=success, failure=failure, completed_at=now
+    )
+
+
+def message(execution: Execution) -> str:
+    """One sentence that says how the execution stands."""
+    counts = execution.counts
+    if not execution.status.terminal:
+        done = counts.total - counts.open
+        state = "Queued" if execution.status is not Status.RUNNING else "Running"
+        return f"{state}: {done} of {counts.total} runs ended."
+    parts = {
+        "passed": counts.passed,
+        "failed": counts.failed,
+        "ended without a verdict": counts.infra_failed,
+        "cancelled": counts.cancelled,
+    }
+    said = ", ".join(f"{number} {words}" for words, number in parts.items() if number) or "nothing to run"
+    return f"{execution.status.capitalize()}: {said} of {counts.total} runs."

@@ -1,0 +1,84 @@
+"""Why a run did not pass: the closed list of categories, and whose fault each is (design 5)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, StrEnum, auto
+
+
+class Category(StrEnum):
+    """What went wrong, in the words of the API."""
+
+    ASSERTION_FAILED = "assertion_failed"
+    ELEMENT_NOT_FOUND = "element_not_found"
+    STEP_TIMEOUT = "step_timeout"
+    APP_CRASH = "app_crash"
+    APP_NOT_RESPONDING = "app_not_responding"
+    APP_LAUNCH_FAILED = "app_launch_failed"
+    SCRIPT_ERROR = "script_error"
+    GOAL_NOT_REACHED = "goal_not_reached"
+
+    DEVICE_UNAVAILABLE = "device_unavailable"
+    SESSION_LOST = "session_lost"
+    APP_INSTALL_FAILED = "app_install_failed"
+    NETWORK_ERROR = "network_error"
+    LLM_UNAVAILABLE = "llm_unavailable"
+    EXECUTOR_LOST = "executor_lost"
+    QUEUE_TIMEOUT = "queue_timeout"
+
+    CONFIG_INVALID = "config_invalid"
+    ARTIFACT_INVALID = "artifact_invalid"
+    RUN_TIMEOUT = "run_timeout"
+    LLM_BUDGET_EXCEEDED = "llm_budget_exceeded"
+    CANCELLED_BY_USER = "cancelled_by_user"
+    CANCELLED_SUPERSEDED = "cancelled_superseded"
+    UNKNOWN = "unknown"
+
+    @property
+    def fault(self) -> "Fault":
+        return _FAULTS.get(self, Fault.NEITHER)
+
+
+class Fault(Enum):
+    """Whose fault a failure is; it decides what happens to the run."""
+
+    TEST = auto()
+    """The app's or the test's own: a failing verdict, tried again `retries` times."""
+    INFRASTRUCTURE = auto()
+    """Ours: no verdict, tried again up to twice, apart from `retries`."""
+    NEITHER = auto()
+    """No verdict, and trying again would not help."""
+
+
+_FAULTS: Mapping[Category, Fault] = {
+    Category.ASSERTION_FAILED: Fault.TEST,
+    Category.ELEMENT_NOT_FOUND: Fault.TEST,
+    Category.STEP_TIMEOUT: Fault.TEST,
+    Category.APP_CRASH: Fault.TEST,
+    Category.APP_NOT_RESPONDING: Fault.TEST,
+    Category.APP_LAUNCH_FAILED: Fault.TEST,
+    Category.SCRIPT_ERROR: Fault.TEST,
+    Category.GOAL_NOT_REACHED: Fault.TEST,
+    Category.DEVICE_UNAVAILABLE: Fault.INFRASTRUCTURE,
+    Category.SESSION_LOST: Fault.INFRASTRUCTURE,
+    Category.APP_INSTALL_FAILED: Fault.INFRASTRUCTURE,
+    Category.NETWORK_ERROR: Fault.INFRASTRUCTURE,
+    Category.LLM_UNAVAILABLE: Fault.INFRASTRUCTURE,
+    Category.EXECUTOR_LOST: Fault.INFRASTRUCTURE,
+    Category.QUEUE_TIMEOUT: Fault.INFRASTRUCTURE,
+}
+
+CANCELLATIONS = frozenset({Category.CANCELLED_BY_USER, Category.CANCELLED_SUPERSEDED})
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an attempt, a run or an execution did not pass.
+
+    `message` is a sentence for a person; `reason` is the short form that equal failures share, if there is one;
+    `step_index` counts from 0 and is None when no step was at fault.
+    """
+
+    category: Category
+    message: str
+    reason: str | None = None
+    step_index: int | None = None

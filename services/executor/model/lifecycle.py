@@ -1,0 +1,153 @@
+"""What may happen to a run, each a function from a run to the run that it becomes.
+
+`now` is always the database's clock. Whoever writes a run under a lease shows its fencing token; Fenced is raised
+when the run has moved on, and nothing may be written then.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+
+from services.executor.model.attempts import Attempt, Result, ended, verdict
+from services.executor.model.failures import Category, Failure, Fault
+from services.executor.model.runs import Lease, Limits, Run
+from services.executor.model.states import Status, advance
+
+
+class Fenced(Exception):
+    """A writer's token is not the run's any more: somebody else owns the run, or it has ended."""
+
+
+class NotClaimable(Exception):
+    """The run is leased, not yet released, or over."""
+
+
+def queue(run: Run, now: datetime) -> Run:
+    """Release the run: from now on a worker may claim it."""
+    return replace(run, status=advance(run.status, Status.QUEUED), queued_at=now, claimable_at=now)
+
+
+def claimable(run: Run, now: datetime) -> bool:
+    """Whether a worker may take the run now."""
+    return run.claimable_at is not None and run.claimable_at <= now and run.cancel_requested_at is None
+
+
+def claim(run: Run, worker: str, now: datetime, limits: Limits) -> Run:
+    """Give the run to a worker, which begins its next attempt; NotClaimable otherwise."""
+    if not claimable(run, now):
+        raise NotClaimable(run.id)
+    attempt = Attempt(number=run.attempt_number + 1, worker=worker, started_at=now)
+    return replace(
+        run,
+        status=run.status if run.status is Status.RUNNING else advance(run.status, Status.RUNNING),
+        attempts=(*run.attempts, attempt),
+        started_at=run.started_at or now,
+        deadline_at=run.deadline_at or now + limits.run_timeout,
+        claimable_at=None,
+        lease=Lease(worker, now + limits.lease_ttl),
+        fencing_token=run.fencing_token + 1,
+    )
+
+
+def finish(run: Run, token: int, result: Result, now: datetime, limits: Limits) -> Run:
+    """Close the attempt of the token's owner, and the run too unless the test is to be tried again."""
+    _check(run, token)
+    return _close(run, result, now, limits)
+
+
+def hand_back(run: Run, token: int, now: datetime) -> Run:
+    """Let go of the run without a result: anybody may claim it at once, and the attempt counts for nothing."""
+    _check(run, token)
+    if run.cancel_requested_at is not None:
+        return _end(_close_attempt(run, Result(failure=_CANCELLED), now), _CANCELLED, now)
+    gone = Failure(Category.EXECUTOR_LOST, f"Worker {run.attempts[-1].worker} stopped and handed the run back.")
+    closed = _close_attempt(run, Result(failure=gone), now)
+    last = replace(closed.attempts[-1], handed_back=True)
+    return _release(replace(closed, attempts=(*closed.attempts[:-1], last)), now)
+
+
+def request_cancel(run: Run, now: datetime) -> Run:
+    """Cancel the run: at once when nobody works on it, else by asking its worker."""
+    asked = replace(run, cancel_requested_at=run.cancel_requested_at or now)
+    return asked if run.lease is not None else _end(asked, _CANCELLED, now)
+
+
+def overdue(run: Run, now: datetime, limits: Limits) -> Run:
+    """What time does to the run: nothing before `due_at`; then its lease is taken away, or it ends."""
+    due = run.due_at(limits)
+    if due is None or now < due:
+        return run
+    if run.lease is None:
+        return _end(run, _too_late(run, limits), now)
+    return _close(run, Result(failure=_lost(run, now)), now, limits)
+
+
+def _check(run: Run, token: int) -> None:
+    if run.lease is None or run.fencing_token != token:
+        raise Fenced(run.id)
+
+
+def _close(run: Run, result: Result, now: datetime, limits: Limits) -> Run:
+    if run.cancel_requested_at is not None and result.failure and result.failure.category.fault is not Fault.TEST:
+        result = replace(result, failure=_CANCELLED)
+    closed = _close_attempt(run, result, now)
+    if result.failure is None or not _again(closed, result.failure, now, limits):
+        return _end(closed, result.failure, now)
+    pause = limits.infrastructure_backoff if result.failure.category.fault is Fault.INFRASTRUCTURE else None
+    return _release(closed, now + pause if pause else now)
+
+
+def _close_attempt(run: Run, result: Result, now: datetime) -> Run:
+    """The attempt closed and the lease gone; the token rises so that the old owner cannot write."""
+    last = ended(run.attempts[-1], result, now)
+    return replace(run, attempts=(*run.attempts[:-1], last), lease=None, fencing_token=run.fencing_token + 1)
+
+
+def _again(run: Run, failure: Failure, now: datetime, limits: Limits) -> bool:
+    if run.cancel_requested_at is not None or (run.deadline_at is not None and now >= run.deadline_at):
+        return False
+    match failure.category.fault:
+        case Fault.TEST:
+            return sum(attempt.failed_verdict for attempt in run.attempts) <= run.retries
+        case Fault.INFRASTRUCTURE:
+            return sum(a.failed_by_infrastructure for a in run.attempts) <= limits.infrastructure_retries
+        case Fault.NEITHER:
+            return False
+
+
+def _release(run: Run, claimable_at: datetime) -> Run:
+    return replace(run, claimable_at=claimable_at)
+
+
+def _end(run: Run, failure: Failure | None, now: datetime) -> Run:
+    status, success = verdict(failure)
+    return replace(
+        run,
+        status=advance(run.status, status),
+        success=success,
+        failure=failure,
+        completed_at=now,
+        claimable_at=None,
+        lease=None,
+    )
+
+
+_CANCELLED = Failure(Category.CANCELLED_BY_USER, "Cancelled on request.")
+
+
+def _lost(run: Run, now: datetime) -> Failure:
+    if run.deadline_at is not None and now >= run.deadline_at:
+        return Failure(Category.RUN_TIMEOUT, "The run took longer than its time limit and its worker did not end it.")
+    worker = run.attempts[-1].worker
+    return Failure(Category.EXECUTOR_LOST, f"Worker {worker} stopped renewing its lease on the run.")
+
+
+def _too_late(run: Run, limits: Limits) -> Failure:
+    if run.status is Status.QUEUED:
+        seconds = limits.queue_timeout.total_seconds()
+        return Failure(Category.QUEUE_TIMEOUT, f"No worker was free for {seconds:.0f} s.")
+    return Failure(Category.RUN_TIMEOUT, f"The run did not end within {limits.run_timeout.total_seconds():.0f} s.")
+
+
+def invalid(run: Run, failure: Failure, now: datetime) -> Run:
+    """End a run that cannot be started at all, such as one whose plan is wrong."""
+    return _end(run, failure, now)

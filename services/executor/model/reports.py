@@ -1,0 +1,39 @@
+"""The two free-form objects of a run that reports show: where it came from, and what it came to (design 5)."""
+
+from dataclasses import asdict
+
+from services.executor.model.executions import Execution
+from services.executor.model.runs import Run
+
+Value = str | int | bool | None
+Document = dict[str, "Value | list[dict[str, Value]]"]
+
+
+def metadata(execution: Execution, run: Run) -> Document:
+    """CI attribution, client, workflow, attempts, platform and device of a run; what is unknown is left out."""
+    last = run.attempts[-1] if run.attempts else None
+    said: Document = {
+        **asdict(execution.ci),
+        "service_client": execution.service_client,
+        "workflow_id": execution.workflow_id,
+        "attempts": run.attempt_number,
+        "platform": run.target.platform,
+        "device": last.device if last else None,
+        "simulated": last.simulated if last else None,
+    }
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def report_metadata(run: Run) -> Document:
+    """Category and reason of the failure, whether it was flaky, and links to what was kept."""
+    failure = run.failure
+    return {
+        "category": failure.category if failure else None,
+        "top_failure": (failure.reason or failure.message) if failure else None,
+        "flaky": run.flaky,
+        "artifacts": [
+            {"kind": artifact.kind, "key": artifact.key, "attempt": attempt.number, "step_index": artifact.step_index}
+            for attempt in run.attempts
+            for artifact in attempt.artifacts
+        ],
+    }

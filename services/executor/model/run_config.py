@@ -1,0 +1,98 @@
+"""How the tests of an execution are run: the run configuration and its defaults. The bounds stand in the protos."""
+
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from typing import TypeVar
+
+
+class Grounder(StrEnum):
+    """What finds the element that a sentence means."""
+
+    ACCESSIBILITY = "accessibility"
+    LLM = "llm"
+    VISION = "vision"
+
+
+class CacheRetryMode(StrEnum):
+    """What happens when a cached action fails."""
+
+    NONE = "none"
+    STEP = "step"
+    FULL_RERUN = "full_rerun"
+
+
+class FallbackTrigger(StrEnum):
+    """When a model may be asked."""
+
+    NEVER = "never"
+    STEP_FAIL = "step_fail"
+    FINAL_FAIL = "final_fail"
+
+
+@dataclass(frozen=True, slots=True)
+class LlmConfig:
+    """Model names; None is the deployment's default."""
+
+    primary_model: str | None = None
+    reflection_model: str | None = None
+    planning_model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionMode:
+    """The manner of running; None means that the field was not said."""
+
+    human_in_the_loop: bool | None = None
+    enable_reflection: bool | None = None
+    enable_planning: bool | None = None
+    retries: int | None = None
+    reflection_retries: int | None = None
+    skip_app_install: bool | None = None
+    grounder_type: Grounder | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """A run configuration as somebody wrote it: None means that the field was not said."""
+
+    llm_config: LlmConfig = LlmConfig()
+    execution_mode: ExecutionMode = ExecutionMode()
+    run_id: str | None = None
+    cache_retry_mode: CacheRetryMode | None = None
+    fallback_trigger: FallbackTrigger | None = None
+    disable_grid: bool | None = None
+
+
+DEFAULTS = RunConfig(
+    execution_mode=ExecutionMode(
+        human_in_the_loop=False,
+        enable_reflection=False,
+        enable_planning=False,
+        retries=1,
+        reflection_retries=1,
+        skip_app_install=False,
+        grounder_type=Grounder.ACCESSIBILITY,
+    ),
+    cache_retry_mode=CacheRetryMode.STEP,
+    fallback_trigger=FallbackTrigger.STEP_FAIL,
+    disable_grid=False,
+)
+
+Part = TypeVar("Part", LlmConfig, ExecutionMode, RunConfig)
+
+
+def effective(*written: RunConfig) -> RunConfig:
+    """Lay configurations over the defaults, field by field; a later one wins where it says something."""
+    result = DEFAULTS
+    for config in written:
+        result = replace(
+            _over(result, config),
+            llm_config=_over(result.llm_config, config.llm_config),
+            execution_mode=_over(result.execution_mode, config.execution_mode),
+        )
+    return result
+
+
+def _over(below: Part, above: Part) -> Part:
+    said = {field.name: value for field in fields(above) if (value := getattr(above, field.name)) is not None}
+    return replace(below, **said)

@@ -1,0 +1,94 @@
+"""A run: one test on one platform inside an execution, with its lease and its attempts."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from services.executor.model.attempts import Attempt, flaky
+from services.executor.model.failures import Failure
+from services.executor.model.states import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long things may take, and how often infrastructure may fail."""
+
+    queue_timeout: timedelta = timedelta(hours=1)
+    run_timeout: timedelta = timedelta(minutes=30)
+    lease_ttl: timedelta = timedelta(seconds=15)
+    infrastructure_retries: int = 2
+    infrastructure_backoff: timedelta = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a run is about: names and ids as they were when it was started."""
+
+    test_id: str
+    test_name: str
+    test_version_number: int
+    platform: str | None
+    app_id: str | None = None
+    app_name: str | None = None
+    build_id: str | None = None
+    resolved_build_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right of one worker to write a run, until `expires_at` on the database's clock."""
+
+    worker: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One test on one platform. Times are UTC on the database's clock.
+
+    `claimable_at` is when a worker may take it, None while it may not. `fencing_token` rises with each claim, and
+    whenever a lease is taken away. `deadline_at` is set by the first claim.
+    """
+
+    id: str
+    execution_id: str
+    org_id: str
+    position: int
+    target: Target
+    retries: int
+    created_at: datetime
+    status: Status = Status.INITIALIZED
+    success: bool | None = None
+    failure: Failure | None = None
+    attempts: tuple[Attempt, ...] = ()
+    queued_at: datetime | None = None
+    claimable_at: datetime | None = None
+    started_at: datetime | None = None
+    deadline_at: datetime | None = None
+    completed_at: datetime | None = None
+    cancel_requested_at: datetime | None = None
+    lease: Lease | None = None
+    fencing_token: int = 0
+    revision: int = 1
+
+    @property
+    def attempt_number(self) -> int:
+        """The number of the newest attempt; 0 before the first claim."""
+        return self.attempts[-1].number if self.attempts else 0
+
+    @property
+    def flaky(self) -> bool:
+        return flaky(self.attempts)
+
+    @property
+    def execution_time_seconds(self) -> float | None:
+        if self.started_at is None or self.completed_at is None:
+            return None
+        return (self.completed_at - self.started_at).total_seconds()
+
+    def due_at(self, limits: Limits) -> datetime | None:
+        """When the reaper has to look at this run; None when time cannot end it."""
+        if self.lease is not None:
+            return self.lease.expires_at
+        if self.status is Status.QUEUED and self.queued_at is not None:
+            return self.queued_at + limits.queue_timeout
+        return self.deadline_at if self.status is Status.RUNNING else None

@@ -1,0 +1,64 @@
+"""What a run's metadata and report_metadata hold."""
+
+from dataclasses import replace
+
+from services.executor.model import lifecycle
+from services.executor.model.attempts import Artifact
+from services.executor.model.failures import Failure
+from services.executor.model.reports import metadata, report_metadata
+from services.executor.model.runs import Run
+from services.executor.model.sources import Ci
+from tests.unit.executor.model.making import LIMITS, claimed_run, execution_of, failing, later, new_run, passing
+
+
+def finished(run: Run, *, artifacts: tuple[Artifact, ...] = (), passes: bool = False) -> Run:
+    result = replace(passing() if passes else failing(), artifacts=artifacts)
+    return lifecycle.finish(run, run.fencing_token, result, later(1), LIMITS)
+
+
+def test_metadata_says_where_a_run_came_from_and_on_what_it_ran() -> None:
+    run = finished(claimed_run())
+    execution = replace(
+        execution_of(run),
+        workflow_id="w",
+        service_client="mobiletest-cli/1",
+        ci=Ci(system="github", commit_sha="abc", branch="main", pr_number=7, repository="team/app"),
+    )
+    assert metadata(execution, run) == {
+        "system": "github",
+        "commit_sha": "abc",
+        "branch": "main",
+        "pr_number": 7,
+        "repository": "team/app",
+        "service_client": "mobiletest-cli/1",
+        "workflow_id": "w",
+        "attempts": 1,
+        "platform": "iOS",
+        "device": "phone-1",
+        "simulated": True,
+    }
+
+
+def test_metadata_leaves_out_what_is_unknown() -> None:
+    assert metadata(execution_of(), new_run()) == {"attempts": 0, "platform": "iOS"}
+
+
+def test_report_metadata_of_a_flaky_run_says_so_and_lists_what_was_kept() -> None:
+    shot = Artifact("screenshot", "runs/r/1/3.png", "image/png", 10, step_index=3)
+    first = finished(claimed_run(), artifacts=(shot,))
+    run = finished(lifecycle.claim(first, "worker-1", later(1), LIMITS), passes=True)
+    assert report_metadata(run) == {
+        "category": None,
+        "top_failure": None,
+        "flaky": True,
+        "artifacts": [{"kind": "screenshot", "key": "runs/r/1/3.png", "attempt": 1, "step_index": 3}],
+    }
+
+
+def test_report_metadata_of_a_failed_run_prefers_the_short_reason() -> None:
+    run = finished(claimed_run(retries=0))
+    assert report_metadata(run)["top_failure"] == "It was assertion_failed."
+    assert run.failure is not None
+    short = replace(run, failure=Failure(run.failure.category, "long", reason="short"))
+    assert report_metadata(short)["category"] == "assertion_failed"
+    assert report_metadata(short)["top_failure"] == "short"

@@ -1,0 +1,110 @@
+"""The JUnit XML of an execution, read back with a parser and as text."""
+
+from dataclasses import replace
+from xml.etree import ElementTree
+
+from services.executor import junit
+from services.executor.model import lifecycle
+from services.executor.model.attempts import Result, Step
+from services.executor.model.failures import Category, Failure
+from services.executor.model.runs import Run
+from tests.unit.executor.model.making import (
+    LIMITS,
+    NOW,
+    claimed_run,
+    execution_of,
+    failing,
+    later,
+    new_run,
+    passing,
+)
+
+
+def finish(run: Run, result: Result) -> Run:
+    return lifecycle.finish(run, run.fencing_token, result, later(2), LIMITS)
+
+
+def claim(run: Run) -> Run:
+    return lifecycle.claim(run, "worker-2", later(2), LIMITS)
+
+
+def rendered(*runs: Run) -> ElementTree.Element:
+    return ElementTree.fromstring(junit.render(execution_of(*runs), runs))  # noqa: S314 (our own output)
+
+
+def case(run: Run) -> ElementTree.Element:
+    found = rendered(run).find("testsuite/testcase")
+    assert found is not None
+    return found
+
+
+def children(element: ElementTree.Element) -> list[str]:
+    return [child.tag for child in element if child.tag != "properties"]
+
+
+def test_one_testcase_per_run_with_totals() -> None:
+    passed, failed = finish(claimed_run(), passing()), finish(claimed_run(retries=0), failing())
+    broken = finish(claimed_run(), failing(Category.CONFIG_INVALID))
+    cancelled = lifecycle.request_cancel(new_run(), NOW)
+    suite = rendered(passed, failed, broken, cancelled).find("testsuite")
+    assert suite is not None
+    assert {name: suite.get(name) for name in ("name", "tests", "failures", "errors", "skipped")} == {
+        "name": "Nightly",
+        "tests": "4",
+        "failures": "1",
+        "errors": "1",
+        "skipped": "1",
+    }
+    assert [children(element) for element in suite.iter("testcase")] == [[], ["failure"], ["error"], ["skipped"]]
+
+
+def test_a_failure_has_category_message_and_steps() -> None:
+    steps = (
+        Step(index=0, text='Tap "Log in"', status="passed", started_at=NOW),
+        Step(index=1, text="See Welcome", status="failed", message="Not on the screen", started_at=NOW),
+    )
+    run = finish(claimed_run(retries=0), replace(failing(), steps=steps))
+    failure = case(run).find("failure")
+    assert failure is not None
+    assert failure.get("type") == "assertion_failed"
+    assert failure.get("message") == "It was assertion_failed."
+    assert "2. See Welcome [failed]: Not on the screen" in (failure.text or "")
+
+
+def test_a_flaky_run_passes_and_keeps_its_failed_attempt() -> None:
+    element = case(finish(claim(finish(claimed_run(), failing())), passing()))
+    assert children(element) == ["flakyFailure"]
+
+
+def test_a_failed_run_keeps_its_earlier_attempts_as_reruns() -> None:
+    lost = lifecycle.overdue(claimed_run(), later(16), LIMITS)
+    retried = finish(lifecycle.claim(lost, "worker-2", later(18), LIMITS), failing())
+    element = case(finish(lifecycle.claim(retried, "worker-2", later(18), LIMITS), failing()))
+    assert children(element) == ["failure", "rerunError", "rerunFailure"]
+
+
+def test_an_attempt_handed_back_is_not_told() -> None:
+    run = claimed_run()
+    back = lifecycle.hand_back(run, run.fencing_token, later(2))
+    assert children(case(finish(claim(back), passing()))) == []
+
+
+def test_properties_name_test_build_device_and_category() -> None:
+    run = finish(claimed_run(retries=0), failing())
+    found = {p.get("name"): p.get("value") for p in case(run).iter("property")}
+    assert found["device"] == "phone-1"
+    assert found["simulated"] == "true"
+    assert found["category"] == "assertion_failed"
+    assert found["test_id"] == run.target.test_id
+    assert found["attempts"] == "1"
+
+
+def test_text_that_xml_cannot_carry_is_replaced() -> None:
+    failure = Failure(Category.UNKNOWN, "bad \x00\x1b[31m ]]> <&> \ud800 end")
+    error = case(finish(claimed_run(), Result(failure=failure))).find("error")
+    assert error is not None
+    assert error.get("message") == "bad \ufffd\ufffd[31m ]]> <&> \ufffd end"
+
+
+def test_a_run_that_goes_on_is_skipped_for_now() -> None:
+    assert children(case(claimed_run())) == ["skipped"]
