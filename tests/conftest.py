@@ -9,7 +9,7 @@ import pytest
 from pymongo import MongoClient
 
 from tests.infrastructure import Unavailable, describe
-from tests.keeper import Keeper, ask
+from tests.keeper import Keeper, SharedStack, ask
 
 _keeper = pytest.StashKey[Keeper]()
 
@@ -70,3 +70,9 @@ def kafka_bootstrap() -> str:
 def topic_suffix() -> str:
     """Makes names of topics and groups fresh: `f"mobiletest.executor.v1.execution-events-{topic_suffix}"`."""
     return uuid4().hex[:12]
+
+
+@pytest.fixture(scope="session")
+def stack() -> SharedStack:
+    """All services, running, shared by the whole run: work in an organisation of your own."""
+    return SharedStack(**obtain("stack"))

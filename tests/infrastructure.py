@@ -7,18 +7,21 @@ unset, an address that is given is used and what is not given is embedded. Each 
 import os
 import shutil
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping
+from asyncio import Task, create_task
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from deploy.local import binaries
 from deploy.local.broker import broker
 from deploy.local.mongod import mongod
+from deploy.local.stack import Stack, running
 from tests.containers import kafka_container, mongo_container
 
 ADDRESSES = {"mongo": "MOBILETEST_MONGO_URI", "kafka": "MOBILETEST_KAFKA_BOOTSTRAP"}
 _FOLDER_PREFIX = "mobiletest-test-"
+T = TypeVar("T")
 
 
 class Unavailable(Exception):
@@ -87,7 +90,7 @@ class Infrastructure:
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         self._environ = environ
         self._closing = AsyncExitStack()
-        self._started: dict[str, str | Exception] = {}
+        self._outcomes: dict[str, Task[Any]] = {}
         self.folder = Path()
 
     async def __aenter__(self) -> "Infrastructure":
@@ -101,22 +104,33 @@ class Infrastructure:
 
     async def mongo(self) -> str:
         """The URI of the replica set. Unavailable with the reason, the same one on each call."""
-        return await self._once("mongo", lambda: self._source("mongo").mongo(self._closing))
+        return await self._once("mongo", lambda: _or_unavailable(self._source("mongo").mongo(self._closing)))
 
     async def kafka(self) -> str:
         """The broker's bootstrap addresses. Unavailable with the reason, the same one on each call."""
-        return await self._once("kafka", lambda: self._source("kafka").kafka(self._closing))
+        return await self._once("kafka", lambda: _or_unavailable(self._source("kafka").kafka(self._closing)))
 
-    async def _once(self, part: str, start: Callable[[], Awaitable[str]]) -> str:
-        if part not in self._started:
-            try:
-                self._started[part] = await start()
-            except Exception as error:
-                self._started[part] = Unavailable(f"no {part}: {error}")
-        answer = self._started[part]
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+    async def stack(self) -> Stack:
+        """All services, on servers of their own when these are embedded. Unavailable, or the error of the start."""
+        return await self._once("stack", self._start_stack)
+
+    async def _start_stack(self) -> Stack:
+        mongo_uri = None if self._embeds("mongo") else await self.mongo()
+        kafka_bootstrap = None if self._embeds("kafka") else await self.kafka()
+        start = running(self.folder / "stack", mongo_uri=mongo_uri, kafka_bootstrap=kafka_bootstrap)
+        try:
+            return await self._closing.enter_async_context(start)
+        except binaries.BinaryMissing as missing:
+            raise Unavailable(str(missing)) from missing
+
+    async def _once(self, part: str, start: Callable[[], Coroutine[None, None, T]]) -> T:
+        if part not in self._outcomes:
+            self._outcomes[part] = create_task(start())
+        outcome: Task[T] = self._outcomes[part]
+        return await outcome
+
+    def _embeds(self, part: str) -> bool:
+        return source_name(part, self._environ) == "embedded"
 
     def _source(self, part: str) -> Source:
         sources: dict[str, Callable[[], Source]] = {
@@ -128,6 +142,13 @@ class Infrastructure:
         if name not in sources:
             raise Unavailable(f"MOBILETEST_TEST_SOURCE={name} is none of {', '.join(sources)}")
         return sources[name]()
+
+
+async def _or_unavailable(start: Awaitable[str]) -> str:
+    try:
+        return await start
+    except Exception as error:
+        raise Unavailable(str(error) or repr(error)) from error
 
 
 def source_name(part: str, environ: Mapping[str, str]) -> str:

@@ -11,7 +11,10 @@ import socket
 import threading
 import traceback
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass
+from typing import Any
 
+from deploy.local.state import Organisation
 from tests.infrastructure import Infrastructure, Unavailable
 
 ADDRESS = "MOBILETEST_TEST_KEEPER"
@@ -62,41 +65,66 @@ class Keeper:
 
 
 class _Requests:
-    """Answers one request per connection, one at a time."""
+    """Answers one request per connection: {"want": what, ...arguments} -> {"value" | "unavailable" | "failed": ...}."""
 
     def __init__(self, infrastructure: Infrastructure) -> None:
-        self._turn = asyncio.Lock()
-        self._answers: dict[str, Callable[[], Awaitable[object]]] = {
+        self._infrastructure = infrastructure
+        self._answers: dict[str, Callable[..., Awaitable[object]]] = {
             "mongo": infrastructure.mongo,
             "kafka": infrastructure.kafka,
+            "stack": self._stack,
+            "organisation": self._organisation,
         }
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        want = (await reader.readline()).decode().strip()
-        async with self._turn:
-            answer = await self._outcome(want)
+        request = json.loads(await reader.readline())
+        answer = await self._outcome(request)
         writer.write(json.dumps(answer).encode() + b"\n")
         await writer.drain()
         writer.close()
 
-    async def _outcome(self, want: str) -> Answer:
+    async def _outcome(self, request: dict[str, str]) -> Answer:
         try:
-            return {"value": await self._answers[want]()}
+            return {"value": await self._answers[request.pop("want")](**request)}
         except Unavailable as reason:
             return {"unavailable": str(reason)}
         except Exception:
             return {"failed": traceback.format_exc()}
 
+    async def _stack(self) -> dict[str, object]:
+        stack = await self._infrastructure.stack()
+        return {name: getattr(stack, name) for name in SharedStack.__dataclass_fields__}
 
-def ask(want: str) -> object:
-    """Ask the keeper for a part. Unavailable when it cannot be had, KeeperFailed when something broke."""
+    async def _organisation(self, name: str) -> dict[str, str]:
+        stack = await self._infrastructure.stack()
+        return asdict(await stack.new_organisation(name))
+
+
+def ask(want: str, **arguments: str) -> Any:
+    """Ask the keeper for something. Unavailable when it cannot be had, KeeperFailed when something broke."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(_PATIENCE_SECONDS)
         connection.connect(os.environ[ADDRESS])
-        connection.sendall(want.encode() + b"\n")
+        connection.sendall(json.dumps({"want": want, **arguments}).encode() + b"\n")
         answer: Answer = json.loads(connection.makefile().readline())
     if "unavailable" in answer:
         raise Unavailable(str(answer["unavailable"]))
     if "failed" in answer:
         raise KeeperFailed(str(answer["failed"]))
     return answer["value"]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedStack:
+    """The running stack that all tests of a run share; tests that break something start one of their own."""
+
+    url: str
+    api_key: str
+    grpc: dict[str, str]
+    service_token: str
+    mongo_uri: str
+    kafka_bootstrap: str
+
+    def new_organisation(self, name: str = "Test") -> Organisation:
+        """A fresh organisation with an API key that has every scope."""
+        return Organisation(**ask("organisation", name=name))

@@ -1,6 +1,5 @@
 """An embedded broker: Tansu, which speaks the Kafka protocol and keeps everything in memory."""
 
-import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -8,8 +7,6 @@ from pathlib import Path
 from deploy.local import binaries
 from deploy.local.child import Child, ChildSpec
 from deploy.local.ports import LOOPBACK, accepts, preferred
-
-_log = logging.getLogger(__name__)
 
 
 class Broker:
@@ -21,6 +18,10 @@ class Broker:
         self.child = Child(ChildSpec("broker", self._argv(), log, grace=5.0))
 
     @property
+    def origin(self) -> str:
+        return f"{self.binary.path.name} from {self.binary.origin}, port {self.port}"
+
+    @property
     def bootstrap(self) -> str:
         return f"{LOOPBACK}:{self.port}"
 
@@ -28,7 +29,6 @@ class Broker:
         """Start it and wait until it accepts connections."""
         self.child.start()
         await self.child.ready(lambda: accepts(self.port), within=30.0)
-        _log.info("broker from %s on port %d", self.binary.origin, self.port)
 
     async def stop(self) -> None:
         await self.child.stop()

@@ -71,7 +71,7 @@ class Child:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=_die_with(os.getpid()),
+                preexec_fn=die_with_parent(),
             )
         self.expected_to_run = True
 
@@ -127,13 +127,14 @@ class Child:
             return "".join(f"    {line.rstrip()}\n" for line in deque(log, maxlen=lines)).rstrip("\n")
 
 
-def _die_with(parent: int) -> Callable[[], None] | None:
+def die_with_parent() -> Callable[[], None] | None:
     """What the new process runs before it becomes the program: ask Linux to kill it when its parent ends.
 
     The parent's thread counts, so children are started from threads that live as long as they should.
     """
     if _libc is None:
         return None
+    parent = os.getpid()
 
     def ask() -> None:
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

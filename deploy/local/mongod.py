@@ -1,6 +1,5 @@
 """An embedded mongod: one node that is a replica set, because transactions and change streams need one."""
 
-import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +15,6 @@ from deploy.local.ports import LOOPBACK, accepts, preferred
 REPLICA_SET = "rs0"
 _NOT_YET_INITIALIZED = 94
 _REMOVED_FROM_SET = 93  # InvalidReplicaSetConfig: the node does not find its own address in the stored one
-_log = logging.getLogger(__name__)
 
 
 class Mongod:
@@ -31,6 +29,10 @@ class Mongod:
         )
 
     @property
+    def origin(self) -> str:
+        return f"{self.binary.path.name} from {self.binary.origin}, port {self.port}"
+
+    @property
     def uri(self) -> str:
         return f"mongodb://{LOOPBACK}:{self.port}/?replicaSet={REPLICA_SET}"
 
@@ -42,7 +44,6 @@ class Mongod:
         async with direct(self.port) as client:
             await ensure_replica_set(client, f"{LOOPBACK}:{self.port}")
             await self.child.ready(lambda: is_primary(client), within=60.0)
-        _log.info("mongod from %s on port %d", self.binary.origin, self.port)
 
     async def stop(self) -> None:
         await self.child.stop()

@@ -1,17 +1,26 @@
 """Free TCP ports of the loopback interface."""
 
 import asyncio
+import random
 import socket
 
 LOOPBACK = "127.0.0.1"
+# Below the range from which systems take the ports of outgoing connections, so that none of those is in the way.
+_LISTENING = range(20000, 32000)
 
 
 def free_port() -> int:
     """A port that nothing listens on now. Another process may take it before it is used; callers bind soon."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port
+    candidates = random.sample(_LISTENING, 200)
+    return next(port for port in candidates if is_free(port))
+
+
+def free_ports(count: int) -> list[int]:
+    """So many different free ports."""
+    ports: set[int] = set()
+    while len(ports) < count:
+        ports.add(free_port())
+    return list(ports)
 
 
 def is_free(port: int) -> bool:

@@ -1,0 +1,39 @@
+"""`python -m deploy.local run`: the whole stack on this machine until Ctrl-C."""
+
+import argparse
+import asyncio
+import signal
+import sys
+
+from deploy.local import settings
+from deploy.local.run import Options, serve
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m deploy.local", description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    run = commands.add_parser("run", help="start everything and serve until Ctrl-C")
+    run.add_argument("--no-examples", action="store_true", help="do not load the example workspace")
+    run.add_argument("--once", action="store_true", help="stop after the examples; their failure is exit code 1")
+    arguments = parser.parse_args()
+    try:
+        chosen = settings.from_environment()
+    except settings.SettingInvalid as error:
+        parser.error(str(error))
+    return asyncio.run(until_signal(chosen, Options(examples=not arguments.no_examples, once=arguments.once)))
+
+
+async def until_signal(chosen: settings.StackSettings, options: Options) -> int:
+    """Serve in a task that SIGINT and SIGTERM cancel; a second signal does not wait for the stop to end."""
+    serving = asyncio.create_task(serve(chosen, options))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, serving.cancel)
+    try:
+        return await serving
+    except asyncio.CancelledError:
+        print("stopped")
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

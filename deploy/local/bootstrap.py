@@ -1,0 +1,32 @@
+"""Makes an organisation with a first API key, through the catalog's command line."""
+
+import asyncio
+import json
+import os
+import sys
+
+from deploy.local.layout import Layout
+from deploy.local.state import Organisation
+
+_PATIENCE_SECONDS = 60.0
+
+
+class BootstrapFailed(Exception):
+    """The catalog made no organisation; the message has what it said."""
+
+
+async def new_organisation(name: str, layout: Layout) -> Organisation:
+    """Run the catalog's `bootstrap` in the environment that the services have and read its answer."""
+    argv = [sys.executable, "-m", f"{layout.package}.catalog", "bootstrap", "--name", name]
+    process = await asyncio.create_subprocess_exec(
+        *argv, env={**os.environ, **layout.shared}, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        output, errors = await asyncio.wait_for(process.communicate(), _PATIENCE_SECONDS)
+    finally:
+        if process.returncode is None:
+            process.kill()
+    if process.returncode != 0:
+        raise BootstrapFailed(f"bootstrap ended with exit code {process.returncode}\n{errors.decode()}")
+    answer = json.loads(output.decode().strip().splitlines()[-1])
+    return Organisation(answer["org_id"], answer["api_key"])

@@ -1,0 +1,61 @@
+"""Which services make up the stack, at which addresses and with which environment."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from deploy.local.ports import LOOPBACK, free_port, free_ports
+from deploy.local.service import ServiceSpec
+
+ROOT = Path(__file__).resolve().parents[2]
+GRPC_SERVICES = ("catalog", "executor", "reporting")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The addresses of one stack (`grpc`: service -> host:port) and the environment that its services share."""
+
+    http: str
+    grpc: Mapping[str, str]
+    shared: Mapping[str, str]
+    package: str
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.http}"
+
+    def services(self) -> list[ServiceSpec]:
+        """All services but the workers; a service stands after those that it calls."""
+        return [
+            self._grpc_service("catalog"),
+            self._grpc_service("executor", MOBILETEST_EXECUTOR_ROLE="api"),
+            self._grpc_service("reporting"),
+            self._service("gateway", "gateway", MOBILETEST_HTTP_LISTEN=self.http),
+        ]
+
+    def worker(self, number: int) -> ServiceSpec:
+        return self._service(f"worker-{number}", "executor", MOBILETEST_EXECUTOR_ROLE="worker")
+
+    def _grpc_service(self, name: str, **env: str) -> ServiceSpec:
+        return self._service(name, name, MOBILETEST_GRPC_LISTEN=self.grpc[name], **env)
+
+    def _service(self, name: str, module: str, **env: str) -> ServiceSpec:
+        admin = f"{LOOPBACK}:{free_port()}"
+        own = {"MOBILETEST_ADMIN_LISTEN": admin, "MOBILETEST_INSTANCE": name, **env}
+        return ServiceSpec(name, f"{self.package}.{module}", admin, {**self.shared, **own})
+
+
+def plan(http_port: int, environment: Mapping[str, str], package: str = "services") -> Layout:
+    """Lay a stack out on free ports; `environment` is what all its services get besides each other's addresses."""
+    ports = free_ports(len(GRPC_SERVICES))
+    grpc = {name: f"{LOOPBACK}:{port}" for name, port in zip(GRPC_SERVICES, ports, strict=True)}
+    addresses = {f"MOBILETEST_{name.upper()}_ADDRESS": address for name, address in grpc.items()}
+    shared = {**addresses, "PYTHONPATH": python_path(), "PYTHONUNBUFFERED": "1", **environment}
+    return Layout(f"{LOOPBACK}:{http_port}", grpc, shared, package)
+
+
+def python_path() -> str:
+    """Where Python finds the services and the generated code, whatever the working directory is."""
+    inherited = os.environ.get("PYTHONPATH")
+    return os.pathsep.join([str(ROOT), str(ROOT / "gen"), *([inherited] if inherited else [])])

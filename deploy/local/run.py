@@ -1,0 +1,86 @@
+"""What `run` does: start, say where everything is, load the examples, watch over the children."""
+
+import asyncio
+import sys
+from collections.abc import Coroutine
+from dataclasses import dataclass
+
+from deploy.local.binaries import BinaryMissing
+from deploy.local.bootstrap import BootstrapFailed
+from deploy.local.child import ChildDied
+from deploy.local.examples import ExamplesFailed, load
+from deploy.local.settings import StackSettings
+from deploy.local.stack import Stack, running
+from deploy.local.state import AlreadyRunning
+
+_WATCH_SECONDS = 0.2
+_EXPECTED = (AlreadyRunning, BinaryMissing, BootstrapFailed, ChildDied, TimeoutError)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`examples`: load the workspace and run its workflow; `once`: stop then instead of serving on."""
+
+    examples: bool = True
+    once: bool = False
+
+
+async def serve(settings: StackSettings, options: Options) -> int:
+    """Run the stack until it is cancelled, a child dies or, with `once`, all is done. The exit code, 0 or 1."""
+    _say(f"starting mobiletest on {settings.state_dir}")
+    try:
+        async with running(
+            settings.state_dir,
+            port=settings.port,
+            workers=settings.workers,
+            mongo_uri=settings.mongo_uri,
+            kafka_bootstrap=settings.kafka_bootstrap,
+            package=settings.package,
+        ) as stack:
+            _say_where(stack, settings)
+            return await _while_alive(stack, _work(stack, options))
+    except _EXPECTED as error:
+        print(f"mobiletest stops: {error}", file=sys.stderr)
+        return 1
+
+
+async def _work(stack: Stack, options: Options) -> int:
+    code = await _load_examples(stack) if options.examples else 0
+    if not options.once:
+        _say("serving until Ctrl-C")
+        await asyncio.Event().wait()
+    return code
+
+
+async def _load_examples(stack: Stack) -> int:
+    try:
+        await load(stack.url, stack.api_key)
+    except ExamplesFailed as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+async def _while_alive(stack: Stack, work: Coroutine[None, None, int]) -> int:
+    """Do the work while no child dies. ChildDied otherwise."""
+    task = asyncio.create_task(work)
+    try:
+        while not task.done():
+            stack.check()
+            await asyncio.wait([task], timeout=_WATCH_SECONDS)
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+    return task.result()
+
+
+def _say_where(stack: Stack, settings: StackSettings) -> None:
+    for name, part in stack.parts.items():
+        _say(f"{name:<10} pid {part.child.pid:<8} {part.origin}")
+    _say(f"API and dashboard  {stack.url}")
+    _say(f"address and key    {settings.state_dir / 'ready.json'}")
+    _say(f"logs               {settings.state_dir / 'logs'}")
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)

@@ -1,0 +1,55 @@
+"""The servers under the services: those whose addresses are given, and embedded ones for the others."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from deploy.local.broker import Broker
+from deploy.local.child import Child
+from deploy.local.mongod import Mongod
+from deploy.local.state import State
+
+
+class Part(Protocol):
+    """Something that runs in a child process."""
+
+    @property
+    def child(self) -> Child:
+        """Its process."""
+        ...
+
+    @property
+    def origin(self) -> str:
+        """Which program it is, for people."""
+        ...
+
+    async def start(self) -> None:
+        """Start it and wait until it is ready."""
+        ...
+
+    async def stop(self) -> None:
+        """Stop it and wait until it is gone."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """`parts` to start, by name, and the `environment` that leads the services to all servers."""
+
+    parts: Mapping[str, Part]
+    environment: Mapping[str, str]
+
+    @classmethod
+    def choose(cls, state: State, mongo_uri: str | None, kafka_bootstrap: str | None) -> "Servers":
+        """An embedded server for each address that is None. BinaryMissing if there is no program for one."""
+        parts: dict[str, Part] = {}
+        environment: dict[str, str] = {}
+        if mongo_uri is None:
+            parts["mongod"] = mongod = Mongod(state.mongod, log=state.log("mongod"))
+            mongo_uri = mongod.uri
+        if kafka_bootstrap is None:
+            parts["broker"] = broker = Broker(state.log("broker"))
+            kafka_bootstrap = broker.bootstrap
+            environment["MOBILETEST_KAFKA_IDEMPOTENCE"] = "false"  # Tansu has no idempotent producers
+        addresses = {"MOBILETEST_MONGO_URI": mongo_uri, "MOBILETEST_KAFKA_BOOTSTRAP": kafka_bootstrap}
+        return cls(parts, {**environment, **addresses})

@@ -1,0 +1,60 @@
+"""One service of the stack as a child process that is ready when its admin port says so."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+
+from deploy.local.child import Child, ChildSpec
+
+_READY_SECONDS = 60.0
+_GRACE_SECONDS = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSpec:
+    """A Python module to run, what its environment adds, and the `host:port` that answers /readyz."""
+
+    name: str
+    module: str
+    admin: str
+    env: Mapping[str, str]
+
+
+class Service:
+    """A service that can be stopped and started again at the same addresses."""
+
+    def __init__(self, spec: ServiceSpec, log: Path) -> None:
+        argv = [sys.executable, "-m", spec.module]
+        self.spec = spec
+        self.child = Child(ChildSpec(spec.name, argv, log, env=spec.env, grace=_GRACE_SECONDS))
+
+    @property
+    def origin(self) -> str:
+        return self.spec.module
+
+    async def start(self) -> None:
+        """Start it and wait until it is ready. ChildDied or TimeoutError with its last log lines."""
+        self.child.start()
+        await self.child.ready(self.is_ready, within=_READY_SECONDS)
+
+    async def stop(self) -> None:
+        await self.child.stop()
+
+    async def is_ready(self) -> bool:
+        """Whether /readyz answers 200."""
+        return await status(f"http://{self.spec.admin}/readyz") == 200
+
+
+async def status(url: str, headers: Mapping[str, str] | None = None) -> int:
+    """The HTTP status of a GET; 0 if nobody answers within 5 s."""
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session,
+            session.get(url, headers=headers) as response,
+        ):
+            return response.status
+    except (aiohttp.ClientError, TimeoutError):
+        return 0

@@ -1,0 +1,43 @@
+"""The variables that the embedded stack reads; all others reach the services as they are."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class SettingInvalid(Exception):
+    """A variable has a value that cannot be used; the message names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StackSettings:
+    """Where the state lives, which port to try first, how many workers, servers that run already (or None).
+
+    `package` is the Python package of the services; tests put small stand-ins there.
+    """
+
+    state_dir: Path
+    port: int = 8080
+    workers: int = 1
+    mongo_uri: str | None = None
+    kafka_bootstrap: str | None = None
+    package: str = "services"
+
+
+def from_environment(environ: Mapping[str, str] = os.environ) -> StackSettings:
+    """Read MOBILETEST_STATE_DIR, _PORT, _WORKERS, _MONGO_URI and _KAFKA_BOOTSTRAP. SettingInvalid names a bad one."""
+    return StackSettings(
+        state_dir=Path(environ.get("MOBILETEST_STATE_DIR") or ".local").absolute(),
+        port=_number(environ, "MOBILETEST_PORT", 8080, range(65536)),
+        workers=_number(environ, "MOBILETEST_WORKERS", 1, range(1, 65)),
+        mongo_uri=environ.get("MOBILETEST_MONGO_URI") or None,
+        kafka_bootstrap=environ.get("MOBILETEST_KAFKA_BOOTSTRAP") or None,
+    )
+
+
+def _number(environ: Mapping[str, str], name: str, default: int, allowed: range) -> int:
+    text = environ.get(name) or str(default)
+    if not text.isdecimal() or int(text) not in allowed:
+        raise SettingInvalid(f"{name}={text}: needs a whole number from {allowed.start} to {allowed.stop - 1}")
+    return int(text)

@@ -1,0 +1,178 @@
+"""The whole stack on one machine: start it, look into it, break it and mend it."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+from deploy.local import bootstrap
+from deploy.local.examples import load
+from deploy.local.layout import Layout, plan
+from deploy.local.ports import next_free
+from deploy.local.servers import Part, Servers
+from deploy.local.service import Service, ServiceSpec, status
+from deploy.local.state import Organisation, State
+
+_UNAUTHORIZED = 401
+
+
+class Stack:
+    """A running stack. Parts have names: mongod, broker, catalog, executor, reporting, gateway, worker-1, ..."""
+
+    def __init__(self, state: State, layout: Layout, closing: AsyncExitStack) -> None:
+        self.url = layout.url
+        self.grpc = layout.grpc
+        self.parts: dict[str, Part] = {}
+        self.organisation = Organisation("", "")
+        self._state = state
+        self._layout = layout
+        self._closing = closing
+
+    @property
+    def api_key(self) -> str:
+        return self.organisation.api_key
+
+    @property
+    def service_token(self) -> str:
+        """For direct gRPC calls."""
+        return self._layout.shared["MOBILETEST_SERVICE_TOKEN"]
+
+    @property
+    def mongo_uri(self) -> str:
+        return self._layout.shared["MOBILETEST_MONGO_URI"]
+
+    @property
+    def kafka_bootstrap(self) -> str:
+        return self._layout.shared["MOBILETEST_KAFKA_BOOTSTRAP"]
+
+    def pid_of(self, name: str) -> int:
+        return self.parts[name].child.pid
+
+    def log_of(self, name: str) -> Path:
+        return self.parts[name].child.spec.log
+
+    def check(self) -> None:
+        """ChildDied if a part ended by itself."""
+        for part in self.parts.values():
+            part.child.check()
+
+    async def kill(self, name: str, number: signal.Signals = signal.SIGKILL) -> None:
+        """Send a signal to a part. A SIGKILL takes its process group and is waited for."""
+        child = self.parts[name].child
+        if number is signal.SIGKILL:
+            await child.kill()
+        else:
+            child.send(number)
+
+    async def stop(self, name: str) -> None:
+        await self.parts[name].stop()
+
+    async def start(self, name: str) -> None:
+        """Start a part again, at the same addresses, and wait until it is ready."""
+        await self.parts[name].start()
+
+    async def restart(self, name: str) -> None:
+        await self.stop(name)
+        await self.start(name)
+
+    async def start_worker(self) -> str:
+        """Start one more worker and return its name."""
+        number = 1 + sum(name.startswith("worker-") for name in self.parts)
+        service = self._add_service(self._layout.worker(number))
+        await service.start()
+        return service.spec.name
+
+    async def new_organisation(self, name: str) -> Organisation:
+        """Make another organisation with an API key of its own that has every scope."""
+        return await bootstrap.new_organisation(name, self._layout)
+
+    async def start_all(self, servers: Servers, workers: int) -> None:
+        """Start the servers, then all services at once (each waits for what it needs), then see to a usable key."""
+        for name, server in servers.parts.items():
+            self._add(name, server)
+        await _start_together(list(servers.parts.values()))
+        specs = self._layout.services() + [self._layout.worker(number) for number in range(1, workers + 1)]
+        await _start_together([self._add_service(spec) for spec in specs])
+        await self._ensure_organisation()
+
+    async def _ensure_organisation(self) -> None:
+        """Use the key of an earlier run, unless this MongoDB does not know it."""
+        kept = self._state.organisation()
+        if kept is None or not await self._accepts(kept):
+            kept = await self.new_organisation("Local")
+            self._state.keep(kept)
+        self.organisation = kept
+
+    async def _accepts(self, organisation: Organisation) -> bool:
+        headers = {"Authorization": f"Bearer {organisation.api_key}"}
+        return await status(f"{self.url}/api/v1/apps?page_size=1", headers) != _UNAUTHORIZED
+
+    def _add(self, name: str, part: Part) -> None:
+        """Parts stop in the reverse of the order in which they were added."""
+        self.parts[name] = part
+        self._closing.push_async_callback(part.stop)
+
+    def _add_service(self, spec: ServiceSpec) -> Service:
+        service = Service(spec, self._state.log(spec.name))
+        self._add(spec.name, service)
+        return service
+
+
+@asynccontextmanager
+async def running(
+    state_dir: Path,
+    *,
+    port: int = 0,
+    workers: int = 1,
+    examples: bool = False,
+    mongo_uri: str | None = None,
+    kafka_bootstrap: str | None = None,
+    extra_env: Mapping[str, str] | None = None,
+    package: str = "services",
+) -> AsyncIterator[Stack]:
+    """A stack on `state_dir` that serves when this is entered, and is gone when it is left.
+
+    `port` is the first to try for the gateway (0: any); without addresses, mongod and the broker are embedded;
+    `package` is the Python package that has the services.
+    AlreadyRunning if another stack uses the folder; ChildDied, TimeoutError or BootstrapFailed if it does not
+    start, ExamplesFailed if the example workspace was wanted and did not load.
+    """
+    state = State(state_dir)
+    with state.locked():
+        state.prepare()
+        async with AsyncExitStack() as closing:
+            servers = Servers.choose(state, mongo_uri, kafka_bootstrap)
+            environment = {**_environment(state), **servers.environment, **(extra_env or {})}
+            stack = Stack(state, plan(next_free(port), environment, package), closing)
+            await stack.start_all(servers, workers)
+            _announce(stack, state, closing)
+            if examples:
+                await load(stack.url, stack.api_key)
+            yield stack
+
+
+def _environment(state: State) -> dict[str, str]:
+    """What the services get unless the user's environment has it already."""
+    defaults = {
+        "MOBILETEST_SERVICE_TOKEN": state.service_token(),
+        "MOBILETEST_OBJECT_STORE": state.objects.as_uri(),
+    }
+    return {name: os.environ.get(name, value) for name, value in defaults.items()}
+
+
+def _announce(stack: Stack, state: State, closing: AsyncExitStack) -> None:
+    document = {"url": stack.url, "api_key": stack.api_key, "grpc": dict(stack.grpc), "pid": os.getpid()}
+    closing.callback(state.forget_ready)
+    state.write_ready(document)
+
+
+async def _start_together(parts: Sequence[Part]) -> None:
+    """Start them at once; the first failure ends the others' attempts and is raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for part in parts:
+                group.create_task(part.start())
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None
