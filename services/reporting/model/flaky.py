@@ -1,0 +1,192 @@
+"""flaky_score and classification: the definition, its evidence and its worked examples stand in docs/flaky.md."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from itertools import takewhile
+
+from services.reporting.model.history import (
+    Attempt,
+    Ordered,
+    changes,
+    lone_failures,
+    mixed_groups,
+    order,
+    trailing,
+)
+
+
+class Classification(StrEnum):
+    """What a history says about its test; the values are those of the contract."""
+
+    INSUFFICIENT_DATA = "insufficient_data"
+    BROKEN = "broken"
+    FLAKY = "flaky"
+    REGRESSED = "regressed"
+    RECOVERED = "recovered"
+    STABLE = "stable"
+
+
+@dataclass(frozen=True, slots=True)
+class FlakyRules:
+    """The constants of the definition; the defaults are those of its evaluation."""
+
+    window: int = 40
+    half_life: float = 30.0
+    prior: float = 2.0
+    flaky_score: float = 0.075
+    flaky_alone: int = 2
+    decided: int = 3
+    broken_streak: int = 3
+    broken_streak_mixed: int = 5
+    regressed_passes: int = 3
+    recovered_streak: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The counts behind a classification: what the sentence says. Builds are named by id.
+
+    passed/attempts/builds count the calm attempts of the window (all of them if none is calm); decided, streak,
+    before and since_* those of the whole window: streak is how many equal verdicts it ends with, before how many
+    opposite ones stand before these. storm_attempts and storms count what was left out.
+    """
+
+    decided: int = 0
+    needed: int = 0
+    attempts: int = 0
+    passed: int = 0
+    builds: int = 0
+    mixed_builds: int = 0
+    alone: int = 0
+    storm_attempts: int = 0
+    storms: int = 0
+    streak: int = 0
+    before: int = 0
+    full_window: bool = False
+    since_build: str | None = None
+    since_at: datetime | None = None
+    last_passed_build: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """The verdict on one history: score in [0, 1) with 3 decimals, class, and the evidence for the sentence."""
+
+    score: float
+    classification: Classification
+    evidence: Evidence
+
+
+DEFAULT_RULES = FlakyRules()
+
+
+def assess(attempts: Iterable[Attempt], rules: FlakyRules = DEFAULT_RULES) -> Assessment:
+    """Judge the decided attempts of one test on one app, whatever their order and however often each is told."""
+    decided = list(attempts)
+    everything = order(decided, rules.window)
+    calm = order((attempt for attempt in decided if not attempt.storm), rules.window)
+    lone = lone_failures(calm)
+    score = _score(calm, lone, rules)
+    alone = sum(_shares_no_code(calm, index) for index in lone)
+    mixed = mixed_groups(calm.attempts)
+    looks_flaky = (bool(mixed) or alone >= rules.flaky_alone) and score >= rules.flaky_score
+    classification = _classify(everything, rules, looks_flaky=looks_flaky)
+    return Assessment(score, classification, _evidence(everything, calm, {code[0] for code in mixed}, alone, rules))
+
+
+def _score(calm: Ordered, lone: list[int], rules: FlakyRules) -> float:
+    count = len(calm.attempts)
+    if count < 2:
+        return 0.0
+    items, alone = calm.attempts, set(lone)
+    flips = pairs = 0.0
+    changed = set(changes(calm))
+    for i in range(count - 1):
+        if calm.branch(items[i]) != calm.branch(items[i + 1]):
+            continue
+        weight = 2.0 ** (-(count - 2 - i) / rules.half_life)
+        pairs += weight
+        if i in changed and (items[i].code == items[i + 1].code or i in alone or i + 1 in alone):
+            flips += weight
+    return round(flips / (pairs + rules.prior), 3)
+
+
+def _shares_no_code(calm: Ordered, index: int) -> bool:
+    before, here, after = calm.attempts[index - 1 : index + 2]
+    return here.code not in (before.code, after.code)
+
+
+def _classify(everything: Ordered, rules: FlakyRules, *, looks_flaky: bool) -> Classification:
+    items = everything.attempts
+    mixed = bool(mixed_groups(items))
+    if len(items) < rules.decided and not mixed:
+        return Classification.INSUFFICIENT_DATA
+    if _broken(everything, rules, mixed=mixed):
+        return Classification.BROKEN
+    if looks_flaky:
+        return Classification.FLAKY
+    if _regressed(everything, rules):
+        return Classification.REGRESSED
+    if _recovered(everything, rules):
+        return Classification.RECOVERED
+    return Classification.STABLE
+
+
+def _broken(everything: Ordered, rules: FlakyRules, *, mixed: bool) -> bool:
+    items = everything.attempts
+    streak = trailing(items, passed=False)
+    if streak < (rules.broken_streak_mixed if mixed else rules.broken_streak) or _passed_on_newest(everything):
+        return False
+    return streak == len(items) or len({item.build.id for item in items[-streak:]}) >= 2
+
+
+def _regressed(everything: Ordered, rules: FlakyRules) -> bool:
+    items = everything.attempts
+    streak = trailing(items, passed=False)
+    before = items[: len(items) - streak][-rules.regressed_passes :]
+    return bool(streak and before) and all(item.passed for item in before) and not _passed_on_newest(everything)
+
+
+def _recovered(everything: Ordered, rules: FlakyRules) -> bool:
+    items = everything.attempts
+    streak = trailing(items, passed=True)
+    before = items[: len(items) - streak]
+    failures = trailing(before, passed=False)
+    if streak < rules.recovered_streak or failures < rules.recovered_streak:
+        return False
+    return everything.branch(before[-1]) == everything.branch(items[-1])
+
+
+def _passed_on_newest(everything: Ordered) -> bool:
+    newest = everything.newest_build.id
+    return any(item.passed and item.build.id == newest for item in everything.attempts)
+
+
+def _evidence(everything: Ordered, calm: Ordered, mixed_builds: set[str], alone: int, rules: FlakyRules) -> Evidence:
+    items = everything.attempts
+    if not items:
+        return Evidence(needed=rules.decided)
+    basis = calm.attempts or items
+    streak = trailing(items, passed=items[-1].passed)
+    before = items[: len(items) - streak]
+    first, passes = items[-streak], [item for item in before if item.passed]
+    storms = [item.execution_id for item in items if item.storm]
+    return Evidence(
+        decided=len(items),
+        needed=rules.decided,
+        attempts=len(basis),
+        passed=sum(item.passed for item in basis),
+        builds=len({item.build.id for item in basis}),
+        mixed_builds=len(mixed_builds),
+        alone=alone,
+        storm_attempts=len(storms),
+        storms=len(set(storms)),
+        streak=streak,
+        before=len(list(takewhile(lambda item: item.passed is not items[-1].passed, reversed(before)))),
+        full_window=len(items) >= rules.window,
+        since_build=first.build.id,
+        since_at=first.started_at,
+        last_passed_build=passes[-1].build.id if passes else None,
+    )

@@ -1,0 +1,156 @@
+"""Attempts of one test on one app, their order, and how few of them have to be kept."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class BuildRef:
+    """A build as attempts name it; builds compare by (uploaded_at, id). `version` is the name it had then."""
+
+    uploaded_at: datetime
+    id: str
+    version: str = ""
+
+    @property
+    def key(self) -> tuple[datetime, str]:
+        """What builds are compared by."""
+        return (self.uploaded_at, self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try of one test on one build that passed or failed (no other attempts become part of a history).
+
+    `branch` is what CI said, None when it said nothing. `storm` is None while it is not known whether the
+    execution is an infrastructure storm; such attempts count as calm.
+    """
+
+    run_id: str
+    number: int
+    execution_id: str
+    started_at: datetime
+    build: BuildRef
+    test_version: int
+    passed: bool
+    branch: str | None = None
+    storm: bool | None = None
+
+    @property
+    def identity(self) -> tuple[str, int]:
+        """The same attempt told twice has the same identity."""
+        return (self.run_id, self.number)
+
+    @property
+    def recency(self) -> tuple[datetime, str, int, str]:
+        """Attempts are newer by start, then execution, then attempt number (the run only breaks ties)."""
+        return (self.started_at, self.execution_id, self.number, self.run_id)
+
+    @property
+    def code(self) -> tuple[str, int]:
+        """Two attempts with the same build and test version ran the same code."""
+        return (self.build.id, self.test_version)
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """`order(X)` of flaky.md: the window's attempts by branch, build and time, and the branch of each build."""
+
+    attempts: tuple[Attempt, ...]
+    branches: dict[str, str | None]
+
+    def branch(self, attempt: Attempt) -> str | None:
+        """The branch that the attempt's build is taken to be on."""
+        return self.branches[attempt.build.id]
+
+    @property
+    def newest_build(self) -> BuildRef:
+        """The newest build of the window, which is that of the last attempt by construction."""
+        return self.attempts[-1].build
+
+
+def newest(attempts: Iterable[Attempt], window: int) -> list[Attempt]:
+    """The newest `window` attempts, oldest first, each once."""
+    unique = {attempt.identity: attempt for attempt in attempts}
+    return sorted(unique.values(), key=lambda attempt: attempt.recency)[-window:]
+
+
+def order(attempts: Iterable[Attempt], window: int) -> Ordered:
+    """The newest `window` attempts sorted by (newest build of their branch, build, time)."""
+    recent = newest(attempts, window)
+    branches = _branches(recent)
+    heads: dict[str | None, tuple[datetime, str]] = {}
+    for attempt in recent:
+        branch = branches[attempt.build.id]
+        heads[branch] = max(heads.get(branch, attempt.build.key), attempt.build.key)
+    # The sort is stable and `recent` is in order of time already.
+    recent.sort(key=lambda attempt: (heads[branches[attempt.build.id]], attempt.build.key))
+    return Ordered(tuple(recent), branches)
+
+
+def _branches(recent: list[Attempt]) -> dict[str, str | None]:
+    """Build id -> the first branch that CI said; an unknown one counts as the newest build's branch."""
+    said: dict[str, str] = {}
+    for attempt in recent:
+        if attempt.branch:
+            said.setdefault(attempt.build.id, attempt.branch)
+    head = max((attempt.build.key for attempt in recent), default=None)
+    default = said.get(head[1]) if head else None
+    return {attempt.build.id: said.get(attempt.build.id, default) for attempt in recent}
+
+
+def retain(attempts: Iterable[Attempt], window: int) -> tuple[Attempt, ...]:
+    """What a history has to keep, oldest first: the newest `window`, and the newest `window` outside storms.
+
+    Attempts whose storm is not settled yet are kept beside the calm ones, since they may turn out either way:
+    at most 2 * `window` when all is settled. What this drops can never matter again, in whatever order
+    attempts arrive and storms settle.
+    """
+    kept: list[Attempt] = []
+    calm = 0
+    for position, attempt in enumerate(reversed(newest(attempts, 1 << 62))):
+        if calm >= window and position >= window:
+            break
+        if position < window or not attempt.storm:
+            kept.append(attempt)
+        calm += attempt.storm is False
+    return tuple(reversed(kept))
+
+
+def trailing(attempts: tuple[Attempt, ...], *, passed: bool) -> int:
+    """How many attempts at the end have this verdict."""
+    count = 0
+    for attempt in reversed(attempts):
+        if attempt.passed is not passed:
+            break
+        count += 1
+    return count
+
+
+def lone_failures(calm: Ordered) -> list[int]:
+    """Indexes of failures whose two neighbours passed, all three on one branch."""
+    found: list[int] = []
+    items = calm.attempts
+    for index in range(1, len(items) - 1):
+        before, here, after = items[index - 1 : index + 2]
+        if here.passed or not (before.passed and after.passed):
+            continue
+        if calm.branch(before) == calm.branch(here) == calm.branch(after):
+            found.append(index)
+    return found
+
+
+def mixed_groups(attempts: Iterable[Attempt]) -> set[tuple[str, int]]:
+    """The (build, version) groups that have both verdicts."""
+    verdicts: dict[tuple[str, int], set[bool]] = {}
+    for attempt in attempts:
+        verdicts.setdefault(attempt.code, set()).add(attempt.passed)
+    return {code for code, seen in verdicts.items() if len(seen) == 2}
+
+
+def changes(calm: Ordered) -> list[int]:
+    """Indexes i of pairs (i, i+1) on one branch whose verdicts differ."""
+    pairs = enumerate(pairwise(calm.attempts))
+    return [i for i, (a, b) in pairs if a.passed is not b.passed and calm.branch(a) == calm.branch(b)]
