@@ -3,37 +3,57 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import StrEnum
 
 from services.executor.model.failures import CANCELLATIONS, Category, Failure, Fault
 from services.executor.model.states import Status, advance
 
 
+class StepStatus(StrEnum):
+    """How a step ended: warned is a failed step that was optional, skipped one whose condition did not hold."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    WARNED = "warned"
+    SKIPPED = "skipped"
+
+
+class Resolution(StrEnum):
+    """How a step found its action."""
+
+    COMMAND = "command"
+    RULE = "rule"
+    CACHE = "cache"
+    MODEL = "model"
+
+
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """Something kept about an attempt; `key` finds it in the object store."""
+    """Something kept about an attempt; `name` is unique within the run."""
 
+    name: str
     kind: str
-    key: str
     content_type: str
     size_bytes: int
-    step_index: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What one step of a test did. `index` counts from 0; `resolution` is cache, rule or model."""
+    """What one step of a test did. `index` and `depth` count from 0; `screenshot` is the name of an artifact."""
 
     index: int
+    kind: str
     text: str
-    status: str
-    action: str | None = None
-    element: str | None = None
-    resolution: str | None = None
-    message: str | None = None
-    category: Category | None = None
+    status: StepStatus
     started_at: datetime
     duration_seconds: float = 0.0
-    screenshot_key: str | None = None
+    resolution: Resolution | None = None
+    action: str = ""
+    element: str = ""
+    message: str = ""
+    category: Category | None = None
+    screenshot: str = ""
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +69,10 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """A numbered try. `handed_back` marks one that a stopping worker gave up; it counts for nothing."""
+    """A numbered try. `handed_back` marks one that a stopping worker gave up; it counts for nothing.
+
+    `steps` are kept apart and empty where nobody asked for them.
+    """
 
     number: int
     worker: str
@@ -61,12 +84,17 @@ class Attempt:
     simulated: bool = False
     failure: Failure | None = None
     handed_back: bool = False
-    steps: tuple[Step, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
+    steps: tuple[Step, ...] = ()
 
     @property
     def failed_verdict(self) -> bool:
         return self.status is Status.COMPLETED and self.success is False
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether its worker went away without a result, so that no worker is at hand for the next attempt."""
+        return self.failure is not None and self.failure.category is Category.EXECUTOR_LOST
 
     @property
     def failed_by_infrastructure(self) -> bool:

@@ -78,7 +78,9 @@ def bucket(run: Run) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """One start. `sequence` numbers its events; `max_parallel` bounds the runs released at a time (None: all)."""
+    """One start. `revision` is the number of its newest event; `max_parallel` bounds the runs released at a time
+    (None: all); `app_ids` are the apps of its runs.
+    """
 
     id: str
     org_id: str
@@ -87,7 +89,6 @@ class Execution:
     created_at: datetime
     workflow_id: str | None = None
     workflow_name: str | None = None
-    rerun_of: str | None = None
     ci: Ci = field(default_factory=Ci)
     service_client: str | None = None
     run_config: RunConfig = field(default_factory=RunConfig)
@@ -100,8 +101,8 @@ class Execution:
     started_at: datetime | None = None
     completed_at: datetime | None = None
     cancel_requested_at: datetime | None = None
-    revision: int = 1
-    sequence: int = 0
+    app_ids: tuple[str, ...] = ()
+    revision: int = 0
 
     @property
     def execution_time_seconds(self) -> float | None:

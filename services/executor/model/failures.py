@@ -74,11 +74,12 @@ CANCELLATIONS = frozenset({Category.CANCELLED_BY_USER, Category.CANCELLED_SUPERS
 class Failure:
     """Why an attempt, a run or an execution did not pass.
 
-    `message` is a sentence for a person; `reason` is the short form that equal failures share, if there is one;
-    `step_index` counts from 0 and is None when no step was at fault.
+    `message` is a sentence for a person; `reason` the first failing step's message in the form that equal failures
+    share. `step_index` counts from 0; it is None, and `step_kind` empty, when no step was at fault.
     """
 
     category: Category
     message: str
-    reason: str | None = None
+    reason: str = ""
     step_index: int | None = None
+    step_kind: str = ""

@@ -5,7 +5,7 @@ when the run has moved on, and nothing may be written then.
 """
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from services.executor.model.attempts import Attempt, Result, ended, verdict
 from services.executor.model.failures import Category, Failure, Fault
@@ -92,8 +92,7 @@ def _close(run: Run, result: Result, now: datetime, limits: Limits) -> Run:
     closed = _close_attempt(run, result, now)
     if result.failure is None or not _again(closed, result.failure, now, limits):
         return _end(closed, result.failure, now)
-    pause = limits.infrastructure_backoff if result.failure.category.fault is Fault.INFRASTRUCTURE else None
-    return _release(closed, now + pause if pause else now)
+    return _release(closed, now + _pause(result.failure, limits))
 
 
 def _close_attempt(run: Run, result: Result, now: datetime) -> Run:
@@ -112,6 +111,12 @@ def _again(run: Run, failure: Failure, now: datetime, limits: Limits) -> bool:
             return sum(a.failed_by_infrastructure for a in run.attempts) <= limits.infrastructure_retries
         case Fault.NEITHER:
             return False
+
+
+def _pause(failure: Failure, limits: Limits) -> timedelta:
+    """How long to wait before the next attempt; a lost worker needs no rest, a device or network may."""
+    rests = failure.category.fault is Fault.INFRASTRUCTURE and failure.category is not Category.EXECUTOR_LOST
+    return limits.infrastructure_backoff if rests else timedelta()
 
 
 def _release(run: Run, claimable_at: datetime) -> Run:

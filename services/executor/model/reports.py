@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 
+from services.executor.model.attempts import Artifact
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run
 
@@ -24,6 +25,11 @@ def metadata(execution: Execution, run: Run) -> Document:
     return {name: value for name, value in said.items() if value is not None}
 
 
+def artifact_url(run: Run, artifact: Artifact) -> str:
+    """Where REST clients find an artifact (DownloadArtifact of the protos)."""
+    return f"/api/v1/executions/{run.execution_id}/runs/{run.id}/artifacts/{artifact.name}"
+
+
 def report_metadata(run: Run) -> Document:
     """Category and reason of the failure, whether it was flaky, and links to what was kept."""
     failure = run.failure
@@ -32,7 +38,12 @@ def report_metadata(run: Run) -> Document:
         "top_failure": (failure.reason or failure.message) if failure else None,
         "flaky": run.flaky,
         "artifacts": [
-            {"kind": artifact.kind, "key": artifact.key, "attempt": attempt.number, "step_index": artifact.step_index}
+            {
+                "kind": artifact.kind,
+                "name": artifact.name,
+                "attempt": attempt.number,
+                "url": artifact_url(run, artifact),
+            }
             for attempt in run.attempts
             for artifact in attempt.artifacts
         ],

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from services.executor.model.attempts import Attempt, flaky
 from services.executor.model.failures import Failure
@@ -19,18 +20,26 @@ class Limits:
     infrastructure_backoff: timedelta = timedelta(seconds=1)
 
 
+class Platform(StrEnum):
+    """What a run needs a device of."""
+
+    IOS = "iOS"
+    ANDROID = "Android"
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a run is about: names and ids as they were when it was started."""
+    """What a run is about: names and ids as they were when it was started; None where nothing was found."""
 
     test_id: str
     test_name: str
     test_version_number: int
-    platform: str | None
+    platform: Platform | None = None
     app_id: str | None = None
     app_name: str | None = None
     build_id: str | None = None
     resolved_build_version: str | None = None
+    build_uploaded_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 from services.executor import junit
 from services.executor.model import lifecycle
-from services.executor.model.attempts import Result, Step
+from services.executor.model.attempts import Result, Step, StepStatus
 from services.executor.model.failures import Category, Failure
 from services.executor.model.runs import Run
 from tests.unit.executor.model.making import (
@@ -60,15 +60,17 @@ def test_one_testcase_per_run_with_totals() -> None:
 
 def test_a_failure_has_category_message_and_steps() -> None:
     steps = (
-        Step(index=0, text='Tap "Log in"', status="passed", started_at=NOW),
-        Step(index=1, text="See Welcome", status="failed", message="Not on the screen", started_at=NOW),
+        Step(index=0, kind="sentence", text='Tap "Log in"', status=StepStatus.PASSED, started_at=NOW),
+        Step(
+            index=1, kind="sentence", text="See Welcome", status=StepStatus.FAILED, message="Not there", started_at=NOW
+        ),
     )
     run = finish(claimed_run(retries=0), replace(failing(), steps=steps))
     failure = case(run).find("failure")
     assert failure is not None
     assert failure.get("type") == "assertion_failed"
     assert failure.get("message") == "It was assertion_failed."
-    assert "2. See Welcome [failed]: Not on the screen" in (failure.text or "")
+    assert "2. See Welcome [failed]: Not there" in (failure.text or "")
 
 
 def test_a_flaky_run_passes_and_keeps_its_failed_attempt() -> None:

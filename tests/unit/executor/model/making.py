@@ -7,7 +7,7 @@ from services.executor.model import lifecycle
 from services.executor.model.attempts import Result
 from services.executor.model.executions import Counts, Execution, Kind, bucket
 from services.executor.model.failures import Category, Failure
-from services.executor.model.runs import Limits, Run, Target
+from services.executor.model.runs import Limits, Platform, Run, Target
 from services.executor.model.sources import Source
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -20,7 +20,7 @@ def later(seconds: float) -> datetime:
 
 def new_run(*, retries: int = 1, position: int = 0) -> Run:
     """A run that waits to be released."""
-    target = Target(str(uuid4()), "Log in", 3, "iOS", app_id=str(uuid4()), app_name="Shop")
+    target = Target(str(uuid4()), "Log in", 3, Platform.IOS, app_id=str(uuid4()), app_name="Shop")
     return Run(
         id=str(uuid4()),
         execution_id=str(uuid4()),

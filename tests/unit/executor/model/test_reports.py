@@ -44,14 +44,21 @@ def test_metadata_leaves_out_what_is_unknown() -> None:
 
 
 def test_report_metadata_of_a_flaky_run_says_so_and_lists_what_was_kept() -> None:
-    shot = Artifact("screenshot", "runs/r/1/3.png", "image/png", 10, step_index=3)
+    shot = Artifact("1-3.png", "screenshot", "image/png", 10)
     first = finished(claimed_run(), artifacts=(shot,))
     run = finished(lifecycle.claim(first, "worker-1", later(1), LIMITS), passes=True)
     assert report_metadata(run) == {
         "category": None,
         "top_failure": None,
         "flaky": True,
-        "artifacts": [{"kind": "screenshot", "key": "runs/r/1/3.png", "attempt": 1, "step_index": 3}],
+        "artifacts": [
+            {
+                "kind": "screenshot",
+                "name": "1-3.png",
+                "attempt": 1,
+                "url": f"/api/v1/executions/{run.execution_id}/runs/{run.id}/artifacts/1-3.png",
+            }
+        ],
     }
 
 

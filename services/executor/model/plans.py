@@ -1,0 +1,42 @@
+"""What the catalog answers at a start: which runs it means, each a snapshot that later edits do not change."""
+
+from dataclasses import dataclass
+
+from services.executor.model.run_config import RunConfig
+from services.executor.model.runs import Target
+
+Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """The file of a build: `sha256` in hexadecimal when the catalog keeps it, else perhaps an address elsewhere."""
+
+    sha256: str = ""
+    file_name: str = ""
+    artifact_url: str | None = None
+    package_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One run to make. `config_error` says why it cannot be made and what to do about it; empty when it can."""
+
+    target: Target
+    steps: tuple[Json, ...] = ()
+    timeout_seconds: int | None = None
+    static_url: str | None = None
+    system_prompt: str | None = None
+    artifact: Artifact = Artifact()
+    config_error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """The answer for a workflow or a test; the first two are empty for a test."""
+
+    workflow_id: str = ""
+    workflow_name: str = ""
+    run_config: RunConfig = RunConfig()  # noqa: RUF009 (frozen)
+    max_parallel: int | None = None
+    plans: tuple[Plan, ...] = ()
