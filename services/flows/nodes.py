@@ -1,0 +1,165 @@
+"""A document value together with the place where it stands, so that every complaint can point at it."""
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
+
+Scalar = str | int | float | bool | None
+
+
+class DocumentError(ValueError):
+    """Something is wrong at one place of a document.
+
+    `path` names the value from the root ("steps[3].tapOn"); `line` and `column` count from 1 and are None for values
+    that did not come from text.
+    """
+
+    def __init__(self, path: str, line: int | None, column: int | None, message: str) -> None:
+        super().__init__(path, line, column, message)
+        self.path = path
+        self.line = line
+        self.column = column
+        self.message = message
+
+    def __str__(self) -> str:
+        where = self.path if self.line is None else f"line {self.line}, column {self.column} ({self.path})"
+        return f"{where}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value stands."""
+
+    path: str
+    line: int | None = None
+    column: int | None = None
+
+    def fault(self, message: str) -> DocumentError:
+        """The error to raise about the value that stands here."""
+        return DocumentError(self.path, self.line, self.column, message)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A scalar, a list or a mapping, and its place.
+
+    `written` is how a scalar stood in the source ("007"); `named_at` is where the key of this value stands.
+    """
+
+    value: "Scalar | tuple[Node, ...] | Mapping[str, Node]"
+    place: Place
+    written: str = ""
+    named_at: Place | None = None
+
+    def fault(self, message: str) -> DocumentError:
+        return self.place.fault(message)
+
+    def fault_of_name(self, message: str) -> DocumentError:
+        """The error to raise about the key of this value."""
+        return (self.named_at or self.place).fault(message)
+
+    @property
+    def is_null(self) -> bool:
+        return self.value is None
+
+    @property
+    def is_mapping(self) -> bool:
+        return isinstance(self.value, Mapping)
+
+    def mapping(self) -> "Mapping[str, Node]":
+        """The entries; anything but a mapping is refused."""
+        if not isinstance(self.value, Mapping):
+            raise self.fault(f"expected a mapping of names to values, not {self._kind()}")
+        return self.value
+
+    def fields(self, allowed: Iterable[str], *, required: Iterable[str] = ()) -> "Mapping[str, Node]":
+        """The entries of a mapping that may have the `allowed` keys only, and must have the `required` ones."""
+        known = tuple(allowed)
+        entries = self.mapping()
+        for key, node in entries.items():
+            if key not in known:
+                raise node.fault_of_name(
+                    f"unknown field {shown(key)}{nearest(key, known) or f'; known: {", ".join(known)}'}"
+                )
+        for key in required:
+            if key not in entries:
+                raise self.fault(f"{key} is missing")
+        return entries
+
+    def items(self) -> "tuple[Node, ...]":
+        """The entries of a list; anything else is refused."""
+        if not isinstance(self.value, tuple):
+            raise self.fault(f"expected a list, not {self._kind()}")
+        return self.value
+
+    def string(self, *, limit: int = 10_000) -> str:
+        """A text of at most `limit` characters; numbers and booleans count as they were written."""
+        if not isinstance(self.value, str | int | float | bool):
+            raise self.fault(f"expected a text, not {self._kind()}")
+        if len(self.written) > limit:
+            raise self.fault(f"the text is longer than {limit} characters")
+        return self.written
+
+    def boolean(self) -> bool:
+        if not isinstance(self.value, bool):
+            raise self.fault(f"expected true or false, not {self._kind()}")
+        return self.value
+
+    def integer(self, low: int, high: int) -> int:
+        """A whole number from `low` to `high`, which may be written as a text."""
+        number = self.number(low, high)
+        if number != int(number):
+            raise self.fault(f"expected a whole number, not {self.written}")
+        return int(number)
+
+    def number(self, low: float, high: float) -> float:
+        """A number from `low` to `high`, which may be written as a text."""
+        try:
+            number = float(self.written) if not isinstance(self.value, bool | None) else float("nan")
+        except ValueError:
+            number = float("nan")
+        if not low <= number <= high:
+            raise self.fault(f"expected a number from {low} to {high}, not {self._kind()}")
+        return number
+
+    def choice(self, allowed: Iterable[str]) -> str:
+        """One of the `allowed` words, in any case."""
+        known = tuple(allowed)
+        word = self.string().strip().lower()
+        if word not in known:
+            raise self.fault(f"expected one of {', '.join(known)}, not {shown(self.written)}{nearest(word, known)}")
+        return word
+
+    def _kind(self) -> str:
+        match self.value:
+            case None:
+                return "nothing"
+            case tuple():
+                return "a list"
+            case Mapping():
+                return "a mapping"
+            case bool():
+                return self.written
+            case _:
+                return shown(self.written)
+
+
+def given(entries: Mapping[str, Node], key: str, read: Callable[[Node], T]) -> T | None:
+    """What `read` makes of the entry, or None where there is no such entry."""
+    return read(entries[key]) if key in entries else None
+
+
+def shown(text: str, limit: int = 60) -> str:
+    """The text in quotes, cut to a length that fits a message."""
+    flat = " ".join(text.split())
+    return f'"{flat}"' if len(flat) <= limit else f'"{flat[:limit]}..."'
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """ "; did you mean X?" for the known word that is nearest to this one, or nothing."""
+    by_folded = {candidate.casefold(): candidate for candidate in known}
+    found = difflib.get_close_matches(word[:100].casefold(), by_folded, n=1, cutoff=0.6)
+    return f"; did you mean {by_folded[found[0]]}?" if found else ""
