@@ -81,9 +81,8 @@ class Node:
         entries = self.mapping()
         for key, node in entries.items():
             if key not in known:
-                raise node.fault_of_name(
-                    f"unknown field {shown(key)}{nearest(key, known) or f'; known: {", ".join(known)}'}"
-                )
+                hint = nearest(key, known) or f"; known: {', '.join(known)}"
+                raise node.fault_of_name(f"unknown field {shown(key)}{hint}")
         for key in required:
             if key not in entries:
                 raise self.fault(f"{key} is missing")
