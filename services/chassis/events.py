@@ -1,0 +1,96 @@
+"""An event, and its form on Kafka: CloudEvents 1.0 in binary mode with a protobuf value."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+Headers = list[tuple[str, bytes]]
+
+_CONTENT_TYPE = "application/protobuf"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A fact. `type` is the full name of the proto message whose bytes are `payload`; `key` orders and partitions.
+
+    `subject` and `sequence` (the entity's revision) let a log be read back from the outbox.
+    """
+
+    topic: str
+    key: str
+    type: str
+    source: str
+    id: str
+    time: datetime
+    payload: bytes
+    traceparent: str | None = None
+    subject: str | None = None
+    sequence: int = 0
+
+
+class InvalidMessage(Exception):
+    """This message can never work: it goes to the dead letters. `event` says which one of a batch."""
+
+    def __init__(self, reason: str, message: str = "", *, event: Event | None = None) -> None:
+        super().__init__(message or reason)
+        self.reason = reason
+        self.event = event
+
+
+class Transient(Exception):
+    """Not now: the same batch shall be tried again after a while."""
+
+
+def encode(event: Event) -> Headers:
+    """The headers of the event's record; key and value go beside them."""
+    named = {
+        "ce_specversion": "1.0",
+        "ce_id": event.id,
+        "ce_type": event.type,
+        "ce_source": event.source,
+        "ce_time": event.time.isoformat().replace("+00:00", "Z"),
+        "ce_subject": event.subject,
+        "ce_sequence": str(event.sequence) if event.sequence else None,
+        "content-type": _CONTENT_TYPE,
+        "traceparent": event.traceparent,
+    }
+    return [(name, value.encode()) for name, value in named.items() if value is not None]
+
+
+def decode(topic: str, key: bytes | None, value: bytes | None, headers: Iterable[tuple[str, bytes]]) -> Event:
+    """The event in a record; InvalidMessage when it is none of ours."""
+    try:
+        named = {name: content.decode() for name, content in headers}
+        return _event(topic, (key or b"").decode(), value, named)
+    except UnicodeDecodeError as error:
+        raise InvalidMessage("INVALID_UTF8", str(error)) from error
+    except KeyError as error:
+        raise InvalidMessage("MISSING_HEADER", f"header {error.args[0]} is missing") from error
+    except ValueError as error:
+        raise InvalidMessage("INVALID_HEADER", str(error)) from error
+
+
+def _event(topic: str, key: str, value: bytes | None, named: Mapping[str, str]) -> Event:
+    if value is None:
+        raise InvalidMessage("NO_VALUE", "the record has no value")
+    if named["ce_specversion"] != "1.0":
+        raise InvalidMessage("UNKNOWN_SPECVERSION", f"ce_specversion {named['ce_specversion']}")
+    return Event(
+        topic=topic,
+        key=key,
+        type=named["ce_type"],
+        source=named["ce_source"],
+        id=named["ce_id"],
+        time=_aware(named["ce_time"]),
+        payload=value,
+        traceparent=named.get("traceparent"),
+        subject=named.get("ce_subject"),
+        sequence=int(named.get("ce_sequence", "0")),
+    )
+
+
+def _aware(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError("ce_time has no time zone")
+    return moment

@@ -1,0 +1,101 @@
+"""Idempotency keys: the same key and body within 24 hours give the first answer again."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from uuid import uuid4
+
+from pymongo import ASCENDING, IndexModel
+from pymongo.errors import DuplicateKeyError
+
+from services.chassis.context import Caller
+from services.chassis.errors import Aborted, AlreadyExists
+from services.chassis.identity import derived
+from services.chassis.migrations import Migration
+from services.chassis.mongo import Document, Mongo
+
+RECORDS = "_idempotency"
+KEEP_SECONDS = 24 * 3600
+IN_FLIGHT_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The bytes of a response, and whether they are those of an earlier call."""
+
+    response: bytes
+    replayed: bool
+
+
+class Idempotency:
+    """The records of one service. Only successes are kept: what failed may be tried again under the same key."""
+
+    def __init__(self, mongo: Mongo) -> None:
+        self._records = mongo.collection(RECORDS)
+
+    async def once(self, caller: Caller, method: str, request: bytes, work: Callable[[], Awaitable[bytes]]) -> Answer:
+        """Do `work` unless the caller's key has an answer already; `request` is the request's bytes.
+
+        AlreadyExists (IDEMPOTENCY_KEY_REUSED) for another body, Aborted while the first call is still under way.
+        A process that dies within `work` blocks the key for a minute; then the work is done again, with the same ids.
+        """
+        key = caller.idempotency_key or ""
+        id_ = _digest("\n".join((caller.org_id, method, key)).encode())
+        owner = str(uuid4())
+        record = await self._claim(id_, owner, _digest(request))
+        if record is not None:
+            return Answer(_earlier(record, _digest(request)), replayed=True)
+        try:
+            with derived(caller.org_id, method, key):
+                response = await work()
+        except BaseException:
+            await self._records.delete_one({"_id": id_, "owner": owner})
+            raise
+        await self._finish(id_, owner, response)
+        return Answer(response, replayed=False)
+
+    async def _claim(self, id_: str, owner: str, request_hash: str) -> Document | None:
+        """None when the key is ours to answer, else the record that is there."""
+        abandoned = {"state": "in_flight", "$expr": {"$lte": ["$claimed_until", "$$NOW"]}}
+        fresh = {
+            "state": "in_flight",
+            "owner": owner,
+            "request_hash": request_hash,
+            "claimed_until": {"$add": ["$$NOW", IN_FLIGHT_SECONDS * 1000]},
+            "expires_at": {"$add": ["$$NOW", KEEP_SECONDS * 1000]},
+        }
+        try:
+            await self._records.update_one({"_id": id_, **abandoned}, [{"$set": fresh}], upsert=True)
+        except DuplicateKeyError:
+            found: Document | None = await self._records.find_one({"_id": id_})
+            return found or {"state": "in_flight", "request_hash": request_hash}
+        return None
+
+    async def _finish(self, id_: str, owner: str, response: bytes) -> None:
+        done = {"$set": {"state": "done", "response": response}, "$unset": {"claimed_until": ""}}
+        await self._records.update_one({"_id": id_, "owner": owner}, done)
+
+
+def _earlier(record: Document, request_hash: str) -> bytes:
+    if record["request_hash"] != request_hash:
+        raise AlreadyExists("This Idempotency-Key was used with another request", reason="IDEMPOTENCY_KEY_REUSED")
+    if record["state"] != "done":
+        raise Aborted(
+            "The first request with this Idempotency-Key is still under way",
+            reason="IDEMPOTENCY_KEY_IN_FLIGHT",
+            retry_after=1.0,
+        )
+    return bytes(record["response"])
+
+
+def _digest(content: bytes) -> str:
+    return sha256(content).hexdigest()
+
+
+async def _make_indexes(mongo: Mongo) -> None:
+    expiry = IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0)
+    await mongo.collection(RECORDS).create_indexes([expiry])
+
+
+MIGRATION = Migration("0000_idempotency", _make_indexes)
+"""Every service with idempotent methods puts this first among its migrations."""

@@ -1,0 +1,153 @@
+"""The life of a process: start, run until told to stop or until a part dies, close from the outside in."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, NoReturn, Protocol, TypeVar
+
+import uvloop
+
+from services.chassis import logs, metrics
+from services.chassis.settings import ProcessSettings, load
+
+log = logs.get(__name__)
+
+S = TypeVar("S", bound=ProcessSettings)
+
+
+class Background:
+    """The background tasks of a process. None is fire and forget: the death of one ends the process.
+
+    Use it as a context manager; leaving it cancels what still runs.
+    """
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._dead: asyncio.Future[BaseException] | None = None
+
+    async def __aenter__(self) -> "Background":
+        self._dead = asyncio.get_running_loop().create_future()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await _cancel(*self._tasks)
+
+    def start(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run `work` until it returns, the process ends or the task is cancelled."""
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    @asynccontextmanager
+    async def running(
+        self, name: str, work: Coroutine[Any, Any, None], *, stop: Callable[[], None] | None = None, grace: float = 10.0
+    ) -> AsyncIterator[None]:
+        """Run `work` inside the block. At its end call `stop`, wait up to `grace` seconds, then cancel."""
+        task = self.start(name, work)
+        try:
+            yield
+        finally:
+            if stop is not None:
+                stop()
+                await asyncio.wait([task], timeout=grace)
+            await _cancel(task)
+
+    async def death(self) -> BaseException:
+        """Wait for the first task that dies, and give what killed it."""
+        if self._dead is None:
+            raise RuntimeError("Background is not entered")
+        return await asyncio.shield(self._dead)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        log.error("background_task_died", task=task.get_name(), exc_info=error)
+        if self._dead is not None and not self._dead.done():
+            self._dead.set_result(error)
+
+
+async def _cancel(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class App(Protocol):
+    """What a service's `running` yields, as far as the chassis needs it."""
+
+    @property
+    def background(self) -> Background: ...
+
+
+Running = Callable[[S], AbstractAsyncContextManager[App]]
+
+
+def main(running: Running[S], settings_class: type[S]) -> NoReturn:
+    """Run a service as this process. Exits 0 after a stop, 1 after a failure, 2 for wrong settings."""
+    settings = load(settings_class)
+    logs.configure(settings)
+    metrics.describe_process(settings.version)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        code = runner.run(serve(running, settings))
+    raise SystemExit(code)
+
+
+class _Stop:
+    """What the signals do: the first stops a running service and cancels a starting one; the second cancels."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.started = False
+        self._work: asyncio.Task[int] | None = None
+
+    def listen(self, work: asyncio.Task[int]) -> None:
+        self._work = work
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._received, number.name)
+
+    def _received(self, name: str) -> None:
+        log.info("signal", signal=name)
+        if self._work is not None and (self.asked.is_set() or not self.started):
+            self._work.cancel()
+        self.asked.set()
+
+
+async def serve(running: Running[S], settings: S) -> int:
+    """Run the service until SIGTERM, SIGINT or the death of a part; gives the exit code.
+
+    A signal while the service still starts (waiting for MongoDB, say) ends the start; a second one ends the closing.
+    """
+    stop = _Stop()
+    work = asyncio.create_task(_until(stop, running, settings), name="service")
+    stop.listen(work)
+    try:
+        return await work
+    except asyncio.CancelledError:
+        log.warning("stopped_at_once")
+        return 0 if stop.asked.is_set() else 1
+    except Exception:
+        log.exception("service_failed")
+        return 1
+
+
+async def _until(stop: _Stop, running: Running[S], settings: S) -> int:
+    async with running(settings) as app:
+        stop.started = True
+        log.info("started")
+        died = await _first(app.background.death(), stop.asked.wait())
+        log.info("stopping")
+    log.info("stopped")
+    return 1 if died else 0
+
+
+async def _first(death: Coroutine[Any, Any, object], stopped: Coroutine[Any, Any, object]) -> bool:
+    """Wait for either; True when it was the death."""
+    tasks = [asyncio.create_task(death), asyncio.create_task(stopped), asyncio.create_task(metrics.watch_loop_lag())]
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
+    return tasks[0] in done

@@ -1,0 +1,108 @@
+"""Structured logs: one JSON object per line on stdout, without secrets."""
+
+import logging
+import re
+import sys
+from collections.abc import MutableMapping
+from typing import Any, Protocol, cast
+
+import orjson
+import structlog
+from structlog.typing import FilteringBoundLogger, Processor
+
+from services.chassis.context import peek
+
+_SECRET_TEXT = re.compile(
+    r"\bmt_[A-Za-z0-9]{12}_[A-Za-z0-9]{4,}|(?i:bearer\s+)[^\s\"',]+|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
+)
+_SECRET_NAMES = re.compile(r"(?i)authorization|cookie|password|secret|token$|api_?key$")
+_HIDDEN = "[hidden]"
+
+EventDict = MutableMapping[str, Any]
+
+
+class LogSettings(Protocol):
+    """What `configure` reads."""
+
+    @property
+    def log_level(self) -> str: ...
+
+    @property
+    def log_format(self) -> str: ...
+
+
+def get(name: str) -> FilteringBoundLogger:
+    """A logger; events are constant strings, what varies goes into fields."""
+    return cast(FilteringBoundLogger, structlog.get_logger(logger=name))
+
+
+def configure(settings: LogSettings) -> None:
+    """Send the logs of this process, ours and the libraries', to stdout in the form that the settings say."""
+    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
+    render = _renderer(settings.log_format)
+    structlog.configure(
+        processors=[*_processors(), render],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stdout),
+        cache_logger_on_first_use=True,
+    )
+    _capture_stdlib(level, render)
+
+
+def redact(_: object, __: str, event: EventDict) -> EventDict:
+    """Hide keys, tokens and passwords, by the name of the field and by the look of the text."""
+    return {name: _HIDDEN if _SECRET_NAMES.search(name) else _clean(value) for name, value in event.items()}
+
+
+def _clean(value: object) -> object:
+    if isinstance(value, str):
+        return _SECRET_TEXT.sub(_HIDDEN, value)
+    if isinstance(value, dict):
+        return {k: _HIDDEN if _SECRET_NAMES.search(str(k)) else _clean(v) for k, v in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_clean(item) for item in value]
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return _SECRET_TEXT.sub(_HIDDEN, str(value))
+
+
+def _add_caller(_: object, __: str, event: EventDict) -> EventDict:
+    caller = peek()
+    if caller is not None:
+        event.setdefault("request_id", caller.request_id)
+        event.setdefault("org_id", caller.org_id)
+    return event
+
+
+def _processors() -> list[Processor]:
+    return [
+        structlog.contextvars.merge_contextvars,
+        _add_caller,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+        redact,
+    ]
+
+
+def _renderer(form: str) -> Processor:
+    if form == "console":
+        return structlog.dev.ConsoleRenderer()
+    return structlog.processors.JSONRenderer(serializer=_to_json)
+
+
+def _to_json(event: object, **_: object) -> str:
+    return orjson.dumps(event, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+
+
+def _capture_stdlib(level: int, render: Processor) -> None:
+    handler = logging.StreamHandler(sys.stdout)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[structlog.stdlib.add_logger_name, *_processors()],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, render],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(max(level, logging.WARNING))

@@ -1,0 +1,68 @@
+"""The metrics of this process: one registry, declared by name, shown on the admin port.
+
+A declaration opens nothing and may be repeated: the same name gives the same metric.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client.platform_collector import PlatformCollector
+from prometheus_client.process_collector import ProcessCollector
+
+REGISTRY = CollectorRegistry()
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+_declared: dict[str, MetricWrapperBase] = {}
+M = TypeVar("M", bound=MetricWrapperBase)
+
+
+def counter(name: str, help_text: str, labels: Sequence[str] = ()) -> Counter:
+    """A counter; `name` with its `_total`."""
+    return _declare(name, lambda: Counter(name, help_text, labels, registry=REGISTRY))
+
+
+def gauge(name: str, help_text: str, labels: Sequence[str] = ()) -> Gauge:
+    """A gauge; `.set_function` makes it read a value at each scrape."""
+    return _declare(name, lambda: Gauge(name, help_text, labels, registry=REGISTRY))
+
+
+def histogram(
+    name: str, help_text: str, labels: Sequence[str] = (), buckets: Sequence[float] = LATENCY_BUCKETS
+) -> Histogram:
+    """A histogram, in seconds unless its name says otherwise."""
+    return _declare(name, lambda: Histogram(name, help_text, labels, registry=REGISTRY, buckets=buckets))
+
+
+def _declare(name: str, make: Callable[[], M]) -> M:
+    if name not in _declared:
+        _declared[name] = make()
+    return _declared[name]  # type: ignore[return-value]
+
+
+def render() -> bytes:
+    """All metrics in the text format of Prometheus."""
+    return generate_latest(REGISTRY)
+
+
+def describe_process(version: str) -> None:
+    """Add build_info and the figures of the operating system (fds, RSS, CPU); once per process."""
+    gauge("mobiletest_build_info", "The build of this process", ["version"]).labels(version).set(1)
+    if "process" not in _platform:
+        _platform["process"] = (ProcessCollector(registry=REGISTRY), PlatformCollector(registry=REGISTRY))
+
+
+_platform: dict[str, object] = {}
+
+
+async def watch_loop_lag(every: float = 0.25) -> None:
+    """Measure for ever by how much this event loop wakes up too late."""
+    lag = histogram("mobiletest_event_loop_lag_seconds", "How late the event loop wakes up")
+    loop = asyncio.get_running_loop()
+    while True:
+        due = loop.time() + every
+        await asyncio.sleep(every)
+        lag.observe(max(0.0, loop.time() - due))

@@ -1,0 +1,64 @@
+"""Changes of a database's schema: ordered, once each, by one process at a time."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from uuid import uuid4
+
+from services.chassis import logs
+from services.chassis.leases import Lease
+from services.chassis.mongo import Mongo
+
+MIGRATIONS = "_migrations"
+LEASE_SECONDS = 60.0
+
+log = logs.get(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step: `id` sorts it ("0001_apps"), `apply` may be run twice (a process can die in the middle)."""
+
+    id: str
+    apply: Callable[[Mongo], Awaitable[None]]
+
+
+class SchemaIsNewer(Exception):
+    """The database was migrated by a newer version of this service: this one must not touch it."""
+
+
+async def migrate(mongo: Mongo, migrations: Sequence[Migration], *, wait_seconds: float = 0.5) -> None:
+    """Apply what is missing. Processes that start together wait for each other; SchemaIsNewer refuses to go back."""
+    ids = [migration.id for migration in migrations]
+    if ids != sorted(set(ids)):
+        raise ValueError("migrations are not in the order of their ids, or repeat one")
+    lease = Lease(mongo, "migrations", str(uuid4()), seconds=LEASE_SECONDS)
+    while await _missing(mongo, migrations):
+        if await lease.acquire():
+            try:
+                await _apply_all(mongo, migrations, lease)
+            finally:
+                await lease.release()
+        else:
+            await asyncio.sleep(wait_seconds)
+
+
+async def _apply_all(mongo: Mongo, migrations: Sequence[Migration], lease: Lease) -> None:
+    for migration in await _missing(mongo, migrations):
+        log.info("migrating", migration=migration.id)
+        await migration.apply(mongo)
+        await _record(mongo, migration)
+        await lease.acquire()
+
+
+async def _missing(mongo: Mongo, migrations: Sequence[Migration]) -> list[Migration]:
+    applied = {row["_id"] for row in await mongo.collection(MIGRATIONS).find({}, {"_id": 1}).to_list(None)}
+    unknown = applied - {migration.id for migration in migrations}
+    if unknown:
+        raise SchemaIsNewer(f"the database has migrations unknown to this version: {', '.join(sorted(unknown))}")
+    return [migration for migration in migrations if migration.id not in applied]
+
+
+async def _record(mongo: Mongo, migration: Migration) -> None:
+    now = {"$set": {"applied_at": "$$NOW"}}
+    await mongo.collection(MIGRATIONS).update_one({"_id": migration.id}, [now], upsert=True)

@@ -1,0 +1,195 @@
+"""MongoDB: the one place that knows which driver is under us, motor or PyMongo Async."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC
+from typing import Any, Literal, TypeVar
+
+import stamina
+from bson.codec_options import CodecOptions
+from pymongo import AsyncMongoClient, ReadPreference
+from pymongo.errors import (
+    ConnectionFailure,
+    ExecutionTimeout,
+    OperationFailure,
+    PyMongoError,
+    WaitQueueTimeoutError,
+    WTimeoutError,
+)
+from pymongo.read_concern import ReadConcern
+from pymongo.write_concern import WriteConcern
+
+from services.chassis import logs
+from services.chassis.errors import Unavailable
+
+Document = dict[str, Any]
+Session = Any  # the drivers' session types have nothing in common that could be named
+Collection = Any  # likewise: find, find_one, insert_one ... are the same in both; see `aggregate` and `watch`
+T = TypeVar("T")
+
+RETRY_AFTER_SECONDS = 1.0
+TRANSACTION_SECONDS = 8.0
+_WRITE = WriteConcern(w="majority", j=True)
+
+log = logs.get(__name__)
+
+
+class Mongo:
+    """One database. Write concern majority and journalled, read concern majority, primary, aware UTC datetimes."""
+
+    def __init__(self, client: Any, database: str, driver: str) -> None:
+        """`client` is a motor or a PyMongo Async client; see `connect`."""
+        self._client = client
+        self._motor = driver == "motor"
+        self.database = client.get_database(
+            database,
+            codec_options=CodecOptions(tz_aware=True, tzinfo=UTC),
+            read_preference=ReadPreference.PRIMARY,
+            write_concern=_WRITE,
+            read_concern=ReadConcern("majority"),
+        )
+
+    @classmethod
+    async def connect(cls, uri: str, database: str, driver: Literal["motor", "pymongo"] = "motor") -> "Mongo":
+        """Connect, waiting for ever for a MongoDB that is not there yet."""
+        mongo = cls(_client(uri, driver), database, driver)
+        try:
+            await mongo.wait()
+        except BaseException:
+            await mongo.close()
+            raise
+        return mongo
+
+    async def wait(self) -> None:
+        """Return as soon as the primary answers."""
+        async for attempt in stamina.retry_context(
+            on=PyMongoError, attempts=None, timeout=None, wait_initial=0.1, wait_max=3.0, wait_jitter=0.5
+        ):
+            with attempt:
+                await self.ping()
+
+    async def ping(self) -> None:
+        """Raises when there is no primary; also the readiness check."""
+        await self._client.admin.command("ping", read_preference=ReadPreference.PRIMARY)
+
+    async def close(self) -> None:
+        closing = self._client.close()
+        if closing is not None:
+            await closing
+
+    def collection(self, name: str) -> Collection:
+        """The driver's own collection. Use `aggregate` and `watch` of this class for those two, which differ."""
+        return self.database[name]
+
+    async def aggregate(
+        self, collection: str, pipeline: Sequence[Mapping[str, Any]], *, session: Session = None, **options: Any
+    ) -> list[Document]:
+        """All documents that the pipeline gives."""
+        cursor = self.collection(collection).aggregate(list(pipeline), session=session, **options)
+        if not self._motor:
+            cursor = await cursor
+        found: list[Document] = await cursor.to_list(None)
+        return found
+
+    @asynccontextmanager
+    async def watch(
+        self, collection: str, pipeline: Sequence[Mapping[str, Any]] = (), **options: Any
+    ) -> AsyncIterator[AsyncIterator[Document]]:
+        """A change stream: `async with mongo.watch("runs") as changes: async for change in changes: ...`."""
+        stream = self.collection(collection).watch(list(pipeline), **options)
+        if not self._motor:
+            stream = await stream
+        async with stream as changes:
+            yield changes
+
+    async def transaction(self, work: Callable[[Session], Awaitable[T]]) -> T:
+        """Run `work(session)` in one transaction (snapshot, majority) and give its result.
+
+        `work` runs again after a transient error, so it must have no effect outside of the session.
+        """
+        deadline = asyncio.get_running_loop().time() + TRANSACTION_SECONDS
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                return await self._attempt(work, deadline)
+            except PyMongoError as error:
+                late = asyncio.get_running_loop().time() >= deadline
+                if late or not error.has_error_label("TransientTransactionError") or _is_down(error):
+                    raise
+            await asyncio.sleep(min(0.5, 0.005 * 2**attempt) * random.random())  # noqa: S311 (jitter)
+
+    async def _attempt(self, work: Callable[[Session], Awaitable[T]], deadline: float) -> T:
+        session = self._client.start_session()
+        if self._motor:
+            session = await session
+        async with session:
+            await self._begin(session)
+            try:
+                result = await work(session)
+            except BaseException:
+                await session.abort_transaction()
+                raise
+            await _commit(session, deadline)
+            return result
+
+    async def _begin(self, session: Session) -> None:
+        begun = session.start_transaction(
+            read_concern=ReadConcern("snapshot"), write_concern=_WRITE, read_preference=ReadPreference.PRIMARY
+        )
+        if not self._motor:
+            await begun
+
+
+async def _commit(session: Session, deadline: float) -> None:
+    while True:
+        try:
+            await session.commit_transaction()
+            return
+        except PyMongoError as error:
+            late = asyncio.get_running_loop().time() >= deadline
+            if late or not error.has_error_label("UnknownTransactionCommitResult") or _is_down(error):
+                raise
+
+
+def _client(uri: str, driver: str) -> Any:
+    options: dict[str, Any] = {
+        "serverSelectionTimeoutMS": 3000,
+        "connectTimeoutMS": 3000,
+        "socketTimeoutMS": 20_000,
+        "waitQueueTimeoutMS": 3000,
+        "maxPoolSize": 100,
+        "retryWrites": True,
+        "retryReads": True,
+        "appname": "mobiletest",
+    }
+    if driver == "pymongo":
+        return AsyncMongoClient(uri, **options)
+    from motor.motor_asyncio import AsyncIOMotorClient
+
+    return AsyncIOMotorClient(uri, **options)
+
+
+def _is_down(error: PyMongoError) -> bool:
+    """No primary within the server selection timeout: repeating at once would only wait longer."""
+    return type(error).__name__ == "ServerSelectionTimeoutError"
+
+
+def unavailable(error: BaseException) -> Unavailable | None:
+    """A driver error that passes by itself as Unavailable (503, retry after 1 s); None for any other error."""
+    if not _passes(error):
+        return None
+    return Unavailable(
+        "The database is not available, try again",
+        reason="DATABASE_UNAVAILABLE",
+        retry_after=RETRY_AFTER_SECONDS,
+    )
+
+
+def _passes(error: BaseException) -> bool:
+    if isinstance(error, ConnectionFailure | WaitQueueTimeoutError | ExecutionTimeout | WTimeoutError):
+        return True
+    labels = ("TransientTransactionError", "UnknownTransactionCommitResult", "RetryableWriteError")
+    return isinstance(error, OperationFailure) and any(error.has_error_label(label) for label in labels)

@@ -1,0 +1,107 @@
+"""The outbox: events stored in the transaction of the change that they tell about. `relay.py` publishes them."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+from google.protobuf.message import Message
+from pymongo import ASCENDING, IndexModel
+
+from services.chassis import context
+from services.chassis.clock import Clock, SystemClock
+from services.chassis.events import Event
+from services.chassis.migrations import Migration
+from services.chassis.mongo import Document, Mongo, Session
+
+OUTBOX = "_outbox"
+RETENTION = timedelta(days=7)
+FRESH_LIMIT = 10_000
+
+
+class Outbox:
+    """Stores events, and hands what was committed to the relay of this process."""
+
+    def __init__(self, mongo: Mongo, source: str, clock: Clock | None = None) -> None:
+        """`source` is the ce_source of the events made here, such as "mobiletest.catalog"."""
+        self._rows = mongo.collection(OUTBOX)
+        self._source = source
+        self._clock = clock or SystemClock()
+        self.fresh: asyncio.Queue[Event] = asyncio.Queue(FRESH_LIMIT)
+
+    def event(self, topic: str, key: str, message: Message, *, subject: str | None = None, sequence: int = 0) -> Event:
+        """The event that carries `message`; time, id and trace are those of now and of the current caller."""
+        caller = context.peek()
+        return Event(
+            topic=topic,
+            key=key,
+            type=message.DESCRIPTOR.full_name,
+            source=self._source,
+            id=str(uuid4()),
+            time=self._clock.now(),
+            payload=message.SerializeToString(),
+            traceparent=caller.traceparent if caller else None,
+            subject=subject,
+            sequence=sequence,
+        )
+
+    async def add(self, session: Session, events: Sequence[Event]) -> None:
+        """Store the events, to be published once the transaction of `session` is committed."""
+        if events:
+            await self._rows.insert_many([to_row(event) for event in events], session=session)
+
+    def committed(self, events: Sequence[Event]) -> None:
+        """The transaction is committed: publish at once. Never blocks; what finds no room is left to the sweeper."""
+        for event in events:
+            if self.fresh.full():
+                return
+            self.fresh.put_nowait(event)
+
+    async def history(self, subject: str, *, after: int = 0, limit: int = 1000) -> list[Event]:
+        """The events of a subject with a sequence above `after`, in order; as far back as the retention goes."""
+        query = {"subject": subject, "sequence": {"$gt": after}}
+        rows = await self._rows.find(query).sort([("sequence", 1), ("_id", 1)]).limit(limit).to_list(None)
+        return [to_event(row) for row in rows]
+
+
+def to_row(event: Event) -> Document:
+    """The event as a row that waits to be published."""
+    return {
+        "_id": event.id,
+        "topic": event.topic,
+        "key": event.key,
+        "type": event.type,
+        "source": event.source,
+        "time": event.time,
+        "payload": event.payload,
+        "traceparent": event.traceparent,
+        "subject": event.subject,
+        "sequence": event.sequence,
+        "pending": True,
+    }
+
+
+def to_event(row: Document) -> Event:
+    """The inverse of `to_row`."""
+    values: dict[str, Any] = {name: row[name] for name in _FIELDS}
+    return Event(id=row["_id"], **values)
+
+
+_FIELDS = ("topic", "key", "type", "source", "time", "payload", "traceparent", "subject", "sequence")
+
+
+async def _make_indexes(mongo: Mongo) -> None:
+    pending = IndexModel([("time", ASCENDING)], name="pending_by_time", partialFilterExpression={"pending": True})
+    subject = IndexModel(
+        [("subject", ASCENDING), ("sequence", ASCENDING)],
+        name="by_subject",
+        partialFilterExpression={"subject": {"$type": "string"}},
+    )
+    place = IndexModel([("topic", ASCENDING), ("partition", ASCENDING), ("offset", ASCENDING)], name="by_place")
+    expiry = IndexModel([("sent_at", ASCENDING)], name="expiry", expireAfterSeconds=int(RETENTION.total_seconds()))
+    await mongo.collection(OUTBOX).create_indexes([pending, subject, place, expiry])
+
+
+MIGRATION = Migration("0000_outbox", _make_indexes)
+"""Every service with an outbox puts this first among its migrations."""

@@ -1,0 +1,53 @@
+"""The rules (protovalidate) and defaults that the protos give to requests."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import protovalidate
+from google.protobuf.message import Message
+
+from services.chassis.contracts import defaults
+from services.chassis.errors import InvalidArgument, Violation
+
+_validator = protovalidate.Validator()
+
+
+def prepare(request: Message) -> None:
+    """Check the request, then set what is absent and has a default. InvalidArgument lists every violation."""
+    violations = check(request)
+    if violations:
+        first = violations[0]
+        raise InvalidArgument(
+            f"{first.field}: {first.message}" if first.field else first.message, violations=violations
+        )
+    apply_defaults(request)
+
+
+def check(request: Message) -> list[Violation]:
+    """The violations of the message's rules, none when it is valid."""
+    return [_violation(found.proto) for found in _validator.collect_violations(request)]
+
+
+def apply_defaults(request: Message) -> None:
+    """Set the absent fields that have a default; absent messages stay absent."""
+    for field, value in defaults(request.DESCRIPTOR):
+        absent = not request.HasField(field.name) if field.has_presence else not getattr(request, field.name)
+        if absent:
+            setattr(request, field.name, value)
+
+
+def _violation(proto: Any) -> Violation:
+    field = _path(proto.field.elements) if proto.field is not None else ""
+    return Violation(field, proto.message, proto.rule_id)
+
+
+def _path(elements: Iterable[Any]) -> str:
+    """As people write it: run_config.execution_mode.retries, test_ids[2], metadata["key"]."""
+    return ".".join(element.field_name + _subscript(element.subscript) for element in elements)
+
+
+def _subscript(subscript: Any) -> str:
+    if subscript is None:
+        return ""
+    value = subscript.value
+    return f'["{value}"]' if isinstance(value, str) else f"[{value}]"
