@@ -1,0 +1,1 @@
+"""The catalog: organisations, API keys, apps, builds, tests, attachments and workflows."""

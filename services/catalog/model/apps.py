@@ -1,0 +1,66 @@
+"""Apps, with the facts about their builds and tests that every answer carries."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from services.catalog.model.builds import Build
+from services.catalog.model.platforms import Platform
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """An app of one platform.
+
+    The fields from `versions_count` on are copies of facts about its builds and attachments, kept current in the
+    transaction that changes those. `revision` rises by one with every change of the app, its builds or its attachments.
+    """
+
+    id: str
+    org_id: str
+    name: str
+    platform: Platform
+    created_at: datetime
+    updated_at: datetime
+    description: str | None = None
+    static_url: str | None = None
+    current_version: str | None = None
+    system_prompt: str | None = None
+    versions_count: int = 0
+    latest_version: str | None = None
+    latest_build_id: str | None = None
+    current_build_id: str | None = None
+    attached_tests: int = 0
+    pinned_tests: int = 0
+    revision: int = 1
+    deleted_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BuildFacts:
+    """What an app's answer says about its builds; `current` is the one that `current_version` names."""
+
+    count: int
+    newest: Build | None
+    current: Build | None
+
+
+def with_builds(app: App, facts: BuildFacts) -> App:
+    """The app with current copies of the facts about its builds."""
+    return replace(
+        app,
+        versions_count=facts.count,
+        latest_version=facts.newest.version if facts.newest else None,
+        latest_build_id=facts.newest.id if facts.newest else None,
+        current_build_id=facts.current.id if facts.current else None,
+    )
+
+
+def revised(app: App, at: datetime) -> App:
+    """The app as it is written after a change: one revision later."""
+    return replace(app, revision=app.revision + 1, updated_at=at)
+
+
+def deleted(app: App, at: datetime) -> App:
+    """The app as it is kept after its deletion."""
+    gone = replace(app, deleted_at=at, current_build_id=None, latest_build_id=None, attached_tests=0, pinned_tests=0)
+    return revised(gone, at)

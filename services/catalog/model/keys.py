@@ -1,0 +1,126 @@
+"""API keys: how they are spelt, made, recognised and refused.
+
+A key is `mt_<12 id>_<32 secret><6 checksum>`, all base62. The checksum is the CRC32 of everything before it, so that a
+typo is refused without a look at the database and a secret scanner can be exact (the format of GitHub's tokens). Only
+the SHA-256 of the secret is kept: a random secret of 190 bits cannot be guessed, so a slow hash would buy nothing.
+"""
+
+import hashlib
+import hmac
+import re
+import secrets
+import string
+import zlib
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
+ID_LENGTH = 12
+SECRET_LENGTH = 32
+CHECKSUM_LENGTH = 6
+USE_RESOLUTION = timedelta(minutes=1)
+_SPELLING = re.compile(r"mt_([0-9A-Za-z]{12})_([0-9A-Za-z]{32})([0-9A-Za-z]{6})", re.ASCII)
+
+
+class Scope(StrEnum):
+    """What a key may do."""
+
+    READ = "read"
+    WRITE = "write"
+    EXECUTE = "execute"
+    ADMIN = "admin"
+
+
+ALL_SCOPES = tuple(Scope)
+
+
+class Verdict(StrEnum):
+    """What an offered key turned out to be."""
+
+    VALID = "valid"
+    INVALID = "invalid"
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key as it is kept: never its secret, only the secret's SHA-256 (hexadecimal)."""
+
+    id: str
+    org_id: str
+    lookup: str
+    secret_sha256: str = field(repr=False)
+    name: str
+    scopes: tuple[Scope, ...]
+    created_at: datetime
+    expires_at: datetime | None = None
+    last_used_at: datetime | None = None
+    revision: int = 1
+    deleted_at: datetime | None = None
+
+    @property
+    def prefix(self) -> str:
+        """The part of the key that may be shown."""
+        return f"mt_{self.lookup}"
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A well-formed key that somebody presents: the id to look it up by, and its secret."""
+
+    lookup: str
+    secret: str = field(repr=False)
+
+
+def new_secret() -> Offered:
+    """A fresh lookup id and secret from the system's randomness."""
+    return Offered(lookup=_random(ID_LENGTH), secret=_random(SECRET_LENGTH))
+
+
+def spelt(offered: Offered) -> str:
+    """The key as it is shown once to the one who made it."""
+    body = f"mt_{offered.lookup}_{offered.secret}"
+    return body + _checksum(body)
+
+
+def parsed(key: str) -> Offered | None:
+    """The parts of a well-formed key whose checksum fits; None for anything else."""
+    found = _SPELLING.fullmatch(key)
+    if found is None:
+        return None
+    if not hmac.compare_digest(_checksum(key[:-CHECKSUM_LENGTH]), found[3]):
+        return None
+    return Offered(lookup=found[1], secret=found[2])
+
+
+def digest(secret: str) -> str:
+    """The SHA-256 of a secret, hexadecimal."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def judged(offered: Offered, key: ApiKey, now: datetime) -> Verdict:
+    """What the offered secret is against the kept key; only a holder of the right secret learns that it has expired."""
+    if not hmac.compare_digest(digest(offered.secret), key.secret_sha256):
+        return Verdict.INVALID
+    if key.expires_at is not None and key.expires_at <= now:
+        return Verdict.EXPIRED
+    return Verdict.VALID
+
+
+def use_is_due(key: ApiKey, now: datetime) -> bool:
+    """Whether `last_used_at` is a minute old, so that a use is worth a write."""
+    return key.last_used_at is None or now - key.last_used_at >= USE_RESOLUTION
+
+
+def _random(length: int) -> str:
+    return "".join(secrets.choice(ALPHABET) for _ in range(length))
+
+
+def _checksum(body: str) -> str:
+    number = zlib.crc32(body.encode())
+    digits = ""
+    for _ in range(CHECKSUM_LENGTH):
+        number, digit = divmod(number, len(ALPHABET))
+        digits = ALPHABET[digit] + digits
+    return digits

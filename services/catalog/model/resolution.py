@@ -1,0 +1,179 @@
+"""Which apps and builds a start gets: one pure function from what is stored and what is asked for to the runs that it
+means.
+
+The rules, in the order in which they apply to a test on a platform:
+
+App: the one that the request's build_config names for the platform, else the one that the workflow's does, else the
+app of that platform to which the test is attached (a pinned attachment first, then the oldest).
+
+Build, of that app: the request's build_config if it overrides; the test's pin on the app; the request's build_config;
+the workflow's build_config; the app's current version if such a build exists; the newest build. A build_config that
+names no version means the app's current, else newest, build. An app with a static_url (a web build) needs no build.
+
+What is wrong with the request is refused; what is wrong with stored settings makes that one run carry a `config_error`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from services.catalog.model.apps import App
+from services.catalog.model.attachments import Attachment
+from services.catalog.model.builds import Build
+from services.catalog.model.platforms import Platform
+from services.catalog.model.refusals import Refused
+from services.catalog.model.tests import Test
+from services.catalog.model.workflows import NO_BUILD_CONFIG, AppChoice, BuildConfig, field_name
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """The apps and builds that a plan may look up: live ones of the organisation only.
+
+    `attached` holds the attachments by test id; `builds` the builds by app id and version, with the newest of each app
+    among them.
+    """
+
+    apps: Mapping[str, App] = field(default_factory=dict)
+    attached: Mapping[str, Sequence[Attachment]] = field(default_factory=dict)
+    builds: Mapping[tuple[str, str], Build] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a start asks for: the request's build_config, whether it overrides pins, and the workflow's build_config."""
+
+    requested: BuildConfig = NO_BUILD_CONFIG
+    override: bool = False
+    stored: BuildConfig = NO_BUILD_CONFIG
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """One test on one platform; with a `config_error` it cannot run, and the text says what to do about it."""
+
+    test: Test
+    platform: Platform | None
+    app: App | None = None
+    build: Build | None = None
+    config_error: str | None = None
+
+
+class Unrunnable(Exception):
+    """Stored settings that allow no run; the text is for the one who reads the report."""
+
+
+def plan(tests: Sequence[Test], stock: Stock, wish: Wish) -> list[PlannedRun]:
+    """The runs of the tests, in their order, iOS before Android; refused when the request names what is unknown."""
+    for platform in Platform:
+        check_choice(wish.requested.choice(platform), platform, stock)
+    return [run for test in tests for run in _runs(test, stock, wish)]
+
+
+def check_choice(choice: AppChoice | None, platform: Platform, stock: Stock, *, versions: bool = True) -> None:
+    """Refuse a choice whose app is unknown or of the other platform, or (if asked) whose version is unknown."""
+    if choice is None:
+        return
+    path = f"build_config.{field_name(platform)}"
+    app = stock.apps.get(choice.app_id)
+    if app is None:
+        raise Refused(f"{path}.app_id", "App not found", "not_found")
+    if app.platform is not platform:
+        raise Refused(f"{path}.app_id", f'the app "{app.name}" is for {app.platform}, not for {platform}')
+    version = choice.pinned_version
+    if versions and version is not None and (app.id, version) not in stock.builds:
+        raise Refused(f"{path}.pinned_version", f'the app "{app.name}" has no build {version}', "not_found")
+
+
+def _runs(test: Test, stock: Stock, wish: Wish) -> Iterator[PlannedRun]:
+    if test.deleted_at is not None:
+        yield PlannedRun(
+            test, test.platform, config_error=f'The test "{test.name}" has been deleted; take it out of the workflow'
+        )
+        return
+    platforms = [p for p in Platform if test.platform in (None, p) and _has_app(test, p, stock, wish)]
+    for platform in platforms:
+        yield _run(test, platform, stock, wish)
+    if not platforms:
+        yield PlannedRun(test, test.platform, config_error=_no_app(test))
+
+
+def _has_app(test: Test, platform: Platform, stock: Stock, wish: Wish) -> bool:
+    return bool(_named_app(platform, wish) or _attachments(test, platform, stock))
+
+
+def _run(test: Test, platform: Platform, stock: Stock, wish: Wish) -> PlannedRun:
+    try:
+        app = _app(test, platform, stock, wish)
+    except Unrunnable as problem:
+        return PlannedRun(test, platform, config_error=str(problem))
+    try:
+        return PlannedRun(test, platform, app, _build(test, app, stock, wish))
+    except Unrunnable as problem:
+        return PlannedRun(test, platform, app, config_error=str(problem))
+
+
+def _app(test: Test, platform: Platform, stock: Stock, wish: Wish) -> App:
+    named = _named_app(platform, wish)
+    app = stock.apps.get(named) if named else stock.apps[_attachments(test, platform, stock)[0].app_id]
+    if app is None or app.platform is not platform:
+        path = f"build_config.{field_name(platform)}"
+        raise Unrunnable(f"The workflow's {path} names no {platform} app that exists ({named}); name one that does")
+    return app
+
+
+def _named_app(platform: Platform, wish: Wish) -> str | None:
+    choice = wish.requested.choice(platform) or wish.stored.choice(platform)
+    return choice.app_id if choice else None
+
+
+def _attachments(test: Test, platform: Platform, stock: Stock) -> list[Attachment]:
+    fitting = [
+        a
+        for a in stock.attached.get(test.id, ())
+        if a.app_id in stock.apps and stock.apps[a.app_id].platform is platform
+    ]
+    return sorted(fitting, key=lambda a: (a.pinned_version is None, a.created_at, a.app_id))
+
+
+def _build(test: Test, app: App, stock: Stock, wish: Wish) -> Build | None:
+    requested, stored = wish.requested.choice(app.platform), wish.stored.choice(app.platform)
+    pin = next((a.pinned_version for a in stock.attached.get(test.id, ()) if a.app_id == app.id), None)
+    if requested and (wish.override or pin is None):
+        return _requested_build(requested, app, stock)
+    if pin is not None:
+        return _stored_build(app, pin, stock, f'The test "{test.name}" is pinned to')
+    if stored and stored.pinned_version:
+        return _stored_build(
+            app, stored.pinned_version, stock, f"The workflow's build_config.{field_name(app.platform)} names"
+        )
+    return _default_build(app, stock)
+
+
+def _requested_build(choice: AppChoice, app: App, stock: Stock) -> Build | None:
+    if choice.pinned_version is None:
+        return _default_build(app, stock)
+    return stock.builds[app.id, choice.pinned_version]  # checked before the first run was planned
+
+
+def _stored_build(app: App, version: str, stock: Stock, who: str) -> Build:
+    if (app.id, version) not in stock.builds:
+        raise Unrunnable(
+            f'{who} version {version} of the app "{app.name}", which has no such build; upload it or name another'
+        )
+    return stock.builds[app.id, version]
+
+
+def _default_build(app: App, stock: Stock) -> Build | None:
+    for version in (app.current_version, app.latest_version):
+        if version is not None and (app.id, version) in stock.builds:
+            return stock.builds[app.id, version]
+    if app.static_url:
+        return None
+    raise Unrunnable(f'The app "{app.name}" has no build; upload one')
+
+
+def _no_app(test: Test) -> str:
+    if test.platform is None:
+        return f'The test "{test.name}" is attached to no app; attach it to one, or name one in build_config'
+    path = f"build_config.{field_name(test.platform)}"
+    return f'The test "{test.name}" is attached to no {test.platform} app; attach it to one, or name one in {path}'

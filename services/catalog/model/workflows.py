@@ -1,0 +1,72 @@
+"""Workflows: an ordered choice of tests, with the builds and settings that they run with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from services.catalog.model.json_types import Json
+from services.catalog.model.platforms import Platform
+
+
+@dataclass(frozen=True, slots=True)
+class AppChoice:
+    """The app, and perhaps the version of it, that a build configuration names for one platform."""
+
+    app_id: str
+    pinned_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BuildConfig:
+    """Which app and version to run on, per platform; None leaves the platform to the tests."""
+
+    ios_build: AppChoice | None = None
+    android_build: AppChoice | None = None
+
+    def choice(self, platform: Platform) -> AppChoice | None:
+        """What is named for the platform."""
+        return self.ios_build if platform is Platform.IOS else self.android_build
+
+
+NO_BUILD_CONFIG = BuildConfig()
+
+
+def field_name(platform: Platform) -> str:
+    """The name of the platform's field in a build configuration."""
+    return "ios_build" if platform is Platform.IOS else "android_build"
+
+
+def moved(config: BuildConfig, *, app_id: str, old: str, new: str) -> BuildConfig:
+    """The configuration after a build of the app was renamed: what named the old version names the new one."""
+    return BuildConfig(
+        ios_build=_moved(config.ios_build, app_id, old, new),
+        android_build=_moved(config.android_build, app_id, old, new),
+    )
+
+
+def _moved(choice: AppChoice | None, app_id: str, old: str, new: str) -> AppChoice | None:
+    if choice is None or choice.app_id != app_id or choice.pinned_version != old:
+        return choice
+    return AppChoice(app_id=app_id, pinned_version=new)
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """A named choice of tests: those listed, in order, then those that carry one of the tags.
+
+    `run_config` is the message of the protos in its JSON form, kept as it came; None means the defaults.
+    """
+
+    id: str
+    org_id: str
+    name: str
+    created_at: datetime
+    updated_at: datetime
+    description: str | None = None
+    test_ids: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    build_config: BuildConfig = field(default=NO_BUILD_CONFIG)
+    run_config: Mapping[str, Json] | None = None
+    max_parallel: int | None = None
+    revision: int = 1
+    deleted_at: datetime | None = None

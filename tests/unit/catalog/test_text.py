@@ -1,0 +1,90 @@
+"""Names, versions and searches: trimmed, normalised, literal."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.catalog.model.builds import METADATA_LIMIT, checked_metadata
+from services.catalog.model.refusals import Refused
+from services.catalog.model.tests import checked_tags
+from services.catalog.model.text import checked_name, folded, search_pattern
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"), [(" Shop ", "Shop"), ("e\u0301", "\u00e9"), ("x" * 200, "x" * 200), (" " + "x" * 200, "x" * 200)]
+)
+def test_a_name_is_trimmed_and_normalised(name: str, kept: str) -> None:
+    """1 to 200 characters after trimming, in normal form C."""
+    assert checked_name(name) == kept
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 201, "a\x00b"])
+def test_a_name_out_of_bounds_is_refused(name: str) -> None:
+    """By the name of the field."""
+    with pytest.raises(Refused) as refusal:
+        checked_name(name)
+    assert refusal.value.field == "name"
+
+
+HOSTILE = [
+    ".*",
+    "(a+)+$",
+    "$where",
+    '{"$gt":""}',
+    "name[$ne]=",
+    "[",
+    "\\",
+    "\u202eevil",
+    "\U0001f600",
+    "e\u0301",
+    "stra\u00dfe",
+    "^a|b$",
+]
+
+
+@pytest.mark.parametrize("search", HOSTILE)
+def test_a_search_finds_itself_and_is_no_pattern(search: str) -> None:
+    """Regex characters and operators are letters like others."""
+    pattern = search_pattern(search)
+    assert pattern is not None
+    assert re.search(pattern, folded(f"before {search} after"))
+    assert not re.search(pattern, folded("before after"))
+
+
+@given(st.text(max_size=50), st.text(max_size=20), st.text(max_size=20))
+def test_a_search_ignores_case_and_normal_form(needle: str, before: str, after: str) -> None:
+    """Whatever is inside a name is found by its upper-case spelling as well."""
+    pattern = search_pattern(needle)
+    if "\x00" in needle:
+        assert pattern is None
+        return
+    assert pattern is not None
+    assert re.fullmatch(pattern, folded(needle))
+
+
+@pytest.mark.parametrize("search", ["a\x00", "x" * 10_000, "\U0001f600" * 601])
+def test_what_no_name_can_contain_has_no_pattern(search: str) -> None:
+    """The database is not asked."""
+    assert search_pattern(search) is None
+
+
+def test_tags_are_trimmed_and_unique() -> None:
+    """In the order given; empty ones are refused with their place."""
+    assert checked_tags((" smoke", "smoke", "slow")) == ("smoke", "slow")
+    with pytest.raises(Refused) as refusal:
+        checked_tags(("smoke", " "))
+    assert refusal.value.field == "tags[1]"
+
+
+def test_metadata_has_a_limit() -> None:
+    """64 KiB as JSON, at and above."""
+    frame = len('{"a": ""}')
+    checked_metadata(
+        {
+            "a": "x" * (METADATA_LIMIT - frame),
+        }
+    )
+    with pytest.raises(Refused):
+        checked_metadata({"a": "x" * (METADATA_LIMIT - frame + 1)})
