@@ -1,0 +1,142 @@
+"""What is on a screen: one model of elements for every kind of device."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class Role(StrEnum):
+    """What an element is for; OTHER for what does not say."""
+
+    BUTTON = "button"
+    LINK = "link"
+    FIELD = "field"
+    CHECKBOX = "checkbox"
+    SWITCH = "switch"
+    RADIO = "radio"
+    TAB = "tab"
+    CELL = "cell"
+    PICKER = "picker"
+    SLIDER = "slider"
+    IMAGE = "image"
+    HEADING = "heading"
+    TEXT = "text"
+    LIST = "list"
+    DIALOG = "dialog"
+    PROGRESS = "progress"
+    SCREEN = "screen"
+    OTHER = "other"
+
+
+TAPPABLE = frozenset(
+    {
+        Role.BUTTON,
+        Role.LINK,
+        Role.FIELD,
+        Role.CHECKBOX,
+        Role.SWITCH,
+        Role.RADIO,
+        Role.TAB,
+        Role.CELL,
+        Role.PICKER,
+        Role.SLIDER,
+    }
+)
+CHECKABLE = frozenset({Role.CHECKBOX, Role.SWITCH, Role.RADIO})
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Pixels from the top left corner of the screen."""
+
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The rectangle of an element in pixels, y downwards."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def right(self) -> float:
+        return self.x + self.width
+
+    @property
+    def bottom(self) -> float:
+        return self.y + self.height
+
+    @property
+    def center(self) -> Point:
+        return Point(self.x + self.width / 2, self.y + self.height / 2)
+
+    def at(self, x: float, y: float) -> Point:
+        """The point at this share (0..1) of the width and height."""
+        return Point(self.x + self.width * x, self.y + self.height * y)
+
+
+NOWHERE = Bounds(0, 0, 0, 0)
+NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Element:
+    """A node of the screen; two are the same only if they are one object.
+
+    `text` is what can be read on it (of a field: what is typed in), `label` its accessibility label, `hint` what an
+    empty field shows, `id` its resource id or accessibility identifier. `checked` is None for what cannot be checked.
+    `clickable` is what the source says, besides the role. `attributes` are all of the source's, by its names.
+    """
+
+    role: Role = Role.OTHER
+    text: str = ""
+    label: str = ""
+    hint: str = ""
+    id: str = ""
+    bounds: Bounds = NOWHERE
+    enabled: bool = True
+    visible: bool = True
+    checked: bool | None = None
+    focused: bool = False
+    selected: bool = False
+    clickable: bool = False
+    attributes: Mapping[str, str] = field(default=NO_ATTRIBUTES)
+    children: "tuple[Element, ...]" = ()
+
+    @property
+    def tappable(self) -> bool:
+        """Whether a tap on it is meant to do something, by its role or by what the source says."""
+        return self.clickable or self.role in TAPPABLE
+
+    @property
+    def editable(self) -> bool:
+        return self.role is Role.FIELD
+
+    @property
+    def name(self) -> str:
+        """How a person would call it; empty if nothing identifies it."""
+        return self.text or self.label or self.hint or self.id
+
+    def describe(self) -> str:
+        """In words, for messages: its role and name."""
+        named = f'{self.role} "{_short(self.name)}"' if self.name else str(self.role)
+        return named if self.text or not self.id or self.name == self.id else f"{named} (id {self.id})"
+
+
+def _short(text: str, limit: int = 60) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else flat[:limit] + "..."
+
+
+def walk(root: Element) -> Iterator[Element]:
+    """The element and everything under it, parents first, in the order of the source."""
+    waiting = [root]
+    while waiting:
+        element = waiting.pop()
+        yield element
+        waiting.extend(reversed(element.children))
