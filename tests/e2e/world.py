@@ -1,0 +1,75 @@
+"""Builds up what a test needs through the public API, with the simulated device's built-in app behind it."""
+
+from typing import Any
+
+from tests.e2e.client import Api, created, fresh
+from tests.eventually import eventually
+
+ENDED = ("completed", "failed", "cancelled")
+PASSING = ["launchApp", {"assertVisible": "Log in"}]
+FAILING = ["launchApp", {"extendedWaitUntil": {"visible": "Nothing of this name", "timeout": 50}}]
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+class World:
+    """An organisation under construction."""
+
+    def __init__(self, api: Api) -> None:
+        self.api = api
+
+    async def app(self, platform: str = "Android", **fields: Any) -> Any:
+        return created(await self.api.post("/apps/", {"name": fresh("App"), "platform": platform, **fields}))
+
+    async def build(self, app: Any, version: str, **fields: str) -> Any:
+        """A build with an artifact that no other build has."""
+        return created(
+            await self.api.upload(app["id"], fresh("artifact").encode(), "app.bin", version=version, **fields)
+        )
+
+    async def test(self, steps: list[Any] | None = None, **fields: Any) -> Any:
+        body = {"name": fresh("Test"), "steps": PASSING if steps is None else steps, **fields}
+        return created(await self.api.post("/tests", body))
+
+    async def attach(self, app: Any, test: Any, pinned_version: str | None = None) -> Any:
+        body = {} if pinned_version is None else {"pinned_version": pinned_version}
+        return created(await self.api.put(f"/apps/{app['id']}/tests/{test['id']}", body))
+
+    async def workflow(self, *tests: Any, **fields: Any) -> Any:
+        body = {"name": fresh("Workflow"), "test_ids": [test["id"] for test in tests], **fields}
+        return created(await self.api.post("/workflows", body))
+
+    async def start(self, workflow: Any, headers: dict[str, str] | None = None, **fields: Any) -> Any:
+        """Start a workflow; the start response."""
+        path = "/execution/api/execute_workflow_id_async"
+        return created(await self.api.post(path, {"workflow_id": workflow["id"], **fields}, headers=headers))
+
+    async def ended(self, execution_id: str) -> Any:
+        """Wait until an execution has ended; the execution."""
+
+        async def probe() -> Any:
+            answer = await self.api.get(f"/executions/{execution_id}", params={"wait": 10})
+            return answer.body if answer.body["status"] in ENDED else None
+
+        return await eventually(probe, within=60)
+
+    async def run(self, workflow: Any, **fields: Any) -> Any:
+        """Start a workflow and wait for its end; the execution."""
+        return await self.ended((await self.start(workflow, **fields))["id"])
+
+    async def reported(self, build: Any, runs: int) -> Any:
+        """Wait until reporting shows this many ended runs of a build; the page of runs."""
+
+        async def probe() -> Any:
+            page = created(await self.api.get(f"/apps/builds/{build['id']}/runs"))
+            ended = [item for item in page["items"] if item["status"] in ENDED]
+            return page if len(ended) == runs else None
+
+        return await eventually(probe, within=30)
+
+    async def passing_app(self, version: str = "1.0.0", **app: Any) -> tuple[Any, Any, Any, Any]:
+        """An app with one build, one attached passing test, and a workflow over it: (app, build, test, workflow)."""
+        made = await self.app(**app)
+        build = await self.build(made, version)
+        test = await self.test()
+        await self.attach(made, test)
+        return made, build, test, await self.workflow(test)
