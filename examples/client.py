@@ -1,0 +1,61 @@
+"""The few REST calls that the example loader needs."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import aiohttp
+
+
+class Refused(Exception):
+    """The service refused a call; the message has the call, the status and the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the service is and the API key to use."""
+
+    url: str
+    api_key: str
+
+
+class Client:
+    """Calls the service and raises Refused for every answer that is no success."""
+
+    def __init__(self, address: Address) -> None:
+        headers = {"Authorization": f"Bearer {address.api_key}", "X-Service-Client": "examples"}
+        self._session = aiohttp.ClientSession(f"{address.url}/api/v1/", headers=headers)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._session.close()
+
+    async def call(self, method: str, path: str, **options: Any) -> Any:
+        """Call `path` (below /api/v1/) and return the JSON of the answer."""
+        async with self._session.request(method, path, **options) as response:
+            if not response.ok:
+                raise Refused(f"{method} {path}: {response.status} {await response.text()}")
+            return await response.json()
+
+    async def upload(self, app_id: str, version: str, artifact: Path) -> Any:
+        """Upload a build from a file."""
+        form = aiohttp.FormData()
+        form.add_field("version", version)
+        form.add_field("file", artifact.read_bytes(), filename=artifact.name, content_type="application/yaml")
+        return await self.call("POST", f"apps/{app_id}/builds", data=form)
+
+    async def every(self, path: str) -> list[Any]:
+        """All items of a paged list."""
+        items: list[Any] = []
+        page = 1
+        while True:
+            answer = await self.call("GET", path, params={"page": page, "page_size": 100})
+            items += answer["items"]
+            if not answer["has_next"]:
+                return items
+            page += 1
