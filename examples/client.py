@@ -1,7 +1,6 @@
 """The few REST calls that the example loader needs."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -42,11 +41,11 @@ class Client:
                 raise Refused(f"{method} {path}: {response.status} {await response.text()}")
             return await response.json()
 
-    async def upload(self, app_id: str, version: str, artifact: Path) -> Any:
-        """Upload a build from a file."""
+    async def upload(self, app_id: str, version: str, filename: str, artifact: bytes) -> Any:
+        """Upload a build."""
         form = aiohttp.FormData()
         form.add_field("version", version)
-        form.add_field("file", artifact.read_bytes(), filename=artifact.name, content_type="application/yaml")
+        form.add_field("file", artifact, filename=filename, content_type="application/yaml")
         return await self.call("POST", f"apps/{app_id}/builds", data=form)
 
     async def every(self, path: str) -> list[Any]:

@@ -42,7 +42,7 @@ if __name__ == "__main__":
     if len(sys.argv) != 4 or "MOBILETEST_SERVICE_TOKEN" not in os.environ:
         sys.exit(__doc__)
     try:
-        passed = asyncio.run(follow(*sys.argv[1:], token=os.environ["MOBILETEST_SERVICE_TOKEN"]))
+        passed = asyncio.run(follow(sys.argv[1], sys.argv[2], sys.argv[3], os.environ["MOBILETEST_SERVICE_TOKEN"]))
     except grpc.aio.AioRpcError as error:
         sys.exit(f"{error.code().name}: {error.details()}")
     sys.exit(0 if passed else 1)

@@ -22,15 +22,25 @@ class Workspace:
     workflow: Any
 
 
+def content(name: str) -> bytes:
+    """The content of a file of the examples."""
+    return (FOLDER / name).read_bytes()
+
+
 def described(name: str) -> Any:
     """The content of a YAML file of the examples."""
-    return yaml.safe_load((FOLDER / name).read_text())
+    return yaml.safe_load(content(name))
+
+
+def described_tests() -> list[Any]:
+    """The tests, by file name."""
+    return [yaml.safe_load(path.read_text()) for path in sorted((FOLDER / "tests").glob("*.yaml"))]
 
 
 async def load(client: Client) -> Workspace:
     """Make sure that the whole workspace is in the service."""
     apps = [await _app(client, described_app) for described_app in described("apps.yaml")]
-    tests = [await _test(client, path) for path in sorted((FOLDER / "tests").glob("*.yaml"))]
+    tests = [await _named(client, "tests", test) for test in described_tests()]
     for app, _ in apps:
         await _attach(client, app, tests)
     builds = [(app, build) for app, builds in apps for build in builds]
@@ -51,13 +61,10 @@ async def _app(client: Client, described_app: dict[str, Any]) -> tuple[Any, list
     builds = []
     for build in wanted:
         version = str(build["version"])
-        uploaded = present.get(version) or await client.upload(app["id"], version, FOLDER / build["file"])
-        builds.append(uploaded)
+        if version not in present:
+            present[version] = await client.upload(app["id"], version, build["file"], content(build["file"]))
+        builds.append(present[version])
     return app, builds
-
-
-async def _test(client: Client, path: Path) -> Any:
-    return await _named(client, "tests", yaml.safe_load(path.read_text()))
 
 
 async def _attach(client: Client, app: Any, tests: list[Any]) -> None:
