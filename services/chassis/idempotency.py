@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from uuid import uuid4
 
-from pymongo import ASCENDING, IndexModel
-from pymongo.errors import DuplicateKeyError
+from pymongo import ASCENDING, IndexModel, ReturnDocument
 
 from services.chassis.context import Caller
 from services.chassis.errors import Aborted, AlreadyExists
@@ -17,6 +16,8 @@ from services.chassis.mongo import Document, Mongo
 RECORDS = "_idempotency"
 KEEP_SECONDS = 24 * 3600
 IN_FLIGHT_SECONDS = 60
+_ABANDONED = {"$and": [{"$eq": ["$state", "in_flight"]}, {"$lte": ["$claimed_until", "$$NOW"]}]}
+_FREE = {"$or": [{"$eq": [{"$type": "$state"}, "missing"]}, _ABANDONED]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +57,18 @@ class Idempotency:
 
     async def _claim(self, id_: str, owner: str, request_hash: str) -> Document | None:
         """None when the key is ours to answer, else the record that is there."""
-        abandoned = {"state": "in_flight", "$expr": {"$lte": ["$claimed_until", "$$NOW"]}}
-        fresh = {
+        mine = {
             "state": "in_flight",
             "owner": owner,
             "request_hash": request_hash,
             "claimed_until": {"$add": ["$$NOW", IN_FLIGHT_SECONDS * 1000]},
             "expires_at": {"$add": ["$$NOW", KEEP_SECONDS * 1000]},
         }
-        try:
-            await self._records.update_one({"_id": id_, **abandoned}, [{"$set": fresh}], upsert=True)
-        except DuplicateKeyError:
-            found: Document | None = await self._records.find_one({"_id": id_})
-            return found or {"state": "in_flight", "request_hash": request_hash}
-        return None
+        change = {name: {"$cond": [_FREE, value, f"${name}"]} for name, value in mine.items()}
+        record: Document = await self._records.find_one_and_update(
+            {"_id": id_}, [{"$set": change}], upsert=True, return_document=ReturnDocument.AFTER
+        )
+        return None if record["owner"] == owner else record
 
     async def _finish(self, id_: str, owner: str, response: bytes) -> None:
         done = {"$set": {"state": "done", "response": response}, "$unset": {"claimed_until": ""}}

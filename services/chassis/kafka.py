@@ -49,7 +49,7 @@ async def ensure_topics(bootstrap: str, topics: Mapping[str, int], *, timeout: f
         await admin.start()
         existing = set(await admin.list_topics())
         wanted = {**topics, **{name + DEAD_LETTERS: 1 for name in topics}}
-        missing = [NewTopic(name, count, -1) for name, count in wanted.items() if name not in existing]
+        missing = [NewTopic(name, count, -1, {}) for name, count in wanted.items() if name not in existing]
         if missing:
             _check_created(await admin.create_topics(missing, timeout_ms=int(timeout * 1000)))
     finally:

@@ -1,10 +1,13 @@
 """Leases: one owner at a time, judged by MongoDB's clock only."""
 
-from pymongo.errors import DuplicateKeyError
+from datetime import UTC, datetime
+
+from pymongo import ReturnDocument
 
 from services.chassis.mongo import Mongo
 
 LEASES = "_leases"
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Lease:
@@ -18,15 +21,16 @@ class Lease:
 
     async def acquire(self) -> bool:
         """Take or renew the lease; False while another owner has it. Call it again well before it runs out."""
-        free = {"$or": [{"owner": self._owner}, {"$expr": {"$lte": ["$expires_at", "$$NOW"]}}]}
-        expires_at = {"$add": ["$$NOW", self._milliseconds]}
-        try:
-            await self._leases.update_one(
-                {"_id": self._name, **free}, [{"$set": {"owner": self._owner, "expires_at": expires_at}}], upsert=True
-            )
-        except DuplicateKeyError:
-            return False
-        return True
+        ours = {"$or": [{"$eq": ["$owner", self._owner]}, {"$lte": [{"$ifNull": ["$expires_at", _LONG_AGO]}, "$$NOW"]}]}
+        until = {"$add": ["$$NOW", self._milliseconds]}
+        change = {
+            "owner": {"$cond": [ours, self._owner, "$owner"]},
+            "expires_at": {"$cond": [ours, until, "$expires_at"]},
+        }
+        lease = await self._leases.find_one_and_update(
+            {"_id": self._name}, [{"$set": change}], upsert=True, return_document=ReturnDocument.AFTER
+        )
+        return bool(lease["owner"] == self._owner)
 
     async def release(self) -> None:
         """Give the lease up, if it is ours."""

@@ -33,7 +33,7 @@ class LogSettings(Protocol):
 
 def get(name: str) -> FilteringBoundLogger:
     """A logger; events are constant strings, what varies goes into fields."""
-    return cast(FilteringBoundLogger, structlog.get_logger(logger=name))
+    return cast(FilteringBoundLogger, structlog.get_logger(module=name))
 
 
 def configure(settings: LogSettings) -> None:
