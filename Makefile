@@ -1,0 +1,72 @@
+# Everything a developer does here is a target below; `make help` lists them.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+BUF_VERSION := 1.75.0
+BUF := build/tools/node_modules/.bin/buf
+UV_VERSION := 0.13.8
+WORKERS ?= auto
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
+
+run: venv proto ## Start everything on this machine, load the example workspace, print its verdicts, serve until Ctrl-C
+	$(BIN)/python -m deploy.local run
+
+test: venv proto ## Run the test suite on embedded parts: unit, contract, integration, end to end
+	$(BIN)/pytest -n $(WORKERS) tests/unit tests/contract tests/integration tests/e2e
+
+check: lint types protos-check ## Everything that reads the code without running it
+
+lint: venv proto ## ruff and the dependency rule
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
+
+types: venv proto ## mypy --strict
+	$(BIN)/mypy services cli deploy tests/fakes examples benchmarks protos
+
+protos-check: venv proto $(BUF) ## buf lint, and buf breaking against the committed image
+	$(BUF) lint build/protos.binpb --config buf.yaml
+	$(BUF) breaking build/protos.binpb --against protos/baseline.binpb --config buf.yaml
+
+protos-release: venv proto ## Make today's protos the image that buf breaking compares with
+	$(BIN)/python protos/generate.py --baseline
+
+fault: venv proto ## Fault tests: killed workers, a broker and a MongoDB that stop (KILLS=20 for the full count)
+	$(BIN)/pytest -n 2 tests/fault
+
+bench: venv proto ## Benchmarks against the peer of the same run; writes docs/performance.md's table to stdout
+	$(BIN)/python -m benchmarks
+
+format: venv ## Format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: venv ## Resolve pyproject.toml into requirements.lock
+	$(BIN)/pip install -q uv==$(UV_VERSION)
+	$(BIN)/uv pip compile -q pyproject.toml --group build --group local --group dev --group bench \
+		--generate-hashes --universal --no-header --no-annotate -o requirements.lock
+
+venv: .venv/.ready ## Build the Python environment from the lock
+.venv/.ready: requirements.lock
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=... ")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
+	printf '%s\n%s\n' "$(CURDIR)" "$(CURDIR)/gen" > "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')/mobiletest.pth"
+	touch $@
+
+proto: gen/.ready ## Generate the Python code of the protos
+gen/.ready: .venv/.ready protos/generate.py $(shell find protos -name '*.proto')
+	$(BIN)/python protos/generate.py
+	touch $@
+
+$(BUF):
+	npm install --silent --no-fund --no-audit --prefix build/tools @bufbuild/buf@$(BUF_VERSION)
+
+clean: ## Remove what was generated, but not the state of `make run`
+	rm -rf .venv gen build .mypy_cache .ruff_cache .pytest_cache
+
+.PHONY: help run test check lint types protos-check protos-release fault bench format lock venv proto clean
