@@ -1,0 +1,27 @@
+"""Prints the figures as the tables of docs/performance.md."""
+
+import os
+import platform
+from collections.abc import Sequence
+
+from benchmarks.claims import Claims
+from benchmarks.folding import Folding
+from benchmarks.http import Comparison
+
+
+def show(compared: Sequence[Comparison], claimed: Claims, folded: Folding) -> None:
+    """Print Markdown: the machine, then ratios first, absolute figures after."""
+    print(f"Python {platform.python_version()}, {os.cpu_count()} shared cores, everything on them.\n")
+    print("| 32 connections | ratio to the peer | ours, requests/s | p50 / p99 ms | peer, requests/s | p50 / p99 ms |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for row in compared:
+        ours, peer = row.ours, row.peer
+        print(
+            f"| {row.name} | {row.ratio:.2f} | {ours.requests_per_second:,.0f} | {ours.p50:.1f} / {ours.p99:.1f} "
+            f"| {peer.requests_per_second:,.0f} | {peer.p50:.1f} / {peer.p99:.1f} |"
+        )
+    print("\n| start of one run on an idle stack | ms |\n| --- | --- |")
+    print(f"| to its claim, p50 / p95 | {claimed.claim_p50:.0f} / {claimed.claim_p95:.0f} |")
+    print(f"| to its end, p50 | {claimed.end_p50:.0f} |")
+    print("\n| reporting, events a second | ratio | folded | one by one |\n| --- | --- | --- | --- |")
+    print(f"| run events | {folded.folded / folded.single:.1f} | {folded.folded:,.0f} | {folded.single:,.0f} |")
