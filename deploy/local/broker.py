@@ -6,14 +6,14 @@ from pathlib import Path
 
 from deploy.local import binaries
 from deploy.local.child import Child, ChildSpec
-from deploy.local.ports import LOOPBACK, accepts, preferred
+from deploy.local.ports import LOOPBACK, Ports, accepts
 
 
 class Broker:
     """A broker that keeps its port over stop and start, and forgets its topics when it stops."""
 
-    def __init__(self, log: Path, *, port: int | None = None) -> None:
-        self.port = preferred(port)
+    def __init__(self, port: int, log: Path) -> None:
+        self.port = port
         self.binary = binaries.broker()
         self.child = Child(ChildSpec("broker", self._argv(), log, grace=5.0))
 
@@ -40,11 +40,12 @@ class Broker:
 
 
 @asynccontextmanager
-async def broker(log: Path, *, port: int | None = None) -> AsyncIterator[Broker]:
+async def broker(log: Path) -> AsyncIterator[Broker]:
     """A running broker, stopped at the end."""
-    server = Broker(log, port=port)
-    try:
-        await server.start()
-        yield server
-    finally:
-        await server.stop()
+    with Ports() as ports:
+        server = Broker(ports.take(), log)
+        try:
+            await server.start()
+            yield server
+        finally:
+            await server.stop()

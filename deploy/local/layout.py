@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.local.ports import LOOPBACK, free_port, free_ports
+from deploy.local.ports import LOOPBACK, Ports
 from deploy.local.service import ServiceSpec
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,6 +20,7 @@ class Layout:
     grpc: Mapping[str, str]
     shared: Mapping[str, str]
     package: str
+    ports: Ports
 
     @property
     def url(self) -> str:
@@ -41,18 +42,17 @@ class Layout:
         return self._service(name, name, MOBILETEST_GRPC_LISTEN=self.grpc[name], **env)
 
     def _service(self, name: str, module: str, **env: str) -> ServiceSpec:
-        admin = f"{LOOPBACK}:{free_port()}"
+        admin = f"{LOOPBACK}:{self.ports.take()}"
         own = {"MOBILETEST_ADMIN_LISTEN": admin, "MOBILETEST_INSTANCE": name, **env}
         return ServiceSpec(name, f"{self.package}.{module}", admin, {**self.shared, **own})
 
 
-def plan(http_port: int, environment: Mapping[str, str], package: str = "services") -> Layout:
-    """Lay a stack out on free ports; `environment` is what all its services get besides each other's addresses."""
-    ports = free_ports(len(GRPC_SERVICES))
-    grpc = {name: f"{LOOPBACK}:{port}" for name, port in zip(GRPC_SERVICES, ports, strict=True)}
+def plan(ports: Ports, http_port: int, environment: Mapping[str, str], package: str) -> Layout:
+    """Lay a stack out on `ports`; `environment` is what all its services get besides each other's addresses."""
+    grpc = {name: f"{LOOPBACK}:{ports.take()}" for name in GRPC_SERVICES}
     addresses = {f"MOBILETEST_{name.upper()}_ADDRESS": address for name, address in grpc.items()}
     shared = {**addresses, "PYTHONPATH": python_path(), "PYTHONUNBUFFERED": "1", **environment}
-    return Layout(f"{LOOPBACK}:{http_port}", grpc, shared, package)
+    return Layout(f"{LOOPBACK}:{http_port}", grpc, shared, package, ports)
 
 
 def python_path() -> str:

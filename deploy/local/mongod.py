@@ -10,7 +10,7 @@ from pymongo.errors import OperationFailure, PyMongoError
 
 from deploy.local import binaries
 from deploy.local.child import Child, ChildSpec
-from deploy.local.ports import LOOPBACK, accepts, preferred
+from deploy.local.ports import LOOPBACK, Ports, accepts
 
 REPLICA_SET = "rs0"
 _NOT_YET_INITIALIZED = 94
@@ -18,15 +18,13 @@ _REMOVED_FROM_SET = 93  # InvalidReplicaSetConfig: the node does not find its ow
 
 
 class Mongod:
-    """A mongod on a folder. It keeps its port over stop and start, and takes a new one when told so."""
+    """A mongod on a folder. Over stop and start it keeps its port; another one may use another port."""
 
-    def __init__(self, folder: Path, *, port: int | None = None, log: Path | None = None) -> None:
-        self.port = preferred(port)
+    def __init__(self, folder: Path, port: int, log: Path) -> None:
+        self.port = port
         self.binary = binaries.mongod()
         self._folder = folder
-        self.child = Child(
-            ChildSpec("mongod", self._argv(), log or folder / "mongod.log", grace=20.0),
-        )
+        self.child = Child(ChildSpec("mongod", self._argv(), log, grace=20.0))
 
     @property
     def origin(self) -> str:
@@ -65,14 +63,15 @@ class Mongod:
 
 
 @asynccontextmanager
-async def mongod(folder: Path, *, port: int | None = None, log: Path | None = None) -> AsyncIterator[Mongod]:
-    """A running mongod on `folder`, stopped at the end."""
-    server = Mongod(folder, port=port, log=log)
-    try:
-        await server.start()
-        yield server
-    finally:
-        await server.stop()
+async def mongod(folder: Path) -> AsyncIterator[Mongod]:
+    """A running mongod on `folder`, its log beside it; stopped at the end."""
+    with Ports() as ports:
+        server = Mongod(folder, ports.take(), folder.with_suffix(".log"))
+        try:
+            await server.start()
+            yield server
+        finally:
+            await server.stop()
 
 
 @asynccontextmanager

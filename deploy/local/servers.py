@@ -7,6 +7,7 @@ from typing import Protocol
 from deploy.local.broker import Broker
 from deploy.local.child import Child
 from deploy.local.mongod import Mongod
+from deploy.local.ports import Ports
 from deploy.local.state import State
 
 
@@ -40,15 +41,15 @@ class Servers:
     environment: Mapping[str, str]
 
     @classmethod
-    def choose(cls, state: State, mongo_uri: str | None, kafka_bootstrap: str | None) -> "Servers":
+    def choose(cls, state: State, ports: Ports, mongo_uri: str | None, kafka_bootstrap: str | None) -> "Servers":
         """An embedded server for each address that is None. BinaryMissing if there is no program for one."""
         parts: dict[str, Part] = {}
         environment: dict[str, str] = {}
         if mongo_uri is None:
-            parts["mongod"] = mongod = Mongod(state.mongod, log=state.log("mongod"))
+            parts["mongod"] = mongod = Mongod(state.mongod, ports.take(), state.log("mongod"))
             mongo_uri = mongod.uri
         if kafka_bootstrap is None:
-            parts["broker"] = broker = Broker(state.log("broker"))
+            parts["broker"] = broker = Broker(ports.take(), state.log("broker"))
             kafka_bootstrap = broker.bootstrap
             environment["MOBILETEST_KAFKA_IDEMPOTENCE"] = "false"  # Tansu has no idempotent producers
         addresses = {"MOBILETEST_MONGO_URI": mongo_uri, "MOBILETEST_KAFKA_BOOTSTRAP": kafka_bootstrap}

@@ -10,7 +10,7 @@ from pathlib import Path
 from deploy.local import bootstrap
 from deploy.local.examples import load
 from deploy.local.layout import Layout, plan
-from deploy.local.ports import next_free
+from deploy.local.ports import Ports
 from deploy.local.servers import Part, Servers
 from deploy.local.service import Service, ServiceSpec, status
 from deploy.local.state import Organisation, State
@@ -140,12 +140,12 @@ async def running(
     start, ExamplesFailed if the example workspace was wanted and did not load.
     """
     state = State(state_dir)
-    with state.locked():
+    with state.locked(), Ports() as ports:
         state.prepare()
         async with AsyncExitStack() as closing:
-            servers = Servers.choose(state, mongo_uri, kafka_bootstrap)
+            servers = Servers.choose(state, ports, mongo_uri, kafka_bootstrap)
             environment = {**_environment(state), **servers.environment, **(extra_env or {})}
-            stack = Stack(state, plan(next_free(port), environment, package), closing)
+            stack = Stack(state, plan(ports, ports.first_from(port), environment, package), closing)
             await stack.start_all(servers, workers)
             _announce(stack, state, closing)
             if examples:
