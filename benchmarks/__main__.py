@@ -1,6 +1,5 @@
 """Runs every benchmark on a fresh stack and prints docs/performance.md's table."""
 
-import asyncio
 import sys
 import tempfile
 from pathlib import Path
