@@ -9,6 +9,10 @@ from uuid import uuid4
 import aiohttp
 
 
+Event = tuple[int, str, Any]
+"""A server-sent event: id, name, body."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What came back: status, headers, and the body as text and as JSON (None when it is not JSON)."""
@@ -56,9 +60,8 @@ class Api:
     ) -> Answer:
         """Call `method` on /api/v1 + path (a path beginning with /api or a probe's path is taken as it is)."""
         whole = path if path.startswith(("/api", "/healthz", "/readyz")) else f"/api/v1{path}"
-        authorization = {} if self.key is None else {"Authorization": f"Bearer {self.key}"}
         async with self._session.request(
-            method, whole, json=json, params=params, data=data, headers={**authorization, **(headers or {})}
+            method, whole, json=json, params=params, data=data, headers=self._authorization() | (headers or {})
         ) as response:
             text = await response.text()
             return Answer(response.status, dict(response.headers), text, _parsed(response, text))
@@ -85,6 +88,29 @@ class Api:
             form.add_field(name, value)
         form.add_field("file", artifact, filename=filename, content_type="application/octet-stream")
         return await self.call("POST", f"/apps/{app_id}/builds", data=form)
+
+    async def download(self, path: str) -> bytes:
+        """The bytes behind a path that an answer gave."""
+        async with self._session.get(path, headers=self._authorization()) as response:
+            assert response.status == 200, await response.text()
+            return await response.read()
+
+    async def events(self, execution_id: str, last_event_id: int | None = None) -> list[Event]:
+        """All server-sent events of an execution until the stream ends."""
+        resume = {} if last_event_id is None else {"Last-Event-ID": str(last_event_id)}
+        path = f"/api/v1/executions/{execution_id}/events"
+        async with self._session.get(path, headers=self._authorization() | resume) as response:
+            assert response.content_type == "text/event-stream", await response.text()
+            text = await response.text()
+        return [_event(block) for block in text.split("\n\n") if "data: " in block]
+
+    def _authorization(self) -> dict[str, str]:
+        return {} if self.key is None else {"Authorization": f"Bearer {self.key}"}
+
+
+def _event(block: str) -> Event:
+    fields = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line and not line.startswith(":"))
+    return int(fields["id"]), fields["event"], json.loads(fields["data"])
 
 
 def _parsed(response: aiohttp.ClientResponse, text: str) -> Any:

@@ -1,7 +1,6 @@
 """The interface document's execution endpoints: start a workflow, execute a test; and how executions are followed."""
 
 import asyncio
-import json
 from typing import Any
 
 import pytest
@@ -284,8 +283,7 @@ class TestFollow:
         assert attempt["failure"]["step_index"] == 1
         screenshot = attempt["steps"][1]["screenshot"]
         artifact = next(artifact for artifact in attempt["artifacts"] if artifact["name"] == screenshot)
-        async with api._session.get(artifact["url"], headers={"Authorization": f"Bearer {api.key}"}) as response:
-            assert (response.status, (await response.read())[:8]) == (200, b"\x89PNG\r\n\x1a\n")
+        assert (await api.download(artifact["url"]))[:8] == b"\x89PNG\r\n\x1a\n"
 
     async def test_executions_are_listed_with_filters(self, api: Api, world: World) -> None:
         app, *_, workflow = await world.passing_app()
@@ -310,14 +308,14 @@ class TestFollow:
     async def test_events_tell_the_whole_story_and_resume(self, api: Api, world: World) -> None:
         *_, workflow = await world.passing_app()
         started = await world.start(workflow)
-        events = await sse(api, started["id"])
+        events = await api.events(started["id"])
         assert [name for _, name, _ in events].count("execution") >= 2
         statuses = [body["status"] for _, name, body in events if name == "run"]
         assert (statuses[0], statuses[-1]) == ("queued", "completed")
         assert events[-1][1:] == ("execution", created(await api.get(f"/executions/{started['id']}")))
         ids = [id_ for id_, _, _ in events]
         assert ids == sorted(set(ids))
-        assert await sse(api, started["id"], last_event_id=ids[1]) == events[2:]
+        assert await api.events(started["id"], last_event_id=ids[1]) == events[2:]
 
     async def test_junit_has_a_testcase_per_run(self, api: Api, world: World) -> None:
         app, _, passing, _ = await world.passing_app()
@@ -349,19 +347,3 @@ class TestFollow:
         answers = [await foreign.get(f"/executions/{id_}{path}") for id_ in (started["id"], UNKNOWN)]
         assert [answer.status for answer in answers] == [404, 404]
         assert answers[0].body == answers[1].body
-
-
-async def sse(api: Api, execution_id: str, last_event_id: int | None = None) -> list[tuple[int, str, Any]]:
-    """All server-sent events of an execution until the stream ends, as (id, name, body)."""
-    headers = {"Authorization": f"Bearer {api.key}"}
-    if last_event_id is not None:
-        headers["Last-Event-ID"] = str(last_event_id)
-    async with api._session.get(f"/api/v1/executions/{execution_id}/events", headers=headers) as response:
-        assert response.content_type == "text/event-stream"
-        text = await response.text()
-    events = []
-    for block in text.split("\n\n"):
-        fields = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line and not line.startswith(":"))
-        if "data" in fields:
-            events.append((int(fields["id"]), fields["event"], json.loads(fields["data"])))
-    return events

@@ -1,0 +1,149 @@
+"""What the whole service promises when its parts are killed or stopped, seen through REST."""
+
+import os
+import random
+import signal
+from collections import Counter
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from deploy.local.stack import Stack
+from tests.e2e.client import Api, created
+from tests.e2e.world import ENDED, FAILING, World
+from tests.eventually import eventually
+from tests.fault.recount import differences, runs_of
+
+KILLS = int(os.environ.get("KILLS", "3"))
+PACED_APP = b"""app_model: 1
+name: Paced
+pace: {step: 300ms}
+start: home
+screens:
+  home:
+    elements:
+      - {role: text, text: Log in}
+"""
+LONG = ["launchApp", *[{"assertVisible": "Log in"}] * 5]
+
+
+async def paced_app(world: World) -> tuple[Any, Any, Any]:
+    """An app whose simulated device takes real time, with a passing and a failing test; (app, build, workflow)."""
+    app = await world.app()
+    build = created(await world.api.upload(app["id"], PACED_APP, version="1.0.0"))
+    tests = [await world.test(LONG) for _ in range(3)] + [await world.test(FAILING)]
+    for test in tests:
+        await world.attach(app, test)
+    return app, build, await world.workflow(*tests)
+
+
+async def all_ended(api: Api, app: Any, within: float) -> list[Any]:
+    """Wait until every run of an app has ended; the runs."""
+
+    async def probe() -> list[Any] | None:
+        runs = await runs_of(api, app)
+        return runs if all(run["status"] in ENDED for run in runs) else None
+
+    return await eventually(probe, within=within, every=0.5) or []
+
+
+async def no_differences(api: Api, app: Any, runs: list[Any]) -> bool:
+    found = await differences(api, app, runs)
+    assert not found, "\n".join(found)
+    return True
+
+
+@pytest.mark.timeout(900)
+async def test_killed_workers_lose_and_double_nothing(own_stack: Stack, own_api: Api, own_world: World) -> None:
+    """Workers are killed with SIGKILL under load; every run ends with one verdict and the reports add up."""
+    app, _, workflow = await paced_app(own_world)
+    chance = random.Random(1)
+    started = 0
+    for _ in range(KILLS):
+        for _ in range(3):
+            await own_world.start(workflow)
+            started += 4
+        running = eventually(lambda: _some_run_is_running(own_api), within=30)
+        await running
+        victim = chance.choice(["worker-1", "worker-2"])
+        await own_stack.kill(victim)
+        await own_stack.start(victim)
+    runs = await all_ended(own_api, app, within=300)
+    assert len(runs) == started
+    assert {run["status"] for run in runs} == {"completed"}, Counter(str(run["failure"]) for run in runs)
+    await eventually(lambda: no_differences(own_api, app, runs), within=60)
+    events = [await _terminal_events(own_api, run) for run in runs]
+    assert set(events) == {1}
+    retried = sum(run["attempt_number"] > 1 and run["success"] for run in runs)
+    print(f"kills {KILLS}, runs started {started}, ended {len(runs)}, taken over {retried}, differences 0")
+
+
+async def _some_run_is_running(api: Api) -> bool:
+    return bool(created(await api.get("/executions", params={"status": "running"}))["total"])
+
+
+async def _terminal_events(api: Api, run: Any) -> int:
+    """How often an execution's event log says that this run has ended."""
+    events = await api.events(run["execution_id"])
+    return sum(name == "run" and body["id"] == run["id"] and body["status"] in ENDED for _, name, body in events)
+
+
+async def starts_during(api: Api, world: World, workflow: Any, seconds: float) -> int:
+    """Start executions for some seconds and read in between; how many were accepted."""
+    started = 0
+    end = monotonic() + seconds
+    while monotonic() < end:
+        execution = await world.start(workflow)
+        started += 1
+        answer = await api.get(f"/executions/{execution['id']}", params={"wait": 5, "after_revision": 10**9})
+        assert answer.status == 200
+    return started
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL], ids=["frozen", "killed"])
+async def test_a_stopped_broker_delays_reports_and_loses_nothing(
+    own_stack: Stack, own_api: Api, own_world: World, number: signal.Signals
+) -> None:
+    """The broker is away for 30 s, frozen or killed with all that it knew: starts answer, reports catch up."""
+    app, _, workflow = await paced_app(own_world)
+    await own_world.run(workflow)
+    await own_stack.kill("broker", number)
+    started = await starts_during(own_api, own_world, workflow, seconds=30)
+    if number is signal.SIGSTOP:
+        await own_stack.kill("broker", signal.SIGCONT)
+    else:
+        await own_stack.start("broker")
+    runs = await all_ended(own_api, app, within=120)
+    assert len(runs) == (1 + started) * 4
+    assert started >= 5
+    await eventually(lambda: no_differences(own_api, app, runs), within=120)
+
+
+@pytest.mark.timeout(300)
+async def test_a_stopped_mongodb_is_503_and_recovers_without_a_restart(
+    own_stack: Stack, own_api: Api, own_world: World
+) -> None:
+    app, _, workflow = await paced_app(own_world)
+    await own_world.run(workflow)
+    pids = {name: own_stack.pid_of(name) for name in own_stack.parts if name != "mongod"}
+    await own_stack.stop("mongod")
+    for path in (f"/apps/{app['id']}", "/apps", "/executions", f"/apps/{app['id']}/coverage"):
+        answer = await own_api.get(path)
+        assert answer.status == 503, (path, answer.text)
+        assert int(answer.headers["Retry-After"]) >= 1
+    refused = await own_api.post("/apps", {"name": "x", "platform": "iOS"})
+    assert refused.status == 503
+    await own_stack.start("mongod")
+
+    async def recovered() -> bool:
+        return (await own_api.get(f"/apps/{app['id']}")).status == 200
+
+    await eventually(recovered, within=60)
+    execution = await own_world.run(workflow)
+    assert execution["status"] == "completed"
+    runs = await all_ended(own_api, app, within=60)
+    await eventually(lambda: no_differences(own_api, app, runs), within=60)
+    assert {name: own_stack.pid_of(name) for name in pids} == pids
+    own_stack.check()
