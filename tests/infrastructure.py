@@ -104,11 +104,11 @@ class Infrastructure:
 
     async def mongo(self) -> str:
         """The URI of the replica set. Unavailable with the reason, the same one on each call."""
-        return await self._once("mongo", lambda: _or_unavailable(self._source("mongo").mongo(self._closing)))
+        return await self._once("mongo", lambda: _or_unavailable("mongo", self._source("mongo").mongo(self._closing)))
 
     async def kafka(self) -> str:
         """The broker's bootstrap addresses. Unavailable with the reason, the same one on each call."""
-        return await self._once("kafka", lambda: _or_unavailable(self._source("kafka").kafka(self._closing)))
+        return await self._once("kafka", lambda: _or_unavailable("kafka", self._source("kafka").kafka(self._closing)))
 
     async def stack(self) -> Stack:
         """All services, on servers of their own when these are embedded. Unavailable, or the error of the start."""
@@ -144,11 +144,11 @@ class Infrastructure:
         return sources[name]()
 
 
-async def _or_unavailable(start: Awaitable[str]) -> str:
+async def _or_unavailable(part: str, start: Awaitable[str]) -> str:
     try:
         return await start
     except Exception as error:
-        raise Unavailable(str(error) or repr(error)) from error
+        raise Unavailable(f"no {part}: {str(error) or repr(error)}") from error
 
 
 def source_name(part: str, environ: Mapping[str, str]) -> str:

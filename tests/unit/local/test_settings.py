@@ -1,0 +1,42 @@
+"""The stack's variables: defaults, and a bad value that names its variable."""
+
+from pathlib import Path
+
+import pytest
+
+from deploy.local.settings import SettingInvalid, from_environment
+
+
+def test_without_variables_the_defaults_apply() -> None:
+    settings = from_environment({})
+    assert (settings.state_dir, settings.port, settings.workers) == (Path(".local").absolute(), 8080, 1)
+    assert (settings.mongo_uri, settings.kafka_bootstrap) == (None, None)
+
+
+def test_an_empty_variable_is_an_unset_one() -> None:
+    assert from_environment({"MOBILETEST_PORT": "", "MOBILETEST_MONGO_URI": ""}) == from_environment({})
+
+
+def test_given_servers_are_used() -> None:
+    settings = from_environment({"MOBILETEST_MONGO_URI": "mongodb://db", "MOBILETEST_KAFKA_BOOTSTRAP": "kafka:9092"})
+    assert (settings.mongo_uri, settings.kafka_bootstrap) == ("mongodb://db", "kafka:9092")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MOBILETEST_PORT", "http"),
+        ("MOBILETEST_PORT", "-1"),
+        ("MOBILETEST_PORT", "65536"),
+        ("MOBILETEST_WORKERS", "0"),
+        ("MOBILETEST_WORKERS", "65"),
+    ],
+)
+def test_a_bad_number_names_its_variable(name: str, value: str) -> None:
+    with pytest.raises(SettingInvalid, match=f"{name}={value}"):
+        from_environment({name: value})
+
+
+@pytest.mark.parametrize("value", ["0", "65535"])
+def test_ports_at_the_bounds_are_fine(value: str) -> None:
+    assert from_environment({"MOBILETEST_PORT": value}).port == int(value)

@@ -1,0 +1,65 @@
+"""The state folder: who holds it, what it keeps, who may read it."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from deploy.local.state import AlreadyRunning, Organisation, State
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> State:
+    state = State(tmp_path)
+    state.prepare()
+    return state
+
+
+def test_only_one_may_hold_the_folder(state: State) -> None:
+    with state.locked(), pytest.raises(AlreadyRunning, match="not ready yet"), State(state.folder).locked():
+        pass
+
+
+def test_the_folder_is_free_again_after_it_was_held(state: State) -> None:
+    with state.locked():
+        pass
+    with State(state.folder).locked():
+        pass
+
+
+def test_the_service_token_is_made_once(state: State) -> None:
+    assert state.service_token() == State(state.folder).service_token()
+    assert len(state.service_token()) >= 32
+
+
+def test_the_organisation_is_kept(state: State) -> None:
+    assert state.organisation() is None
+    state.keep(Organisation("org", "mt_key"))
+    assert State(state.folder).organisation() == Organisation("org", "mt_key")
+
+
+def test_secrets_are_for_their_owner_only(state: State) -> None:
+    state.service_token()
+    state.keep(Organisation("org", "mt_key"))
+    state.write_ready({"url": "http://127.0.0.1:1", "api_key": "mt_key"})
+    for name in ("service_token", "organisation.json", "ready.json"):
+        assert stat.S_IMODE((state.folder / name).stat().st_mode) == 0o600
+
+
+def test_the_ready_file_is_replaced_in_one_step_and_forgotten(state: State) -> None:
+    state.write_ready({"url": "http://127.0.0.1:1"})
+    state.write_ready({"url": "http://127.0.0.1:2"})
+    assert json.loads((state.folder / "ready.json").read_text()) == {"url": "http://127.0.0.1:2"}
+    state.forget_ready()
+    state.forget_ready()
+    assert not (state.folder / "ready.json").exists()
+
+
+def test_a_new_run_forgets_readiness_and_keeps_one_older_log(state: State) -> None:
+    state.write_ready({"url": "http://127.0.0.1:1"})
+    state.log("catalog").write_text("old")
+    state.prepare()
+    assert not (state.folder / "ready.json").exists()
+    assert not state.log("catalog").exists()
+    assert (state.logs / "catalog.log.1").read_text() == "old"
