@@ -8,7 +8,6 @@ from uuid import uuid4
 
 import aiohttp
 
-
 Event = tuple[int, str, Any]
 """A server-sent event: id, name, body."""
 
