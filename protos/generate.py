@@ -34,8 +34,8 @@ def compile_protos(*arguments: str) -> None:
         sys.exit(code)
 
 
-def main() -> None:
-    """Generate everything afresh."""
+def main(arguments: list[str]) -> None:
+    """Generate everything afresh; with --baseline also the image that buf breaking compares with."""
     for folder in (GENERATED, BUILD):
         folder.mkdir(exist_ok=True)
     for stale in ("mobiletest", "buf"):
@@ -50,7 +50,9 @@ def main() -> None:
         known, f"--python_out={GENERATED}", f"--pyi_out={GENERATED}", f"--grpc_python_out={GENERATED}", *ours
     )
     compile_protos(known, image, "--include_imports", "--include_source_info", *ours)
+    if "--baseline" in arguments:
+        compile_protos(known, f"--descriptor_set_out={PROTOS / 'baseline.binpb'}", "--include_imports", *ours)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
