@@ -1,0 +1,75 @@
+"""Takes in an uploaded file of any size with bounded memory: on the local disk until it is whole and inspected."""
+
+import asyncio
+import hashlib
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from services.catalog.model.artifacts import Received
+from services.chassis.errors import InvalidArgument, Unavailable, Violation
+
+CHUNK_BYTES = 1024 * 1024
+
+
+class Spool:
+    """A folder for files that are on their way in. What is in it belongs to an upload that is still going on."""
+
+    def __init__(self, folder: Path, *, max_bytes: int) -> None:
+        self._folder = folder
+        self._max_bytes = max_bytes
+
+    @asynccontextmanager
+    async def receive(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[Received]:
+        """The whole file for as long as the context lasts; nothing is left of it afterwards, nor of one that was cut.
+
+        InvalidArgument (ARTIFACT_TOO_LARGE) as soon as it has too many bytes; Unavailable when the disk is full.
+        """
+        with self._opened() as file:
+            path = Path(file.name)
+            try:
+                yield await self._written(file, path, chunks)
+            finally:
+                _removed(path)
+
+    def _opened(self) -> IO[bytes]:
+        return tempfile.NamedTemporaryFile(dir=self._folder, prefix="upload-", delete=False)
+
+    async def _written(self, file: IO[bytes], path: Path, chunks: AsyncIterator[bytes]) -> Received:
+        digest, size = hashlib.sha256(), 0
+        async for chunk in chunks:
+            size += len(chunk)
+            self._check(size)
+            await asyncio.to_thread(_append, file, chunk, digest)
+        await asyncio.to_thread(file.flush)
+        return Received(path, digest.hexdigest(), size)
+
+    def _check(self, size: int) -> None:
+        if size > self._max_bytes:
+            message = f"The file is larger than {self._max_bytes} bytes"
+            raise InvalidArgument(
+                message, reason="ARTIFACT_TOO_LARGE", violations=[Violation("file", message, "too_large")]
+            )
+
+
+async def read(path: Path) -> AsyncIterator[bytes]:
+    """The file's bytes, a mebibyte at a time."""
+    with path.open("rb") as file:
+        while chunk := await asyncio.to_thread(file.read, CHUNK_BYTES):
+            yield chunk
+
+
+def _removed(path: Path) -> None:
+    with suppress(FileNotFoundError):
+        path.unlink()
+
+
+def _append(file: IO[bytes], chunk: bytes, digest: "hashlib._Hash") -> None:
+    try:
+        file.write(chunk)
+    except OSError as problem:
+        message = "There is no room for the file at present, try again later"
+        raise Unavailable(message, reason="SPOOL_FULL", retry_after=30.0) from problem
+    digest.update(chunk)

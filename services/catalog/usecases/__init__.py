@@ -1,0 +1,1 @@
+"""What the catalog does: one async method per behaviour, one class per resource."""

@@ -1,0 +1,140 @@
+"""What can be done with apps."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from services.catalog.model import apps as rules
+from services.catalog.model.apps import App
+from services.catalog.model.attachments import detached
+from services.catalog.model.counts import Counts, of_app
+from services.catalog.model.pages import Listed, Page
+from services.catalog.model.platforms import Platform
+from services.catalog.model.text import checked_name, checked_version, search_pattern
+from services.catalog.ports.apps import AppFilter
+from services.catalog.ports.store import Change, Store
+from services.catalog.usecases.refusing import refusing
+from services.chassis.clock import Clock
+from services.chassis.context import current
+from services.chassis.errors import NotFound
+from services.chassis.identity import new_id
+
+AppChanges = Mapping[str, str | None]
+"""New values of name, static_url, current_version, description, system_prompt; None clears, but leaves a name."""
+
+
+def no_such_app() -> NotFound:
+    """What is said of an app that is unknown, deleted, or another organisation's."""
+    return NotFound("App not found")
+
+
+class AppUseCases:
+    """Registering, listing, changing and deleting apps."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    @refusing
+    async def create(self, name: str, platform: Platform, description: str | None) -> App:
+        """A new app. A repeat under the same idempotency key gives the app that is there."""
+        now, caller = self._clock.now(), current()
+        app = App(new_id(), caller.org_id, checked_name(name), platform, now, now, description=description)
+
+        async def work(change: Change) -> App:
+            earlier = await change.apps.get(app.id) if caller.idempotency_key else None
+            if earlier is not None:
+                return earlier
+            await change.apps.add(app)
+            await change.counters.add(of_app(platform))
+            change.announce(app)
+            return app
+
+        return await self._store.change(work)
+
+    async def list(self, platform: Platform | None, search: str | None, page: Page) -> tuple[Listed[App], Counts]:
+        """A page of the apps that fit, newest first, and the unfiltered counts."""
+        pattern = search_pattern(search) if search else None
+        counts = await self._store.counters.get()
+        if search and pattern is None:
+            return Listed((), 0), counts
+        filter = AppFilter(platform, pattern)
+        total = counts.apps_of(platform) if pattern is None else await self._store.apps.count(filter)
+        items = await self._store.apps.page(filter, page) if page.offset < total else ()
+        return Listed(items, total), counts
+
+    async def get(self, app_id: str) -> App:
+        """The app. NotFound."""
+        app = await self._store.apps.get(app_id)
+        if app is None:
+            raise no_such_app()
+        return app
+
+    async def many(self, app_ids: Sequence[str]) -> Sequence[App]:
+        """Those of the apps that exist, in the order asked for."""
+        found = {app.id: app for app in await self._store.apps.many(frozenset(app_ids))}
+        return [found[app_id] for app_id in app_ids if app_id in found]
+
+    @refusing
+    async def update(self, app_id: str, changes: AppChanges) -> App:
+        """The app with the changes; unchanged and unwritten when nothing differs. NotFound."""
+        values = _checked(changes)
+        now = self._clock.now()
+
+        async def work(change: Change) -> App:
+            app = await change.apps.get(app_id)
+            if app is None:
+                raise no_such_app()
+            changed = await _with_current(change, replace(app, **values))
+            if changed == app:
+                return app
+            changed = rules.revised(changed, now)
+            await change.apps.replace(changed)
+            change.announce(changed)
+            return changed
+
+        return await self._store.change(work)
+
+    async def delete(self, app_id: str) -> None:
+        """Delete the app with its builds, and detach its tests. NotFound."""
+        now = self._clock.now()
+
+        async def work(change: Change) -> None:
+            app = await change.apps.get(app_id)
+            if app is None:
+                raise no_such_app()
+            gone = rules.deleted(app, now)
+            builds = [replace(b, deleted_at=now, revision=b.revision + 1) for b in await change.builds.of_app(app_id)]
+            ended = [detached(attachment) for attachment in await change.attachments.of_app(app_id)]
+            await change.builds.replace_all(builds)
+            await change.attachments.put(ended)
+            await change.apps.replace(gone)
+            await change.counters.add(of_app(app.platform, -1))
+            await _release(change, [b.sha256 for b in builds if b.sha256])
+            change.announce(*builds, *ended, gone)
+
+        await self._store.change(work)
+
+
+def _checked(changes: AppChanges) -> dict[str, Any]:
+    values: dict[str, Any] = dict(changes)
+    if values.get("name") is None:
+        values.pop("name", None)
+    else:
+        values["name"] = checked_name(values["name"])
+    if values.get("current_version") is not None:
+        values["current_version"] = checked_version(values["current_version"], "current_version")
+    return values
+
+
+async def _with_current(change: Change, app: App) -> App:
+    """The app with the build that its current_version names, if there is one."""
+    if app.current_version is None:
+        return replace(app, current_build_id=None)
+    build = await change.builds.of_version(app.id, app.current_version)
+    return replace(app, current_build_id=build.id if build else None)
+
+
+async def _release(change: Change, artifacts: Collection[str]) -> None:
+    for sha256 in artifacts:
+        await change.artifacts.use(sha256, -1)

@@ -1,0 +1,82 @@
+"""Which runs a start means: gathers what `model.resolution` decides on."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from services.catalog.model.apps import App
+from services.catalog.model.attachments import Attachment
+from services.catalog.model.builds import Build
+from services.catalog.model.platforms import Platform
+from services.catalog.model.refusals import Refused
+from services.catalog.model.resolution import PlannedRun, Stock, Wish, plan
+from services.catalog.model.tests import Test
+from services.catalog.model.workflows import AppChoice, BuildConfig, Workflow
+from services.catalog.ports.store import Store
+from services.catalog.usecases.refusing import refusing
+from services.catalog.usecases.tests import no_such_test
+from services.catalog.usecases.workflows import no_such_workflow
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The runs of a start, and the workflow that was started; None when it was one test."""
+
+    workflow: Workflow | None
+    runs: Sequence[PlannedRun]
+
+
+class ResolutionUseCases:
+    """Planning the runs of a workflow or of one test."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @refusing
+    async def of_workflow(self, workflow_id: str, requested: BuildConfig, *, override: bool) -> Resolved:
+        """The runs of a workflow. NotFound; InvalidArgument: an unknown app or version is requested, or no test."""
+        workflow = await self._store.workflows.get(workflow_id)
+        if workflow is None:
+            raise no_such_workflow()
+        tests = await self._tests(workflow)
+        if not tests:
+            raise Refused("workflow_id", f'the workflow "{workflow.name}" selects no tests; add test_ids or tags')
+        wish = Wish(requested, override, workflow.build_config)
+        return Resolved(workflow, plan(tests, await self._stock(tests, wish), wish))
+
+    @refusing
+    async def of_test(self, test_id: str, requested: BuildConfig, *, override: bool) -> Resolved:
+        """The runs of one test. NotFound; InvalidArgument: an unknown app or version is requested."""
+        test = await self._store.tests.get(test_id)
+        if test is None:
+            raise no_such_test()
+        wish = Wish(requested, override)
+        return Resolved(None, plan([test], await self._stock([test], wish), wish))
+
+    async def _tests(self, workflow: Workflow) -> list[Test]:
+        """Those listed, in order, then those tagged, by name; a listed one that was deleted is among them."""
+        listed = {test.id: test for test in await self._store.tests.many(workflow.test_ids, deleted=True)}
+        tagged = await self._store.tests.tagged(workflow.tags) if workflow.tags else ()
+        ordered = [listed[test_id] for test_id in workflow.test_ids if test_id in listed]
+        return [*ordered, *(test for test in tagged if test.id not in listed)]
+
+    async def _stock(self, tests: Sequence[Test], wish: Wish) -> Stock:
+        attachments = await self._store.attachments.of_tests([test.id for test in tests])
+        choices = [c for config in (wish.requested, wish.stored) for p in Platform if (c := config.choice(p))]
+        app_ids = {a.app_id for a in attachments} | {choice.app_id for choice in choices}
+        apps = await self._store.apps.many(app_ids) if app_ids else ()
+        builds = await self._store.builds.of_versions(app_ids, _versions(apps, attachments, choices)) if apps else ()
+        return _stock(apps, attachments, builds)
+
+
+def _versions(apps: Iterable[App], attachments: Iterable[Attachment], choices: Iterable[AppChoice]) -> set[str]:
+    """Every version that a rule may ask for."""
+    named = {a.pinned_version for a in attachments} | {choice.pinned_version for choice in choices}
+    pointed = {version for app in apps for version in (app.current_version, app.latest_version)}
+    return {version for version in named | pointed if version is not None}
+
+
+def _stock(apps: Iterable[App], attachments: Iterable[Attachment], builds: Iterable[Build]) -> Stock:
+    attached: dict[str, list[Attachment]] = {}
+    for attachment in attachments:
+        attached.setdefault(attachment.test_id, []).append(attachment)
+    return Stock({app.id: app for app in apps}, attached, {(b.app_id, b.version): b for b in builds})

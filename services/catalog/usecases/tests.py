@@ -1,0 +1,240 @@
+"""What can be done with tests."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from services.catalog.model.attachments import Attachment, detached
+from services.catalog.model.counts import Counts
+from services.catalog.model.pages import Listed, Page
+from services.catalog.model.platforms import Platform
+from services.catalog.model.refusals import Refused
+from services.catalog.model.tests import Step, Test, TestVersion, agrees, checked_tags
+from services.catalog.model.text import checked_name, search_pattern
+from services.catalog.ports.store import Change, Store
+from services.catalog.ports.tests import TestFilter
+from services.catalog.usecases.app_facts import attachment_changed
+from services.catalog.usecases.refusing import invalid, refusing
+from services.chassis.clock import Clock
+from services.chassis.context import current
+from services.chassis.errors import NotFound
+from services.chassis.identity import new_id
+from services.flows.parser import check_steps
+
+TestChanges = Mapping[str, Any]
+"""New values of name, description, platform, tags, steps and timeout_seconds; None clears what may be cleared."""
+
+
+def no_such_test() -> NotFound:
+    """What is said of a test that is unknown, deleted, or another organisation's."""
+    return NotFound("Test not found")
+
+
+@dataclass(frozen=True, slots=True)
+class NewTest:
+    """What a client says of the test that it makes."""
+
+    name: str
+    steps: tuple[Step, ...]
+    description: str | None = None
+    platform: Platform | None = None
+    tags: tuple[str, ...] = ()
+    timeout_seconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TestQuery:
+    """Which tests a client asks for."""
+
+    __test__ = False
+
+    search: str | None = None
+    app_id: str | None = None
+    platform: Platform | None = None
+    tag: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AttachedTest:
+    """A test with its attachments, oldest first, each with the app's name."""
+
+    test: Test
+    attachments: Sequence[tuple[Attachment, str]]
+
+
+class TestUseCases:
+    """Writing, listing, changing and deleting tests."""
+
+    __test__ = False
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    @refusing
+    async def create(self, new: NewTest) -> AttachedTest:
+        """A new test. A repeat under the same idempotency key gives the test that is there."""
+        _check_steps(new.steps)
+        now, caller = self._clock.now(), current()
+        test = Test(
+            id=new_id(),
+            org_id=caller.org_id,
+            name=checked_name(new.name),
+            created_at=now,
+            updated_at=now,
+            description=new.description,
+            platform=new.platform,
+            tags=checked_tags(new.tags),
+            steps=new.steps,
+            timeout_seconds=new.timeout_seconds,
+        )
+
+        async def work(change: Change) -> Test:
+            earlier = await change.tests.get(test.id) if caller.idempotency_key else None
+            if earlier is not None:
+                return earlier
+            await change.tests.add(test)
+            await change.tests.add_version(_version(test, now))
+            await change.counters.add(Counts(tests=1))
+            change.announce(test)
+            return test
+
+        return AttachedTest(await self._store.change(work), ())
+
+    async def list(self, query: TestQuery, page: Page) -> Listed[AttachedTest]:
+        """A page of the tests that fit, newest first."""
+        pattern = search_pattern(query.search) if query.search else None
+        if query.search and pattern is None:
+            return Listed((), 0)
+        filter = TestFilter(query.platform, query.tag, await self._ids_of_app(query.app_id), pattern)
+        total = await self._total(filter)
+        tests = await self._store.tests.page(filter, page) if page.offset < total else ()
+        return Listed(await self._with_attachments(tests), total)
+
+    async def get(self, test_id: str) -> AttachedTest:
+        """The test. NotFound."""
+        [test] = await self._with_attachments([await self._test(test_id)])
+        return test
+
+    async def many(self, test_ids: Sequence[str]) -> Sequence[AttachedTest]:
+        """Those of the tests that exist, in the order asked for."""
+        found = {test.id: test for test in await self._store.tests.many(frozenset(test_ids))}
+        return await self._with_attachments([found[test_id] for test_id in test_ids if test_id in found])
+
+    async def versions(self, test_id: str, page: Page) -> Listed[TestVersion]:
+        """A page of the versions of the test's steps, newest first. NotFound."""
+        test = await self._test(test_id)
+        return Listed(await self._store.tests.versions(test_id, page), test.version_number)
+
+    @refusing
+    async def update(self, test_id: str, changes: TestChanges) -> AttachedTest:
+        """The test with the changes; other steps are a new version of them. NotFound."""
+        values = _checked(changes)
+        now = self._clock.now()
+
+        async def work(change: Change) -> Test:
+            test = await change.tests.get(test_id)
+            if test is None:
+                raise no_such_test()
+            changed = replace(test, **values)
+            return test if changed == test else await _changed(change, test, changed, now)
+
+        [test] = await self._with_attachments([await self._store.change(work)])
+        return test
+
+    async def delete(self, test_id: str) -> None:
+        """Delete the test, detach it from its apps and take it out of its workflows. NotFound."""
+        now = self._clock.now()
+
+        async def work(change: Change) -> None:
+            test = await change.tests.get(test_id)
+            if test is None:
+                raise no_such_test()
+            for attachment in await change.attachments.of_tests([test_id]):
+                app = await change.apps.get(attachment.app_id)
+                if app is not None:
+                    await attachment_changed(change, app, attachment, detached(attachment), now)
+            for workflow in await change.workflows.with_test(test_id):
+                left = tuple(i for i in workflow.test_ids if i != test_id)
+                after = replace(workflow, test_ids=left, revision=workflow.revision + 1, updated_at=now)
+                await change.workflows.replace(after)
+            gone = replace(test, deleted_at=now, revision=test.revision + 1)
+            await change.tests.replace(gone)
+            await change.counters.add(Counts(tests=-1))
+            change.announce(gone)
+
+        await self._store.change(work)
+
+    async def _test(self, test_id: str) -> Test:
+        test = await self._store.tests.get(test_id)
+        if test is None:
+            raise no_such_test()
+        return test
+
+    async def _ids_of_app(self, app_id: str | None) -> tuple[str, ...] | None:
+        if app_id is None:
+            return None
+        return tuple(attachment.test_id for attachment in await self._store.attachments.of_app(app_id))
+
+    async def _total(self, filter: TestFilter) -> int:
+        if filter == TestFilter():
+            return (await self._store.counters.get()).tests
+        return await self._store.tests.count(filter)
+
+    async def _with_attachments(self, tests: Sequence[Test]) -> Sequence[AttachedTest]:
+        if not tests:
+            return ()
+        attachments = await self._store.attachments.of_tests([test.id for test in tests])
+        apps = await self._store.apps.many({a.app_id for a in attachments}) if attachments else ()
+        names = {app.id: app.name for app in apps}
+        of_test: dict[str, list[tuple[Attachment, str]]] = {test.id: [] for test in tests}
+        for attachment in attachments:
+            of_test[attachment.test_id].append((attachment, names.get(attachment.app_id, "")))
+        return [AttachedTest(test, of_test[test.id]) for test in tests]
+
+
+def _check_steps(steps: Sequence[Step]) -> None:
+    problems = check_steps(list(steps))
+    if problems:
+        raise invalid([Refused(problem.path, problem.message, "step") for problem in problems])
+
+
+def _checked(changes: TestChanges) -> dict[str, Any]:
+    values = dict(changes)
+    if "name" in values:
+        values["name"] = checked_name(values["name"] or "")
+    if "tags" in values:
+        values["tags"] = checked_tags(tuple(values["tags"] or ()))
+    if "steps" in values:
+        values["steps"] = tuple(values["steps"] or ())
+        _check_steps(values["steps"])
+    return values
+
+
+async def _changed(change: Change, before: Test, after: Test, now: datetime) -> Test:
+    if after.platform != before.platform:
+        await _check_platform(change, after)
+    edited = after.steps != before.steps
+    kept = replace(
+        after, revision=before.revision + 1, version_number=before.version_number + int(edited), updated_at=now
+    )
+    await change.tests.replace(kept)
+    if edited:
+        await change.tests.add_version(_version(kept, now))
+    if kept.name != before.name:
+        await change.attachments.rename_test(kept.id, kept.name)
+    change.announce(kept)
+    return kept
+
+
+async def _check_platform(change: Change, test: Test) -> None:
+    attachments = await change.attachments.of_tests([test.id])
+    for app in await change.apps.many({a.app_id for a in attachments}):
+        if not agrees(test.platform, app.platform):
+            message = f'the test is attached to the {app.platform} app "{app.name}"; detach it first'
+            raise Refused("platform", message)
+
+
+def _version(test: Test, now: datetime) -> TestVersion:
+    return TestVersion(test.id, test.org_id, test.version_number, test.steps, now)

@@ -1,0 +1,168 @@
+"""What can be done with workflows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from services.catalog.model.counts import Counts
+from services.catalog.model.json_types import Json
+from services.catalog.model.pages import Listed, Page
+from services.catalog.model.platforms import Platform
+from services.catalog.model.refusals import Refused
+from services.catalog.model.resolution import Stock, check_choice
+from services.catalog.model.tests import checked_tags
+from services.catalog.model.text import checked_name, search_pattern
+from services.catalog.model.workflows import NO_BUILD_CONFIG, BuildConfig, Workflow
+from services.catalog.ports.store import Change, Records, Store
+from services.catalog.usecases.refusing import invalid, refusing
+from services.chassis.clock import Clock
+from services.chassis.context import current
+from services.chassis.errors import NotFound
+from services.chassis.identity import new_id
+
+WorkflowChanges = Mapping[str, Any]
+"""New values of the fields of NewWorkflow; None clears what may be cleared."""
+
+
+def no_such_workflow() -> NotFound:
+    """What is said of a workflow that is unknown, deleted, or another organisation's."""
+    return NotFound("Workflow not found")
+
+
+@dataclass(frozen=True, slots=True)
+class NewWorkflow:
+    """What a client says of the workflow that it makes."""
+
+    name: str
+    description: str | None = None
+    test_ids: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    build_config: BuildConfig = NO_BUILD_CONFIG
+    run_config: Mapping[str, Json] | None = None
+    max_parallel: int | None = None
+
+
+class WorkflowUseCases:
+    """Making, listing, changing and deleting workflows."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    @refusing
+    async def create(self, new: NewWorkflow) -> Workflow:
+        """A new workflow. A repeat under the same idempotency key gives the workflow that is there.
+
+        InvalidArgument: an unknown test or app; the violation names its place.
+        """
+        now, caller = self._clock.now(), current()
+        workflow = Workflow(
+            id=new_id(),
+            org_id=caller.org_id,
+            name=checked_name(new.name),
+            created_at=now,
+            updated_at=now,
+            description=new.description,
+            test_ids=new.test_ids,
+            tags=checked_tags(new.tags),
+            build_config=new.build_config,
+            run_config=new.run_config,
+            max_parallel=new.max_parallel,
+        )
+
+        async def work(change: Change) -> Workflow:
+            earlier = await change.workflows.get(workflow.id) if caller.idempotency_key else None
+            if earlier is not None:
+                return earlier
+            await _check_tests(change, workflow.test_ids)
+            await _check_apps(change, workflow.build_config)
+            await change.workflows.add(workflow)
+            await change.counters.add(Counts(workflows=1))
+            return workflow
+
+        return await self._store.change(work)
+
+    async def list(self, search: str | None, page: Page) -> Listed[Workflow]:
+        """A page of the workflows that fit, newest first."""
+        pattern = search_pattern(search) if search else None
+        if search and pattern is None:
+            return Listed((), 0)
+        if pattern is None:
+            total = (await self._store.counters.get()).workflows
+        else:
+            total = await self._store.workflows.count(pattern)
+        items = await self._store.workflows.page(pattern, page) if page.offset < total else ()
+        return Listed(items, total)
+
+    async def get(self, workflow_id: str) -> Workflow:
+        """The workflow. NotFound."""
+        workflow = await self._store.workflows.get(workflow_id)
+        if workflow is None:
+            raise no_such_workflow()
+        return workflow
+
+    @refusing
+    async def update(self, workflow_id: str, changes: WorkflowChanges) -> Workflow:
+        """The workflow with the changes. NotFound; InvalidArgument as in `create`."""
+        values = _checked(changes)
+        now = self._clock.now()
+
+        async def work(change: Change) -> Workflow:
+            workflow = await change.workflows.get(workflow_id)
+            if workflow is None:
+                raise no_such_workflow()
+            changed = replace(workflow, **values)
+            if changed == workflow:
+                return workflow
+            if changed.test_ids != workflow.test_ids:
+                await _check_tests(change, changed.test_ids)
+            if changed.build_config != workflow.build_config:
+                await _check_apps(change, changed.build_config)
+            changed = replace(changed, revision=workflow.revision + 1, updated_at=now)
+            await change.workflows.replace(changed)
+            return changed
+
+        return await self._store.change(work)
+
+    async def delete(self, workflow_id: str) -> None:
+        """Delete the workflow. NotFound."""
+        now = self._clock.now()
+
+        async def work(change: Change) -> None:
+            workflow = await change.workflows.get(workflow_id)
+            if workflow is None:
+                raise no_such_workflow()
+            await change.workflows.replace(replace(workflow, deleted_at=now, revision=workflow.revision + 1))
+            await change.counters.add(Counts(workflows=-1))
+
+        await self._store.change(work)
+
+
+def _checked(changes: WorkflowChanges) -> dict[str, Any]:
+    values = dict(changes)
+    if "name" in values:
+        values["name"] = checked_name(values["name"] or "")
+    if "tags" in values:
+        values["tags"] = checked_tags(tuple(values["tags"] or ()))
+    if "test_ids" in values:
+        values["test_ids"] = tuple(values["test_ids"] or ())
+    if "build_config" in values:
+        values["build_config"] = values["build_config"] or NO_BUILD_CONFIG
+    return values
+
+
+async def _check_tests(records: Records, test_ids: tuple[str, ...]) -> None:
+    """Refuse every id that is no live test of the organisation, each by its place."""
+    known = {test.id for test in await records.tests.many(frozenset(test_ids))}
+    unknown = [place for place, test_id in enumerate(test_ids) if test_id not in known]
+    if unknown:
+        raise invalid([Refused(f"test_ids[{place}]", "Test not found", "not_found") for place in unknown])
+
+
+async def _check_apps(records: Records, config: BuildConfig) -> None:
+    """Refuse an app that is unknown or of the other platform; versions may be yet to come."""
+    choices = {platform: config.choice(platform) for platform in Platform}
+    apps = await records.apps.many({choice.app_id for choice in choices.values() if choice})
+    stock = Stock({app.id: app for app in apps})
+    for platform, choice in choices.items():
+        check_choice(choice, platform, stock, versions=False)
