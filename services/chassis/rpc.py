@@ -30,7 +30,7 @@ OPTIONS: list[tuple[str, Any]] = [
     ("grpc.max_connection_age_ms", 5 * 60 * 1000),
     ("grpc.max_connection_age_grace_ms", 30 * 1000),
     # Clients ping every 30 s, also without calls; without this the server answers with GOAWAY too_many_pings.
-    ("grpc.http2.min_recv_ping_interval_without_data_ms", 10 * 1000),
+    ("grpc.http2.min_ping_interval_without_data_ms", 10 * 1000),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.keepalive_time_ms", 60 * 1000),
     ("grpc.keepalive_timeout_ms", 10 * 1000),

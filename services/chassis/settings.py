@@ -23,6 +23,7 @@ class ProcessSettings(BaseSettings):
     mongo_driver: Literal["motor", "pymongo"] = "motor"
     kafka_bootstrap: str = "127.0.0.1:9092"
     kafka_idempotence: bool = True
+    kafka_session_seconds: float = Field(default=30.0, gt=0)
     service_tokens: SecretStr = Field(validation_alias=f"{PREFIX}SERVICE_TOKEN")
     shutdown_grace_seconds: float = Field(default=10.0, ge=0)
     reflection: bool = False
