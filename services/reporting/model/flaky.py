@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from services.reporting.model.history import (
     Attempt,
+    BuildRef,
     Ordered,
     changes,
     lone_failures,
@@ -46,7 +47,7 @@ class FlakyRules:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The counts behind a classification: what the sentence says. Builds are named by id.
+    """The counts behind a classification: what the sentence says.
 
     passed/attempts/builds count the calm attempts of the window (all of them if none is calm); decided, streak,
     before and since_* those of the whole window: streak is how many equal verdicts it ends with, before how many
@@ -65,9 +66,9 @@ class Evidence:
     streak: int = 0
     before: int = 0
     full_window: bool = False
-    since_build: str | None = None
+    since_build: BuildRef | None = None
     since_at: datetime | None = None
-    last_passed_build: str | None = None
+    last_passed_build: BuildRef | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +187,7 @@ def _evidence(everything: Ordered, calm: Ordered, mixed_builds: set[str], alone:
         streak=streak,
         before=len(list(takewhile(lambda item: item.passed is not items[-1].passed, reversed(before)))),
         full_window=len(items) >= rules.window,
-        since_build=first.build.id,
+        since_build=first.build,
         since_at=first.started_at,
-        last_passed_build=passes[-1].build.id if passes else None,
+        last_passed_build=passes[-1].build if passes else None,
     )

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from services.reporting.model.flaky import Assessment, Classification, Evidence
+from services.reporting.model.history import BuildRef
 
 
 def sentence(assessment: Assessment, versions: Mapping[str, str]) -> str:
-    """One sentence that ends with a full stop; `versions` maps build ids to the versions to name them by."""
+    """One sentence that ends with a full stop; `versions` are the present ones by build id."""
     evidence = assessment.evidence
     text = _BY_CLASS[assessment.classification](evidence, versions)
     return f"{text}{_left_out(evidence)}."
@@ -38,7 +39,7 @@ def _flaky(evidence: Evidence, versions: Mapping[str, str]) -> str:
 
 
 def _regressed(evidence: Evidence, versions: Mapping[str, str]) -> str:
-    broke = _build(evidence.since_build or "", versions)
+    broke = _build(evidence.since_build, versions)
     failures = f"failed {_times(evidence.streak)} since {_at(evidence.since_at)}"
     return f"{broke[0].upper()}{broke[1:]} broke a run of {_plural(evidence.before, 'pass', 'passes')}: {failures}"
 
@@ -74,8 +75,8 @@ def _since(evidence: Evidence, versions: Mapping[str, str]) -> str:
     return f"{_build(evidence.since_build or '', versions)} ({_at(evidence.since_at)})"
 
 
-def _build(build_id: str, versions: Mapping[str, str]) -> str:
-    return f"build {versions.get(build_id, build_id)}" if build_id else "an unknown build"
+def _build(build: BuildRef | None, versions: Mapping[str, str]) -> str:
+    return f"build {versions.get(build.id, build.version)}" if build and build.id else "an unknown build"
 
 
 def _at(at: datetime | None) -> str:

@@ -1,0 +1,71 @@
+"""Snapshots that are folded together."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from services.reporting.model.snapshots import (
+    AppSnapshot,
+    AttachmentSnapshot,
+    BuildSnapshot,
+    ExecutionSnapshot,
+    RunSnapshot,
+    TestSnapshot,
+)
+
+
+class Snapshot(Protocol):
+    """What all snapshots have."""
+
+    @property
+    def revision(self) -> int: ...
+
+
+Told = RunSnapshot | ExecutionSnapshot | AppSnapshot | BuildSnapshot | TestSnapshot | AttachmentSnapshot
+K = TypeVar("K")
+S = TypeVar("S", bound=Snapshot)
+
+
+@dataclass(slots=True)
+class Batch:
+    """Snapshots to be folded together: of each thing only the one with the highest revision."""
+
+    runs: dict[str, RunSnapshot] = field(default_factory=dict)
+    executions: dict[str, ExecutionSnapshot] = field(default_factory=dict)
+    apps: dict[str, AppSnapshot] = field(default_factory=dict)
+    builds: dict[str, BuildSnapshot] = field(default_factory=dict)
+    tests: dict[str, TestSnapshot] = field(default_factory=dict)
+    attachments: dict[tuple[str, str], AttachmentSnapshot] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, snapshots: Iterable[Told]) -> "Batch":
+        """A batch of these, whatever their order and however often each is told."""
+        batch = cls()
+        for snapshot in snapshots:
+            batch._add(snapshot)
+        return batch
+
+    def __len__(self) -> int:
+        catalog = len(self.apps) + len(self.builds) + len(self.tests) + len(self.attachments)
+        return len(self.runs) + len(self.executions) + catalog
+
+    def _add(self, snapshot: Told) -> None:
+        match snapshot:
+            case RunSnapshot():
+                _keep_newest(self.runs, snapshot.key, snapshot)
+            case ExecutionSnapshot():
+                _keep_newest(self.executions, snapshot.key, snapshot)
+            case AppSnapshot():
+                _keep_newest(self.apps, snapshot.key, snapshot)
+            case BuildSnapshot():
+                _keep_newest(self.builds, snapshot.key, snapshot)
+            case TestSnapshot():
+                _keep_newest(self.tests, snapshot.key, snapshot)
+            case AttachmentSnapshot():
+                _keep_newest(self.attachments, snapshot.key, snapshot)
+
+
+def _keep_newest(known: dict[K, S], key: K, snapshot: S) -> None:
+    present = known.get(key)
+    if present is None or snapshot.revision > present.revision:
+        known[key] = snapshot

@@ -1,0 +1,91 @@
+"""Folding a run into its cell of the matrix, and its failure into the cell's groups."""
+
+from dataclasses import replace
+
+from services.reporting.model.failures import fingerprint, normalise
+from services.reporting.model.snapshots import Failure, Outcome, RunSnapshot, Status
+from services.reporting.model.tables import Active, Cell, Group, LastRun
+
+GROUPS_SHOWN = 5
+SAMPLE_LENGTH = 1000
+
+
+def with_active(cell: Cell, run: RunSnapshot) -> Cell:
+    """The cell with this unfinished run under way."""
+    status = Status.RUNNING if run.status is Status.RUNNING else Status.QUEUED
+    active = Active(status, run.started_at or run.told_at, run.execution_id)
+    return replace(cell, active={**cell.active, run.run_id: active})
+
+
+def without_active(cell: Cell, run_id: str) -> Cell:
+    """The cell without this run under way."""
+    return replace(cell, active={key: value for key, value in cell.active.items() if key != run_id})
+
+
+def with_finished(cell: Cell, run: RunSnapshot, outcome: Outcome) -> Cell:
+    """The cell with this finished run counted."""
+    last = LastRun(run.ended_at, run.run_id, run.execution_id, outcome, run.seconds)
+    newest = cell.last is None or last.recency > cell.last.recency
+    counted = replace(
+        cell,
+        last=last if newest else cell.last,
+        test_name=run.test_name if newest else cell.test_name,
+        verdict=_newer(cell.verdict, last) if outcome.verdict else cell.verdict,
+        test_version=max(cell.test_version, run.test_version),
+    )
+    return _count(counted, outcome)
+
+
+def _count(cell: Cell, outcome: Outcome) -> Cell:
+    match outcome:
+        case Outcome.PASSED:
+            return replace(cell, passed=cell.passed + 1)
+        case Outcome.FAILED:
+            return replace(cell, failed=cell.failed + 1)
+        case Outcome.INFRA_FAILED:
+            return replace(cell, infra_failed=cell.infra_failed + 1)
+        case Outcome.CANCELLED:
+            return replace(cell, cancelled=cell.cancelled + 1)
+
+
+def _newer(known: LastRun | None, last: LastRun) -> LastRun:
+    return last if known is None or last.recency > known.recency else known
+
+
+def failure_group(run: RunSnapshot) -> Group | None:
+    """The group that this run alone makes; None when it did not fail."""
+    if run.outcome not in (Outcome.FAILED, Outcome.INFRA_FAILED):
+        return None
+    failure = run.last_failure or Failure("unknown", "")
+    reason = normalise(failure.message) or failure.category
+    return Group(
+        fingerprint=fingerprint(failure.category, failure.step_kind, reason),
+        category=failure.category,
+        reason=reason,
+        count=1,
+        first_seen_at=run.ended_at,
+        last_seen_at=run.ended_at,
+        run_id=run.run_id,
+        execution_id=run.execution_id,
+        sample_message=failure.message[:SAMPLE_LENGTH],
+        step_index=failure.step_index,
+    )
+
+
+def merged(one: Group | None, other: Group) -> Group:
+    """Two groups of one fingerprint as one."""
+    if one is None:
+        return other
+    newest = max(one, other, key=lambda group: group.recency)
+    first = min(one.first_seen_at, other.first_seen_at)
+    return replace(newest, count=one.count + other.count, first_seen_at=first)
+
+
+def with_group(cell: Cell, group: Group) -> Cell:
+    """The cell with this group, as it is now, among the highest five if it belongs there.
+
+    That needs no look at the other groups: counts only rise, so none that is left out can come back by itself.
+    """
+    others = [shown for shown in cell.groups if shown.fingerprint != group.fingerprint]
+    ranked = sorted([*others, group], key=lambda shown: shown.rank, reverse=True)
+    return replace(cell, groups=tuple(ranked[:GROUPS_SHOWN]))

@@ -1,0 +1,60 @@
+"""Counters: what is only ever added up, so that it is written without being read.
+
+| counter             | fields                                                        |
+| ------------------- | ------------------------------------------------------------- |
+| app:<app>:<YYYY-MM> | days.<DD>.{passed,failed,infra_failed,cancelled,executions}   |
+| app:<app>:all       | attributed (finished runs with a build), builds (not deleted) |
+| build:<build>       | runs (resolved to it), passed, failed, infra_failed, cancelled |
+| test:<test>         | runs                                                          |
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import date, timedelta
+
+from services.reporting.model.tables import CounterKey, Table
+
+Counters = Table[CounterKey, dict[str, int]]
+
+
+def app_month(app_id: str, day: date) -> str:
+    """The counter of the month that `day` lies in."""
+    return f"app:{app_id}:{day:%Y-%m}"
+
+
+def app_all(app_id: str) -> str:
+    """The counter of an app over all time."""
+    return f"app:{app_id}:all"
+
+
+def build(build_id: str) -> str:
+    """The counter of a build."""
+    return f"build:{build_id}"
+
+
+def test(test_id: str) -> str:
+    """The counter of a test."""
+    return f"test:{test_id}"
+
+
+def day_field(day: date, name: str) -> str:
+    """The field of a month's counter for one day."""
+    return f"days.{day:%d}.{name}"
+
+
+def add(counters: Counters, org_id: str, counter: str, amounts: Mapping[str, int]) -> None:
+    """Add each amount to the field of its name."""
+    key = (org_id, counter)
+    fields = counters.get(key) or {}
+    for name, amount in amounts.items():
+        fields[name] = fields.get(name, 0) + amount
+    counters.put(key, fields)
+
+
+def last_days(today: date, count: int) -> list[date]:
+    """`count` days that end with today, oldest first."""
+    return [today - timedelta(days=back) for back in range(count - 1, -1, -1)]
+
+
+def months(app_id: str, days: Iterable[date]) -> list[str]:
+    """The counters that hold these days of an app."""
+    return sorted({app_month(app_id, day) for day in days})

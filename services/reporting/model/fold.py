@@ -1,0 +1,138 @@
+"""The fold: a batch of snapshots into the read models.
+
+It runs in steps, because each says which rows the next one needs: `advance` (runs), `settle` (executions), `needs`,
+then `contribute`. A row that is not in the tables is taken to be new. Duplicates, order and the cut into batches
+change nothing: a run contributes what its revision newly says, and counts once, when it has finished.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from services.reporting.model import counters
+from services.reporting.model.batch import Batch
+from services.reporting.model.catalog import copy_catalog
+from services.reporting.model.cells import merged, with_active, with_finished, with_group, without_active
+from services.reporting.model.executions import Settled, settle
+from services.reporting.model.flaky import FlakyRules
+from services.reporting.model.histories import extended
+from services.reporting.model.snapshots import RunSnapshot
+from services.reporting.model.steps import Step, advance
+from services.reporting.model.storms import StormRules
+from services.reporting.model.tables import Cell, CellKey, GroupKey, History, HistoryKey, Tables
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The constants of the definitions in docs/flaky.md."""
+
+    flaky: FlakyRules = field(default_factory=FlakyRules)
+    storm: StormRules = field(default_factory=StormRules)
+
+
+DEFAULT_RULES = Rules()
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """Keys of the rows that `contribute` reads."""
+
+    cells: set[CellKey] = field(default_factory=set)
+    groups: set[GroupKey] = field(default_factory=set)
+    histories: set[HistoryKey] = field(default_factory=set)
+
+
+def fold(tables: Tables, batch: Batch, rules: Rules = DEFAULT_RULES) -> None:
+    """The whole fold, on tables that hold everything."""
+    steps = advance(tables, batch.runs.values())
+    settled = settle(tables, batch.executions.values(), steps, rules.storm)
+    contribute(tables, steps, settled, rules)
+    copy_catalog(tables, batch)
+
+
+def needs(steps: Sequence[Step], settled: Settled) -> Needs:
+    """What has to be loaded before `contribute`."""
+    found = Needs(histories=set(settled))
+    for step in steps:
+        found.cells.update(cell for cell in (step.cell, step.before.cell if step.before else None) if cell)
+        if step.cell and step.group:
+            found.groups.add((*step.cell, step.group.fingerprint))
+        if step.outcome and step.history:
+            found.histories.add(step.history)
+    return found
+
+
+def contribute(tables: Tables, steps: Sequence[Step], settled: Settled, rules: Rules) -> None:
+    """Fold what is new into counters, cells, failure groups and histories."""
+    for step in steps:
+        _count(tables, step)
+        _leave_cell(tables, step)
+        _enter_cell(tables, step)
+    _extend_histories(tables, steps, settled, rules)
+
+
+def _count(tables: Tables, step: Step) -> None:
+    run, before = step.run, step.before
+    if before is None:
+        counters.add(tables.counters, run.org_id, counters.test(run.test_id), {"runs": 1})
+    was_on, is_on = before.build_id if before else None, run.build.id if run.build else None
+    for build_id, amount in ((was_on, -1), (is_on, 1)):
+        if build_id and was_on != is_on:
+            counters.add(tables.counters, run.org_id, counters.build(build_id), {"runs": amount})
+    if step.outcome is not None:
+        _count_finished(tables, run, step.outcome.value)
+
+
+def _count_finished(tables: Tables, run: RunSnapshot, outcome: str) -> None:
+    if run.build is not None:
+        counters.add(tables.counters, run.org_id, counters.build(run.build.id), {outcome: 1})
+    if run.app_id is None:
+        return
+    day = run.ended_at.date()
+    month = counters.app_month(run.app_id, day)
+    counters.add(tables.counters, run.org_id, month, {counters.day_field(day, outcome): 1})
+    if run.build is not None:
+        counters.add(tables.counters, run.org_id, counters.app_all(run.app_id), {"attributed": 1})
+
+
+def _leave_cell(tables: Tables, step: Step) -> None:
+    """The run is no longer under way where it was."""
+    key = step.before.cell if step.before else None
+    cell = tables.cells.get(key) if key else None
+    if key and cell and step.run.run_id in cell.active:
+        tables.cells.put(key, without_active(cell, step.run.run_id))
+
+
+def _enter_cell(tables: Tables, step: Step) -> None:
+    key = step.cell
+    if key is None:
+        return
+    cell = tables.cells.get(key) or Cell(step.run.org_id)
+    if step.outcome is None:
+        tables.cells.put(key, with_active(cell, step.run))
+        return
+    cell = with_finished(cell, step.run, step.outcome)
+    if step.group is not None:
+        group_key = (*key, step.group.fingerprint)
+        group = merged(tables.groups.get(group_key), step.group)
+        tables.groups.put(group_key, group)
+        cell = with_group(cell, group)
+    tables.cells.put(key, cell)
+
+
+def _extend_histories(tables: Tables, steps: Sequence[Step], settled: Settled, rules: Rules) -> None:
+    finished: dict[HistoryKey, list[RunSnapshot]] = {key: [] for key in settled}
+    for step in steps:
+        if step.outcome and step.history:
+            finished.setdefault(step.history, []).append(step.run)
+    for key, runs in finished.items():
+        history = tables.histories.get(key)
+        if history is None and not runs:
+            continue
+        history = history or History(runs[0].org_id)
+        told = [(run, _storm(tables, run.execution_id)) for run in runs]
+        tables.histories.put(key, extended(history, told, settled.get(key, {}), rules.flaky))
+
+
+def _storm(tables: Tables, execution_id: str) -> bool | None:
+    execution = tables.executions.get(execution_id)
+    return execution.storm if execution else None

@@ -1,0 +1,59 @@
+"""What is new about the runs of a batch, compared to what was folded before."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from services.reporting.model.cells import failure_group
+from services.reporting.model.snapshots import Outcome, RunSnapshot
+from services.reporting.model.tables import CellKey, Group, HistoryKey, RunRow, Tables
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A run, and what was known of it. `outcome` and `group` are set only by the step that finishes it."""
+
+    run: RunSnapshot
+    before: RunRow | None
+    outcome: Outcome | None = None
+    group: Group | None = None
+
+    @property
+    def cell(self) -> CellKey | None:
+        """The cell that the run belongs to now."""
+        return row_of(self.run).cell
+
+    @property
+    def history(self) -> HistoryKey | None:
+        """The history that the run belongs to; None without an app."""
+        return (self.run.app_id, self.run.test_id) if self.run.app_id else None
+
+
+def advance(tables: Tables, runs: Iterable[RunSnapshot]) -> list[Step]:
+    """Put the runs that are newer than the known ones. Nothing follows on a finished run but what is shown of it."""
+    steps: list[Step] = []
+    for run in runs:
+        before = tables.runs.get(run.run_id)
+        if before is not None and run.revision <= before.revision:
+            continue
+        if before is not None and before.status.terminal:
+            if run.status.terminal:
+                tables.runs.put(run.run_id, row_of(run))
+            continue
+        tables.runs.put(run.run_id, row_of(run))
+        steps.append(Step(run, before, run.outcome, failure_group(run)))
+    return steps
+
+
+def row_of(run: RunSnapshot) -> RunRow:
+    """The run as it is kept."""
+    return RunRow(
+        org_id=run.org_id,
+        revision=run.revision,
+        status=run.status,
+        execution_id=run.execution_id,
+        test_id=run.test_id,
+        app_id=run.app_id,
+        build_id=run.build.id if run.build else None,
+        listed_at=run.listed_at,
+        shown=run.shown,
+    )

@@ -1,0 +1,194 @@
+"""The read models as values, and the tables that hold them."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Generic, TypeVar
+
+from services.reporting.model.flaky import Assessment, assess
+from services.reporting.model.history import Attempt, BuildRef
+from services.reporting.model.snapshots import (
+    AppSnapshot,
+    AttachmentSnapshot,
+    BuildSnapshot,
+    Outcome,
+    Status,
+    TestSnapshot,
+)
+
+CellKey = tuple[str, str, str]  # app, test, build
+HistoryKey = tuple[str, str]  # app, test
+GroupKey = tuple[str, str, str, str]  # app, test, build, fingerprint
+CounterKey = tuple[str, str]  # organisation, counter (see counters.py)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run: what it has contributed follows from revision and status, `shown` is what lists show."""
+
+    org_id: str
+    revision: int
+    status: Status
+    execution_id: str
+    test_id: str
+    app_id: str | None
+    build_id: str | None
+    listed_at: datetime
+    shown: bytes
+
+    @property
+    def cell(self) -> CellKey | None:
+        """Its cell in the matrix; None without app or build."""
+        return (self.app_id, self.test_id, self.build_id) if self.app_id and self.build_id else None
+
+
+@dataclass(frozen=True, slots=True)
+class EndedRun:
+    """How a run ended in an execution: with a verdict or not; `fingerprint` is None when it did not fail."""
+
+    app_id: str
+    test_id: str
+    verdict: bool
+    fingerprint: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionRow:
+    """An execution: how many runs it has (None: not told yet), how many ended, and whether it is a storm.
+
+    `tested` (by run) is kept until `storm` is settled; `days` is the newest day on which a run of each app ended.
+    """
+
+    org_id: str
+    revision: int = 0
+    total: int | None = None
+    finished: int = 0
+    tested: dict[str, EndedRun] = field(default_factory=dict)
+    days: dict[str, date] = field(default_factory=dict)
+    storm: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Active:
+    """A run that is queued or running; `since` when it started, else when it was last heard of."""
+
+    status: Status
+    since: datetime
+    execution_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """The newest finished run of a cell. Runs are newer by (ended_at, run_id)."""
+
+    ended_at: datetime
+    run_id: str
+    execution_id: str
+    outcome: Outcome
+    seconds: float | None
+
+    @property
+    def recency(self) -> tuple[datetime, str]:
+        return (self.ended_at, self.run_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Failures of a cell that read the same; sample, step and execution are those of the newest."""
+
+    fingerprint: str
+    category: str
+    reason: str
+    count: int
+    first_seen_at: datetime
+    last_seen_at: datetime
+    run_id: str
+    execution_id: str
+    sample_message: str
+    step_index: int | None
+
+    @property
+    def recency(self) -> tuple[datetime, str]:
+        return (self.last_seen_at, self.run_id)
+
+    @property
+    def rank(self) -> tuple[int, datetime, str]:
+        """The highest count comes first, then the newest."""
+        return (self.count, self.last_seen_at, self.fingerprint)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A test on a build. `last` is None, and the counts are 0, while its runs are only queued or running."""
+
+    org_id: str
+    passed: int = 0
+    failed: int = 0
+    infra_failed: int = 0
+    cancelled: int = 0
+    test_version: int = 0
+    test_name: str = ""
+    last: LastRun | None = None
+    verdict: LastRun | None = None
+    active: dict[str, Active] = field(default_factory=dict)
+    groups: tuple[Group, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A test on an app: what its score needs, and its score. `observed` is the newest build with a verdict."""
+
+    org_id: str
+    attempts: tuple[Attempt, ...] = ()
+    observed: BuildRef | None = None
+    assessment: Assessment = field(default_factory=lambda: assess(()))
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Table(Generic[K, V]):
+    """Rows by key; remembers which were changed since they were loaded."""
+
+    def __init__(self, rows: Iterable[tuple[K, V]] = ()) -> None:
+        self._rows: dict[K, V] = dict(rows)
+        self.changed: set[K] = set()
+
+    def load(self, rows: Iterable[tuple[K, V]]) -> None:
+        """Add rows that are stored already."""
+        self._rows.update(rows)
+
+    def get(self, key: K) -> V | None:
+        return self._rows.get(key)
+
+    def put(self, key: K, row: V) -> None:
+        """Set the row; it counts as changed."""
+        self._rows[key] = row
+        self.changed.add(key)
+
+    def rows(self) -> Iterator[tuple[K, V]]:
+        return iter(self._rows.items())
+
+    def changes(self) -> Iterator[tuple[K, V]]:
+        """The rows that were put."""
+        return ((key, self._rows[key]) for key in self.changed)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+@dataclass(slots=True)
+class Tables:
+    """All read models, or the part of them that a batch touches."""
+
+    runs: Table[str, RunRow] = field(default_factory=Table)
+    executions: Table[str, ExecutionRow] = field(default_factory=Table)
+    counters: Table[CounterKey, dict[str, int]] = field(default_factory=Table)
+    cells: Table[CellKey, Cell] = field(default_factory=Table)
+    groups: Table[GroupKey, Group] = field(default_factory=Table)
+    histories: Table[HistoryKey, History] = field(default_factory=Table)
+    apps: Table[str, AppSnapshot] = field(default_factory=Table)
+    builds: Table[str, BuildSnapshot] = field(default_factory=Table)
+    tests: Table[str, TestSnapshot] = field(default_factory=Table)
+    attachments: Table[tuple[str, str], AttachmentSnapshot] = field(default_factory=Table)
