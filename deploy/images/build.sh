@@ -19,6 +19,7 @@ export DOCKER_BUILDKIT=0 # the builder that needs no plugin
 
 # The host's certificates go in, because a machine behind a proxy has its own.
 base() {
+    # shellcheck disable=SC2016 # the hook knows what $1 is
     mmdebstrap --quiet --variant=minbase --include=python3,python3-venv,ca-certificates \
         --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
         --customize-hook='ln -s python3 "$1/usr/bin/python"' \
