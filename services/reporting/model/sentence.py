@@ -72,7 +72,7 @@ def _left_out(evidence: Evidence) -> str:
 
 
 def _since(evidence: Evidence, versions: Mapping[str, str]) -> str:
-    return f"{_build(evidence.since_build or '', versions)} ({_at(evidence.since_at)})"
+    return f"{_build(evidence.since_build, versions)} ({_at(evidence.since_at)})"
 
 
 def _build(build: BuildRef | None, versions: Mapping[str, str]) -> str:

@@ -1,0 +1,1 @@
+"""What reports show, composed from looked-up rows; pure functions."""

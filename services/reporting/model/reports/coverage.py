@@ -1,0 +1,124 @@
+"""Coverage: how each attached test stands on the build that it targets."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from services.reporting.model.history import BuildRef
+from services.reporting.model.reports.targets import Targets
+from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Outcome, Status
+from services.reporting.model.tables import Active, Cell, CellKey, LastRun
+
+
+class LastStatus(StrEnum):
+    """How a test stands on its target build; the values are those of the contract."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    RUNNING = "running"
+    QUEUED = "queued"
+    NOT_RUN = "not_run"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A test on its target build; `at` is when the run ended, else started, else was queued."""
+
+    status: LastStatus = LastStatus.NOT_RUN
+    at: datetime | None = None
+    execution_id: str | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageItem:
+    """One attached test; `observed` is the newest build with a verdict of it, None when never run."""
+
+    test_id: str
+    test_name: str
+    pinned_version: str | None
+    target_version: str | None
+    standing: Standing
+    observed: BuildRef | None
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """One item for each attached test, by name."""
+
+    current: BuildSnapshot | None
+    newest: BuildSnapshot | None
+    items: Sequence[CoverageItem]
+
+
+_BY_OUTCOME = {
+    Outcome.PASSED: LastStatus.PASSED,
+    Outcome.FAILED: LastStatus.FAILED,
+    Outcome.INFRA_FAILED: LastStatus.FAILED,
+    Outcome.CANCELLED: LastStatus.CANCELLED,
+}
+
+
+def target_cells(attachments: Sequence[AttachmentSnapshot], targets: Targets) -> list[CellKey]:
+    """The cells that `coverage` reads."""
+    pairs = [(attachment, targets.build(attachment)) for attachment in attachments]
+    return [(attachment.app_id, attachment.test_id, build.build_id) for attachment, build in pairs if build]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was looked up: names and newest observed builds by test, and the cells of `target_cells`."""
+
+    names: Mapping[str, str]
+    observed: Mapping[str, BuildRef]
+    cells: Mapping[CellKey, Cell]
+
+
+def present_versions(observed: Mapping[str, BuildRef], versions: Mapping[str, str]) -> dict[str, BuildRef]:
+    """The builds with the versions that they have now; one that is not known keeps what it was called."""
+    return {key: replace(build, version=versions.get(build.id, build.version)) for key, build in observed.items()}
+
+
+def coverage(attachments: Sequence[AttachmentSnapshot], targets: Targets, known: Known) -> Coverage:
+    """One item for each of the attachments."""
+    items = [_item(attachment, targets, known) for attachment in attachments]
+    items.sort(key=lambda item: (item.test_name.casefold(), item.test_id))
+    return Coverage(targets.current, targets.newest, items)
+
+
+def _item(attachment: AttachmentSnapshot, targets: Targets, known: Known) -> CoverageItem:
+    target = targets.build(attachment)
+    cell = known.cells.get((attachment.app_id, attachment.test_id, target.build_id)) if target else None
+    return CoverageItem(
+        test_id=attachment.test_id,
+        test_name=known.names.get(attachment.test_id, attachment.test_name),
+        pinned_version=attachment.pinned_version,
+        target_version=targets.version(attachment),
+        standing=standing(cell),
+        observed=known.observed.get(attachment.test_id),
+    )
+
+
+def standing(cell: Cell | None) -> Standing:
+    """A run under way counts before a finished one, a running one before a queued one."""
+    if cell is None:
+        return Standing()
+    if cell.active:
+        return _under_way(max(cell.active.items(), key=_newest_running)[1])
+    return _finished(cell.last) if cell.last else Standing()
+
+
+def _newest_running(item: tuple[str, Active]) -> tuple[bool, datetime, str]:
+    run_id, active = item
+    return (active.status is Status.RUNNING, active.since, run_id)
+
+
+def _under_way(active: Active) -> Standing:
+    status = LastStatus.RUNNING if active.status is Status.RUNNING else LastStatus.QUEUED
+    return Standing(status, active.since, active.execution_id)
+
+
+def _finished(last: LastRun) -> Standing:
+    return Standing(_BY_OUTCOME[last.outcome], last.ended_at, last.execution_id, last.seconds)

@@ -1,0 +1,90 @@
+"""The test x build matrix."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from services.reporting.model.flaky import Assessment, Classification, assess
+from services.reporting.model.sentence import sentence
+from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, TestSnapshot
+from services.reporting.model.tables import Cell, CellKey
+
+UNKNOWN = assess(())
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixCell:
+    """A test on a build of the page."""
+
+    build: BuildSnapshot
+    cell: Cell
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRow:
+    """A test: its cells in the order of the builds, and how it behaves."""
+
+    test_id: str
+    test_name: str
+    cells: Sequence[MatrixCell]
+    flaky_score: float
+    classification: Classification
+    classification_detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A page of builds, newest first, and all tests attached or seen on them, by name."""
+
+    builds: Sequence[BuildSnapshot]
+    rows: Sequence[MatrixRow]
+    total_builds: int
+
+
+def seen(cells: Mapping[CellKey, Cell]) -> dict[CellKey, Cell]:
+    """The cells with a finished run: the others are shown as missing."""
+    return {key: cell for key, cell in cells.items() if cell.last is not None}
+
+
+def row_names(
+    attachments: Iterable[AttachmentSnapshot], cells: Mapping[CellKey, Cell], tests: Mapping[str, TestSnapshot]
+) -> list[tuple[str, str]]:
+    """(test id, name) of all rows, by name; the catalog's name, else the one that an event told last."""
+    names: dict[str, str] = {}
+    for (_, test_id, _), cell in sorted(cells.items(), key=lambda item: item[1].last.recency if item[1].last else ()):
+        names[test_id] = cell.test_name
+    for attachment in attachments:
+        names[attachment.test_id] = attachment.test_name
+    names.update({test_id: tests[test_id].name for test_id in names if test_id in tests})
+    return sorted(names.items(), key=lambda item: (item[1].casefold(), item[0]))
+
+
+def evidence_builds(assessments: Iterable[Assessment]) -> set[str]:
+    """Ids of the builds that sentences name."""
+    found = [build for a in assessments for build in (a.evidence.since_build, a.evidence.last_passed_build)]
+    return {build.id for build in found if build and build.id}
+
+
+def rows(
+    names: Iterable[tuple[str, str]],
+    builds: Sequence[BuildSnapshot],
+    cells: Mapping[CellKey, Cell],
+    *,
+    assessments: Mapping[str, Assessment],
+    versions: Mapping[str, str],
+) -> list[MatrixRow]:
+    """A row for each name; `versions` are the present versions of builds that sentences name, by id."""
+    found: list[MatrixRow] = []
+    for test_id, name in names:
+        assessment = assessments.get(test_id, UNKNOWN)
+        keys = [(build, (build.app_id, test_id, build.build_id)) for build in builds]
+        found.append(
+            MatrixRow(
+                test_id=test_id,
+                test_name=name,
+                cells=[MatrixCell(build, cells[key]) for build, key in keys if key in cells],
+                flaky_score=assessment.score,
+                classification=assessment.classification,
+                classification_detail=sentence(assessment, versions),
+            )
+        )
+    return found

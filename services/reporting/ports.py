@@ -1,0 +1,100 @@
+"""What the use-cases need: the read models, to be looked up and to be folded into."""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from services.reporting.model.flaky import Assessment
+from services.reporting.model.history import BuildRef
+from services.reporting.model.reports.workspace import TestVerdict
+from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, TestSnapshot
+from services.reporting.model.tables import Cell, CellKey, GroupKey, HistoryKey, Tables
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`skip` rows are left out, then `limit` are given."""
+
+    skip: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Keys of rows to load, by table."""
+
+    runs: Collection[str] = ()
+    executions: Collection[str] = ()
+    apps: Collection[str] = ()
+    builds: Collection[str] = ()
+    tests: Collection[str] = ()
+    attachments: Collection[tuple[str, str]] = ()
+    cells: Collection[CellKey] = ()
+    groups: Collection[GroupKey] = ()
+    histories: Collection[HistoryKey] = ()
+
+
+class FoldTransaction(Protocol):
+    """One transaction on the read models, of all organisations."""
+
+    async def load(self, tables: Tables, wanted: Wanted) -> None:
+        """Load the rows that exist into the tables."""
+
+    async def save(self, tables: Tables) -> None:
+        """Write every row that was put; counters are added to what is stored."""
+
+
+class Folds(Protocol):
+    """Where the read models are written."""
+
+    async def transaction(self, work: Callable[[FoldTransaction], Awaitable[None]]) -> None:
+        """Run `work` in one transaction, again from the start when it lost a race."""
+
+
+class ReadModels(Protocol):
+    """Where the read models are looked up; everything belongs to the organisation of the caller.
+
+    Mappings leave out what does not exist. Deleted builds and tests are given by id, never in lists.
+    """
+
+    async def app(self, app_id: str) -> AppSnapshot | None:
+        """The copy of an app, deleted or not; None before it was heard of."""
+
+    async def counters(self, names: Collection[str]) -> Mapping[str, Mapping[str, int]]:
+        """The fields of counters (model/counters.py) by name."""
+
+    async def builds(self, app_id: str, page: Page) -> Sequence[BuildSnapshot]:
+        """An app's builds, newest first."""
+
+    async def builds_of_versions(self, app_id: str, versions: Collection[str]) -> Sequence[BuildSnapshot]:
+        """The builds of an app that have these versions."""
+
+    async def builds_by_id(self, build_ids: Collection[str]) -> Mapping[str, BuildSnapshot]:
+        """These builds, deleted ones too."""
+
+    async def tests_by_id(self, test_ids: Collection[str]) -> Mapping[str, TestSnapshot]:
+        """These tests, deleted ones too."""
+
+    async def attachments(self, app_id: str) -> Sequence[AttachmentSnapshot]:
+        """What is attached to an app now."""
+
+    async def verdicts(self, app_id: str, build_ids: Collection[str]) -> Sequence[TestVerdict]:
+        """The newest verdict of each test that has one on these builds."""
+
+    async def cells_of_builds(self, app_id: str, build_ids: Collection[str]) -> Mapping[CellKey, Cell]:
+        """All cells of these builds."""
+
+    async def cells(self, keys: Collection[CellKey]) -> Mapping[CellKey, Cell]:
+        """These cells, without their failure groups."""
+
+    async def assessments(self, app_id: str, test_ids: Collection[str]) -> Mapping[str, Assessment]:
+        """How these tests behave on an app."""
+
+    async def observed(self, app_id: str, test_ids: Collection[str]) -> Mapping[str, BuildRef]:
+        """The newest build of an app with a verdict of each of these tests."""
+
+    async def runs_of_build(self, build_id: str, page: Page) -> Sequence[bytes]:
+        """Runs resolved to a build, newest first, as lists show them."""
+
+    async def runs_of_test(self, test_id: str, page: Page) -> Sequence[bytes]:
+        """Runs of a test, newest first, as lists show them."""

@@ -1,0 +1,131 @@
+"""The reports on an app: lookups, composed by the pure functions of model/reports."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from services.chassis.clock import Clock
+from services.chassis.errors import NotFound
+from services.reporting.model import counters
+from services.reporting.model.reports import matrix, stats, workspace
+from services.reporting.model.reports.coverage import Coverage, Known, coverage, present_versions, target_cells
+from services.reporting.model.reports.targets import Targets, named_versions, targets
+from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, TestSnapshot
+from services.reporting.ports import Page, ReadModels
+
+REVISION_WAIT_SECONDS = 2.0
+REVISION_POLL_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """What is attached to an app, and the tests by id."""
+
+    attachments: Sequence[AttachmentSnapshot]
+    tests: dict[str, TestSnapshot]
+
+
+class AppReports:
+    """The reports on apps of the caller's organisation. Rates are fractions 0..1, days are UTC days.
+
+    `min_revision` waits (bounded) until the copy of the app has that revision, so that a caller reads what it
+    wrote. Whoever knows a revision knows that the app exists: it gets an empty report of an app not heard of yet.
+    """
+
+    def __init__(self, read_models: ReadModels, clock: Clock, *, revision_wait: float = REVISION_WAIT_SECONDS) -> None:
+        self._read = read_models
+        self._clock = clock
+        self._revision_wait = revision_wait
+
+    async def stats(self, app_ids: Collection[str]) -> list[stats.AppStats]:
+        """The stats of each app, in order; zeros for one that is not known."""
+        today = self._clock.now().date()
+        names = {name for app_id in app_ids for name in stats.stats_counters(app_id, today)}
+        fields = await self._read.counters(names)
+        return [stats.app_stats(fields, app_id, today) for app_id in app_ids]
+
+    async def workspace(self, app_id: str, trend_days: int, min_revision: int | None = None) -> workspace.Workspace:
+        """Stats, the trend of exactly `trend_days` days, and the health of the newest 50 builds. NotFound."""
+        app = await self._app(app_id, min_revision)
+        today = self._clock.now().date()
+        days = counters.last_days(today, trend_days)
+        builds, attached = await asyncio.gather(
+            self._read.builds(app_id, Page(0, workspace.BUILDS_SHOWN)), self._attached(app_id)
+        )
+        ids = [build.build_id for build in builds]
+        names = {*stats.stats_counters(app_id, today), *counters.months(app_id, days), *map(counters.build, ids)}
+        fields, verdicts, aims = await asyncio.gather(
+            self._read.counters(names), self._read.verdicts(app_id, ids), self._targets(app_id, app, builds, attached)
+        )
+        health = workspace.build_health(builds, fields, verdicts, attachments=attached.attachments, targets=aims)
+        return workspace.Workspace(stats.app_stats(fields, app_id, today), stats.trend(fields, app_id, days), health)
+
+    async def matrix(self, app_id: str, page: Page, min_revision: int | None = None) -> matrix.Matrix:
+        """A page of builds, with a row for each test attached or seen on them. NotFound."""
+        await self._app(app_id, min_revision)
+        total = counters.app_all(app_id)
+        builds, attached, fields = await asyncio.gather(
+            self._read.builds(app_id, page), self._attached(app_id), self._read.counters([total])
+        )
+        cells = matrix.seen(await self._read.cells_of_builds(app_id, [build.build_id for build in builds]))
+        seen = {test_id for _, test_id, _ in cells}
+        tests, assessments = await asyncio.gather(
+            self._read.tests_by_id(seen - attached.tests.keys()),
+            self._read.assessments(app_id, {*seen, *(item.test_id for item in attached.attachments)}),
+        )
+        rows = matrix.rows(
+            matrix.row_names(attached.attachments, cells, {**attached.tests, **tests}),
+            builds,
+            cells,
+            assessments=assessments,
+            versions=await self._versions(matrix.evidence_builds(assessments.values())),
+        )
+        return matrix.Matrix(builds, rows, fields.get(total, {}).get("builds", 0))
+
+    async def coverage(self, app_id: str, min_revision: int | None = None) -> Coverage:
+        """How each attached test stands on its target build. NotFound."""
+        app = await self._app(app_id, min_revision)
+        builds, attached = await asyncio.gather(self._read.builds(app_id, Page(0, 1)), self._attached(app_id))
+        aims = await self._targets(app_id, app, builds, attached)
+        observed, cells = await asyncio.gather(
+            self._read.observed(app_id, [item.test_id for item in attached.attachments]),
+            self._read.cells(target_cells(attached.attachments, aims)),
+        )
+        versions = await self._versions({build.id for build in observed.values()})
+        names = {test_id: test.name for test_id, test in attached.tests.items()}
+        return coverage(attached.attachments, aims, Known(names, present_versions(observed, versions), cells))
+
+    async def _app(self, app_id: str, min_revision: int | None) -> AppSnapshot | None:
+        app = await self._read.app(app_id)
+        if min_revision is None:
+            if app is None:
+                raise NotFound("App not found")
+            return app
+        try:
+            async with asyncio.timeout(self._revision_wait):
+                while app is None or app.revision < min_revision:
+                    await asyncio.sleep(REVISION_POLL_SECONDS)
+                    app = await self._read.app(app_id)
+        except TimeoutError:
+            pass
+        return app
+
+    async def _attached(self, app_id: str) -> Attached:
+        """The attachments of tests that are not deleted."""
+        attachments = await self._read.attachments(app_id)
+        tests = dict(await self._read.tests_by_id([attachment.test_id for attachment in attachments]))
+        deleted = {test_id for test_id, test in tests.items() if test.deleted}
+        return Attached([item for item in attachments if item.test_id not in deleted], tests)
+
+    async def _targets(
+        self, app_id: str, app: AppSnapshot | None, newest: Sequence[BuildSnapshot], attached: Attached
+    ) -> Targets:
+        current = app.current_version if app else None
+        versions = named_versions(current, attached.attachments)
+        named = await self._read.builds_of_versions(app_id, versions) if versions else ()
+        return targets(current, newest[0] if newest else None, named)
+
+    async def _versions(self, build_ids: Collection[str]) -> dict[str, str]:
+        """The present versions of these builds."""
+        builds = await self._read.builds_by_id(build_ids) if build_ids else {}
+        return {build_id: build.version for build_id, build in builds.items()}

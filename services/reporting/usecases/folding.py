@@ -1,0 +1,45 @@
+"""Folding events into the read models, exactly once in effect."""
+
+from services.reporting.model.batch import Batch
+from services.reporting.model.catalog import copy_catalog
+from services.reporting.model.executions import settle
+from services.reporting.model.fold import DEFAULT_RULES, Rules, contribute, needs
+from services.reporting.model.steps import advance
+from services.reporting.model.tables import Tables
+from services.reporting.ports import Folds, FoldTransaction, Wanted
+
+
+class Folding:
+    """Applies batches. A batch that was applied before, wholly or in part, changes nothing the second time."""
+
+    def __init__(self, folds: Folds, rules: Rules = DEFAULT_RULES) -> None:
+        self._folds = folds
+        self._rules = rules
+
+    async def apply_events(self, batch: Batch) -> None:
+        """Fold the batch in memory and apply it in one transaction, with the revisions that make a repeat a no-op."""
+        if batch:
+            await self._folds.transaction(lambda transaction: self._apply(transaction, batch))
+
+    async def _apply(self, transaction: FoldTransaction, batch: Batch) -> None:
+        tables = Tables()
+        await transaction.load(tables, _told(batch))
+        steps = advance(tables, batch.runs.values())
+        settled = settle(tables, batch.executions.values(), steps, self._rules.storm)
+        needed = needs(steps, settled)
+        await transaction.load(tables, Wanted(cells=needed.cells, groups=needed.groups, histories=needed.histories))
+        contribute(tables, steps, settled, self._rules)
+        copy_catalog(tables, batch)
+        await transaction.save(tables)
+
+
+def _told(batch: Batch) -> Wanted:
+    """What the batch tells about, and the executions of its runs."""
+    return Wanted(
+        runs=batch.runs.keys(),
+        executions={*batch.executions, *(run.execution_id for run in batch.runs.values())},
+        apps=batch.apps.keys(),
+        builds=batch.builds.keys(),
+        tests=batch.tests.keys(),
+        attachments=batch.attachments.keys(),
+    )
