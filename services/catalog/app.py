@@ -1,0 +1,120 @@
+"""The catalog's composition root: the only place that constructs its adapters."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from mobiletest.catalog.v1 import (
+    api_keys_pb2,
+    api_keys_pb2_grpc,
+    apps_pb2,
+    apps_pb2_grpc,
+    builds_pb2,
+    builds_pb2_grpc,
+    resolution_pb2,
+    resolution_pb2_grpc,
+    tests_pb2,
+    tests_pb2_grpc,
+    workflows_pb2,
+    workflows_pb2_grpc,
+)
+
+from services.catalog.inspection.inspector import ProcessInspector
+from services.catalog.publisher import SOURCE, TOPICS, Publisher
+from services.catalog.servicer.apps import AppsServicer
+from services.catalog.servicer.builds import BuildsServicer
+from services.catalog.servicer.keys import ApiKeysServicer
+from services.catalog.servicer.tests import TestsServicer
+from services.catalog.servicer.workflows import ResolutionServicer, WorkflowsServicer
+from services.catalog.settings import Settings
+from services.catalog.spool import Spool
+from services.catalog.storage.keys import MongoKeyRing
+from services.catalog.storage.migrations import MIGRATIONS
+from services.catalog.storage.store import MongoStore
+from services.catalog.usecases.apps import AppUseCases
+from services.catalog.usecases.attachments import AttachmentUseCases
+from services.catalog.usecases.builds import BuildUseCases
+from services.catalog.usecases.keys import KeyUseCases
+from services.catalog.usecases.resolution import ResolutionUseCases
+from services.catalog.usecases.tests import TestUseCases
+from services.catalog.usecases.uploads import UploadUseCases
+from services.catalog.usecases.workflows import WorkflowUseCases
+from services.chassis import rpc
+from services.chassis.clock import SystemClock
+from services.chassis.health import AdminServer, Health
+from services.chassis.idempotency import Idempotency
+from services.chassis.kafka import Producer
+from services.chassis.lifecycle import Background
+from services.chassis.migrations import migrate
+from services.chassis.mongo import Mongo
+from services.chassis.objects import ObjectStore
+from services.chassis.outbox import Outbox
+from services.chassis.relay import Relay
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """The running service."""
+
+    grpc_address: str
+    admin_address: str
+    background: Background
+
+
+@asynccontextmanager
+async def running(settings: Settings) -> AsyncIterator[App]:
+    """The catalog, serving inside of the block."""
+    async with AsyncExitStack() as stack:
+        background = await stack.enter_async_context(Background())
+        health = Health()
+        admin = await stack.enter_async_context(AdminServer(settings.admin_listen, health))
+        mongo = await stack.enter_async_context(migrated(settings))
+        health.register("mongodb", mongo.ping)
+        outbox = Outbox(mongo, SOURCE)
+        await stack.enter_async_context(_relaying(settings, mongo, outbox, background))
+        serving = rpc.server(
+            settings, _servicers(settings, mongo, outbox), health=health, idempotency=Idempotency(mongo)
+        )
+        address = await stack.enter_async_context(serving)
+        await stack.enter_async_context(health.serving(background))
+        yield App(address, admin.address, background)
+
+
+@asynccontextmanager
+async def migrated(settings: Settings) -> AsyncIterator[Mongo]:
+    """The catalog's database with its schema up to date; waits for a MongoDB that is not there yet."""
+    mongo = await Mongo.connect(settings.mongo_uri, settings.mongo_database, settings.mongo_driver)
+    try:
+        await migrate(mongo, MIGRATIONS)
+        yield mongo
+    finally:
+        await mongo.close()
+
+
+@asynccontextmanager
+async def _relaying(settings: Settings, mongo: Mongo, outbox: Outbox, background: Background) -> AsyncIterator[None]:
+    producer = Producer(settings.kafka_bootstrap, TOPICS, idempotence=settings.kafka_idempotence)
+    async with producer, background.running("relay", Relay(mongo, outbox, producer).run()):
+        yield
+
+
+def _servicers(settings: Settings, mongo: Mongo, outbox: Outbox) -> list[rpc.Servicer]:
+    clock = SystemClock()
+    store = MongoStore(mongo, Publisher(outbox), clock)
+    objects = ObjectStore.open(settings.object_store)
+    spool = Spool(settings.spool_folder, max_bytes=settings.artifact_max_bytes)
+    uploads = UploadUseCases(store, objects, spool=spool, inspector=ProcessInspector(), clock=clock)
+    builds = BuildsServicer(BuildUseCases(store, objects, clock), uploads)
+    tests = TestsServicer(TestUseCases(store, clock), AttachmentUseCases(store, clock))
+    keys = ApiKeysServicer(KeyUseCases(store, MongoKeyRing(mongo), clock))
+    workflows = WorkflowsServicer(WorkflowUseCases(store, clock))
+    resolution = ResolutionServicer(ResolutionUseCases(store))
+    services = (
+        (apps_pb2_grpc.add_AppsServicer_to_server, AppsServicer(AppUseCases(store, clock)), apps_pb2, "Apps"),
+        (builds_pb2_grpc.add_BuildsServicer_to_server, builds, builds_pb2, "Builds"),
+        (tests_pb2_grpc.add_TestsServicer_to_server, tests, tests_pb2, "Tests"),
+        (workflows_pb2_grpc.add_WorkflowsServicer_to_server, workflows, workflows_pb2, "Workflows"),
+        (resolution_pb2_grpc.add_ResolutionServicer_to_server, resolution, resolution_pb2, "Resolution"),
+        (api_keys_pb2_grpc.add_ApiKeysServicer_to_server, keys, api_keys_pb2, "ApiKeys"),
+    )
+    return [(add, servicer, file.DESCRIPTOR.services_by_name[name]) for add, servicer, file, name in services]

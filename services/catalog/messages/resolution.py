@@ -1,0 +1,63 @@
+"""Planned runs as messages."""
+
+from mobiletest.catalog.v1 import resolution_pb2
+
+from services.catalog.messages.platforms import platform_number
+from services.catalog.messages.tests import step_messages
+from services.catalog.messages.values import timestamp
+from services.catalog.messages.workflows import build_config_message, run_config_message
+from services.catalog.model.apps import App
+from services.catalog.model.builds import Build
+from services.catalog.model.resolution import PlannedRun
+from services.catalog.usecases.resolution import Resolved
+
+
+def resolved_message(resolved: Resolved) -> resolution_pb2.ResolveRunsResponse:
+    """The runs, and the workflow that they are of."""
+    runs, workflow = [_run(run) for run in resolved.runs], resolved.workflow
+    if workflow is None:
+        return resolution_pb2.ResolveRunsResponse(runs=runs)
+    return resolution_pb2.ResolveRunsResponse(
+        workflow_id=workflow.id,
+        workflow_name=workflow.name,
+        run_config=run_config_message(workflow.run_config),
+        build_config=build_config_message(workflow.build_config),
+        max_parallel=workflow.max_parallel,
+        runs=runs,
+    )
+
+
+def _run(run: PlannedRun) -> resolution_pb2.PlannedRun:
+    return resolution_pb2.PlannedRun(
+        test_id=run.test.id,
+        test_name=run.test.name,
+        test_version_number=run.test.version_number,
+        steps=step_messages(run.test.steps),
+        timeout_seconds=run.test.timeout_seconds,
+        platform=platform_number(run.platform),
+        app=_app(run.app),
+        build=_build(run.build),
+        config_error=run.config_error or "",
+    )
+
+
+def _app(app: App | None) -> resolution_pb2.PlannedApp | None:
+    if app is None:
+        return None
+    return resolution_pb2.PlannedApp(
+        id=app.id, name=app.name, static_url=app.static_url, system_prompt=app.system_prompt
+    )
+
+
+def _build(build: Build | None) -> resolution_pb2.PlannedBuild | None:
+    if build is None:
+        return None
+    return resolution_pb2.PlannedBuild(
+        id=build.id,
+        version=build.version,
+        uploaded_at=timestamp(build.uploaded_at),
+        package_name=build.package_name,
+        sha256=build.sha256 or "",
+        artifact_url=build.artifact_url if build.sha256 is None else None,
+        file_name=build.file_name or "",
+    )

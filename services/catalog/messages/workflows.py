@@ -1,0 +1,83 @@
+"""Workflows, build and run configurations as messages."""
+
+from collections.abc import Mapping
+
+from google.protobuf.json_format import MessageToDict, ParseDict
+from mobiletest.catalog.v1 import workflows_pb2
+from mobiletest.types.v1 import run_config_pb2
+
+from services.catalog.messages.values import optional, timestamp
+from services.catalog.model.json_types import Json
+from services.catalog.model.text import normalised
+from services.catalog.model.workflows import NO_BUILD_CONFIG, AppChoice, BuildConfig, Workflow
+from services.catalog.usecases.workflows import NewWorkflow
+
+
+def workflow_message(workflow: Workflow) -> workflows_pb2.Workflow:
+    """The workflow as a message."""
+    return workflows_pb2.Workflow(
+        id=workflow.id,
+        org_id=workflow.org_id,
+        name=workflow.name,
+        description=workflow.description,
+        test_ids=workflow.test_ids,
+        tags=workflow.tags,
+        run_config=run_config_message(workflow.run_config),
+        build_config=build_config_message(workflow.build_config),
+        max_parallel=workflow.max_parallel,
+        created_at=timestamp(workflow.created_at),
+        updated_at=timestamp(workflow.updated_at),
+    )
+
+
+def new_workflow(request: workflows_pb2.CreateWorkflowRequest) -> NewWorkflow:
+    """What is said of a new workflow."""
+    return NewWorkflow(
+        name=request.name,
+        description=optional(request, "description"),
+        test_ids=tuple(request.test_ids),
+        tags=tuple(request.tags),
+        build_config=build_config(request.build_config),
+        run_config=run_config(optional(request, "run_config")),
+        max_parallel=optional(request, "max_parallel"),
+    )
+
+
+def build_config(message: run_config_pb2.BuildConfig) -> BuildConfig:
+    """Which apps and versions are named."""
+    return BuildConfig(
+        ios_build=_choice(message.ios_build) if message.HasField("ios_build") else None,
+        android_build=_choice(message.android_build) if message.HasField("android_build") else None,
+    )
+
+
+def build_config_message(config: BuildConfig) -> run_config_pb2.BuildConfig | None:
+    """The message; None when nothing is named."""
+    if config == NO_BUILD_CONFIG:
+        return None
+    return run_config_pb2.BuildConfig(
+        ios_build=_choice_message(config.ios_build), android_build=_choice_message(config.android_build)
+    )
+
+
+def run_config(message: run_config_pb2.RunConfig | None) -> Mapping[str, Json] | None:
+    """The run configuration as it is kept: the JSON form of the message."""
+    return MessageToDict(message, preserving_proto_field_name=True) if message is not None else None
+
+
+def run_config_message(config: Mapping[str, Json] | None) -> run_config_pb2.RunConfig | None:
+    """The message; fields that this version does not know are left out."""
+    if config is None:
+        return None
+    return ParseDict(dict(config), run_config_pb2.RunConfig(), ignore_unknown_fields=True)
+
+
+def _choice(message: run_config_pb2.PlatformBuild) -> AppChoice:
+    version = optional(message, "pinned_version")
+    return AppChoice(message.app_id, normalised(version.strip()) if version is not None else None)
+
+
+def _choice_message(choice: AppChoice | None) -> run_config_pb2.PlatformBuild | None:
+    if choice is None:
+        return None
+    return run_config_pb2.PlatformBuild(app_id=choice.app_id, pinned_version=choice.pinned_version)

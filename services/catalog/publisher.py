@@ -1,0 +1,117 @@
+"""The catalog's facts as events on Kafka, by way of the outbox."""
+
+from collections.abc import Sequence
+from functools import singledispatch
+
+from google.protobuf.message import Message
+from mobiletest.catalog.v1 import events_pb2
+
+from services.catalog.messages.platforms import platform_number
+from services.catalog.messages.values import timestamp
+from services.catalog.model.apps import App
+from services.catalog.model.attachments import Attachment
+from services.catalog.model.builds import Build
+from services.catalog.model.facts import Fact
+from services.catalog.model.keys import ApiKey
+from services.catalog.model.tests import Test
+from services.chassis.events import Event
+from services.chassis.mongo import Session
+from services.chassis.outbox import Outbox
+
+SOURCE = "mobiletest.catalog"
+CATALOG_EVENTS = "mobiletest.catalog.v1.catalog-events"
+KEY_EVENTS = "mobiletest.catalog.v1.key-events"
+TOPICS = {CATALOG_EVENTS: 6, KEY_EVENTS: 1}
+
+
+class Publisher:
+    """Writes events in the transaction of the change, and has them published when it is committed."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+
+    async def add(self, session: Session, facts: Sequence[Fact]) -> list[Event]:
+        """The events of the facts, now rows of the outbox in the session's transaction."""
+        events = [self._event(fact) for fact in facts]
+        await self._outbox.add(session, events)
+        return events
+
+    def committed(self, events: Sequence[Event]) -> None:
+        """The transaction is committed."""
+        self._outbox.committed(events)
+
+    def _event(self, fact: Fact) -> Event:
+        topic = KEY_EVENTS if isinstance(fact, ApiKey) else CATALOG_EVENTS
+        return self._outbox.event(topic, _key(fact), message(fact), sequence=fact.revision)
+
+
+def _key(fact: Fact) -> str:
+    """What orders the events: an app's with those of its builds and attachments."""
+    return fact.app_id if isinstance(fact, Build | Attachment) else fact.id
+
+
+@singledispatch
+def message(fact: Fact) -> Message:
+    """The message that tells the fact."""
+    raise TypeError(f"no event tells of a {type(fact).__name__}")
+
+
+@message.register
+def _(app: App) -> Message:
+    return events_pb2.AppChanged(
+        org_id=app.org_id,
+        app_id=app.id,
+        revision=app.revision,
+        deleted=app.deleted_at is not None,
+        name=app.name,
+        platform=platform_number(app.platform),
+        current_version=app.current_version,
+        created_at=timestamp(app.created_at),
+    )
+
+
+@message.register
+def _(build: Build) -> Message:
+    return events_pb2.BuildChanged(
+        org_id=build.org_id,
+        app_id=build.app_id,
+        build_id=build.id,
+        revision=build.revision,
+        deleted=build.deleted_at is not None,
+        version=build.version,
+        uploaded_at=timestamp(build.uploaded_at),
+    )
+
+
+@message.register
+def _(test: Test) -> Message:
+    return events_pb2.TestChanged(
+        org_id=test.org_id,
+        test_id=test.id,
+        revision=test.revision,
+        deleted=test.deleted_at is not None,
+        name=test.name,
+        platform=platform_number(test.platform),
+        tags=test.tags,
+        version_number=test.version_number,
+    )
+
+
+@message.register
+def _(attachment: Attachment) -> Message:
+    return events_pb2.AttachmentChanged(
+        org_id=attachment.org_id,
+        app_id=attachment.app_id,
+        test_id=attachment.test_id,
+        revision=attachment.revision,
+        attached=attachment.attached,
+        pinned_version=attachment.pinned_version,
+        test_name=attachment.test_name,
+    )
+
+
+@message.register
+def _(key: ApiKey) -> Message:
+    return events_pb2.ApiKeyChanged(
+        org_id=key.org_id, api_key_id=key.id, revision=key.revision, deleted=key.deleted_at is not None
+    )

@@ -1,0 +1,1 @@
+"""The catalog in MongoDB: documents, queries, indexes; one module per resource."""

@@ -1,0 +1,66 @@
+"""Attachments as documents; an ended one is kept for its revision."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
+
+from services.catalog.model.attachments import Attachment
+from services.catalog.model.pages import Page
+from services.catalog.model.text import folded
+from services.catalog.storage.queries import Rows
+from services.chassis.mongo import Document
+
+ATTACHMENTS = "attachments"
+
+_BY_NAME = [("name_folded", 1), ("test_id", 1)]
+_OLDEST_FIRST = [("created_at", 1), ("_id", 1)]
+
+
+class MongoAttachments:
+    """Which tests are attached to which apps."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    async def get(self, app_id: str, test_id: str) -> Attachment | None:
+        document = await self._rows.one({"_id": _id(app_id, test_id)})
+        return _from_document(document) if document else None
+
+    async def of_app(self, app_id: str) -> Sequence[Attachment]:
+        return [_from_document(d) for d in await self._rows.every({"app_id": app_id, "attached": True}, _BY_NAME)]
+
+    async def page(self, app_id: str, page: Page) -> Sequence[Attachment]:
+        documents = await self._rows.page({"app_id": app_id, "attached": True}, _BY_NAME, page)
+        return [_from_document(document) for document in documents]
+
+    async def of_tests(self, test_ids: Collection[str]) -> Sequence[Attachment]:
+        condition = {"test_id": {"$in": list(test_ids)}, "attached": True}
+        return [_from_document(document) for document in await self._rows.every(condition, _OLDEST_FIRST)]
+
+    async def put(self, attachments: Sequence[Attachment]) -> None:
+        for attachment in attachments:
+            await self._rows.put(_to_document(attachment))
+
+    async def rename_test(self, test_id: str, name: str) -> None:
+        await self._rows.update_all({"test_id": test_id}, {"$set": {"test_name": name, "name_folded": folded(name)}})
+
+
+def _id(app_id: str, test_id: str) -> str:
+    return f"{app_id}/{test_id}"
+
+
+def _to_document(attachment: Attachment) -> Document:
+    found_by = {"_id": _id(attachment.app_id, attachment.test_id), "name_folded": folded(attachment.test_name)}
+    return asdict(attachment) | found_by
+
+
+def _from_document(document: Document) -> Attachment:
+    return Attachment(
+        org_id=document["org_id"],
+        app_id=document["app_id"],
+        test_id=document["test_id"],
+        test_name=document["test_name"],
+        created_at=document["created_at"],
+        pinned_version=document["pinned_version"],
+        attached=document["attached"],
+        revision=document["revision"],
+    )

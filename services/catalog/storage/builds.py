@@ -1,0 +1,124 @@
+"""Builds and artifacts as documents."""
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
+
+from pymongo.errors import DuplicateKeyError
+
+from services.catalog.model.builds import Build
+from services.catalog.model.pages import Page
+from services.catalog.storage.queries import LIVE, Rows, among
+from services.chassis import context
+from services.chassis.clock import Clock
+from services.chassis.errors import Aborted
+from services.chassis.mongo import Document
+
+BUILDS = "builds"
+ARTIFACTS = "artifacts"
+STORED, EXPECTED, LEAVING = "stored", "expected", "leaving"
+
+_NEWEST_FIRST = [("uploaded_at", -1), ("_id", -1)]
+
+
+class MongoBuilds:
+    """The live builds."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    async def get(self, build_id: str) -> Build | None:
+        document = await self._rows.one({"_id": build_id, **LIVE})
+        return from_document(document) if document else None
+
+    async def many(self, build_ids: Collection[str]) -> Sequence[Build]:
+        return [from_document(d) for d in await self._rows.every({**among(build_ids), **LIVE})]
+
+    async def page(self, app_id: str, page: Page) -> Sequence[Build]:
+        documents = await self._rows.page({"app_id": app_id, **LIVE}, _NEWEST_FIRST, page)
+        return [from_document(document) for document in documents]
+
+    async def newest(self, app_id: str) -> Build | None:
+        builds = await self.page(app_id, Page(1, 1))
+        return builds[0] if builds else None
+
+    async def of_version(self, app_id: str, version: str) -> Build | None:
+        document = await self._rows.one({"app_id": app_id, "version": version, **LIVE})
+        return from_document(document) if document else None
+
+    async def of_versions(self, app_ids: Collection[str], versions: Collection[str]) -> Sequence[Build]:
+        either = {"app_id": {"$in": list(app_ids)}, "version": {"$in": list(versions)}}
+        return [from_document(document) for document in await self._rows.every({**either, **LIVE})]
+
+    async def of_app(self, app_id: str) -> Sequence[Build]:
+        return [from_document(document) for document in await self._rows.every({"app_id": app_id, **LIVE})]
+
+    async def add(self, build: Build) -> None:
+        await self._rows.add(to_document(build))
+
+    async def replace(self, build: Build) -> None:
+        await self._rows.put(to_document(build))
+
+    async def replace_all(self, builds: Sequence[Build]) -> None:
+        for build in builds:
+            await self.replace(build)
+
+
+def to_document(build: Build) -> Document:
+    """The build as it is kept. Free-form metadata is kept as JSON text: its keys may be anything, operators too."""
+    document = asdict(build)
+    document["_id"] = document.pop("id")
+    document["metadata"] = json.dumps(build.metadata, ensure_ascii=False)
+    return document | {"live": build.deleted_at is None}
+
+
+def from_document(document: Document) -> Build:
+    """The build that is kept."""
+    return Build(
+        id=document["_id"],
+        org_id=document["org_id"],
+        app_id=document["app_id"],
+        version=document["version"],
+        uploaded_at=document["uploaded_at"],
+        artifact_url=document["artifact_url"],
+        metadata=json.loads(document["metadata"]),
+        owner=document["owner"],
+        package_name=document["package_name"],
+        was_reused=document["was_reused"],
+        sha256=document["sha256"],
+        size=document["size"],
+        file_name=document["file_name"],
+        revision=document["revision"],
+        deleted_at=document["deleted_at"],
+    )
+
+
+class MongoArtifacts:
+    """What lies, or is about to lie, in the object store: one document per organisation and content."""
+
+    def __init__(self, rows: Rows, clock: Clock) -> None:
+        self._rows = rows
+        self._clock = clock
+
+    async def expect(self, sha256: str, size: int) -> bool:
+        now = self._clock.now()
+        first = {"state": EXPECTED, "size": size, "sha256": sha256, "uses": 0}
+        free = {"_id": _id(sha256), "state": {"$ne": LEAVING}}
+        try:
+            await self._rows.update(free, {"$set": {"touched_at": now}, "$setOnInsert": first}, upsert=True)
+        except DuplicateKeyError as error:
+            message = "The same file is just being removed, try again"
+            raise Aborted(message, reason="ARTIFACT_LEAVING", retry_after=1.0) from error
+        document = await self._rows.one({"_id": _id(sha256)})
+        return document is not None and document["state"] == STORED
+
+    async def stored(self, sha256: str) -> None:
+        await self._rows.update({"_id": _id(sha256)}, {"$set": {"state": STORED}})
+
+    async def use(self, sha256: str, change: int) -> None:
+        now = self._clock.now()
+        await self._rows.update({"_id": _id(sha256)}, {"$inc": {"uses": change}, "$set": {"touched_at": now}})
+
+
+def _id(sha256: str) -> str:
+    return f"{context.current().org_id}/{sha256}"

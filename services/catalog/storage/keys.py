@@ -1,0 +1,85 @@
+"""API keys and organisations as documents."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+
+from services.catalog.model.keys import ApiKey, Scope
+from services.catalog.model.organisations import Organisation
+from services.catalog.model.pages import Page
+from services.catalog.storage.queries import LIVE, NEWEST_FIRST, Rows
+from services.chassis.mongo import Document, Mongo
+
+KEYS = "api_keys"
+ORGANISATIONS = "organisations"
+
+
+class MongoKeys:
+    """The keys of the caller's organisation that are not deleted."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    async def get(self, key_id: str) -> ApiKey | None:
+        document = await self._rows.one({"_id": key_id, **LIVE})
+        return _from_document(document) if document else None
+
+    async def page(self, page: Page) -> Sequence[ApiKey]:
+        return [_from_document(document) for document in await self._rows.page(LIVE, NEWEST_FIRST, page)]
+
+    async def count(self) -> int:
+        return await self._rows.count(LIVE)
+
+    async def add(self, key: ApiKey) -> None:
+        await self._rows.add(_to_document(key))
+
+    async def replace(self, key: ApiKey) -> None:
+        await self._rows.put(_to_document(key))
+
+
+class MongoKeyRing:
+    """The keys of all organisations. With `MongoOrganisations` the only place that reads without a caller."""
+
+    def __init__(self, mongo: Mongo) -> None:
+        self._keys = mongo.collection(KEYS)
+
+    async def find(self, lookup: str) -> ApiKey | None:
+        document: Document | None = await self._keys.find_one({"lookup": lookup, **LIVE})
+        return _from_document(document) if document else None
+
+    async def used(self, key: ApiKey, at: datetime) -> None:
+        await self._keys.update_one({"_id": key.id}, {"$max": {"last_used_at": at}})
+
+
+class MongoOrganisations:
+    """The tenants."""
+
+    def __init__(self, mongo: Mongo) -> None:
+        self._organisations = mongo.collection(ORGANISATIONS)
+
+    async def add(self, organisation: Organisation) -> None:
+        document = {"_id": organisation.id, "name": organisation.name, "created_at": organisation.created_at}
+        await self._organisations.insert_one(document)
+
+
+def _to_document(key: ApiKey) -> Document:
+    document = asdict(key)
+    document["_id"] = document.pop("id")
+    document["scopes"] = [scope.value for scope in key.scopes]
+    return document | {"live": key.deleted_at is None}
+
+
+def _from_document(document: Document) -> ApiKey:
+    return ApiKey(
+        id=document["_id"],
+        org_id=document["org_id"],
+        lookup=document["lookup"],
+        secret_sha256=document["secret_sha256"],
+        name=document["name"],
+        scopes=tuple(Scope(scope) for scope in document["scopes"]),
+        created_at=document["created_at"],
+        expires_at=document["expires_at"],
+        last_used_at=document["last_used_at"],
+        revision=document["revision"],
+        deleted_at=document["deleted_at"],
+    )

@@ -1,0 +1,145 @@
+"""Collections, their validators and indexes, in ordered steps."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pymongo import ASCENDING, DESCENDING, IndexModel
+
+from services.catalog.storage.apps import APPS, COUNTERS
+from services.catalog.storage.attachments import ATTACHMENTS
+from services.catalog.storage.builds import ARTIFACTS, BUILDS
+from services.catalog.storage.keys import KEYS, ORGANISATIONS
+from services.catalog.storage.tests import TEST_VERSIONS, TESTS
+from services.catalog.storage.workflows import WORKFLOWS
+from services.chassis import idempotency, outbox
+from services.chassis.migrations import Migration
+from services.chassis.mongo import Mongo
+
+UP, DOWN = ASCENDING, DESCENDING
+ONLY_LIVE: dict[str, Any] = {"partialFilterExpression": {"live": True}}
+TEXT, MAYBE_TEXT = {"bsonType": "string"}, {"bsonType": ["string", "null"]}
+NUMBER, WHEN, FLAG = {"bsonType": ["int", "long"]}, {"bsonType": "date"}, {"bsonType": "bool"}
+TEXTS = {"bsonType": "array", "items": TEXT}
+
+# What every document of a collection must have, whoever writes it. Further fields are free.
+RULES: Mapping[str, Mapping[str, Any]] = {
+    ORGANISATIONS: {"name": TEXT, "created_at": WHEN},
+    KEYS: {
+        "org_id": TEXT,
+        "lookup": {"bsonType": "string", "pattern": "^[0-9A-Za-z]{12}$"},
+        "secret_sha256": {"bsonType": "string", "pattern": "^[0-9a-f]{64}$"},
+        "name": TEXT,
+        "scopes": {"bsonType": "array", "items": {"enum": ["read", "write", "execute", "admin"]}},
+        "live": FLAG,
+        "revision": NUMBER,
+    },
+    APPS: {
+        "org_id": TEXT,
+        "name": TEXT,
+        "name_folded": TEXT,
+        "platform": {"enum": ["iOS", "Android"]},
+        "current_version": MAYBE_TEXT,
+        "created_at": WHEN,
+        "versions_count": NUMBER | {"minimum": 0},
+        "attached_tests": NUMBER | {"minimum": 0},
+        "pinned_tests": NUMBER | {"minimum": 0},
+        "revision": NUMBER | {"minimum": 1},
+        "live": FLAG,
+    },
+    COUNTERS: {"org_id": TEXT},
+    BUILDS: {
+        "org_id": TEXT,
+        "app_id": TEXT,
+        "version": {"bsonType": "string", "minLength": 1},
+        "uploaded_at": WHEN,
+        "metadata": TEXT,
+        "sha256": {"bsonType": ["string", "null"], "pattern": "^[0-9a-f]{64}$"},
+        "revision": NUMBER | {"minimum": 1},
+        "live": FLAG,
+    },
+    ARTIFACTS: {
+        "org_id": TEXT,
+        "sha256": TEXT,
+        "size": NUMBER,
+        "uses": NUMBER | {"minimum": 0},
+        "state": {"enum": ["expected", "stored", "leaving"]},
+        "touched_at": WHEN,
+    },
+    TESTS: {
+        "org_id": TEXT,
+        "name": TEXT,
+        "name_folded": TEXT,
+        "platform": {"enum": ["iOS", "Android", None]},
+        "tags": TEXTS,
+        "steps": TEXT,
+        "version_number": NUMBER | {"minimum": 1},
+        "revision": NUMBER | {"minimum": 1},
+        "live": FLAG,
+    },
+    TEST_VERSIONS: {"org_id": TEXT, "test_id": TEXT, "version_number": NUMBER | {"minimum": 1}, "steps": TEXT},
+    ATTACHMENTS: {
+        "org_id": TEXT,
+        "app_id": TEXT,
+        "test_id": TEXT,
+        "pinned_version": MAYBE_TEXT,
+        "attached": FLAG,
+        "revision": NUMBER | {"minimum": 1},
+    },
+    WORKFLOWS: {
+        "org_id": TEXT,
+        "name": TEXT,
+        "test_ids": TEXTS,
+        "tags": TEXTS,
+        "build_config": {"bsonType": "object"},
+        "revision": NUMBER | {"minimum": 1},
+        "live": FLAG,
+    },
+}
+
+
+def _index(name: str, keys: Sequence[tuple[str, int]], **options: Any) -> IndexModel:
+    return IndexModel(keys, name=name, **options)
+
+
+_LIST = [("org_id", UP), ("live", UP), ("created_at", DOWN), ("_id", DOWN)]
+
+INDEXES: Mapping[str, Sequence[IndexModel]] = {
+    KEYS: [_index("lookup", [("lookup", UP)], unique=True), _index("list", _LIST)],
+    APPS: [
+        _index("list", _LIST),
+        _index(
+            "list_of_platform", [("org_id", UP), ("live", UP), ("platform", UP), ("created_at", DOWN), ("_id", DOWN)]
+        ),
+    ],
+    BUILDS: [
+        _index("version", [("org_id", UP), ("app_id", UP), ("version", UP)], unique=True, **ONLY_LIVE),
+        _index("list", [("org_id", UP), ("app_id", UP), ("uploaded_at", DOWN), ("_id", DOWN)], **ONLY_LIVE),
+    ],
+    ARTIFACTS: [_index("unused", [("touched_at", UP)], partialFilterExpression={"uses": 0})],
+    TESTS: [
+        _index("list", _LIST),
+        _index("tagged", [("org_id", UP), ("live", UP), ("tags", UP), ("name_folded", UP), ("_id", UP)]),
+    ],
+    TEST_VERSIONS: [_index("list", [("org_id", UP), ("test_id", UP), ("version_number", DOWN)], unique=True)],
+    ATTACHMENTS: [
+        _index("of_app", [("org_id", UP), ("app_id", UP), ("attached", UP), ("name_folded", UP), ("test_id", UP)]),
+        _index("of_test", [("org_id", UP), ("test_id", UP), ("created_at", UP), ("_id", UP)]),
+    ],
+    WORKFLOWS: [
+        _index("list", _LIST),
+        _index("with_test", [("org_id", UP), ("test_ids", UP)], **ONLY_LIVE),
+    ],
+}
+
+
+async def _make_collections(mongo: Mongo) -> None:
+    existing = set(await mongo.database.list_collection_names())
+    for name, fields in RULES.items():
+        schema = {"bsonType": "object", "required": sorted(fields), "properties": dict(fields)}
+        command = "collMod" if name in existing else "create"
+        await mongo.database.command({command: name, "validator": {"$jsonSchema": schema}})
+        if indexes := INDEXES.get(name):
+            await mongo.collection(name).create_indexes(list(indexes))
+
+
+MIGRATIONS = [idempotency.MIGRATION, outbox.MIGRATION, Migration("0001_collections", _make_collections)]

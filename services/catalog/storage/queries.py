@@ -1,0 +1,80 @@
+"""What the queries of all resources have in common."""
+
+from collections.abc import Collection
+from typing import Any, Final
+
+from pymongo.errors import DuplicateKeyError
+
+from services.catalog.model.pages import Page
+from services.catalog.ports.store import Taken
+from services.chassis.mongo import Document, Session
+from services.chassis.tenancy import Filter, Tenant
+
+LIVE: Final[Document] = {"live": True}
+NEWEST_FIRST: Final = [("created_at", -1), ("_id", -1)]
+
+
+def named(pattern: str | None) -> Document:
+    """The condition that the folded name contains what the pattern (escaped, see `text.search_pattern`) says."""
+    return {} if pattern is None else {"name_folded": {"$regex": pattern}}
+
+
+def among(ids: Collection[str]) -> Document:
+    """The condition that the id is one of these."""
+    return {"_id": {"$in": list(ids)}}
+
+
+def taken(error: DuplicateKeyError) -> Taken:
+    """Which unique value is in use."""
+    pattern = (error.details or {}).get("keyPattern", {})
+    return Taken("version" if "version" in pattern else "id")
+
+
+class Rows:
+    """A tenant's collection, read and written within a session; None: outside of transactions."""
+
+    def __init__(self, tenant: Tenant, session: Session = None) -> None:
+        self._tenant = tenant
+        self._session = session
+
+    async def one(self, filter: Filter) -> Document | None:
+        """The first document that fits."""
+        return await self._tenant.find_one(filter, session=self._session)
+
+    async def every(self, filter: Filter, sort: Any = None) -> list[Document]:
+        """All documents that fit."""
+        cursor = self._tenant.find(filter, session=self._session)
+        found: list[Document] = await (cursor.sort(sort) if sort else cursor).to_list(None)
+        return found
+
+    async def page(self, filter: Filter, sort: Any, page: Page) -> list[Document]:
+        """One page of the documents that fit."""
+        cursor = self._tenant.find(filter, session=self._session).sort(sort)
+        found: list[Document] = await cursor.skip(page.offset).limit(page.size).to_list(None)
+        return found
+
+    async def count(self, filter: Filter) -> int:
+        """How many documents fit."""
+        return await self._tenant.count_documents(filter, session=self._session)
+
+    async def add(self, document: Document) -> None:
+        """Insert the document. Taken."""
+        try:
+            await self._tenant.insert_one(document, session=self._session)
+        except DuplicateKeyError as error:
+            raise taken(error) from error
+
+    async def put(self, document: Document) -> None:
+        """Insert or replace the document of this id. Taken: another unique value of it."""
+        try:
+            await self._tenant.replace_one({"_id": document["_id"]}, document, upsert=True, session=self._session)
+        except DuplicateKeyError as error:
+            raise taken(error) from error
+
+    async def update(self, filter: Filter, update: Document, *, upsert: bool = False) -> int:
+        """Update the first document that fits; how many did (0 or 1)."""
+        return await self._tenant.update_one(filter, update, upsert=upsert, session=self._session)
+
+    async def update_all(self, filter: Filter, update: Document) -> int:
+        """Update all documents that fit; how many did."""
+        return await self._tenant.update_many(filter, update, session=self._session)

@@ -1,0 +1,117 @@
+"""Tests and the versions of their steps as documents."""
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
+
+from services.catalog.model.pages import Page
+from services.catalog.model.platforms import Platform
+from services.catalog.model.tests import Step, Test, TestVersion
+from services.catalog.model.text import folded
+from services.catalog.ports.tests import TestFilter
+from services.catalog.storage.queries import LIVE, NEWEST_FIRST, Rows, among, named
+from services.chassis.mongo import Document
+
+TESTS = "tests"
+TEST_VERSIONS = "test_versions"
+
+_BY_NAME = [("name_folded", 1), ("_id", 1)]
+
+
+class MongoTests:
+    """The live tests, and the versions of their steps."""
+
+    def __init__(self, rows: Rows, versions: Rows) -> None:
+        self._rows = rows
+        self._versions = versions
+
+    async def get(self, test_id: str) -> Test | None:
+        document = await self._rows.one({"_id": test_id, **LIVE})
+        return from_document(document) if document else None
+
+    async def many(self, test_ids: Collection[str], *, deleted: bool = False) -> Sequence[Test]:
+        condition = among(test_ids) if deleted else {**among(test_ids), **LIVE}
+        return [from_document(document) for document in await self._rows.every(condition)]
+
+    async def tagged(self, tags: Collection[str]) -> Sequence[Test]:
+        condition = {"tags": {"$in": list(tags)}, **LIVE}
+        return [from_document(document) for document in await self._rows.every(condition, _BY_NAME)]
+
+    async def page(self, filter: TestFilter, page: Page) -> Sequence[Test]:
+        documents = await self._rows.page(_condition(filter), NEWEST_FIRST, page)
+        return [from_document(document) for document in documents]
+
+    async def count(self, filter: TestFilter) -> int:
+        return await self._rows.count(_condition(filter))
+
+    async def add(self, test: Test) -> None:
+        await self._rows.add(to_document(test))
+
+    async def replace(self, test: Test) -> None:
+        await self._rows.put(to_document(test))
+
+    async def add_version(self, version: TestVersion) -> None:
+        document = asdict(version) | {"_id": f"{version.test_id}/{version.version_number}"}
+        await self._versions.put(document | {"steps": _written(version.steps)})
+
+    async def versions(self, test_id: str, page: Page) -> Sequence[TestVersion]:
+        documents = await self._versions.page({"test_id": test_id}, [("version_number", -1)], page)
+        return [_version(document) for document in documents]
+
+
+def _condition(filter: TestFilter) -> Document:
+    condition: Document = {**LIVE, **named(filter.pattern)}
+    if filter.platform is not None:
+        condition["platform"] = {"$in": [filter.platform.value, None]}
+    if filter.tag is not None:
+        condition["tags"] = filter.tag
+    if filter.ids is not None:
+        condition |= among(filter.ids)
+    return condition
+
+
+def to_document(test: Test) -> Document:
+    """The test as it is kept. Steps are kept as JSON text: their keys may be anything."""
+    document = asdict(test)
+    document["_id"] = document.pop("id")
+    document["platform"] = test.platform.value if test.platform else None
+    document["tags"] = list(test.tags)
+    document["steps"] = _written(test.steps)
+    return document | {"name_folded": folded(test.name), "live": test.deleted_at is None}
+
+
+def from_document(document: Document) -> Test:
+    """The test that is kept."""
+    return Test(
+        id=document["_id"],
+        org_id=document["org_id"],
+        name=document["name"],
+        created_at=document["created_at"],
+        updated_at=document["updated_at"],
+        description=document["description"],
+        platform=Platform(document["platform"]) if document["platform"] else None,
+        tags=tuple(document["tags"]),
+        steps=_read(document["steps"]),
+        timeout_seconds=document["timeout_seconds"],
+        version_number=document["version_number"],
+        revision=document["revision"],
+        deleted_at=document["deleted_at"],
+    )
+
+
+def _version(document: Document) -> TestVersion:
+    return TestVersion(
+        test_id=document["test_id"],
+        org_id=document["org_id"],
+        version_number=document["version_number"],
+        steps=_read(document["steps"]),
+        created_at=document["created_at"],
+    )
+
+
+def _written(steps: tuple[Step, ...]) -> str:
+    return json.dumps(steps, ensure_ascii=False)
+
+
+def _read(text: str) -> tuple[Step, ...]:
+    return tuple(json.loads(text))

@@ -1,0 +1,78 @@
+"""Workflows as documents."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from services.catalog.model.pages import Page
+from services.catalog.model.text import folded
+from services.catalog.model.workflows import AppChoice, BuildConfig, Workflow
+from services.catalog.storage.queries import LIVE, NEWEST_FIRST, Rows, named
+from services.chassis.mongo import Document
+
+WORKFLOWS = "workflows"
+
+
+class MongoWorkflows:
+    """The live workflows."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    async def get(self, workflow_id: str) -> Workflow | None:
+        document = await self._rows.one({"_id": workflow_id, **LIVE})
+        return _from_document(document) if document else None
+
+    async def page(self, pattern: str | None, page: Page) -> Sequence[Workflow]:
+        documents = await self._rows.page({**LIVE, **named(pattern)}, NEWEST_FIRST, page)
+        return [_from_document(document) for document in documents]
+
+    async def count(self, pattern: str | None) -> int:
+        return await self._rows.count({**LIVE, **named(pattern)})
+
+    async def add(self, workflow: Workflow) -> None:
+        await self._rows.add(_to_document(workflow))
+
+    async def replace(self, workflow: Workflow) -> None:
+        await self._rows.put(_to_document(workflow))
+
+    async def with_test(self, test_id: str) -> Sequence[Workflow]:
+        return [_from_document(document) for document in await self._rows.every({"test_ids": test_id, **LIVE})]
+
+    async def with_version(self, app_id: str, version: str) -> Sequence[Workflow]:
+        places = ("build_config.ios_build", "build_config.android_build")
+        either = [{f"{place}.app_id": app_id, f"{place}.pinned_version": version} for place in places]
+        return [_from_document(document) for document in await self._rows.every({"$or": either, **LIVE})]
+
+
+def _to_document(workflow: Workflow) -> Document:
+    document = asdict(workflow)
+    document["_id"] = document.pop("id")
+    document["test_ids"] = list(workflow.test_ids)
+    document["tags"] = list(workflow.tags)
+    return document | {"name_folded": folded(workflow.name), "live": workflow.deleted_at is None}
+
+
+def _from_document(document: Document) -> Workflow:
+    return Workflow(
+        id=document["_id"],
+        org_id=document["org_id"],
+        name=document["name"],
+        created_at=document["created_at"],
+        updated_at=document["updated_at"],
+        description=document["description"],
+        test_ids=tuple(document["test_ids"]),
+        tags=tuple(document["tags"]),
+        build_config=_build_config(document["build_config"]),
+        run_config=document["run_config"],
+        max_parallel=document["max_parallel"],
+        revision=document["revision"],
+        deleted_at=document["deleted_at"],
+    )
+
+
+def _build_config(document: Document) -> BuildConfig:
+    return BuildConfig(_choice(document["ios_build"]), _choice(document["android_build"]))
+
+
+def _choice(document: Document | None) -> AppChoice | None:
+    return AppChoice(document["app_id"], document["pinned_version"]) if document else None
