@@ -1,0 +1,161 @@
+"""The composition root: the only place where the executor's parts are made and put together."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from mobiletest.executor.v1 import executions_pb2, executions_pb2_grpc
+
+from services.chassis import rpc
+from services.chassis.consuming import Consumer
+from services.chassis.health import AdminServer, Health
+from services.chassis.idempotency import Idempotency
+from services.chassis.kafka import Producer
+from services.chassis.leases import Lease
+from services.chassis.lifecycle import Background
+from services.chassis.migrations import migrate
+from services.chassis.mongo import Mongo
+from services.chassis.objects import ObjectStore
+from services.chassis.outbox import Outbox
+from services.chassis.relay import Relay
+from services.executor.artifacts import StoredArtifacts
+from services.executor.automation.pools import Pools
+from services.executor.catalog import RemoteCatalog, open_channel
+from services.executor.events import RUN_REQUESTS, TOPICS
+from services.executor.model.runs import Platform
+from services.executor.ports import Attempts, Catalog, Runs
+from services.executor.reaper import Reaper
+from services.executor.servicer.executions import ExecutionsServicer
+from services.executor.settings import Settings
+from services.executor.storage.bells import ChangeBells
+from services.executor.storage.executions import MongoExecutions
+from services.executor.storage.ledger import Ledger
+from services.executor.storage.runs import MongoRuns
+from services.executor.storage.schema import MIGRATIONS
+from services.executor.usecases.following import Following
+from services.executor.usecases.starts import Starts
+from services.executor.worker.automated import AutomatedAttempts
+from services.executor.worker.builds import BuildFiles
+from services.executor.worker.finding import Requests, Search
+from services.executor.worker.keeping import Keeper
+from services.executor.worker.worker import Worker
+
+SOURCE = "mobiletest.executor"
+REAPER_LEASE_SECONDS = 3.0
+
+
+@dataclass(frozen=True)
+class App:
+    """A running executor; `grpc_address` is empty in the role `worker`."""
+
+    grpc_address: str
+    admin_address: str
+    background: Background
+
+
+@asynccontextmanager
+async def running(settings: Settings) -> AsyncIterator[App]:
+    """Run the executor in the role that the settings name."""
+    async with AsyncExitStack() as stack:
+        parts = _Parts(settings, stack)
+        await parts.open()
+        address = await parts.serve() if settings.serves else ""
+        if settings.works:
+            await parts.work()
+        await stack.enter_async_context(parts.health.serving(parts.background))
+        yield App(address, parts.admin.address, parts.background)
+
+
+class _Parts:
+    """What both roles share, opened once; everything closes with the stack, last opened first."""
+
+    background: Background
+    health: Health
+    admin: AdminServer
+    mongo: Mongo
+    producer: Producer
+    outbox: Outbox
+    ledger: Ledger
+    runs: Runs
+    catalog: Catalog
+    artifacts: StoredArtifacts
+
+    def __init__(self, settings: Settings, stack: AsyncExitStack) -> None:
+        self._settings = settings
+        self._stack = stack
+
+    async def open(self) -> None:
+        settings, enter = self._settings, self._stack.enter_async_context
+        self.background = await enter(Background())
+        self.health = Health()
+        self.admin = await enter(AdminServer(settings.admin_listen, self.health))
+        self.mongo = await Mongo.connect(settings.mongo_uri, settings.executor_database, settings.mongo_driver)
+        self._stack.push_async_callback(self.mongo.close)
+        self.health.register("mongodb", self.mongo.ping)
+        await migrate(self.mongo, MIGRATIONS)
+        self.producer = await enter(Producer(settings.kafka_bootstrap, TOPICS, idempotence=settings.kafka_idempotence))
+        self.outbox = Outbox(self.mongo, SOURCE)
+        relay = Relay(self.mongo, self.outbox, self.producer)
+        await enter(self.background.running("relay", relay.run()))
+        self.ledger = Ledger(self.mongo, self.outbox, settings.limits)
+        self.runs = MongoRuns(self.ledger)
+        self.catalog = RemoteCatalog(await enter(open_channel(settings.catalog_address, settings.tokens[0])))
+        self.artifacts = StoredArtifacts(ObjectStore.open(settings.object_store))
+        reaper = Reaper(self.runs, self._reaper_lease(), settings.limits, every=settings.poll_seconds)
+        await enter(self.background.running("reaper", reaper.run()))
+
+    def _reaper_lease(self) -> Lease:
+        return Lease(self.mongo, "reaper", str(uuid4()), seconds=REAPER_LEASE_SECONDS)
+
+    async def serve(self) -> str:
+        """The role `api`; gives the address."""
+        executions = MongoExecutions(self.ledger, self.outbox)
+        bells = ChangeBells(self.mongo)
+        await self._stack.enter_async_context(self.background.running("change_stream", bells.run()))
+        servicer = ExecutionsServicer(Starts(self.catalog, executions), Following(executions, bells, self.artifacts))
+        descriptor = executions_pb2.DESCRIPTOR.services_by_name["Executions"]
+        service = (executions_pb2_grpc.add_ExecutionsServicer_to_server, servicer, descriptor)
+        address = await self._stack.enter_async_context(
+            rpc.server(self._settings, [service], health=self.health, idempotency=Idempotency(self.mongo))
+        )
+        self._stack.callback(bells.stop)
+        return address
+
+    async def work(self) -> None:
+        """The role `worker`. It stops claiming, then looking for runs, then lets go of those that it holds."""
+        settings, enter = self._settings, self._stack.enter_async_context
+        worker = Worker(self.runs, self._attempts(), name=settings.instance, slots=settings.executor_slots)
+        keeper = Keeper(self.runs, worker, settings.limits, every=settings.poll_seconds)
+        await enter(self.background.running("keeper", keeper.run()))
+        self.health.register("keeper", keeper.check, affects="liveness")
+        await enter(self.background.running("worker", worker.watch()))
+        self._stack.push_async_callback(worker.drain, settings.drain_seconds)
+        search = Search(self.runs, worker, every=settings.poll_seconds)
+        await enter(self.background.running("search", search.run()))
+        for platform in worker.platforms:
+            await self._consume(worker, platform)
+        self._stack.callback(worker.stop_claiming)
+
+    def _attempts(self) -> Attempts:
+        settings = self._settings
+        pools = Pools.load(Path(settings.device_pools) if settings.device_pools else None)
+        builds = BuildFiles(self.catalog, settings.artifact_cache_bytes)
+        return AutomatedAttempts(pools, builds, self.artifacts, step_seconds=settings.step_timeout_seconds)
+
+    async def _consume(self, worker: Worker, platform: Platform) -> None:
+        requests = Requests(self.runs, worker, platform)
+        consumer = Consumer(
+            [RUN_REQUESTS[platform]],
+            f"{self._settings.executor_group}-{platform.lower()}",
+            requests.handle,
+            bootstrap=self._settings.kafka_bootstrap,
+            instance_id=f"{self._settings.instance}-{platform.lower()}",
+            dlq=self.producer,
+            capacity=requests.capacity,
+        )
+        worker.on_freed(consumer.wake)
+        self.health.register(f"requests-{platform.lower()}", consumer.check, affects="liveness")
+        running = self.background.running(f"requests {platform}", consumer.run(), stop=consumer.stop, grace=3.0)
+        await self._stack.enter_async_context(running)

@@ -1,0 +1,52 @@
+"""The catalog, over gRPC: what a start means, and the files of builds."""
+
+from mobiletest.catalog.v1 import builds_pb2, builds_pb2_grpc, resolution_pb2, resolution_pb2_grpc
+
+from services.chassis.context import Caller, bind
+from services.chassis.rpc import Channel, channel
+from services.executor.messages.configs import build_config_proto
+from services.executor.messages.plans import resolved
+from services.executor.model.executions import BuildConfig, Kind
+from services.executor.model.plans import Resolved
+
+RESOLVE_SECONDS = 5.0
+DOWNLOAD_SECONDS = 60.0
+
+_SERVICES = (
+    resolution_pb2.DESCRIPTOR.services_by_name["Resolution"],
+    builds_pb2.DESCRIPTOR.services_by_name["Builds"],
+)
+
+
+class RemoteCatalog:
+    """The port `Catalog` on a channel. What the catalog answers as an error passes through as it is."""
+
+    def __init__(self, to: Channel) -> None:
+        self._resolution = resolution_pb2_grpc.ResolutionStub(to)  # type: ignore[no-untyped-call]
+        self._builds = builds_pb2_grpc.BuildsStub(to)  # type: ignore[no-untyped-call]
+
+    async def resolve(
+        self, kind: Kind, subject_id: str, build_config: BuildConfig, *, override_build_config: bool
+    ) -> Resolved:
+        request = resolution_pb2.ResolveRunsRequest(
+            build_config=build_config_proto(build_config), override_build_config=override_build_config
+        )
+        setattr(request, f"{kind.value}_id", subject_id)
+        return resolved(await self._resolution.ResolveRuns(request, timeout=RESOLVE_SECONDS))
+
+    async def artifact(self, org_id: str, build_id: str, limit: int) -> bytes:
+        content = bytearray()
+        with bind(Caller(org_id=org_id)):
+            request = builds_pb2.DownloadBuildRequest(version_id=build_id)
+            call = self._builds.DownloadBuild(request, timeout=DOWNLOAD_SECONDS)
+        async for chunk in call:
+            content += chunk.data
+            if len(content) >= limit:
+                call.cancel()
+                break
+        return bytes(content[:limit])
+
+
+def open_channel(address: str, token: str) -> Channel:
+    """A channel for `RemoteCatalog`."""
+    return channel(address, token, services=_SERVICES)

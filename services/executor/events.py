@@ -1,0 +1,96 @@
+"""The executor's events: facts about executions and runs, and requests for workers (design 7)."""
+
+from collections.abc import Callable
+
+from google.protobuf.message import Message
+from mobiletest.executor.v1 import events_pb2, executions_pb2
+from mobiletest.types.v1 import platform_pb2
+
+from services.chassis.events import Event
+from services.executor.messages.enums import to_proto
+from services.executor.messages.executions import execution_proto
+from services.executor.messages.runs import run_proto
+from services.executor.messages.times import timestamp
+from services.executor.model.changes import Change, RunFact
+from services.executor.model.executions import Execution
+from services.executor.model.runs import Platform, Run
+
+EXECUTION_EVENTS = "mobiletest.executor.v1.execution-events"
+RUN_REQUESTS = {
+    Platform.ANDROID: "mobiletest.executor.v1.run-requests.android",
+    Platform.IOS: "mobiletest.executor.v1.run-requests.ios",
+}
+TOPICS = {EXECUTION_EVENTS: 12, RUN_REQUESTS[Platform.ANDROID]: 48, RUN_REQUESTS[Platform.IOS]: 48}
+
+Make = Callable[..., Event]
+"""`Outbox.event`: (topic, key, message, subject=, sequence=) -> Event."""
+
+
+def events_of(change: Change, make: Make) -> list[Event]:
+    """What is published about a change: the facts, which are also the execution's log, then the requests."""
+    facts = [_run_changed(change.execution, fact, make) for fact in change.facts]
+    if change.execution_told:
+        facts.append(_execution_changed(change.execution, make))
+    return facts + [_run_requested(run, make) for run in change.wanted]
+
+
+def _run_changed(execution: Execution, fact: RunFact, make: Make) -> Event:
+    run = fact.run
+    message = events_pb2.RunChanged(
+        org_id=run.org_id,
+        revision=run.revision,
+        sequence=fact.sequence,
+        run=run_proto(execution, run, brief=True),
+        build_uploaded_at=timestamp(run.target.build_uploaded_at),
+        branch=execution.ci.branch,
+        commit_sha=execution.ci.commit_sha,
+    )
+    key = run.target.app_id or execution.id
+    return make(EXECUTION_EVENTS, key, message, subject=execution.id, sequence=fact.sequence)
+
+
+def _execution_changed(execution: Execution, make: Make) -> Event:
+    message = events_pb2.ExecutionChanged(
+        org_id=execution.org_id, sequence=execution.revision, execution=execution_proto(execution)
+    )
+    return make(EXECUTION_EVENTS, execution.id, message, subject=execution.id, sequence=execution.revision)
+
+
+def _run_requested(run: Run, make: Make) -> Event:
+    platform = run.target.platform
+    if platform is None:
+        raise ValueError(f"run {run.id} has no platform to request a worker of")
+    message = events_pb2.RunRequested(
+        org_id=run.org_id,
+        run_id=run.id,
+        execution_id=run.execution_id,
+        platform=to_proto(platform_pb2.Platform, platform),
+    )
+    return make(RUN_REQUESTS[platform], run.id, message)
+
+
+def logged(event: Event) -> executions_pb2.ExecutionEvent | None:
+    """A fact of an execution's log as its watchers get it; None for a kind that they do not know."""
+    reader = _LOGGED.get(event.type)
+    return reader(event) if reader else None
+
+
+def _logged_run(event: Event) -> executions_pb2.ExecutionEvent:
+    fact = events_pb2.RunChanged.FromString(event.payload)
+    return executions_pb2.ExecutionEvent(sequence=event.sequence, run=fact.run)
+
+
+def _logged_execution(event: Event) -> executions_pb2.ExecutionEvent:
+    fact = events_pb2.ExecutionChanged.FromString(event.payload)
+    return executions_pb2.ExecutionEvent(sequence=event.sequence, execution=fact.execution)
+
+
+def _name(message: type[Message]) -> str:
+    full_name: str = message.DESCRIPTOR.full_name
+    return full_name
+
+
+_LOGGED: dict[str, Callable[[Event], executions_pb2.ExecutionEvent]] = {
+    _name(events_pb2.RunChanged): _logged_run,
+    _name(events_pb2.ExecutionChanged): _logged_execution,
+}

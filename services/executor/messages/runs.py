@@ -1,0 +1,103 @@
+"""Runs, attempts and steps as proto messages."""
+
+from google.protobuf.struct_pb2 import Struct
+from mobiletest.executor.v1 import runs_pb2
+from mobiletest.types.v1 import execution_pb2, platform_pb2
+
+from services.executor.messages.enums import to_proto
+from services.executor.messages.times import timestamp
+from services.executor.model.attempts import Artifact, Attempt, Step
+from services.executor.model.executions import Execution
+from services.executor.model.failures import Failure
+from services.executor.model.reports import Document, artifact_url, metadata, report_metadata
+from services.executor.model.runs import Run
+
+
+def run_proto(execution: Execution, run: Run, *, brief: bool = False) -> runs_pb2.Run:
+    """The run; `brief` leaves out the attempts' steps and artifacts, as events do."""
+    target = run.target
+    return runs_pb2.Run(
+        id=run.id,
+        execution_id=run.execution_id,
+        test_id=target.test_id,
+        test_name=target.test_name,
+        test_version_number=target.test_version_number,
+        app_id=target.app_id,
+        build_id=target.build_id,
+        resolved_build_version=target.resolved_build_version,
+        platform=to_proto(platform_pb2.Platform, target.platform) or None,
+        status=to_proto(execution_pb2.ExecutionStatus, run.status),
+        success=run.success,
+        source=to_proto(execution_pb2.ExecutionSource, execution.source),
+        started_at=timestamp(run.started_at),
+        completed_at=timestamp(run.completed_at),
+        execution_time_seconds=run.execution_time_seconds,
+        attempt_number=run.attempt_number,
+        attempts=[_attempt(run, attempt, brief=brief) for attempt in run.attempts],
+        failure=failure_proto(run.failure),
+        metadata=_struct(metadata(execution, run)),
+        report_metadata=_struct(report_metadata(run)),
+    )
+
+
+def _attempt(run: Run, attempt: Attempt, *, brief: bool) -> runs_pb2.Attempt:
+    return runs_pb2.Attempt(
+        number=attempt.number,
+        worker=attempt.worker,
+        device=attempt.device,
+        simulated=attempt.simulated,
+        status=to_proto(execution_pb2.ExecutionStatus, attempt.status),
+        success=attempt.success,
+        started_at=timestamp(attempt.started_at),
+        completed_at=timestamp(attempt.completed_at),
+        failure=failure_proto(attempt.failure),
+        steps=() if brief else [_step(step) for step in attempt.steps],
+        artifacts=() if brief else [_artifact(run, artifact) for artifact in attempt.artifacts],
+    )
+
+
+def failure_proto(failure: Failure | None) -> runs_pb2.Failure | None:
+    """The failure of a run or attempt; None stays None."""
+    if failure is None:
+        return None
+    return runs_pb2.Failure(
+        category=to_proto(execution_pb2.FailureCategory, failure.category),
+        reason=failure.reason,
+        message=failure.message,
+        step_index=failure.step_index,
+        step_kind=failure.step_kind,
+    )
+
+
+def _step(step: Step) -> runs_pb2.StepResult:
+    return runs_pb2.StepResult(
+        index=step.index,
+        kind=step.kind,
+        text=step.text,
+        status=to_proto(runs_pb2.StepStatus, step.status),
+        resolution=to_proto(runs_pb2.Resolution, step.resolution),
+        action=step.action,
+        element=step.element,
+        started_at=timestamp(step.started_at),
+        duration_seconds=step.duration_seconds,
+        message=step.message,
+        category=to_proto(execution_pb2.FailureCategory, step.category),
+        screenshot=step.screenshot,
+        depth=step.depth,
+    )
+
+
+def _artifact(run: Run, artifact: Artifact) -> runs_pb2.Artifact:
+    return runs_pb2.Artifact(
+        name=artifact.name,
+        kind=artifact.kind,
+        content_type=artifact.content_type,
+        size_bytes=artifact.size_bytes,
+        url=artifact_url(run, artifact),
+    )
+
+
+def _struct(document: Document) -> Struct:
+    struct = Struct()
+    struct.update(document)
+    return struct

@@ -1,0 +1,196 @@
+"""What the use-cases and the worker need of the world around them."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum, auto
+from typing import Protocol
+
+from services.chassis.events import Event
+from services.executor.model.attempts import Result, Step
+from services.executor.model.changes import Change
+from services.executor.model.executions import BuildConfig, Execution, Kind
+from services.executor.model.plans import Plan, Resolved
+from services.executor.model.runs import Platform, Run
+from services.executor.model.sources import Source
+from services.executor.model.states import Status
+
+
+@dataclass(frozen=True, slots=True)
+class RunKey:
+    """A run, and the execution that it is of."""
+
+    execution_id: str
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A run that this worker now owns; the token of its writes is `run.fencing_token`."""
+
+    execution: Execution
+    run: Run
+    plan: Plan
+
+    @property
+    def key(self) -> RunKey:
+        return RunKey(self.run.execution_id, self.run.id)
+
+    @property
+    def attempt(self) -> int:
+        return self.run.attempt_number
+
+    @property
+    def seconds_left(self) -> float:
+        """How much of the run's time limit was left when this attempt began."""
+        last, deadline = self.run.attempts[-1], self.run.deadline_at
+        return (deadline - last.started_at).total_seconds() if deadline else float("inf")
+
+
+class Notice(Enum):
+    """What a worker has to know about a run that it holds."""
+
+    CANCEL = auto()
+    """Somebody asked for its end."""
+    LOST = auto()
+    """It is not this worker's any more."""
+
+
+class Runs(Protocol):
+    """Runs of all organisations, for workers and the reaper. Every write of a worker shows its token."""
+
+    async def claim(self, key: RunKey, worker: str) -> Claim | None:
+        """Take the run; None when it is not to be had."""
+
+    async def claimable(self, platforms: Sequence[Platform], limit: int) -> list[RunKey]:
+        """Runs that may be claimed now, those first that were begun before, then the oldest."""
+
+    async def still_claimable(self, keys: Sequence[RunKey]) -> list[RunKey]:
+        """Those of the runs that look as if they could be claimed."""
+
+    async def finish(self, key: RunKey, token: int, result: Result) -> Run:
+        """Close the attempt; the run as it stands then. Fenced when the run is somebody else's."""
+
+    async def hand_back(self, key: RunKey, token: int) -> Run:
+        """Let go of the run, for another worker at once. Fenced when the run is somebody else's."""
+
+    async def renew(self, tokens: Mapping[str, int]) -> None:
+        """Renew the leases of the runs (id -> token) that are still held with these tokens."""
+
+    async def notices(self, tokens: Mapping[str, int]) -> dict[str, Notice]:
+        """What there is to know about held runs (id -> token); those without news are left out."""
+
+    async def due(self, limit: int) -> list[RunKey]:
+        """Runs that time has something to say about."""
+
+    async def expire(self, key: RunKey) -> None:
+        """Let time do to the run what it has to; nothing if that has changed meanwhile."""
+
+
+Progress = Callable[[Sequence[Step]], Awaitable[None]]
+"""Told after each step all the steps so far."""
+
+
+class Attempts(Protocol):
+    """Carries out attempts on devices."""
+
+    @property
+    def platforms(self) -> Sequence[Platform]:
+        """Those that there are devices of."""
+
+    def free(self, platform: Platform) -> int:
+        """How many attempts could have a device at once now."""
+
+    async def run(self, claim: Claim, progress: Progress) -> Result:
+        """One attempt. Never raises for what a test, an app or a device does; cancelled, it lets the device go."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which executions a list shows; None means all."""
+
+    status: Status | None = None
+    workflow_id: str | None = None
+    app_id: str | None = None
+    source: Source | None = None
+    branch: str | None = None
+    commit_sha: str | None = None
+    pr_number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page, counted from 1, and how much is on it."""
+
+    number: int
+    size: int
+
+
+class Executions(Protocol):
+    """The executions of the caller's organisation; others are NotFound, like unknown ones."""
+
+    async def now(self) -> datetime:
+        """The clock by which all times of executions are judged."""
+
+    async def add(self, change: Change, plans: Mapping[str, Plan]) -> Execution:
+        """Store a new execution with its runs and their plans (by run id); what is there already when its id is."""
+
+    async def cancel(self, execution_id: str) -> Execution:
+        """Ask for its end. FailedPrecondition when it has ended."""
+
+    async def get(self, execution_id: str) -> Execution: ...
+
+    async def batch(self, execution_ids: Sequence[str]) -> list[Execution]:
+        """Those that exist, in the order of the ids."""
+
+    async def page(self, wanted: Wanted, page: Page) -> tuple[list[Execution], int]:
+        """A page, newest first, and how many fit in all."""
+
+    async def runs(self, execution_id: str, page: Page) -> tuple[list[Run], int]:
+        """A page of an execution's runs in their order, and how many it has; without steps."""
+
+    async def all_runs(self, execution_id: str) -> list[Run]:
+        """All runs of an execution in their order, with steps."""
+
+    async def run(self, execution_id: str, run_id: str) -> Run:
+        """One run with its steps."""
+
+    async def log(self, execution_id: str, after: int, limit: int) -> list[Event]:
+        """The facts about an execution with a higher number than `after`, in order."""
+
+
+class Catalog(Protocol):
+    """What is to be run, and the files of builds."""
+
+    async def resolve(
+        self, kind: Kind, subject_id: str, build_config: BuildConfig, *, override_build_config: bool
+    ) -> Resolved:
+        """Which runs a start means. NotFound, InvalidArgument, Unavailable, DeadlineExceeded."""
+
+    async def artifact(self, org_id: str, build_id: str, limit: int) -> bytes:
+        """The first `limit` bytes of a build's file."""
+
+
+class Bell(Protocol):
+    """Rings when an execution changes; it may ring for nothing."""
+
+    async def wait(self, seconds: float) -> None:
+        """Return when it rang since the last wait, at the latest after `seconds`."""
+
+
+class Bells(Protocol):
+    """Where one waits for an execution to change."""
+
+    def of(self, execution_id: str) -> AbstractContextManager[Bell]:
+        """A bell that counts from the entry of the block, so that what is read inside is never behind it."""
+
+
+class Artifacts(Protocol):
+    """What attempts keep: screenshots and the like."""
+
+    async def put(self, run_id: str, attempt: int, name: str, content: bytes) -> None:
+        """Unavailable when the store is."""
+
+    def read(self, run_id: str, attempt: int, name: str) -> AsyncIterator[bytes]:
+        """In chunks; NotFound, Unavailable."""

@@ -1,0 +1,51 @@
+"""Lets time do what it has to: expired leases to another attempt or an end, runs beyond their limits to their end."""
+
+import asyncio
+from datetime import timedelta
+
+from services.chassis import logs
+from services.chassis.consuming import is_transient
+from services.chassis.leases import Lease
+from services.executor.model.runs import Limits
+from services.executor.ports import Runs
+
+BATCH = 200
+
+log = logs.get(__name__)
+
+
+class Reaper:
+    """One per process; the lease lets one of them act at a time.
+
+    After an outage of the database it rests for the life of a lease: workers that could not renew theirs, and are
+    well, get the first word.
+    """
+
+    def __init__(self, runs: Runs, lease: Lease, limits: Limits, *, every: float = 1.0) -> None:
+        """`every` is in seconds."""
+        self._runs = runs
+        self._lease = lease
+        self._rest = limits.lease_ttl
+        self._every = timedelta(seconds=every)
+
+    async def run(self) -> None:
+        """Reap until cancelled."""
+        while True:
+            pause = self._every
+            try:
+                if await self._lease.acquire():
+                    await self.reap()
+            except Exception as error:
+                if not is_transient(error):
+                    raise
+                log.warning("reaper_failed", error=repr(error))
+                pause = self._rest
+            await asyncio.sleep(pause.total_seconds())
+
+    async def reap(self) -> int:
+        """Look at everything that is due once; how many runs that were."""
+        due = await self._runs.due(BATCH)
+        for key in due:
+            await self._runs.expire(key)
+            log.info("run_was_due", execution_id=key.execution_id, run_id=key.run_id)
+        return len(due)

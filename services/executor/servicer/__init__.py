@@ -1,0 +1,1 @@
+"""Inbound gRPC: proto -> use-case -> proto."""

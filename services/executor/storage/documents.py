@@ -1,0 +1,69 @@
+"""Dataclasses of the model as documents and back, by their type hints; None and absent are the same."""
+
+import types
+from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
+from datetime import datetime
+from enum import Enum
+from functools import cache
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from services.chassis.mongo import Document
+
+T = TypeVar("T")
+Reader = Callable[[Any], Any]
+
+
+def to_document(value: Any) -> Document:
+    """The fields of a dataclass that are not None, in a form that MongoDB keeps."""
+    said = ((field.name, getattr(value, field.name)) for field in fields(value))
+    return {name: _written(item) for name, item in said if item is not None}
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, list | tuple):
+        return [_written(item) for item in value]
+    return to_document(value) if is_dataclass(value) else value
+
+
+def from_document(kind: type[T], document: Document) -> T:
+    """The dataclass that was written; what the document does not have gets the field's default, else None."""
+    known: Any = kind
+    values = {}
+    for name, (read, has_default) in _readers(known).items():
+        if document.get(name) is not None:
+            values[name] = read(document[name])
+        elif not has_default:
+            values[name] = None
+    return kind(**values)
+
+
+@cache
+def _readers(kind: Any) -> dict[str, tuple[Reader, bool]]:
+    hints = get_type_hints(kind)
+    return {
+        field.name: (_reader(hints[field.name]), field.default is not MISSING or field.default_factory is not MISSING)
+        for field in fields(kind)
+    }
+
+
+def _reader(hint: Any) -> Reader:
+    origin = get_origin(hint)
+    if origin in (Union, types.UnionType):
+        return _reader(next(part for part in get_args(hint) if part is not type(None)))
+    if origin is tuple:
+        read = _reader(get_args(hint)[0])
+        return lambda items: tuple(read(item) for item in items)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return hint
+    if is_dataclass(hint) and isinstance(hint, type):
+        return lambda document: from_document(hint, document)
+    if hint in (str, int, float, bool, datetime):
+        return _as_it_is
+    raise TypeError(f"documents cannot hold {hint!r}")
+
+
+def _as_it_is(value: Any) -> Any:
+    return value

@@ -1,0 +1,136 @@
+"""Executions as the API sees them: those of the caller's organisation only."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from pymongo.errors import DuplicateKeyError
+
+from services.chassis.errors import FailedPrecondition, NotFound
+from services.chassis.events import Event
+from services.chassis.mongo import Document, Session
+from services.chassis.outbox import Outbox
+from services.chassis.tenancy import Tenant
+from services.executor.model import changes
+from services.executor.model.changes import Change
+from services.executor.model.executions import Execution
+from services.executor.model.plans import Plan
+from services.executor.model.runs import Run
+from services.executor.model.states import NEXT
+from services.executor.ports import Page, Wanted
+from services.executor.storage.ledger import Ledger
+from services.executor.storage.records import (
+    execution_document,
+    execution_of,
+    plan_document,
+    run_document,
+    run_of,
+    with_steps,
+)
+from services.executor.storage.schema import EXECUTIONS, PLANS, RUNS, STEPS
+
+_OPEN = [status.value for status in NEXT if not status.terminal]
+_FILTERS = {
+    "status": "status",
+    "workflow_id": "workflow_id",
+    "app_id": "app_ids",
+    "source": "source",
+    "branch": "ci.branch",
+    "commit_sha": "ci.commit_sha",
+    "pr_number": "ci.pr_number",
+}
+
+
+class MongoExecutions:
+    """The port `Executions` on MongoDB."""
+
+    def __init__(self, ledger: Ledger, outbox: Outbox) -> None:
+        self._ledger = ledger
+        self._outbox = outbox
+        self._executions = Tenant(ledger.mongo, EXECUTIONS)
+        self._runs = Tenant(ledger.mongo, RUNS)
+        self._plans = Tenant(ledger.mongo, PLANS)
+        self._steps = Tenant(ledger.mongo, STEPS)
+
+    async def now(self) -> datetime:
+        return await self._ledger.now()
+
+    async def add(self, change: Change, plans: Mapping[str, Plan]) -> Execution:
+        async def work(session: Session) -> Change:
+            await self._executions.insert_one(execution_document(change.execution), session=session)
+            if change.runs:
+                runs = [run_document(run, self._ledger.limits) for run in change.runs]
+                await self._runs.insert_many(runs, session=session)
+                documents = [plan_document(run, plans[run.id]) for run in change.runs]
+                await self._plans.insert_many(documents, session=session)
+            return change
+
+        try:
+            await self._ledger.commit(change.execution.id, work)
+        except DuplicateKeyError:
+            return await self.get(change.execution.id)
+        return change.execution
+
+    async def cancel(self, execution_id: str) -> Execution:
+        async def work(session: Session) -> Change:
+            execution = await self._find(execution_id, session=session)
+            if execution.status.terminal:
+                raise FailedPrecondition(f"The execution has ended: it is {execution.status}", reason="EXECUTION_ENDED")
+            query = {"execution_id": execution_id, "status": {"$in": _OPEN}}
+            found = await self._runs.find(query, session=session).sort("position", 1).to_list(None)
+            change = changes.cancel(execution, [run_of(document) for document in found], now)
+            await self._ledger.replace(session, change)
+            return change
+
+        await self._find(execution_id)
+        now = await self.now()
+        return (await self._ledger.commit(execution_id, work)).execution
+
+    async def get(self, execution_id: str) -> Execution:
+        return await self._find(execution_id)
+
+    async def _find(self, execution_id: str, *, session: Session = None) -> Execution:
+        found = await self._executions.find_one({"_id": execution_id}, session=session)
+        if found is None:
+            raise NotFound("Execution not found", reason="EXECUTION_NOT_FOUND")
+        return execution_of(found)
+
+    async def batch(self, execution_ids: Sequence[str]) -> list[Execution]:
+        found = await self._executions.find({"_id": {"$in": list(execution_ids)}}).to_list(None)
+        by_id = {document["_id"]: document for document in found}
+        return [execution_of(by_id[id_]) for id_ in execution_ids if id_ in by_id]
+
+    async def page(self, wanted: Wanted, page: Page) -> tuple[list[Execution], int]:
+        query = _query(wanted)
+        newest = self._executions.find(query).sort([("created_at", -1), ("_id", -1)])
+        found = await newest.skip((page.number - 1) * page.size).limit(page.size).to_list(None)
+        return [execution_of(document) for document in found], await self._executions.count_documents(query)
+
+    async def runs(self, execution_id: str, page: Page) -> tuple[list[Run], int]:
+        query = {"execution_id": execution_id}
+        in_order = self._runs.find(query).sort("position", 1)
+        found = await in_order.skip((page.number - 1) * page.size).limit(page.size).to_list(None)
+        return [run_of(document) for document in found], await self._runs.count_documents(query)
+
+    async def all_runs(self, execution_id: str) -> list[Run]:
+        found = await self._runs.find({"execution_id": execution_id}).sort("position", 1).to_list(None)
+        kept = await self._steps.find({"run_id": {"$in": [document["_id"] for document in found]}}).to_list(None)
+        steps: dict[str, list[Document]] = defaultdict(list)
+        for document in kept:
+            steps[document["run_id"]].append(document)
+        return [with_steps(run_of(document), steps[document["_id"]]) for document in found]
+
+    async def run(self, execution_id: str, run_id: str) -> Run:
+        found = await self._runs.find_one({"_id": run_id, "execution_id": execution_id})
+        if found is None:
+            raise NotFound("Run not found", reason="RUN_NOT_FOUND")
+        return with_steps(run_of(found), await self._steps.find({"run_id": run_id}).to_list(None))
+
+    async def log(self, execution_id: str, after: int, limit: int) -> list[Event]:
+        return await self._outbox.history(execution_id, after=after, limit=limit)
+
+
+def _query(wanted: Wanted) -> Document:
+    said: dict[str, Any] = {field: getattr(wanted, name) for name, field in _FILTERS.items()}
+    return {field: value for field, value in said.items() if value is not None}

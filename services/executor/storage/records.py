@@ -1,0 +1,68 @@
+"""Executions, runs, plans and steps as the documents that hold them."""
+
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from services.chassis.mongo import Document
+from services.executor.model.attempts import Attempt, Step
+from services.executor.model.executions import Execution
+from services.executor.model.plans import Plan
+from services.executor.model.runs import Limits, Run
+from services.executor.storage.documents import from_document, to_document
+
+
+def execution_document(execution: Execution) -> Document:
+    document = to_document(execution)
+    return {"_id": document.pop("id"), **document}
+
+
+def execution_of(document: Document) -> Execution:
+    return from_document(Execution, {**document, "id": document["_id"]})
+
+
+def run_document(run: Run, limits: Limits) -> Document:
+    """The run without its steps, and with what claims and the reaper look for.
+
+    `rank` puts runs that wait for another attempt before those that wait for their first; their clock is running.
+    """
+    bare = replace(run, attempts=tuple(replace(attempt, steps=()) for attempt in run.attempts))
+    document = to_document(bare)
+    due_at = run.due_at(limits)
+    looked_for: dict[str, Any] = {"due_at": due_at} if due_at else {}
+    if run.claimable_at:
+        looked_for["rank"] = 0 if run.attempts else 1
+    return {"_id": document.pop("id"), **document, **looked_for}
+
+
+def run_of(document: Document) -> Run:
+    return from_document(Run, {**document, "id": document["_id"]})
+
+
+def steps_document(run: Run, attempt: Attempt) -> Document:
+    """The steps of one attempt; the id makes a repeated write harmless."""
+    return {
+        "_id": f"{run.id}/{attempt.number}",
+        "org_id": run.org_id,
+        "run_id": run.id,
+        "number": attempt.number,
+        "steps": [to_document(step) for step in attempt.steps],
+    }
+
+
+def with_steps(run: Run, documents: list[Document]) -> Run:
+    """The run, its attempts with the steps that were kept of them."""
+    steps = {d["number"]: tuple(from_document(Step, step) for step in d["steps"]) for d in documents}
+    return replace(run, attempts=tuple(replace(a, steps=steps.get(a.number, ())) for a in run.attempts))
+
+
+def plan_document(run: Run, plan: Plan) -> Document:
+    """What a worker needs beside the run; the steps as JSON text, for their keys are anybody's."""
+    document = to_document(replace(plan, steps=()))
+    return {"_id": run.id, "org_id": run.org_id, **document, "steps": orjson.dumps(plan.steps)}
+
+
+def plan_of(document: Document) -> Plan:
+    plan = from_document(Plan, {**document, "steps": None})
+    return replace(plan, steps=tuple(orjson.loads(document["steps"])))

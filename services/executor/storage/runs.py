@@ -1,0 +1,119 @@
+"""Runs as workers and the reaper see them: claims, leases and results, across organisations."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from pymongo import UpdateOne
+
+from services.chassis.errors import NotFound
+from services.chassis.mongo import Document
+from services.executor import telemetry
+from services.executor.model import lifecycle
+from services.executor.model.attempts import Result
+from services.executor.model.lifecycle import Fenced, NotClaimable
+from services.executor.model.runs import Platform, Run
+from services.executor.ports import Claim, Notice, RunKey
+from services.executor.storage.ledger import Ledger, Step
+from services.executor.storage.records import plan_of
+from services.executor.storage.schema import PLANS, RUNS
+
+
+class MongoRuns:
+    """The port `Runs` on MongoDB."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._runs = ledger.mongo.collection(RUNS)
+        self._plans = ledger.mongo.collection(PLANS)
+        self._limits = ledger.limits
+
+    async def claim(self, key: RunKey, worker: str) -> Claim | None:
+        def step(run: Run, now: datetime) -> Run:
+            return lifecycle.claim(run, worker, now, self._limits)
+
+        plan = await self._plans.find_one({"_id": key.run_id})
+        if plan is None:
+            return None
+        try:
+            change = await self._ledger.change_run(key.execution_id, key.run_id, step)
+        except (NotClaimable, NotFound):
+            return None
+        return Claim(change.execution, change.runs[0], plan_of(plan))
+
+    async def claimable(self, platforms: Sequence[Platform], limit: int) -> list[RunKey]:
+        wanted: Document = {
+            "target.platform": {"$in": [platform.value for platform in platforms]},
+            "claimable_at": {"$exists": True},
+            "$expr": {"$lte": ["$claimable_at", "$$NOW"]},
+        }
+        found = self._runs.find(wanted, {"execution_id": 1}).sort([("rank", 1), ("claimable_at", 1)]).limit(limit)
+        return [_key(document) for document in await found.to_list(None)]
+
+    async def still_claimable(self, keys: Sequence[RunKey]) -> list[RunKey]:
+        wanted = {"_id": {"$in": [key.run_id for key in keys]}, "claimable_at": {"$exists": True}}
+        found = {document["_id"] for document in await self._runs.find(wanted, {"_id": 1}).to_list(None)}
+        return [key for key in keys if key.run_id in found]
+
+    async def finish(self, key: RunKey, token: int, result: Result) -> Run:
+        return await self._write(key, lambda run, now: lifecycle.finish(run, token, result, now, self._limits))
+
+    async def hand_back(self, key: RunKey, token: int) -> Run:
+        return await self._write(key, lambda run, now: lifecycle.hand_back(run, token, now))
+
+    async def _write(self, key: RunKey, step: Step) -> Run:
+        try:
+            change = await self._ledger.change_run(key.execution_id, key.run_id, step)
+        except Fenced:
+            telemetry.fencing_rejections.inc()
+            raise
+        return change.runs[0]
+
+    async def renew(self, tokens: Mapping[str, int]) -> None:
+        until = {"$min": [_after("$$NOW", self._lease_ms), _after("$deadline_at", self._lease_ms)]}
+        change = [{"$set": {"lease.expires_at": until, "due_at": until}}]
+        held = [
+            UpdateOne({"_id": run_id, "fencing_token": token, "lease": {"$exists": True}}, change)
+            for run_id, token in tokens.items()
+        ]
+        if held:
+            await self._runs.bulk_write(held, ordered=False)
+
+    async def notices(self, tokens: Mapping[str, int]) -> dict[str, Notice]:
+        fields = {"fencing_token": 1, "lease": 1, "cancel_requested_at": 1}
+        found = await self._runs.find({"_id": {"$in": list(tokens)}}, fields).to_list(None)
+        noticed = {document["_id"]: _notice(document, tokens[document["_id"]]) for document in found}
+        return {run_id: notice for run_id in tokens if (notice := noticed.get(run_id, Notice.LOST)) is not None}
+
+    async def due(self, limit: int) -> list[RunKey]:
+        wanted = {"due_at": {"$exists": True}, "$expr": {"$lte": ["$due_at", "$$NOW"]}}
+        found = self._runs.find(wanted, {"execution_id": 1}).sort("due_at", 1).limit(limit)
+        return [_key(document) for document in await found.to_list(None)]
+
+    async def expire(self, key: RunKey) -> None:
+        def step(run: Run, now: datetime) -> Run:
+            return lifecycle.overdue(run, now, self._limits)
+
+        change = await self._ledger.change_run(key.execution_id, key.run_id, step)
+        telemetry.lease_expired.inc(sum(_was_lost(run) for run in change.runs))
+
+    @property
+    def _lease_ms(self) -> int:
+        return int(self._limits.lease_ttl.total_seconds() * 1000)
+
+
+def _after(moment: str, milliseconds: int) -> Document:
+    return {"$add": [moment, milliseconds]}
+
+
+def _key(document: Document) -> RunKey:
+    return RunKey(document["execution_id"], document["_id"])
+
+
+def _notice(document: Document, token: int) -> Notice | None:
+    if document["fencing_token"] != token or "lease" not in document:
+        return Notice.LOST
+    return Notice.CANCEL if "cancel_requested_at" in document else None
+
+
+def _was_lost(run: Run) -> bool:
+    return bool(run.attempts) and run.attempts[-1].abandoned

@@ -1,0 +1,57 @@
+"""Collections and indexes of the executor's database, as migrations."""
+
+from pymongo import ASCENDING, DESCENDING, IndexModel
+
+from services.chassis import idempotency, outbox
+from services.chassis.migrations import Migration
+from services.chassis.mongo import Mongo
+
+EXECUTIONS = "executions"
+RUNS = "runs"
+PLANS = "plans"
+STEPS = "steps"
+
+
+def _index(name: str, *keys: tuple[str, int], only_with: str | None = None) -> IndexModel:
+    """`only_with`: documents without that field are left out."""
+    if only_with is None:
+        return IndexModel(list(keys), name=name)
+    return IndexModel(list(keys), name=name, partialFilterExpression={only_with: {"$exists": True}})
+
+
+def _by(*names: str) -> list[tuple[str, int]]:
+    """An index for one organisation's executions of a kind, newest first."""
+    kept = [("org_id", ASCENDING), *((name, ASCENDING) for name in names)]
+    return [*kept, ("created_at", DESCENDING), ("_id", DESCENDING)]
+
+
+async def _make_indexes(mongo: Mongo) -> None:
+    await mongo.collection(EXECUTIONS).create_indexes(
+        [
+            _index("newest", *_by()),
+            _index("by_status", *_by("status")),
+            _index("by_workflow", *_by("workflow_id"), only_with="workflow_id"),
+            _index("by_app", *_by("app_ids")),
+            _index("by_source", *_by("source")),
+            _index("by_branch", *_by("ci.branch"), only_with="ci.branch"),
+            _index("by_commit", *_by("ci.commit_sha"), only_with="ci.commit_sha"),
+            _index("by_pull_request", *_by("ci.pr_number"), only_with="ci.pr_number"),
+        ]
+    )
+    await mongo.collection(RUNS).create_indexes(
+        [
+            _index("of_execution", ("execution_id", ASCENDING), ("position", ASCENDING)),
+            _index(
+                "claimable",
+                ("target.platform", ASCENDING),
+                ("rank", ASCENDING),
+                ("claimable_at", ASCENDING),
+                only_with="claimable_at",
+            ),
+            _index("due", ("due_at", ASCENDING), only_with="due_at"),
+        ]
+    )
+    await mongo.collection(STEPS).create_indexes([_index("of_run", ("run_id", ASCENDING))])
+
+
+MIGRATIONS = (idempotency.MIGRATION, outbox.MIGRATION, Migration("0001_executions_and_runs", _make_indexes))

@@ -1,0 +1,58 @@
+"""The executor's metrics (operations 3.4). What a change means for them is read from the change itself."""
+
+from services.chassis import metrics
+from services.executor.model.attempts import Attempt
+from services.executor.model.changes import Change
+from services.executor.model.executions import Execution
+from services.executor.model.runs import Run
+
+_LONG = (0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600, 1800, 3600)
+
+executions = metrics.counter("mobiletest_executions_total", "Executions that ended", ["status", "source", "reason"])
+duration = metrics.histogram(
+    "mobiletest_execution_duration_seconds", "From the first claim to the end of an execution", buckets=_LONG
+)
+queue = metrics.histogram(
+    "mobiletest_execution_queue_seconds", "From the release of a run to its first claim", buckets=_LONG
+)
+attempts = metrics.counter("mobiletest_attempts_total", "Attempts that ended", ["outcome"])
+slots = metrics.gauge("mobiletest_executor_slots", "Runs that this worker can hold at once")
+running = metrics.gauge("mobiletest_executor_running_executions", "Runs that this worker holds")
+lease_expired = metrics.counter("mobiletest_lease_expired_total", "Leases taken away from silent workers")
+fencing_rejections = metrics.counter("mobiletest_fencing_rejections_total", "Writes refused for an old token")
+artifact_failures = metrics.counter("mobiletest_artifact_failures_total", "Artifacts that could not be kept")
+oldest_unclaimed = metrics.gauge("mobiletest_execution_oldest_unclaimed_seconds", "Age of the oldest claimable run")
+stuck = metrics.gauge("mobiletest_execution_stuck", "Runs beyond every time limit")
+
+
+def observe(change: Change) -> None:
+    """Count what was committed."""
+    for fact in change.facts:
+        _observe_run(fact.run)
+    if change.execution_told and change.execution.status.terminal:
+        _observe_end(change.execution)
+
+
+def _observe_run(run: Run) -> None:
+    if not run.attempts:
+        return
+    last = run.attempts[-1]
+    if last.status.terminal:
+        attempts.labels(_outcome(last)).inc()
+    elif last.number == 1 and run.queued_at is not None:
+        queue.observe((last.started_at - run.queued_at).total_seconds())
+
+
+def _outcome(attempt: Attempt) -> str:
+    if attempt.handed_back:
+        return "handed_back"
+    if attempt.success is not None:
+        return "passed" if attempt.success else "failed"
+    return attempt.failure.category if attempt.failure else "unknown"
+
+
+def _observe_end(execution: Execution) -> None:
+    reason = execution.failure.category if execution.failure else ""
+    executions.labels(execution.status, execution.source, reason).inc()
+    if execution.execution_time_seconds is not None:
+        duration.observe(execution.execution_time_seconds)

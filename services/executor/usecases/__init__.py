@@ -1,0 +1,1 @@
+"""What callers can ask of executions."""

@@ -1,0 +1,120 @@
+"""Attempts through the automation: claims in its words, its evidence into the object store."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+
+from services.chassis import logs
+from services.chassis.errors import NotFound
+from services.chassis.status import domain_error
+from services.executor import telemetry
+from services.executor.automation.attempt import Automation, Plan
+from services.executor.automation.devices import Build, DeviceFailure
+from services.executor.automation.pools import Pools
+from services.executor.model.attempts import Artifact, Result
+from services.executor.model.failures import Category
+from services.executor.model.runs import Platform
+from services.executor.ports import Artifacts, Claim, Progress
+from services.executor.worker.builds import BuildFiles
+
+log = logs.get(__name__)
+
+
+class AutomatedAttempts:
+    """The port `Attempts` on the device pools of this process."""
+
+    def __init__(self, pools: Pools, builds: BuildFiles, artifacts: Artifacts, *, step_seconds: float) -> None:
+        self._pools = pools
+        self._automation = Automation(pools)
+        self._builds = builds
+        self._artifacts = artifacts
+        self._step_seconds = step_seconds
+
+    @property
+    def platforms(self) -> Sequence[Platform]:
+        return [platform for platform in Platform if self._pools.slots(platform.lower())]
+
+    def free(self, platform: Platform) -> int:
+        return self._pools.free(platform.lower())
+
+    async def run(self, claim: Claim, progress: Progress) -> Result:
+        evidence = ClaimEvidence(self._artifacts, claim)
+        result = await self._automation.attempt(self._plan(claim), evidence=evidence, progress=progress)
+        return _with_flat_names(result)
+
+    def _plan(self, claim: Claim) -> Plan:
+        plan, target = claim.plan, claim.run.target
+        return Plan(
+            run_id=claim.run.id,
+            attempt=claim.attempt,
+            platform=(target.platform or Platform.ANDROID).lower(),
+            steps=list(plan.steps),
+            build=Build(
+                app_name=target.app_name or "app",
+                version=target.resolved_build_version or "",
+                package_name=plan.artifact.package_name,
+                static_url=plan.static_url,
+                read=self._reader(claim),
+            ),
+            config=claim.execution.run_config,
+            app_prompt=plan.system_prompt,
+            step_seconds=self._step_seconds,
+            run_seconds=min(claim.seconds_left, plan.timeout_seconds or float("inf")),
+        )
+
+    def _reader(self, claim: Claim) -> Callable[[int], Awaitable[bytes]] | None:
+        """How the automation reads the build's file; None for a build without one."""
+        build_id, sha256 = claim.run.target.build_id, claim.plan.artifact.sha256
+        if build_id is None or not sha256:
+            return None
+
+        async def read(limit: int) -> bytes:
+            try:
+                return await self._builds.read(claim.run.org_id, build_id, sha256, limit)
+            except Exception as error:
+                raise _unreadable(error) from error
+
+        return read
+
+
+def _unreadable(error: Exception) -> Exception:
+    """A failed download as the automation knows failures; a bug stays as it is."""
+    known = domain_error(error)
+    if known is None:
+        return error
+    category = Category.ARTIFACT_INVALID if isinstance(known, NotFound) else Category.NETWORK_ERROR
+    return DeviceFailure(category, f"The build's file could not be had from the catalog: {known.message}.")
+
+
+class ClaimEvidence:
+    """Where one attempt's evidence goes."""
+
+    def __init__(self, artifacts: Artifacts, claim: Claim) -> None:
+        self._artifacts = artifacts
+        self._claim = claim
+
+    async def keep(self, name: str, content: bytes, content_type: str) -> None:
+        """Store it; a store that fails costs the artifact, never the verdict."""
+        run_id, attempt = self._claim.run.id, self._claim.attempt
+        try:
+            await self._artifacts.put(run_id, attempt, _flat(name), content)
+        except Exception as error:
+            telemetry.artifact_failures.inc()
+            log.warning("artifact_not_kept", run_id=run_id, attempt=attempt, name=name, error=repr(error))
+            raise
+
+
+def _with_flat_names(result: Result) -> Result:
+    """Names without slashes, since they are one segment of a path in the API."""
+    return replace(
+        result,
+        artifacts=tuple(_renamed(artifact) for artifact in result.artifacts),
+        steps=tuple(replace(step, screenshot=_flat(step.screenshot)) for step in result.steps),
+    )
+
+
+def _renamed(artifact: Artifact) -> Artifact:
+    return replace(artifact, name=_flat(artifact.name))
+
+
+def _flat(name: str) -> str:
+    return name.replace("/", "-")

@@ -1,0 +1,51 @@
+"""A run that this worker owns, and the ways in which its work may be ended from outside."""
+
+import asyncio
+from collections.abc import Sequence
+from enum import Enum, auto
+
+from services.executor.model.attempts import Step
+from services.executor.ports import Claim
+
+
+class Stop(Enum):
+    """Why work on a run has to end before its result."""
+
+    CANCEL = auto()
+    """Somebody asked for it: write that it was cancelled."""
+    LOST = auto()
+    """The run is another's: write nothing."""
+    DRAIN = auto()
+    """This worker stops: hand the run back."""
+
+
+class Held:
+    """One run in one slot; `claim` changes from attempt to attempt."""
+
+    def __init__(self, claim: Claim) -> None:
+        self.claim = claim
+        self.steps: tuple[Step, ...] = ()
+        self.why: Stop | None = None
+        self._stopped = asyncio.Event()
+
+    @property
+    def token(self) -> int:
+        return self.claim.run.fencing_token
+
+    def begin(self, claim: Claim) -> None:
+        """Another attempt of the same run."""
+        self.claim = claim
+        self.steps = ()
+
+    def stop(self, why: Stop) -> None:
+        """End the work; the first reason stands, but for a run that is lost, which nobody may write any more."""
+        if self.why is None or why is Stop.LOST:
+            self.why = why
+        self._stopped.set()
+
+    async def stopped(self) -> None:
+        await self._stopped.wait()
+
+    async def progress(self, steps: Sequence[Step]) -> None:
+        """What has been done so far, for the case that the attempt is stopped."""
+        self.steps = tuple(steps)

@@ -1,0 +1,100 @@
+"""The slots of a worker: claims runs while there is room, works on them, and lets go of them when it stops."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from services.chassis import logs
+from services.executor import telemetry
+from services.executor.model.runs import Platform
+from services.executor.ports import Attempts, Claim, RunKey, Runs
+from services.executor.worker.held import Held, Stop
+from services.executor.worker.working import Working
+
+HAND_BACK_SECONDS = 3.0
+
+log = logs.get(__name__)
+
+
+class Worker:
+    """Holds up to `slots` runs at once, each in a task of its own."""
+
+    def __init__(self, runs: Runs, attempts: Attempts, *, name: str, slots: int) -> None:
+        self._runs = runs
+        self._attempts = attempts
+        self._name = name
+        self._slots = slots
+        self._working = Working(runs, attempts, name)
+        self._claiming: dict[Platform, int] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._freed: list[Callable[[], None]] = []
+        self._draining = False
+        self.held: dict[str, Held] = {}
+        self.failed: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
+        telemetry.slots.set(slots)
+        telemetry.running.set_function(lambda: len(self.held))
+
+    @property
+    def platforms(self) -> Sequence[Platform]:
+        return self._attempts.platforms
+
+    def on_freed(self, call: Callable[[], None]) -> None:
+        """Call this whenever a slot has come free."""
+        self._freed.append(call)
+
+    def free(self, platform: Platform) -> int:
+        """How many runs of the platform could be claimed now."""
+        if self._draining:
+            return 0
+        claiming = sum(self._claiming.values())
+        places = self._attempts.free(platform) - self._claiming.get(platform, 0)
+        return max(0, min(self._slots - len(self.held) - claiming, places))
+
+    async def take(self, key: RunKey, platform: Platform) -> bool:
+        """Claim the run and begin to work on it, if there is room; whether that was so."""
+        if self.free(platform) <= 0:
+            return False
+        self._claiming[platform] = self._claiming.get(platform, 0) + 1
+        try:
+            claim = await self._runs.claim(key, self._name)
+        finally:
+            self._claiming[platform] -= 1
+        if claim is not None:
+            self._begin(claim)
+        return claim is not None
+
+    def _begin(self, claim: Claim) -> None:
+        held = Held(claim)
+        self.held[claim.run.id] = held
+        task = asyncio.create_task(self._working.through(held), name=f"run {claim.run.id}")
+        self._tasks[claim.run.id] = task
+        task.add_done_callback(lambda done: self._ended(claim.run.id, done))
+        if self._draining:
+            held.stop(Stop.DRAIN)
+
+    def _ended(self, run_id: str, task: "asyncio.Task[None]") -> None:
+        del self.held[run_id], self._tasks[run_id]
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not self.failed.done():
+            log.error("work_failed", run_id=run_id, exc_info=error)
+            self.failed.set_result(error)
+        for call in self._freed:
+            call()
+
+    async def watch(self) -> None:
+        """Runs for ever, and dies of the first failure of ours while writing a run."""
+        raise await self.failed
+
+    def stop_claiming(self) -> None:
+        """Take nothing more, from now on."""
+        self._draining = True
+
+    async def drain(self, grace: float) -> None:
+        """Let end what ends within `grace` seconds; hand the rest back."""
+        self.stop_claiming()
+        if tasks := list(self._tasks.values()):
+            await asyncio.wait(tasks, timeout=grace)
+        for held in self.held.values():
+            held.stop(Stop.DRAIN)
+        if tasks := list(self._tasks.values()):
+            log.info("handing_back", runs=len(tasks))
+            await asyncio.wait(tasks, timeout=HAND_BACK_SECONDS)

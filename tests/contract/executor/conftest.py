@@ -1,0 +1,96 @@
+"""The executor's ports as a test sees them: in memory, and on MongoDB under both drivers."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal
+from uuid import uuid4
+
+import pytest
+from pymongo import MongoClient
+
+from services.chassis.context import Caller, bind
+from services.chassis.migrations import migrate
+from services.chassis.mongo import Mongo
+from services.chassis.outbox import Outbox
+from services.executor.model.runs import Limits
+from services.executor.ports import Executions, Runs
+from services.executor.storage.executions import MongoExecutions
+from services.executor.storage.ledger import Ledger
+from services.executor.storage.runs import MongoRuns
+from services.executor.storage.schema import EXECUTIONS, MIGRATIONS, PLANS, RUNS, STEPS
+from tests.fakes.executor import FakeExecutions
+
+LIMITS = Limits()
+_TIMES = ("lease.expires_at", "due_at", "claimable_at", "queued_at", "deadline_at", "started_at")
+
+
+@dataclass
+class World:
+    """Both ports over the same executions; `advance` lets time pass for what is stored."""
+
+    executions: Executions
+    runs: Runs
+
+    async def advance(self, seconds: float) -> None:
+        raise NotImplementedError
+
+
+@dataclass
+class MemoryWorld(World):
+    memory: FakeExecutions
+
+    async def advance(self, seconds: float) -> None:
+        self.memory.advance(seconds)
+
+
+@dataclass
+class MongoWorld(World):
+    """The database's clock cannot be set, so everything that is stored becomes older instead."""
+
+    mongo: Mongo
+
+    async def advance(self, seconds: float) -> None:
+        milliseconds = timedelta(seconds=seconds) // timedelta(milliseconds=1)
+        for field in _TIMES:
+            older: Any = [{"$set": {field: {"$subtract": [f"${field}", milliseconds]}}}]
+            await self.mongo.collection("runs").update_many({field: {"$exists": True}}, older)
+
+
+@asynccontextmanager
+async def on_mongo(uri: str, database: str, driver: Literal["motor", "pymongo"]) -> AsyncIterator[MongoWorld]:
+    mongo = await Mongo.connect(uri, database, driver)
+    await migrate(mongo, MIGRATIONS)
+    for collection in (EXECUTIONS, RUNS, PLANS, STEPS):
+        await mongo.collection(collection).delete_many({})
+    outbox = Outbox(mongo, "test")
+    ledger = Ledger(mongo, outbox, LIMITS)
+    yield MongoWorld(MongoExecutions(ledger, outbox), MongoRuns(ledger), mongo)
+    await mongo.close()
+
+
+@pytest.fixture(scope="session")
+def shared_database(mongo_client: MongoClient[dict[str, Any]]) -> Iterator[str]:
+    """A database for all tests of this process, one after the other: making its indexes takes longer than a test."""
+    name = f"test_{uuid4().hex}"
+    yield name
+    mongo_client.drop_database(name)
+
+
+@pytest.fixture(params=["fake", "motor", "pymongo"])
+async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    if request.param == "fake":
+        memory = FakeExecutions(LIMITS)
+        yield MemoryWorld(memory, memory, memory)
+        return
+    uri, database = request.getfixturevalue("mongo_uri"), request.getfixturevalue("shared_database")
+    async with on_mongo(uri, database, request.param) as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def caller() -> Iterator[Caller]:
+    """Each test has an organisation of its own."""
+    with bind(Caller(org_id=str(uuid4()), via_gateway=True)) as bound:
+        yield bound

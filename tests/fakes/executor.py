@@ -1,0 +1,315 @@
+"""The executor's ports in memory: executions and runs with their rules, a catalog, attempts that obey a script."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+from services.chassis.context import current
+from services.chassis.errors import FailedPrecondition, NotFound
+from services.chassis.events import Event
+from services.executor.events import events_of
+from services.executor.model import changes, lifecycle
+from services.executor.model.attempts import Result
+from services.executor.model.changes import Change
+from services.executor.model.executions import BuildConfig, Execution, Kind
+from services.executor.model.lifecycle import NotClaimable
+from services.executor.model.plans import Plan, Resolved
+from services.executor.model.runs import Limits, Platform, Run, Target
+from services.executor.model.states import Status
+from services.executor.ports import Claim, Notice, Page, Progress, RunKey, Wanted
+
+
+def plan(name: str = "Log in", *, platform: Platform | None = Platform.ANDROID, config_error: str = "") -> Plan:
+    """A plan with one step, of a test, an app and a build of its own."""
+    target = Target(
+        test_id=str(uuid4()),
+        test_name=name,
+        test_version_number=1,
+        platform=platform,
+        app_id=str(uuid4()),
+        app_name="Shop",
+        build_id=str(uuid4()),
+        resolved_build_version="1.0",
+        build_uploaded_at=datetime(2026, 1, 2, tzinfo=UTC),
+    )
+    return Plan(target=target, steps=('Tap "Log in"', {"tapOn": {"id": "ok"}}), config_error=config_error)
+
+
+class FakeCatalog:
+    """Resolves what it was given by `add`; anything else is NotFound. `files` are build files by build id."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Kind, str], Resolved] = {}
+        self.files: dict[str, bytes] = {}
+        self.reads = 0
+
+    def add(self, resolved: Resolved) -> str:
+        """The id of a workflow, or of a test when the answer names no workflow."""
+        kind = Kind.WORKFLOW if resolved.workflow_id else Kind.TEST
+        subject_id = resolved.workflow_id or resolved.plans[0].target.test_id
+        self._known[kind, subject_id] = resolved
+        return subject_id
+
+    def workflow(self, *plans: Plan, max_parallel: int | None = None) -> str:
+        """The id of a new workflow with these runs."""
+        return self.add(
+            Resolved(workflow_id=str(uuid4()), workflow_name="Nightly", max_parallel=max_parallel, plans=plans)
+        )
+
+    async def resolve(
+        self, kind: Kind, subject_id: str, build_config: BuildConfig, *, override_build_config: bool
+    ) -> Resolved:
+        if (kind, subject_id) not in self._known:
+            raise NotFound(f"{kind.capitalize()} not found")
+        return self._known[kind, subject_id]
+
+    async def artifact(self, org_id: str, build_id: str, limit: int) -> bytes:
+        self.reads += 1
+        if build_id not in self.files:
+            raise NotFound("Build not found")
+        return self.files[build_id][:limit]
+
+
+class FakeExecutions:
+    """Executions and runs in memory: the ports `Executions` (of the caller's organisation) and `Runs` (of all)."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self.clock = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+        self.executions: dict[str, Execution] = {}
+        self.stored: dict[str, Run] = {}
+        self.plans: dict[str, Plan] = {}
+        self.events: list[Event] = []
+        self.changed: Callable[[str], None] = lambda _: None
+
+    def advance(self, seconds: float) -> None:
+        """Let the database's clock go on."""
+        self.clock += timedelta(seconds=seconds)
+
+    async def now(self) -> datetime:
+        return self.clock
+
+    async def add(self, change: Change, plans: Mapping[str, Plan]) -> Execution:
+        if change.execution.id not in self.executions:
+            self.plans.update(plans)
+            self._commit(change)
+        return await self.get(change.execution.id)
+
+    def _commit(self, change: Change) -> Change:
+        self.executions[change.execution.id] = change.execution
+        self.stored.update({run.id: run for run in change.runs})
+        self.events += events_of(change, self._event)
+        self.changed(change.execution.id)
+        return change
+
+    def _event(self, topic: str, key: str, message: object, *, subject: str | None = None, sequence: int = 0) -> Event:
+        payload = message.SerializeToString()  # type: ignore[attr-defined]
+        kind = message.DESCRIPTOR.full_name  # type: ignore[attr-defined]
+        return Event(topic, key, kind, "fake", str(uuid4()), self.clock, payload, subject=subject, sequence=sequence)
+
+    async def cancel(self, execution_id: str) -> Execution:
+        execution = await self.get(execution_id)
+        if execution.status.terminal:
+            raise FailedPrecondition(f"The execution has ended: it is {execution.status}", reason="EXECUTION_ENDED")
+        open_runs = [run for run in self._of(execution_id) if not run.status.terminal]
+        return self._commit(changes.cancel(execution, open_runs, self.clock)).execution
+
+    async def get(self, execution_id: str) -> Execution:
+        found = self.executions.get(execution_id)
+        if found is None or found.org_id != current().org_id:
+            raise NotFound("Execution not found")
+        return found
+
+    async def batch(self, execution_ids: Sequence[str]) -> list[Execution]:
+        own = {id_: e for id_, e in self.executions.items() if e.org_id == current().org_id}
+        return [own[id_] for id_ in execution_ids if id_ in own]
+
+    async def page(self, wanted: Wanted, page: Page) -> tuple[list[Execution], int]:
+        fitting = [e for e in self.executions.values() if e.org_id == current().org_id and _fits(e, wanted)]
+        newest = sorted(fitting, key=lambda e: (e.created_at, e.id), reverse=True)
+        return newest[(page.number - 1) * page.size :][: page.size], len(newest)
+
+    def _of(self, execution_id: str) -> list[Run]:
+        runs = [run for run in self.stored.values() if run.execution_id == execution_id]
+        return sorted(runs, key=lambda run: run.position)
+
+    async def runs(self, execution_id: str, page: Page) -> tuple[list[Run], int]:
+        found = [_without_steps(run) for run in self._of(execution_id) if run.org_id == current().org_id]
+        return found[(page.number - 1) * page.size :][: page.size], len(found)
+
+    async def all_runs(self, execution_id: str) -> list[Run]:
+        return [run for run in self._of(execution_id) if run.org_id == current().org_id]
+
+    async def run(self, execution_id: str, run_id: str) -> Run:
+        found = self.stored.get(run_id)
+        if found is None or found.execution_id != execution_id or found.org_id != current().org_id:
+            raise NotFound("Run not found")
+        return found
+
+    async def log(self, execution_id: str, after: int, limit: int) -> list[Event]:
+        facts = [e for e in self.events if e.subject == execution_id and e.sequence > after]
+        return sorted(facts, key=lambda event: event.sequence)[:limit]
+
+    def _move(self, key: RunKey, after: Run) -> Run:
+        before, execution = self.stored[key.run_id], self.executions[key.execution_id]
+        moves = [(before, after)]
+        if after.status.terminal and execution.max_parallel and execution.cancel_requested_at is None:
+            waiting = [run for run in self._of(key.execution_id) if run.status is Status.INITIALIZED]
+            moves += [(run, lifecycle.queue(run, self.clock)) for run in waiting[:1]]
+        self._commit(changes.apply(execution, moves, self.clock))
+        return self.stored[key.run_id]
+
+    async def claim(self, key: RunKey, worker: str) -> Claim | None:
+        if key.run_id not in self.stored:
+            return None
+        try:
+            run = self._move(key, lifecycle.claim(self.stored[key.run_id], worker, self.clock, self.limits))
+        except NotClaimable:
+            return None
+        return Claim(self.executions[key.execution_id], run, self.plans[run.id])
+
+    async def claimable(self, platforms: Sequence[Platform], limit: int) -> list[RunKey]:
+        ready = [
+            r for r in self.stored.values() if lifecycle.claimable(r, self.clock) and r.target.platform in platforms
+        ]
+        in_order = sorted(ready, key=lambda run: (not run.attempts, run.claimable_at))
+        return [RunKey(run.execution_id, run.id) for run in in_order[:limit]]
+
+    async def still_claimable(self, keys: Sequence[RunKey]) -> list[RunKey]:
+        return [key for key in keys if key.run_id in self.stored and self.stored[key.run_id].claimable_at]
+
+    async def finish(self, key: RunKey, token: int, result: Result) -> Run:
+        return self._move(key, lifecycle.finish(self.stored[key.run_id], token, result, self.clock, self.limits))
+
+    async def hand_back(self, key: RunKey, token: int) -> Run:
+        return self._move(key, lifecycle.hand_back(self.stored[key.run_id], token, self.clock))
+
+    async def renew(self, tokens: Mapping[str, int]) -> None:
+        for run_id, token in tokens.items():
+            run = self.stored[run_id]
+            if run.lease is not None and run.fencing_token == token and run.deadline_at is not None:
+                until = min(self.clock, run.deadline_at) + self.limits.lease_ttl
+                self.stored[run_id] = replace(run, lease=replace(run.lease, expires_at=until))
+
+    async def notices(self, tokens: Mapping[str, int]) -> dict[str, Notice]:
+        noticed = {run_id: self._notice(run_id, token) for run_id, token in tokens.items()}
+        return {run_id: notice for run_id, notice in noticed.items() if notice is not None}
+
+    def _notice(self, run_id: str, token: int) -> Notice | None:
+        run = self.stored.get(run_id)
+        if run is None or run.lease is None or run.fencing_token != token:
+            return Notice.LOST
+        return Notice.CANCEL if run.cancel_requested_at else None
+
+    async def due(self, limit: int) -> list[RunKey]:
+        due = [r for r in self.stored.values() if (at := r.due_at(self.limits)) is not None and at <= self.clock]
+        return [RunKey(run.execution_id, run.id) for run in due[:limit]]
+
+    async def expire(self, key: RunKey) -> None:
+        self._move(key, lifecycle.overdue(self.stored[key.run_id], self.clock, self.limits))
+
+
+def _without_steps(run: Run) -> Run:
+    return replace(run, attempts=tuple(replace(attempt, steps=()) for attempt in run.attempts))
+
+
+def _fits(execution: Execution, wanted: Wanted) -> bool:
+    pairs = [
+        (wanted.status, execution.status),
+        (wanted.workflow_id, execution.workflow_id),
+        (wanted.source, execution.source),
+        (wanted.branch, execution.ci.branch),
+        (wanted.commit_sha, execution.ci.commit_sha),
+        (wanted.pr_number, execution.ci.pr_number),
+    ]
+    in_app = wanted.app_id is None or wanted.app_id in execution.app_ids
+    return in_app and all(wish is None or wish == value for wish, value in pairs)
+
+
+class FakeBell:
+    """Rings when its execution changes."""
+
+    def __init__(self) -> None:
+        self.rung = asyncio.Event()
+
+    async def wait(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self.rung.wait()
+        except TimeoutError:
+            return
+        self.rung.clear()
+
+
+class FakeBells:
+    """The port `Bells`, rung by `FakeExecutions.changed`."""
+
+    def __init__(self, executions: FakeExecutions) -> None:
+        self._bells: dict[str, list[FakeBell]] = defaultdict(list)
+        executions.changed = self._ring
+
+    @contextmanager
+    def of(self, execution_id: str) -> Iterator[FakeBell]:
+        bell = FakeBell()
+        self._bells[execution_id].append(bell)
+        yield bell
+
+    def _ring(self, execution_id: str) -> None:
+        for bell in self._bells[execution_id]:
+            bell.rung.set()
+
+
+class FakeArtifacts:
+    """Artifacts in memory; `down` makes every write fail with it."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, int, str], bytes] = {}
+        self.down: Exception | None = None
+
+    async def put(self, run_id: str, attempt: int, name: str, content: bytes) -> None:
+        if self.down:
+            raise self.down
+        self.kept[run_id, attempt, name] = content
+
+    async def read(self, run_id: str, attempt: int, name: str) -> AsyncIterator[bytes]:
+        yield self.kept[run_id, attempt, name]
+
+
+class FakeAttempts:
+    """Attempts that end as `results` say, one after the other (then passing), or block until `release` is set."""
+
+    def __init__(self, *results: Result | Exception, places: int = 100, blocking: bool = False) -> None:
+        self.results = list(results)
+        self.places = places
+        self.release = asyncio.Event()
+        if not blocking:
+            self.release.set()
+        self.begun: list[Claim] = []
+        self.cancelled: list[Claim] = []
+        self.busy = 0
+
+    @property
+    def platforms(self) -> Sequence[Platform]:
+        return tuple(Platform)
+
+    def free(self, platform: Platform) -> int:
+        return self.places - self.busy
+
+    async def run(self, claim: Claim, progress: Progress) -> Result:
+        self.begun.append(claim)
+        self.busy += 1
+        try:
+            await self.release.wait()
+            result = self.results.pop(0) if self.results else Result(device="phone-1", simulated=True)
+        except asyncio.CancelledError:
+            self.cancelled.append(claim)
+            raise
+        finally:
+            self.busy -= 1
+        if isinstance(result, Exception):
+            raise result
+        return result
