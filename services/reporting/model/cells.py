@@ -59,6 +59,7 @@ def failure_group(run: RunSnapshot) -> Group | None:
     failure = run.last_failure or Failure("unknown", "")
     reason = normalise(failure.message) or failure.category
     return Group(
+        org_id=run.org_id,
         fingerprint=fingerprint(failure.category, failure.step_kind, reason),
         category=failure.category,
         reason=reason,

@@ -175,6 +175,7 @@ def _groups(runs: Iterable[RunSnapshot]) -> list[Group]:
 def _together(groups: Sequence[Group]) -> Group:
     newest = max(groups, key=lambda group: group.recency)
     return Group(
+        org_id=newest.org_id,
         fingerprint=newest.fingerprint,
         category=newest.category,
         reason=newest.reason,

@@ -96,6 +96,7 @@ class LastRun:
 class Group:
     """Failures of a cell that read the same; sample, step and execution are those of the newest."""
 
+    org_id: str
     fingerprint: str
     category: str
     reason: str

@@ -1,0 +1,219 @@
+"""Events as snapshots: protobuf payloads into values of the model."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from google.protobuf.message import DecodeError, Message
+from google.protobuf.timestamp_pb2 import Timestamp
+from mobiletest.catalog.v1 import events_pb2 as catalog
+from mobiletest.executor.v1 import events_pb2 as executor
+from mobiletest.executor.v1 import runs_pb2
+from mobiletest.reporting.v1 import reports_pb2
+from mobiletest.types.v1 import execution_pb2
+
+from services.chassis import metrics
+from services.chassis.events import Event, InvalidMessage
+from services.reporting.model.batch import Told
+from services.reporting.model.history import BuildRef
+from services.reporting.model.snapshots import (
+    AppSnapshot,
+    AttachmentSnapshot,
+    AttemptSnapshot,
+    BuildSnapshot,
+    ExecutionSnapshot,
+    Failure,
+    RunSnapshot,
+    Status,
+    TestSnapshot,
+)
+from services.reporting.spellings import CATEGORY, INFRASTRUCTURE, STATUS
+
+_unknown = metrics.counter("mobiletest_reporting_unknown_events_total", "Events of a type not known here", ["type"])
+
+
+def told_by(event: Event) -> Told | None:
+    """The snapshot that the event carries; None for a type not known here. InvalidMessage when it can never be one."""
+    reader = _READERS.get(event.type)
+    if reader is None:
+        _unknown.labels(event.type[:100]).inc()
+        return None
+    message_type, read = reader
+    message = message_type()
+    try:
+        message.ParseFromString(event.payload)
+        return read(message, event.time)
+    except DecodeError as error:
+        raise InvalidMessage("UNDECODABLE", str(error), event=event) from error
+    except ValueError as error:
+        raise InvalidMessage("INVALID_FIELD", str(error), event=event) from error
+
+
+def _run(message: executor.RunChanged, told_at: datetime) -> RunSnapshot:
+    run = message.run
+    return RunSnapshot(
+        run_id=_required(run.id, "run.id"),
+        org_id=_required(message.org_id, "org_id"),
+        revision=message.revision,
+        execution_id=_required(run.execution_id, "run.execution_id"),
+        test_id=_required(run.test_id, "run.test_id"),
+        test_name=run.test_name,
+        test_version=run.test_version_number,
+        status=_status(run.status),
+        told_at=told_at,
+        app_id=run.app_id or None,
+        build=_build(message),
+        success=run.success if run.HasField("success") else None,
+        started_at=_moment(run, "started_at"),
+        completed_at=_moment(run, "completed_at"),
+        seconds=run.execution_time_seconds if run.HasField("execution_time_seconds") else None,
+        branch=message.branch or None,
+        attempts=tuple(_attempt(attempt, told_at) for attempt in run.attempts),
+        failure=_failure(run),
+        shown=shown(run).SerializeToString(),
+    )
+
+
+def shown(run: runs_pb2.Run) -> reports_pb2.BuildRunItem:
+    """The run as lists show it."""
+    item = reports_pb2.BuildRunItem(
+        execution_id=run.execution_id,
+        test_id=run.test_id,
+        test_name=run.test_name,
+        status=run.status,
+        success=run.success,
+        source=run.source,
+        metadata=run.metadata,
+        report_metadata=run.report_metadata,
+        run_id=run.id,
+    )
+    for name in ("started_at", "completed_at"):
+        if run.HasField(name):
+            getattr(item, name).CopyFrom(getattr(run, name))
+    for name in ("execution_time_seconds", "resolved_build_version"):
+        if run.HasField(name):
+            setattr(item, name, getattr(run, name))
+    return item
+
+
+def _attempt(attempt: runs_pb2.Attempt, told_at: datetime) -> AttemptSnapshot:
+    failure = _failure(attempt)
+    started_at = _moment(attempt, "started_at") or told_at
+    return AttemptSnapshot(attempt.number, started_at, _verdict(attempt, failure), failure)
+
+
+def _verdict(attempt: runs_pb2.Attempt, failure: Failure | None) -> bool | None:
+    """Whether it passed; None for an attempt without a verdict, or that infrastructure let down."""
+    completed = attempt.status == execution_pb2.EXECUTION_STATUS_COMPLETED and attempt.HasField("success")
+    if not completed or (failure is not None and failure.category in INFRASTRUCTURE):
+        return None
+    return bool(attempt.success)
+
+
+def _failure(holder: runs_pb2.Run | runs_pb2.Attempt) -> Failure | None:
+    if not holder.HasField("failure"):
+        return None
+    failure = holder.failure
+    return Failure(
+        category=CATEGORY.get(failure.category, "unknown"),
+        message=failure.message or failure.reason,
+        step_kind=failure.step_kind,
+        step_index=failure.step_index if failure.HasField("step_index") else None,
+    )
+
+
+def _build(message: executor.RunChanged) -> BuildRef | None:
+    run = message.run
+    if not run.build_id:
+        return None
+    uploaded_at = _moment(message, "build_uploaded_at") or datetime(1970, 1, 1, tzinfo=UTC)
+    return BuildRef(uploaded_at, run.build_id, run.resolved_build_version)
+
+
+def _execution(message: executor.ExecutionChanged, _: datetime) -> ExecutionSnapshot:
+    execution = message.execution
+    return ExecutionSnapshot(
+        _required(execution.id, "execution.id"),
+        _required(message.org_id, "org_id"),
+        message.sequence,
+        execution.counts.total,
+    )
+
+
+def _app(message: catalog.AppChanged, _: datetime) -> AppSnapshot:
+    return AppSnapshot(
+        app_id=_required(message.app_id, "app_id"),
+        org_id=_required(message.org_id, "org_id"),
+        revision=message.revision,
+        deleted=message.deleted,
+        name=message.name,
+        current_version=message.current_version if message.HasField("current_version") else None,
+    )
+
+
+def _build_copy(message: catalog.BuildChanged, told_at: datetime) -> BuildSnapshot:
+    return BuildSnapshot(
+        build_id=_required(message.build_id, "build_id"),
+        org_id=_required(message.org_id, "org_id"),
+        revision=message.revision,
+        deleted=message.deleted,
+        app_id=_required(message.app_id, "app_id"),
+        version=message.version,
+        uploaded_at=_moment(message, "uploaded_at") or told_at,
+    )
+
+
+def _test(message: catalog.TestChanged, _: datetime) -> TestSnapshot:
+    return TestSnapshot(
+        test_id=_required(message.test_id, "test_id"),
+        org_id=_required(message.org_id, "org_id"),
+        revision=message.revision,
+        deleted=message.deleted,
+        name=message.name,
+    )
+
+
+def _attachment(message: catalog.AttachmentChanged, _: datetime) -> AttachmentSnapshot:
+    return AttachmentSnapshot(
+        app_id=_required(message.app_id, "app_id"),
+        test_id=_required(message.test_id, "test_id"),
+        org_id=_required(message.org_id, "org_id"),
+        revision=message.revision,
+        attached=message.attached,
+        pinned_version=message.pinned_version if message.HasField("pinned_version") else None,
+        test_name=message.test_name,
+    )
+
+
+_READERS: Mapping[str, tuple[Callable[[], Message], Callable[[Any, datetime], Told]]] = {
+    message.DESCRIPTOR.full_name: (message, read)
+    for message, read in (
+        (executor.RunChanged, _run),
+        (executor.ExecutionChanged, _execution),
+        (catalog.AppChanged, _app),
+        (catalog.BuildChanged, _build_copy),
+        (catalog.TestChanged, _test),
+        (catalog.AttachmentChanged, _attachment),
+    )
+}
+
+
+def _required(value: str, name: str) -> str:
+    if not value or ":" in value:
+        raise ValueError(f"{name} is not an id: {value!r}")
+    return value
+
+
+def _status(number: int) -> Status:
+    if number not in STATUS:
+        raise ValueError(f"run.status is {number}")
+    return STATUS[number]
+
+
+def _moment(holder: Message, name: str) -> datetime | None:
+    """A timestamp field in UTC, in milliseconds as MongoDB keeps them; None when it is absent."""
+    if not holder.HasField(name):
+        return None
+    timestamp: Timestamp = getattr(holder, name)
+    moment = timestamp.ToDatetime(tzinfo=UTC)
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

@@ -1,0 +1,157 @@
+"""Reports as messages of the contract."""
+
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from google.protobuf.timestamp_pb2 import Timestamp
+from mobiletest.catalog.v1 import tests_pb2
+from mobiletest.reporting.v1 import reports_pb2
+
+from services.reporting.model.reports.coverage import Coverage, CoverageItem
+from services.reporting.model.reports.matrix import Matrix, MatrixCell, MatrixRow
+from services.reporting.model.reports.stats import AppStats, TrendPoint
+from services.reporting.model.reports.workspace import BuildHealth, Workspace
+from services.reporting.model.tables import Group
+from services.reporting.spellings import CATEGORY_NUMBER, CLASSIFICATION_NUMBER, LAST_STATUS_NUMBER
+
+
+def stats_message(stats: AppStats) -> reports_pb2.AppStats:
+    return reports_pb2.AppStats(
+        app_id=stats.app_id,
+        recent_executions=stats.recent_executions,
+        rolling_pass_rate=stats.rolling_pass_rate,
+        attribution_ready=stats.attribution_ready,
+    )
+
+
+def workspace_message(workspace: Workspace) -> reports_pb2.AppWorkspace:
+    """Without what the gateway adds from the catalog."""
+    stats = workspace.stats
+    return reports_pb2.AppWorkspace(
+        recent_executions=stats.recent_executions,
+        rolling_pass_rate=stats.rolling_pass_rate,
+        attribution_ready=stats.attribution_ready,
+        execution_trend=map(_trend_point, workspace.trend),
+        build_health=map(_build_health, workspace.build_health),
+    )
+
+
+def _trend_point(point: TrendPoint) -> reports_pb2.AppExecutionTrendPoint:
+    return reports_pb2.AppExecutionTrendPoint(
+        date=point.day.isoformat(), executions=point.executions, passed=point.passed, failed=point.failed
+    )
+
+
+def _build_health(health: BuildHealth) -> reports_pb2.AppBuildHealthItem:
+    return reports_pb2.AppBuildHealthItem(
+        build_id=health.build.build_id,
+        version=health.build.version,
+        uploaded_at=_timestamp(health.build.uploaded_at),
+        observed_tests=health.observed_tests,
+        passed_tests=health.passed_tests,
+        failed_tests=health.failed_tests,
+        coverage_rate=health.coverage_rate,
+        exact_runs=health.exact_runs,
+        completed_runs=health.completed_runs,
+        passed_runs=health.passed_runs,
+        failed_runs=health.failed_runs,
+        pass_rate=health.pass_rate,
+        infra_failed_runs=health.infra_failed_runs,
+    )
+
+
+def matrix_message(app_id: str, matrix: Matrix, page: int, page_size: int) -> reports_pb2.TestMatrix:
+    return reports_pb2.TestMatrix(
+        app_id=app_id,
+        builds=[
+            reports_pb2.MatrixBuild(
+                build_id=build.build_id, version=build.version, uploaded_at=_timestamp(build.uploaded_at)
+            )
+            for build in matrix.builds
+        ],
+        tests=map(_matrix_row, matrix.rows),
+        build_count=len(matrix.builds),
+        test_count=len(matrix.rows),
+        total_builds=matrix.total_builds,
+        page=page,
+        page_size=page_size,
+    )
+
+
+def _matrix_row(row: MatrixRow) -> reports_pb2.MatrixTest:
+    return reports_pb2.MatrixTest(
+        test_id=row.test_id,
+        test_name=row.test_name,
+        cells=map(_matrix_cell, row.cells),
+        flaky_score=row.flaky_score,
+        classification=CLASSIFICATION_NUMBER[row.classification],
+        classification_detail=row.classification_detail,
+    )
+
+
+def _matrix_cell(shown: MatrixCell) -> reports_pb2.MatrixCell:
+    cell = shown.cell
+    failed = cell.failed + cell.infra_failed
+    return reports_pb2.MatrixCell(
+        build_id=shown.build.build_id,
+        build_version=shown.build.version,
+        total_runs=cell.passed + failed + cell.cancelled,
+        passed_runs=cell.passed,
+        failed_runs=failed,
+        cancelled_runs=cell.cancelled,
+        infra_failed_runs=cell.infra_failed,
+        last_run_at=_timestamp(cell.last.ended_at) if cell.last else None,
+        top_failure_reason=cell.groups[0].reason if cell.groups else None,
+        failure_details=map(_failure_group, cell.groups),
+        test_version_number=cell.test_version or None,
+        latest_execution_id=cell.last.execution_id if cell.last else None,
+    )
+
+
+def _failure_group(group: Group) -> reports_pb2.FailureGroup:
+    return reports_pb2.FailureGroup(
+        fingerprint=group.fingerprint,
+        category=CATEGORY_NUMBER.get(group.category, CATEGORY_NUMBER["unknown"]),
+        reason=group.reason,
+        sample_message=group.sample_message,
+        count=group.count,
+        first_seen_at=_timestamp(group.first_seen_at),
+        last_seen_at=_timestamp(group.last_seen_at),
+        example_execution_id=group.execution_id,
+        step_index=group.step_index,
+    )
+
+
+def coverage_message(app_id: str, coverage: Coverage) -> reports_pb2.AppCoverage:
+    return reports_pb2.AppCoverage(
+        app_id=app_id,
+        current_build_version=coverage.current.version if coverage.current else None,
+        latest_build_version=coverage.newest.version if coverage.newest else None,
+        total=len(coverage.items),
+        items=map(_coverage_item, coverage.items),
+    )
+
+
+def _coverage_item(item: CoverageItem) -> reports_pb2.CoverageItem:
+    pinned = item.pinned_version is not None
+    standing, observed = item.standing, item.observed
+    return reports_pb2.CoverageItem(
+        test_id=item.test_id,
+        test_name=item.test_name,
+        relationship=tests_pb2.RELATIONSHIP_PINNED if pinned else tests_pb2.RELATIONSHIP_ATTACHED,
+        pinned_version=item.pinned_version,
+        target_build_version=item.target_version,
+        last_status=LAST_STATUS_NUMBER[standing.status],
+        last_execution_time=_timestamp(standing.at) if standing.at else None,
+        last_execution_id=standing.execution_id,
+        last_duration_seconds=standing.seconds,
+        last_observed_build_id=observed.id if observed else None,
+        last_observed_build_version=observed.version if observed else None,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _timestamp(moment: datetime) -> Timestamp:
+    timestamp = Timestamp()
+    timestamp.FromDatetime(moment.astimezone(UTC))
+    return timestamp

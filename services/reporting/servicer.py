@@ -1,0 +1,71 @@
+"""The gRPC service Reports."""
+
+# ruff: noqa: N802 (gRPC names the methods)
+
+from typing import Any
+
+from mobiletest.reporting.v1 import reports_pb2, reports_pb2_grpc
+
+from services.reporting.messages import coverage_message, matrix_message, stats_message, workspace_message
+from services.reporting.ports import Page
+from services.reporting.usecases import AppReports, RunLists, RunsPage
+
+
+class ReportsServicer(reports_pb2_grpc.ReportsServicer):
+    """See the proto."""
+
+    def __init__(self, apps: AppReports, runs: RunLists) -> None:
+        self._apps = apps
+        self._runs = runs
+
+    async def BatchGetAppStats(
+        self, request: reports_pb2.BatchGetAppStatsRequest, context: Any
+    ) -> reports_pb2.BatchGetAppStatsResponse:
+        stats = await self._apps.stats(request.app_ids)
+        return reports_pb2.BatchGetAppStatsResponse(stats=map(stats_message, stats))
+
+    async def GetAppWorkspace(
+        self, request: reports_pb2.GetAppWorkspaceRequest, context: Any
+    ) -> reports_pb2.AppWorkspace:
+        workspace = await self._apps.workspace(request.app_id, request.trend_days, _revision(request))
+        return workspace_message(workspace)
+
+    async def GetTestMatrix(self, request: reports_pb2.GetTestMatrixRequest, context: Any) -> reports_pb2.TestMatrix:
+        matrix = await self._apps.matrix(request.app_id, _page(request), _revision(request))
+        return matrix_message(request.app_id, matrix, request.page, request.page_size)
+
+    async def GetAppCoverage(self, request: reports_pb2.GetAppCoverageRequest, context: Any) -> reports_pb2.AppCoverage:
+        return coverage_message(request.app_id, await self._apps.coverage(request.app_id, _revision(request)))
+
+    async def ListBuildRuns(
+        self, request: reports_pb2.ListBuildRunsRequest, context: Any
+    ) -> reports_pb2.ListBuildRunsResponse:
+        runs = await self._runs.of_build(request.version_id, _page(request))
+        return reports_pb2.ListBuildRunsResponse(**_envelope(request, runs))
+
+    async def ListTestRuns(
+        self, request: reports_pb2.ListTestRunsRequest, context: Any
+    ) -> reports_pb2.ListTestRunsResponse:
+        runs = await self._runs.of_test(request.test_id, _page(request))
+        return reports_pb2.ListTestRunsResponse(**_envelope(request, runs))
+
+
+def _revision(request: Any) -> int | None:
+    return request.min_app_revision if request.HasField("min_app_revision") else None
+
+
+def _page(request: Any) -> Page:
+    return Page((request.page - 1) * request.page_size, request.page_size)
+
+
+def _envelope(request: Any, runs: RunsPage) -> dict[str, Any]:
+    total_pages = -(-runs.total // request.page_size)
+    return {
+        "total": runs.total,
+        "page": request.page,
+        "page_size": request.page_size,
+        "total_pages": total_pages,
+        "has_next": request.page < total_pages,
+        "has_previous": request.page > 1,
+        "items": map(reports_pb2.BuildRunItem.FromString, runs.items),
+    }

@@ -1,0 +1,47 @@
+"""The variables that reporting reads."""
+
+from pydantic import Field
+
+from services.chassis.settings import ProcessSettings
+from services.reporting.model.flaky import FlakyRules
+from services.reporting.model.fold import Rules
+from services.reporting.model.storms import StormRules
+
+
+class Settings(ProcessSettings):
+    """Besides those of every process: the database, and the constants of docs/flaky.md.
+
+    Changing a constant changes what is folded from then on; a rebuild applies it to the past.
+    """
+
+    mongo_database: str = Field(default="reporting", validation_alias="MOBILETEST_REPORTING_DATABASE")
+    fold_batch: int = Field(default=1000, ge=1, le=10_000)
+    flaky_window: int = Field(default=40, ge=3, le=200)
+    flaky_half_life: float = Field(default=30.0, gt=0)
+    flaky_prior: float = Field(default=2.0, gt=0)
+    flaky_score: float = Field(default=0.075, ge=0, le=1)
+    flaky_alone: int = Field(default=2, ge=1)
+    flaky_decided: int = Field(default=3, ge=1)
+    broken_streak: int = Field(default=3, ge=1)
+    broken_streak_mixed: int = Field(default=5, ge=1)
+    regressed_passes: int = Field(default=3, ge=1)
+    recovered_streak: int = Field(default=3, ge=1)
+    storm_tests: int = Field(default=5, ge=1)
+    storm_percent: int = Field(default=80, ge=1, le=100)
+
+    @property
+    def rules(self) -> Rules:
+        """The constants as the model takes them."""
+        flaky = FlakyRules(
+            window=self.flaky_window,
+            half_life=self.flaky_half_life,
+            prior=self.flaky_prior,
+            flaky_score=self.flaky_score,
+            flaky_alone=self.flaky_alone,
+            decided=self.flaky_decided,
+            broken_streak=self.broken_streak,
+            broken_streak_mixed=self.broken_streak_mixed,
+            regressed_passes=self.regressed_passes,
+            recovered_streak=self.recovered_streak,
+        )
+        return Rules(flaky, StormRules(self.storm_tests, self.storm_percent))

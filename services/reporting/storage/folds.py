@@ -1,0 +1,67 @@
+"""The fold's transaction on MongoDB."""
+
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any
+
+from pymongo import ReplaceOne, UpdateOne
+
+from services.chassis.mongo import Mongo, Session
+from services.reporting.model.tables import Table, Tables
+from services.reporting.ports import FoldTransaction, Wanted
+from services.reporting.storage.documents import COUNTERS, KINDS, Kind, joined
+
+
+class MongoFolds:
+    """Folds of all organisations: events say whose they are, so no caller's organisation narrows them."""
+
+    def __init__(self, mongo: Mongo) -> None:
+        self._mongo = mongo
+
+    async def transaction(self, work: Callable[[FoldTransaction], Awaitable[None]]) -> None:
+        """Run `work` in a transaction; a lost race or a passing error runs it again on what is stored then."""
+        await self._mongo.transaction(lambda session: work(MongoTransaction(self._mongo, session)))
+
+
+class MongoTransaction:
+    """One try: finds by `_id`, and one bulk write a collection."""
+
+    def __init__(self, mongo: Mongo, session: Session) -> None:
+        self._mongo = mongo
+        self._session = session
+
+    async def load(self, tables: Tables, wanted: Wanted) -> None:
+        for kind in KINDS:
+            keys: Collection[Any] = getattr(wanted, kind.table)
+            if keys:
+                await self._load(kind, getattr(tables, kind.table), keys)
+
+    async def save(self, tables: Tables) -> None:
+        for kind in KINDS:
+            await self._write(kind.collection, _replacements(kind, getattr(tables, kind.table)))
+        await self._write(COUNTERS, _increments(tables))
+
+    async def _load(self, kind: Kind[Any, Any], table: Table[Any, Any], keys: Collection[Any]) -> None:
+        query = {"_id": {"$in": [joined(key) for key in keys]}}
+        documents = self._mongo.collection(kind.collection).find(query, session=self._session)
+        table.load(map(kind.decode, await documents.to_list(None)))
+
+    async def _write(self, collection: str, writes: list[Any]) -> None:
+        if writes:
+            await self._mongo.collection(collection).bulk_write(writes, ordered=False, session=self._session)
+
+
+def _replacements(kind: Kind[Any, Any], table: Table[Any, Any]) -> list[ReplaceOne[Any]]:
+    return [
+        ReplaceOne({"_id": joined(key)}, kind.encode(key, row), upsert=True) for key, row in sorted(table.changes())
+    ]
+
+
+def _increments(tables: Tables) -> list[UpdateOne]:
+    """What was counted, added to what is stored. The `_id` leads, so that a wrong organisation cannot pass unseen."""
+    return [
+        UpdateOne(
+            {"_id": name, "org_id": org_id}, {"$inc": {field: n for field, n in amounts.items() if n}}, upsert=True
+        )
+        for (org_id, name), amounts in sorted(tables.counters.changes())
+        if any(amounts.values())
+    ]

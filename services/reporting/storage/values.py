@@ -1,0 +1,133 @@
+"""Parts of documents: small values that several documents have in them."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import orjson
+
+from services.reporting.model.flaky import Assessment, Classification, Evidence
+from services.reporting.model.history import Attempt, BuildRef
+from services.reporting.model.snapshots import Outcome, Status
+from services.reporting.model.tables import Active, Group, LastRun
+
+Document = dict[str, Any]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def build_document(build: BuildRef | None) -> Document | None:
+    return {"id": build.id, "uploaded_at": build.uploaded_at, "version": build.version} if build else None
+
+
+def build_of(document: Document | None) -> BuildRef | None:
+    return BuildRef(document["uploaded_at"], document["id"], document["version"]) if document else None
+
+
+def last_run_document(last: LastRun | None) -> Document | None:
+    if last is None:
+        return None
+    return {
+        "ended_at": last.ended_at,
+        "run_id": last.run_id,
+        "execution_id": last.execution_id,
+        "outcome": last.outcome.value,
+        "seconds": last.seconds,
+    }
+
+
+def last_run_of(document: Document | None) -> LastRun | None:
+    if document is None:
+        return None
+    outcome = Outcome(document["outcome"])
+    return LastRun(document["ended_at"], document["run_id"], document["execution_id"], outcome, document["seconds"])
+
+
+def active_document(active: Active) -> Document:
+    return {"status": active.status.value, "since": active.since, "execution_id": active.execution_id}
+
+
+def active_of(document: Document) -> Active:
+    return Active(Status(document["status"]), document["since"], document["execution_id"])
+
+
+def group_document(group: Group) -> Document:
+    return {name: getattr(group, name) for name in _GROUP_FIELDS}
+
+
+def group_of(document: Document) -> Group:
+    return Group(**{name: document[name] for name in _GROUP_FIELDS})
+
+
+_GROUP_FIELDS = tuple(Group.__dataclass_fields__)
+
+
+def assessment_document(assessment: Assessment) -> Document:
+    evidence = {name: getattr(assessment.evidence, name) for name in _EVIDENCE_FIELDS}
+    for name in _EVIDENCE_BUILDS:
+        evidence[name] = build_document(evidence[name])
+    return {
+        "flaky_score": assessment.score,
+        "classification": assessment.classification.value,
+        "evidence": evidence,
+    }
+
+
+def assessment_of(document: Document) -> Assessment:
+    evidence = {name: document["evidence"][name] for name in _EVIDENCE_FIELDS}
+    for name in _EVIDENCE_BUILDS:
+        evidence[name] = build_of(evidence[name])
+    classification = Classification(document["classification"])
+    return Assessment(document["flaky_score"], classification, Evidence(**evidence))
+
+
+_EVIDENCE_FIELDS = tuple(Evidence.__dataclass_fields__)
+_EVIDENCE_BUILDS = ("since_build", "last_passed_build")
+
+
+def attempts_text(attempts: tuple[Attempt, ...]) -> str:
+    """The attempts of a history as one JSON text: {"builds": [[id, ms, version]], "attempts": [[...]]}.
+
+    They are read and written whole with every change of the history; as 80 subdocuments that takes the driver
+    15 times as long to write and 6 times as long to read.
+    """
+    builds = {attempt.build: None for attempt in attempts}
+    places = {build: place for place, build in enumerate(builds)}
+    return orjson.dumps(
+        {
+            "builds": [[build.id, _to_ms(build.uploaded_at), build.version] for build in builds],
+            "attempts": [_packed(attempt, places[attempt.build]) for attempt in attempts],
+        }
+    ).decode()
+
+
+def attempts_of(text: str) -> tuple[Attempt, ...]:
+    """The inverse of `attempts_text`."""
+    packed = orjson.loads(text)
+    builds = [BuildRef(_from_ms(at), build_id, version) for build_id, at, version in packed["builds"]]
+    return tuple(
+        Attempt(run_id, number, execution_id, _from_ms(at), builds[place], version, passed, branch, storm)
+        for run_id, number, execution_id, at, place, version, passed, branch, storm in packed["attempts"]
+    )
+
+
+def _packed(attempt: Attempt, place: int) -> list[object]:
+    return [
+        attempt.run_id,
+        attempt.number,
+        attempt.execution_id,
+        _to_ms(attempt.started_at),
+        place,
+        attempt.test_version,
+        attempt.passed,
+        attempt.branch,
+        attempt.storm,
+    ]
+
+
+def _to_ms(moment: datetime) -> int:
+    return (moment - _EPOCH) // _MILLISECOND
+
+
+def _from_ms(milliseconds: int) -> datetime:
+    return _EPOCH + milliseconds * _MILLISECOND
