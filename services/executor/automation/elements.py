@@ -105,7 +105,7 @@ class Element:
     focused: bool = False
     selected: bool = False
     clickable: bool = False
-    attributes: Mapping[str, str] = field(default=NO_ATTRIBUTES)
+    attributes: Mapping[str, str] = field(default_factory=lambda: NO_ATTRIBUTES)
     children: "tuple[Element, ...]" = ()
 
     @property

@@ -53,35 +53,61 @@ class Comparison(StrEnum):
     CONTAINS = "contains"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """Which element is meant.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to read the words for an element: its name, what it must be if said, and which of several it is.
 
-    `name` is what can be read on it, which it may contain only if `partly`; `quoted` if the author put it in quotes.
-    `roles` is what it must be, if said. `ordinal` counts from 1, -1 is the last. `phrase` is the author's wording: an
-    element that reads exactly so is meant, whatever else the words could say.
+    `ordinal` counts from 1, -1 is the last. An empty name means any element of these roles.
     """
 
     name: str
-    phrase: str
-    quoted: bool = False
-    partly: bool = False
     roles: frozenset[Role] = frozenset()
     ordinal: int | None = None
-    relation: Relation | None = None
-    anchor: "Target | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Which element is meant: the readings of the author's `phrase`, in the order in which they are to be believed.
+
+    `quoted` if the author put the name in quotes, `partly` if the element has to contain the name only, `by_id` if the
+    name is its id. `related` is tried last: an element seen from another one.
+    """
+
+    phrase: str
+    readings: tuple[Reading, ...]
+    quoted: bool = False
+    partly: bool = False
+    by_id: bool = False
+    related: "Related | None" = None
+
+    @property
+    def name(self) -> str:
+        """The name that the last reading gives; empty where only a kind of element is said."""
+        return self.readings[-1].name if self.readings else ""
 
     def __str__(self) -> str:
-        return f'"{self.name}"' if self.name else self.phrase
+        return f'"{self.name}"' if self.quoted and self.related is None else self.phrase
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """An element seen from another one."""
+
+    this: Target
+    relation: Relation
+    anchor: Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent:
     """An action, and what it is about.
 
-    `value` is the text to type or compare, the key, the direction, the link or the app. `seconds` is how long to wait
-    at most, or to hold. `checked` is the state that a tap is to bring about. `whole_phrase` allows only an element that
-    reads like the target's whole phrase, because the words could also mean something else.
+    `value` is the text to type or compare, the key, the direction, the link or the app; `comparison` says how a text is
+    compared. `seconds` is how long to wait at most, or to hold.
+
+    The rest narrows what may be done. `checked` is the state that a tap is to bring about; elements without one are
+    left alone, unless `if_checkable`. `tappable_only` spares what is not made for tapping. `whole_phrase` allows only
+    an element that reads like the target's whole phrase, because the words could also mean something else.
     """
 
     action: Action
@@ -90,6 +116,8 @@ class Intent:
     comparison: Comparison = Comparison.EQUALS
     seconds: float | None = None
     checked: bool | None = None
+    if_checkable: bool = False
+    tappable_only: bool = False
     whole_phrase: bool = False
 
 

@@ -1,0 +1,132 @@
+"""Rules for what is done: taps and presses, switches, the app, keys, links, screenshots."""
+
+import re
+
+from services.executor.automation.sentences.intents import Action, Intent, NotUnderstood
+from services.executor.automation.sentences.rules import (
+    SECONDS,
+    Meaning,
+    about,
+    aimed,
+    always,
+    literal,
+    rule,
+    seconds_of,
+)
+from services.executor.automation.sentences.wording import QUOTED, Worded
+
+_ON = r"(?:\s+(?:on(?:to)?|in(?:to)?|at))?"
+_APP = r"(?:the\s+|my\s+|our\s+|this\s+)?(?:app|application)(?:\s+under\s+test)?"
+_LAUNCH = r"(?:launch|open|start|run|restart|relaunch|reopen)(?:e?s)?(?:\s+up)?"
+_STOP = r"(?:stop|close|kill|quit|exit|terminate|force[- ]?(?:stop|close|quit))(?:e?s)?"
+_APP_ID = r"(?P<app>[A-Za-z]\w*(?:\.\w+){1,10})"
+_APP_NAME = rf"(?:the\s+)?(?P<app>{QUOTED}|\w[\w &-]*?)\s+(?:app|application)"
+_PLACE = re.compile(r".*\b(?:screen|page|view|section|flow|dialog|website|site)", re.IGNORECASE)
+_LINK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://)?\S+")
+
+_KEYS = {"enter": "enter", "return": "enter", "backspace": "backspace", "escape": "escape", "esc": "escape"}
+_KEYS |= {name: name for name in ("volume up", "volume down", "power")}
+_ONLY_AS_KEYS = _KEYS | {name: name for name in ("home", "tab", "delete", "space", "search")}
+"""What is a key only where the sentence says so: buttons have these names too."""
+
+
+def _key(worded: Worded, found: re.Match[str]) -> Meaning:
+    said = found["said"] is not None
+    if found["button"] and not found["key"].lower().startswith(("volume", "power")):
+        return None
+    if not said and found["verb"].lower().startswith(("tap", "click")):
+        return None
+    key = (_ONLY_AS_KEYS if said else _KEYS).get(" ".join(found["key"].lower().split()))
+    return Intent(action=Action.PRESS_KEY, value=key) if key else None
+
+
+def _link(worded: Worded, found: re.Match[str]) -> Meaning:
+    link = literal(worded, found["link"])
+    if _LINK.fullmatch(link):
+        return Intent(action=Action.OPEN_LINK, value=link)
+    if found["said"]:
+        return NotUnderstood(f'a link needs its scheme, such as "https://{link}"')
+    return None
+
+
+def _launch_named(worded: Worded, found: re.Match[str]) -> Meaning:
+    return Intent(action=Action.LAUNCH_APP, value=literal(worded, found["app"]))
+
+
+def _stop_named(worded: Worded, found: re.Match[str]) -> Meaning:
+    return Intent(action=Action.STOP_APP, value=literal(worded, found["app"]))
+
+
+def _screenshot(worded: Worded, found: re.Match[str]) -> Meaning:
+    name = found["name"]
+    return Intent(action=Action.SCREENSHOT, value=literal(worded, name) if name else None)
+
+
+def _long_press(worded: Worded, found: re.Match[str]) -> Meaning:
+    return about(worded, found["target"], Intent(action=Action.LONG_PRESS, seconds=seconds_of(found)))
+
+
+def _set_checked(worded: Worded, found: re.Match[str]) -> Meaning:
+    on = found["verb"].lower() in {"check", "tick", "enable", "on"}
+    return about(worded, found["target"], Intent(action=Action.TAP, checked=on))
+
+
+def _go_to(worded: Worded, found: re.Match[str]) -> Meaning:
+    if _PLACE.fullmatch(found["target"]):
+        return NotUnderstood("how to get there is not said: name what is to be tapped")
+    return about(worded, found["target"], Intent(action=Action.TAP, tappable_only=True))
+
+
+_TAP = Intent(action=Action.TAP)
+_SELECT = Intent(action=Action.TAP, checked=True, if_checkable=True)
+
+RULES = (
+    rule(rf"{_LAUNCH}\s+{_APP}(?:\s+again)?", always(Intent(action=Action.LAUNCH_APP))),
+    rule(rf"{_STOP}\s+{_APP}", always(Intent(action=Action.STOP_APP))),
+    rule(rf"{_LAUNCH}\s+(?:{_APP}\s+)?{_APP_ID}", _launch_named),
+    rule(rf"{_STOP}\s+(?:{_APP}\s+)?{_APP_ID}", _stop_named),
+    rule(rf"{_LAUNCH}\s+{_APP_NAME}", _launch_named),
+    rule(rf"{_STOP}\s+{_APP_NAME}", _stop_named),
+    rule(rf"launch(?:es)?\s+(?P<app>{QUOTED})", _launch_named),
+    rule(
+        r"(?:(?:go|navigate|move)(?:e?s)?\s+back(?:\s+(?:one|to\s+the\s+previous)\s+(?:screen|page))?"
+        r"|(?:press|hit|push|use)(?:e?s)?\s+(?:the\s+)?(?:(?:device|system|android|hardware|phone)(?:['’]s)?\s+)?back"
+        r"(?:\s+(?:button|key))?"
+        r"|return(?:s)?\s+to\s+the\s+previous\s+(?:screen|page))",
+        always(Intent(action=Action.BACK)),
+    ),
+    rule(
+        r"(?P<verb>press|hit|push|tap|click)(?:e?s)?\s+(?:on\s+)?(?:the\s+)?(?P<key>[a-z]+(?:\s+(?:up|down))?)(?P<button>\s+button)?"
+        r"(?P<said>\s+key|\s+on\s+the\s+(?:soft\s+|on-screen\s+)?keyboard|\s+key\s+on\s+the\s+keyboard)?",
+        _key,
+    ),
+    rule(
+        r"(?:hide|dismiss|close|lower)(?:e?s)?\s+(?:the\s+)?(?:on-?screen\s+|soft\s+|virtual\s+)?keyboard",
+        always(Intent(action=Action.HIDE_KEYBOARD)),
+    ),
+    rule(
+        r"(?:(?:take|capture|make|grab|save)s?\s+)?(?:a\s+|the\s+)?screen\s?shot(?:\s+of\s+(?:the\s+)?(?:current\s+)?(?:screen|page))?"
+        rf"(?:\s+(?:named|called|as)\s+(?P<name>{QUOTED}|[\w-]+))?",
+        _screenshot,
+    ),
+    rule(
+        r"(?:open|visit|follow|load|go\s+to|navigate\s+to|browse\s+to)(?:s)?\s+(?:the\s+)?"
+        rf"(?P<said>(?:deep\s*)?link\s+|url\s+|(?:web\s*)?address\s+)?(?P<link>{QUOTED}|\S+)",
+        _link,
+    ),
+    rule(rf"double[- ]?(?:tap|click|press)(?:e?s)?{_ON}\s+(?P<target>.+)", aimed(Intent(action=Action.DOUBLE_TAP))),
+    rule(
+        rf"(?:long[- ]?(?:press|tap|click|touch)(?:e?s)?|(?:press|tap|touch|click)(?:e?s)?\s+and\s+holds?(?:\s+down)?"
+        rf"|holds?(?:\s+down)?){_ON}\s+(?P<target>.+?)(?:\s+for\s+{SECONDS})?",
+        _long_press,
+    ),
+    rule(rf"(?:tap|click|press|touch|hit|push)(?:e?s)?{_ON}\s+(?P<target>.+)", aimed(_TAP)),
+    rule(r"(?:toggle|flip)s?\s+(?P<target>.+)", aimed(_TAP)),
+    rule(r"(?:turn|switch|toggle)(?:e?s)?\s+(?P<verb>on|off)\s+(?P<target>.+)", _set_checked),
+    rule(r"(?:turn|switch|toggle)(?:e?s)?\s+(?P<target>.+)\s+(?P<verb>on|off)", _set_checked),
+    rule(r"(?P<verb>check|uncheck|tick|untick|deselect|enable|disable)s?\s+(?P<target>.+)", _set_checked),
+    rule(r"(?:select|choose|pick)s?\s+(?P<target>.+)", aimed(_SELECT)),
+    rule(r"(?:focus|focuses)(?:\s+on)?\s+(?P<target>.+)", aimed(_TAP)),
+    rule(r"(?:open|go\s+to|goes\s+to|navigates?\s+to|switch(?:es)?\s+to|opens)\s+(?P<target>.+)", _go_to),
+)
+"""In this order: what is more special comes first."""

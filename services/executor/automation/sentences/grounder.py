@@ -1,0 +1,232 @@
+"""The deterministic grounder: a sentence and a screen make an action on an element, or a reason why not.
+
+It never guesses. Where several elements fit equally, they are all named; where the words could mean something else, the
+sentence is refused. A wrong action is far worse than a refusal.
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from services.executor.automation.elements import CHECKABLE, Element, Role, walk
+from services.executor.automation.sentences.grammar import understand
+from services.executor.automation.sentences.intents import Action, Intent, NotUnderstood, Target
+from services.executor.automation.sentences.matching import Outline, Wanted, find
+from services.executor.automation.sentences.rules import is_certain
+
+SHOWN_CANDIDATES = 20
+
+
+class Reason(StrEnum):
+    """Why there is no action."""
+
+    AMBIGUOUS = "ambiguous"
+    NOT_FOUND = "not_found"
+    NEEDS_MODEL = "needs_model"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grounding:
+    """What a sentence does on a screen.
+
+    With an action: `element` is what it is done to (None for what has none, and for something that is still to appear),
+    `value` the text, key, direction, link or name. Without one, `action` is none and `reason` says why. `message` says
+    it to a person. `candidates` are the elements that fit.
+    """
+
+    action: Action = Action.NONE
+    element: Element | None = None
+    value: str | None = None
+    candidates: tuple[Element, ...] = ()
+    reason: Reason | None = None
+    message: str = ""
+
+
+def ground(sentence: str, tree: Element) -> Grounding:
+    """What the rules make of the sentence on this screen, at once and without a model."""
+    meaning = understand(sentence)
+    if isinstance(meaning, NotUnderstood):
+        return refused(meaning.why)
+    return decide(meaning, Outline(tree))
+
+
+def refused(why: str) -> Grounding:
+    return Grounding(reason=Reason.NEEDS_MODEL, message=why)
+
+
+def decide(intent: Intent, outline: Outline) -> Grounding:
+    """What the intent does on this screen."""
+    match intent.action:
+        case Action.TYPE | Action.CLEAR:
+            return _enter(intent, outline)
+        case Action.TAP | Action.DOUBLE_TAP | Action.LONG_PRESS:
+            return _touch(intent, outline)
+        case Action.SWIPE if intent.target is not None:
+            return _single(intent, _visible(intent, outline))
+        case Action.ASSERT_NOT_VISIBLE:
+            return _absent(intent, outline)
+        case Action.ASSERT_VISIBLE | Action.WAIT_FOR | Action.SCROLL_UNTIL_VISIBLE:
+            return _present(intent, outline)
+        case Action.ASSERT_CHECKED | Action.ASSERT_UNCHECKED:
+            return _state(intent, outline, lambda element: element.checked is not None or element.role in CHECKABLE)
+        case Action.ASSERT_ENABLED | Action.ASSERT_DISABLED | Action.ASSERT_TEXT:
+            return _state(intent, outline, lambda element: True)
+        case _:
+            return Grounding(action=intent.action, value=intent.value)
+
+
+_SEEN = frozenset({Action.ASSERT_VISIBLE, Action.ASSERT_NOT_VISIBLE, Action.WAIT_FOR, Action.SCROLL_UNTIL_VISIBLE})
+
+
+def _visible(intent: Intent, outline: Outline, wanted: Wanted = lambda element: True) -> list[Element]:
+    """The elements that the intent is about. What is to be seen, in quotes, is a text and no id."""
+    target = intent.target
+    if target is None:
+        return []
+    text_only = intent.action in _SEEN and target.quoted and not any(reading.roles for reading in target.readings)
+    return find(target, outline, wanted, whole_phrase=intent.whole_phrase, by_text_only=text_only)
+
+
+def _enter(intent: Intent, outline: Outline) -> Grounding:
+    if intent.target is None:
+        focused = next((element for element in walk(outline.root) if element.editable and element.focused), None)
+        if focused is None:
+            return Grounding(reason=Reason.NOT_FOUND, message="no field has the focus: say into which field")
+        return Grounding(action=intent.action, element=focused, value=intent.value)
+    fields = _visible(intent, outline, lambda element: element.editable)
+    return _single(intent, fields or _held_fields(intent, outline))
+
+
+def _held_fields(intent: Intent, outline: Outline) -> list[Element]:
+    """The one field inside each container of that name."""
+    found = []
+    for holder in _visible(intent, outline):
+        fields = [element for element in walk(holder) if element.editable and element.visible]
+        found += fields if len(fields) == 1 else []
+    return found
+
+
+def _touch(intent: Intent, outline: Outline) -> Grounding:
+    found = _visible(intent, outline)
+    tappable = [element for element in found if outline.tappable(element)]
+    if tappable or intent.tappable_only:
+        found = tappable
+    found = [element for element in found if _worth_tapping(element, outline)]
+    answer = _single(intent, found)
+    if intent.checked is None or answer.element is None:
+        return answer
+    return _brought_about(intent, answer, answer.element)
+
+
+def _worth_tapping(element: Element, outline: Outline) -> bool:
+    """A heading does nothing, and the middle of a mere container may be anything."""
+    return outline.tappable(element) or (element.role is not Role.HEADING and not element.children)
+
+
+def _brought_about(intent: Intent, answer: Grounding, element: Element) -> Grounding:
+    """A tap that is to check or uncheck: only on what can be checked, and only if it is not yet so."""
+    if element.checked is None:
+        why = f"{element.describe()} is nothing that can be checked; to look for it, say: I see {intent.target}"
+        return answer if intent.if_checkable else replace(refused(why), candidates=(element,))
+    if element.checked != intent.checked:
+        return answer
+    done = Action.ASSERT_CHECKED if intent.checked else Action.ASSERT_UNCHECKED
+    return replace(answer, action=done, message="it is so already")
+
+
+def _single(intent: Intent, found: list[Element]) -> Grounding:
+    """The action on the one element; a refusal for none and for several."""
+    if not found:
+        return _nothing(intent)
+    if len(found) > 1:
+        return _ambiguous(intent, found)
+    return Grounding(action=intent.action, element=found[0], value=intent.value, candidates=(found[0],))
+
+
+def _nothing(intent: Intent) -> Grounding:
+    if intent.whole_phrase:
+        return refused(
+            f"nothing on the screen reads exactly {intent.target}, and the words may say more than one thing: "
+            "write one step for each, with the names in quotes"
+        )
+    return Grounding(reason=Reason.NOT_FOUND, message=f"nothing on the screen is {intent.target}")
+
+
+def _ambiguous(intent: Intent, found: list[Element]) -> Grounding:
+    shown = ", ".join(element.describe() for element in found[:5])
+    more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+    return Grounding(
+        reason=Reason.AMBIGUOUS,
+        candidates=tuple(found[:SHOWN_CANDIDATES]),
+        message=f"{len(found)} elements are {intent.target}: {shown}{more}; say which, "
+        'such as: the second "Add" button, or the "Add" button next to "Blue mug"',
+    )
+
+
+def _present(intent: Intent, outline: Outline) -> Grounding:
+    """For what may also be still to come: any element that fits will do."""
+    if intent.target is None:
+        return Grounding(action=intent.action, value=intent.value)
+    found = _visible(intent, outline)
+    value = intent.value if intent.action is Action.SCROLL_UNTIL_VISIBLE else intent.target.name or intent.target.phrase
+    if intent.whole_phrase and not found:
+        return _nothing(intent)
+    return Grounding(
+        action=intent.action,
+        element=found[0] if found else None,
+        value=value,
+        candidates=tuple(found[:SHOWN_CANDIDATES]),
+        message="" if found else f"{intent.target} is not on this screen",
+    )
+
+
+def _absent(intent: Intent, outline: Outline) -> Grounding:
+    """That something is not there is believed only of words that are surely the text that would be there."""
+    target = intent.target
+    if target is None:
+        return refused("what is not to be seen is not said")
+    found = _visible(intent, outline)
+    if not found and not is_certain(target):
+        return refused(
+            f"whether {target} is the very text that is not to be seen is not certain: put that text in quotes"
+        )
+    partial = _partial(target, outline)
+    if not found and partial:
+        shown = ", ".join(element.describe() for element in partial[:3])
+        return Grounding(
+            reason=Reason.AMBIGUOUS,
+            candidates=tuple(partial[:SHOWN_CANDIDATES]),
+            message=f"no text is exactly {target}, but there is {shown}; say the whole text, "
+            f'or: I do not see a text containing "{target.name}", or use assertNotVisible, which means the exact text',
+        )
+    return Grounding(
+        action=intent.action,
+        element=found[0] if found else None,
+        value=target.name or target.phrase,
+        candidates=tuple(found[:SHOWN_CANDIDATES]),
+    )
+
+
+def _partial(target: Target, outline: Outline) -> list[Element]:
+    """Visible elements whose text has the words of the target among others."""
+    name = target.name.casefold()
+    if target.partly or target.by_id or target.related is not None or len(name) < 2:
+        return []
+    padded = f" {' '.join(name.split())} "
+    return [element for element in outline.visible if padded in f" {_words(element.text or element.label)} "]
+
+
+def _words(text: str) -> str:
+    return " ".join("".join(c if c.isalnum() or c in "'-_" else " " for c in text.casefold()).split())
+
+
+def _state(intent: Intent, outline: Outline, wanted: Wanted) -> Grounding:
+    """For checks of how an element is: it must be one element."""
+    found = _visible(intent, outline, wanted)
+    if len(found) > 1:
+        made_for_tapping = [element for element in found if element.tappable]
+        found = made_for_tapping if len(made_for_tapping) == 1 else found
+    answer = _single(intent, found)
+    if answer.reason is Reason.NOT_FOUND and wanted is not None and _visible(intent, outline):
+        element = _visible(intent, outline)[0]
+        return replace(refused(f"{element.describe()} is nothing that has this state"), candidates=(element,))
+    return answer

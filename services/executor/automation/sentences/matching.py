@@ -1,0 +1,265 @@
+"""Finds the elements that a target means. Exact beats case-insensitive beats hints, labels beside and ids."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property, lru_cache
+
+from services.executor.automation.elements import Element, Role, walk
+from services.executor.automation.sentences.intents import Reading, Related, Relation, Target
+
+Wanted = Callable[[Element], bool]
+
+
+class Outline:
+    """A tree made ready for looking things up: its visible elements in order, and who is inside whom."""
+
+    def __init__(self, root: Element) -> None:
+        self.root = root
+        self._parents: dict[Element, Element] = {}
+        self._order: dict[Element, int] = {}
+        for position, element in enumerate(walk(root)):
+            self._order[element] = position
+            for child in element.children:
+                self._parents[child] = element
+
+    @cached_property
+    def visible(self) -> tuple[Element, ...]:
+        """What can be seen, but for the screen itself; what is inside something hidden cannot."""
+        return tuple(element for element in self._order if element is not self.root and self._shown(element))
+
+    def _shown(self, element: Element) -> bool:
+        return all(above.visible for above in (element, *self.above(element)))
+
+    def above(self, element: Element) -> list[Element]:
+        """What the element is inside of, the innermost first."""
+        found = []
+        parent = self._parents.get(element)
+        while parent is not None:
+            found.append(parent)
+            parent = self._parents.get(parent)
+        return found
+
+    def inside(self, element: Element, outer: Element) -> bool:
+        return outer in self.above(element)
+
+    def tappable(self, element: Element) -> bool:
+        """Whether a tap on the element reaches something that is made for it."""
+        return element.tappable or any(above.tappable for above in self.above(element))
+
+    def label_beside(self, element: Element) -> str:
+        """The text that stands directly before the element, in the same container."""
+        parent = self._parents.get(element)
+        if parent is None:
+            return ""
+        position = next(index for index, child in enumerate(parent.children) if child is element)
+        before = parent.children[position - 1] if position else None
+        return before.text if before is not None and before.role in (Role.TEXT, Role.HEADING) else ""
+
+    def in_order(self, elements: Iterable[Element]) -> list[Element]:
+        return sorted(elements, key=self._order.__getitem__)
+
+
+def find(
+    target: Target, outline: Outline, wanted: Wanted, *, whole_phrase: bool = False, by_text_only: bool = False
+) -> list[Element]:
+    """The elements that the target means, in order; several when the words fit several equally well.
+
+    `wanted` says which elements are considered at all. With `whole_phrase` only names that are the whole wording count;
+    with `by_text_only` ids do not.
+    """
+    levels = _levels(target, outline, by_text_only=by_text_only)
+    pool = [element for element in outline.visible if wanted(element)]
+    if whole_phrase:
+        return _named(levels, target.readings[:2], pool, outline)
+    plain = tuple(reading for reading in target.readings if reading.ordinal is None)
+    found = _named(levels, plain, pool, outline)
+    for reading in target.readings:
+        if not found and reading.ordinal is not None:
+            found = _nth(_distinct(_named(levels, (reading,), pool, outline), outline), reading.ordinal)
+    if not found and target.related is not None:
+        found = _seen_from(target.related, outline, wanted)
+    return _distinct(found, outline)
+
+
+Fits = Callable[[Element, str], bool]
+
+
+def _named(levels: Sequence[Fits], readings: Sequence[Reading], pool: list[Element], outline: Outline) -> list[Element]:
+    for fits in levels:
+        for reading in readings:
+            named = [element for element in pool if fits(element, reading.name)]
+            found = _of_kind(named, reading.roles, outline)
+            if found:
+                return found
+    return []
+
+
+def _levels(target: Target, outline: Outline, *, by_text_only: bool) -> Sequence[Fits]:
+    """The ways in which an element can fit a name, the best first."""
+    if target.by_id:
+        return (_has_id,)
+    if target.partly:
+        return (_contains,)
+    by_text: tuple[Fits, ...] = (
+        _reads,
+        _reads_folded,
+        lambda element, name: _is_called(element, name, outline),
+    )
+    return by_text if by_text_only else (*by_text, _has_id_in_words)
+
+
+def _of_kind(found: list[Element], roles: frozenset[Role], outline: Outline) -> list[Element]:
+    """Those of the roles, or what holds them: the "Blue mug" row is the row that reads so somewhere.
+
+    Where nothing says what an element is, one that reacts to taps counts as a button.
+    """
+    if not roles:
+        return found
+    exact = [element for element in found if element.role in roles]
+    if exact:
+        return exact
+    if roles & _HOLDERS:
+        holders = (next((above for above in outline.above(each) if above.role in roles), None) for each in found)
+        return outline.in_order({holder for holder in holders if holder is not None})
+    if Role.BUTTON in roles:
+        return [element for element in found if element.clickable and element.role in _UNSAID]
+    return []
+
+
+_HOLDERS = frozenset({Role.CELL, Role.DIALOG, Role.LIST})
+
+
+_UNSAID = frozenset({Role.OTHER, Role.TEXT, Role.IMAGE})
+
+
+def _reads(element: Element, name: str) -> bool:
+    return not name or name in (_spaced(element.text), _spaced(element.label))
+
+
+def _reads_folded(element: Element, name: str) -> bool:
+    folded = _folded(name)
+    return bool(folded) and folded in (_folded(element.text), _folded(element.label))
+
+
+def _is_called(element: Element, name: str, outline: Outline) -> bool:
+    """By its hint, or by the text beside a field or a switch."""
+    folded = _folded(name)
+    if not folded:
+        return False
+    if folded == _folded(element.hint):
+        return True
+    nameless = element.editable or element.checked is not None
+    return nameless and not element.label and folded == _folded(outline.label_beside(element))
+
+
+def _has_id(element: Element, name: str) -> bool:
+    return bool(element.id) and name in (element.id, _short_id(element.id))
+
+
+def _has_id_in_words(element: Element, name: str) -> bool:
+    return _has_id(element, name) or (bool(element.id) and _id_words(name) == _id_words(_short_id(element.id)) != ())
+
+
+def _contains(element: Element, name: str) -> bool:
+    folded = _spaced(name).casefold()
+    return any(folded in _spaced(text).casefold() for text in (element.text, element.label) if text)
+
+
+def _spaced(text: str) -> str:
+    return text if text.isalnum() else " ".join(text.split())
+
+
+@lru_cache(maxsize=8192)
+def _folded(text: str) -> str:
+    """For comparing loosely: case, typographic quotes, and the punctuation at the end do not count."""
+    plain = " ".join(text.split()).casefold().replace("’", "'").replace("“", '"').replace("”", '"')
+    return plain.rstrip(" .:…!?*") or plain
+
+
+def _short_id(identifier: str) -> str:
+    return identifier.rsplit("/", 1)[-1]
+
+
+@lru_cache(maxsize=8192)
+def _id_words(identifier: str) -> tuple[str, ...]:
+    """log_in, log-in and logIn are the words of "log in"."""
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", identifier)
+    return tuple(re.findall(r"[^\W_]+", apart.casefold()))
+
+
+def _distinct(found: list[Element], outline: Outline) -> list[Element]:
+    """Without those that hold another one of them: a button and the text on it are one thing.
+
+    The outer one stays if it alone is made for tapping.
+    """
+    kept = [element for element in found if not any(outline.inside(other, element) for other in found)]
+    return outline.in_order({_made_for_tapping(element, found, outline): None for element in kept})
+
+
+def _made_for_tapping(element: Element, found: list[Element], outline: Outline) -> Element:
+    if element.tappable:
+        return element
+    holders = [above for above in outline.above(element) if above in found and above.tappable]
+    return holders[0] if holders else element
+
+
+def _nth(found: list[Element], ordinal: int) -> list[Element]:
+    position = ordinal - 1 if ordinal > 0 else len(found) + ordinal
+    return [found[position]] if 0 <= position < len(found) else []
+
+
+def _seen_from(related: Related, outline: Outline, wanted: Wanted) -> list[Element]:
+    anchors = find(related.anchor, outline, lambda element: True)
+    if len(anchors) != 1:
+        return []
+    anchor = anchors[0]
+    ordinal = next((reading.ordinal for reading in related.this.readings if reading.ordinal is not None), None)
+    found = find(_uncounted(related.this), outline, wanted)
+    others = [element for element in found if element is not anchor and not outline.inside(anchor, element)]
+    if related.relation is Relation.INSIDE:
+        within = _sharing_most(others, anchor, outline)
+        return within if ordinal is None else _nth(within, ordinal)
+    apart = [(gap, each) for each in others if (gap := _apart(each, anchor, related.relation)) is not None]
+    if ordinal is not None:
+        return _nth([element for _, element in sorted(apart, key=lambda pair: pair[0])], ordinal)
+    return _nearest(apart)
+
+
+def _uncounted(target: Target) -> Target:
+    return replace(target, readings=tuple(replace(reading, ordinal=None) for reading in target.readings))
+
+
+def _sharing_most(found: list[Element], anchor: Element, outline: Outline) -> list[Element]:
+    """Those that share the innermost container with the anchor, or are inside it; never the whole screen's."""
+    around = [anchor, *outline.above(anchor)]
+    for holder in around[:-1]:
+        within = [element for element in found if outline.inside(element, holder)]
+        if within:
+            return within
+    return []
+
+
+def _apart(element: Element, anchor: Element, relation: Relation) -> float | None:
+    """How far the element is from the anchor in the direction of the relation; None if it is not there."""
+    this, other = element.bounds, anchor.bounds
+    rows = min(this.bottom, other.bottom) - max(this.y, other.y) > 0
+    columns = min(this.right, other.right) - max(this.x, other.x) > 0
+    gaps = {
+        Relation.BELOW: (columns, this.y - other.bottom),
+        Relation.ABOVE: (columns, other.y - this.bottom),
+        Relation.RIGHT_OF: (rows, this.x - other.right),
+        Relation.LEFT_OF: (rows, other.x - this.right),
+    }
+    if relation is Relation.NEXT_TO:
+        beside = [gaps[side] for side in (Relation.LEFT_OF, Relation.RIGHT_OF)]
+        return min((gap for lined_up, gap in beside if lined_up and gap >= 0), default=None)
+    lined_up, gap = gaps[relation]
+    return gap if lined_up and gap >= 0 else None
+
+
+def _nearest(found: list[tuple[float, Element]]) -> list[Element]:
+    if not found:
+        return []
+    least = min(distance for distance, _ in found)
+    return [element for distance, element in found if distance == least]

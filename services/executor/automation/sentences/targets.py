@@ -1,0 +1,223 @@
+"""Reads the part of a sentence that names an element: "the second Add button next to "Blue mug""."""
+
+import re
+from collections.abc import Iterator
+
+from services.executor.automation.elements import Role
+from services.executor.automation.sentences.intents import NotUnderstood, Reading, Related, Relation, Target
+from services.executor.automation.sentences.wording import QUOTED, VERBS, Worded
+
+_BUTTON = frozenset({Role.BUTTON})
+_FIELD = frozenset({Role.FIELD})
+_TEXT = frozenset({Role.TEXT, Role.HEADING, Role.LINK, Role.CELL, Role.DIALOG, Role.OTHER})
+_SWITCH = frozenset({Role.SWITCH, Role.CHECKBOX})
+
+ROLES: dict[str, frozenset[Role]] = {
+    "button": _BUTTON,
+    "btn": _BUTTON,
+    "icon": frozenset({Role.IMAGE, Role.BUTTON}),
+    "image": frozenset({Role.IMAGE}),
+    "picture": frozenset({Role.IMAGE}),
+    "logo": frozenset({Role.IMAGE}),
+    "link": frozenset({Role.LINK}),
+    "field": _FIELD,
+    "text field": _FIELD,
+    "textfield": _FIELD,
+    "input": _FIELD,
+    "input field": _FIELD,
+    "input box": _FIELD,
+    "text input": _FIELD,
+    "text box": _FIELD,
+    "textbox": _FIELD,
+    "text area": _FIELD,
+    "edit field": _FIELD,
+    "checkbox": frozenset({Role.CHECKBOX}),
+    "check box": frozenset({Role.CHECKBOX}),
+    "switch": _SWITCH,
+    "toggle": _SWITCH,
+    "radio button": frozenset({Role.RADIO}),
+    "tab": frozenset({Role.TAB, Role.BUTTON}),
+    "cell": frozenset({Role.CELL}),
+    "row": frozenset({Role.CELL}),
+    "item": frozenset({Role.CELL}),
+    "list item": frozenset({Role.CELL}),
+    "card": frozenset({Role.CELL}),
+    "menu item": frozenset({Role.CELL, Role.BUTTON, Role.LINK}),
+    "option": frozenset({Role.RADIO, Role.CELL, Role.BUTTON, Role.CHECKBOX}),
+    "box": frozenset({Role.FIELD, Role.CHECKBOX}),
+    "bar": _FIELD,
+    "dropdown": frozenset({Role.PICKER}),
+    "picker": frozenset({Role.PICKER}),
+    "slider": frozenset({Role.SLIDER}),
+    "heading": frozenset({Role.HEADING, Role.TEXT}),
+    "header": frozenset({Role.HEADING, Role.TEXT}),
+    "title": frozenset({Role.HEADING, Role.TEXT}),
+    "text": _TEXT,
+    "label": _TEXT,
+    "message": _TEXT,
+    "dialog": frozenset({Role.DIALOG}),
+    "list": frozenset({Role.LIST}),
+}
+"""The words for kinds of elements, and the roles that they may have."""
+
+_KIND = "|".join(sorted(map(re.escape, ROLES), key=len, reverse=True))
+_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": -1}
+_ORDINAL = rf"(?P<ordinal>{'|'.join(_ORDINALS)}|\d{{1,3}}(?:st|nd|rd|th))"
+_RELATIONS = {
+    "below": Relation.BELOW,
+    "under": Relation.BELOW,
+    "underneath": Relation.BELOW,
+    "beneath": Relation.BELOW,
+    "above": Relation.ABOVE,
+    "over": Relation.ABOVE,
+    "to the left of": Relation.LEFT_OF,
+    "left of": Relation.LEFT_OF,
+    "to the right of": Relation.RIGHT_OF,
+    "right of": Relation.RIGHT_OF,
+    "next to": Relation.NEXT_TO,
+    "beside": Relation.NEXT_TO,
+    "in": Relation.INSIDE,
+    "inside": Relation.INSIDE,
+    "within": Relation.INSIDE,
+    "on": Relation.INSIDE,
+    "of": Relation.INSIDE,
+    "for": Relation.NEXT_TO,
+}
+_RELATION = "|".join(sorted(map(re.escape, _RELATIONS), key=len, reverse=True))
+_ARTICLE = r"(?:(?:the|a|an|my|your|this|that)\s+)?"
+_NAMED = (
+    r"(?:\s+(?:named|called|labell?ed|titled|saying|reading|that\s+(?:says|reads)|with\s+(?:the\s+)?"
+    r"(?:text|label|name|title|caption)))?"
+)
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+_QUOTED_FIRST = _compiled(rf"{_ARTICLE}(?:{_ORDINAL}\s+)?(?P<mark>{QUOTED})(?:\s+(?P<kind>{_KIND})s?)?")
+_KIND_FIRST = _compiled(rf"{_ARTICLE}(?:{_ORDINAL}\s+)?(?P<kind>{_KIND}|element){_NAMED}\s+(?P<mark>{QUOTED})")
+_WORDS_FIRST = _compiled(
+    rf"{_ARTICLE}(?:(?!no\b|not\b|any\b|every\b|all\b)[a-z]+\s+){{0,2}}"
+    rf"(?:text|message|label|title|heading|header|error|warning|toast|banner|notification|alert|popup|hint){_NAMED}"
+    rf"\s*:?\s+(?P<mark>{QUOTED})"
+)
+_BY_ID = _compiled(
+    rf"{_ARTICLE}(?:(?P<kind>{_KIND}|element)\s+)?(?:with\s+(?:the\s+)?)?(?:accessibility\s+|resource\s+)?id(?:entifier)?"
+    rf"\s+(?P<mark>{QUOTED}|[\w.:/-]+)"
+)
+_PARTLY = _compiled(
+    rf"(?:{_ARTICLE}|any\s+)(?:(?P<kind>{_KIND}|element|something|anything)\s+)?"
+    rf"(?:containing|contains|that\s+contains|which\s+contains|including)\s+(?:the\s+text\s+)?(?P<mark>{QUOTED})"
+)
+_KIND_ONLY = _compiled(rf"{_ARTICLE}(?:(?:only|{_ORDINAL})\s+)?(?P<kind>{_KIND})")
+_ARTICLE_ONLY = _compiled(r"^(?:the|a|an|my|your|this|that)\s+")
+_WITH_KIND = _compiled(rf"(?P<name>\S.*?)\s+(?P<kind>{_KIND})")
+_WITH_ORDINAL = _compiled(rf"{_ORDINAL}\s+(?P<name>\S.*)")
+_RELATED = _compiled(rf"(?P<this>.+)\s+(?:that\s+is\s+|which\s+is\s+)?(?P<relation>{_RELATION})\s+(?P<other>.+)")
+_ON_SCREEN = _compiled(r"\s+(?:on|in|from|at)\s+(?:the\s+)?(?:current\s+)?(?:screen|page|app|display|list|menu)$")
+_AGAIN = _compiled(r"\s+(?:again|once)$")
+_POINT = _compiled(r".*\(?\d+(?:\.\d+)?\s*(?:%|px)?\s*,\s*\d+(?:\.\d+)?\s*(?:%|px)?\)?.*")
+
+_DOUBTFUL = _compiled(
+    rf".*(?:(?:,|;|\band|\bthen|&)\s+(?:then\s+|also\s+|to\s+)?{VERBS}"
+    r"|\b(?:if|unless|until|while|when|whenever|once|except|instead|either|or|otherwise|else|before|after|without|not"
+    r"|that|which|who|whose|where|twice|thrice|times|all|every|each|both|any|outside|between|using|via|repeatedly)\b).*"
+)
+"""Words that say more than which element is meant; they may also just be part of a name."""
+
+
+def doubtful(phrase: str) -> bool:
+    """Whether the phrase may hold a second instruction, a condition or a repetition instead of a mere name."""
+    return _DOUBTFUL.fullmatch(phrase) is not None
+
+
+def read_target(worded: Worded, phrase: str) -> Target | NotUnderstood:
+    """Which element the phrase names."""
+    phrase = phrase.strip(" ,")
+    target = _quoted(worded, phrase) if re.search(QUOTED, phrase) else _unquoted(worded, phrase)
+    return target or NotUnderstood(
+        f"which element is meant by {worded.restored(phrase) or 'nothing'} is not understood: "
+        'name one element, such as "Log in" or the "Log in" button'
+    )
+
+
+def points_at_screen(phrase: str) -> bool:
+    """Whether the phrase is a point such as (100, 200) or 50%, 50%."""
+    return _POINT.fullmatch(phrase) is not None
+
+
+def _quoted(worded: Worded, phrase: str) -> Target | None:
+    shorter = _ON_SCREEN.sub("", _AGAIN.sub("", phrase))
+    for pattern in (_QUOTED_FIRST, _KIND_FIRST, _BY_ID, _PARTLY, _WORDS_FIRST):
+        found = pattern.fullmatch(shorter)
+        if found is not None:
+            parts = found.groupdict()
+            mark = parts["mark"]
+            name = worded.quote(mark) if re.fullmatch(QUOTED, mark) else mark
+            return Target(
+                phrase=worded.restored(phrase),
+                readings=(Reading(name, _roles(parts.get("kind")), _ordinal(parts.get("ordinal"))),),
+                quoted=True,
+                partly=pattern is _PARTLY,
+                by_id=pattern is _BY_ID,
+            )
+    related = _related(worded, shorter)
+    return Target(phrase=worded.restored(phrase), readings=(), quoted=True, related=related) if related else None
+
+
+def _related(worded: Worded, phrase: str) -> Related | None:
+    """The two ends of a relation; either names an element without a relation of its own."""
+    found = _RELATED.fullmatch(phrase)
+    if found is None:
+        return None
+    this, anchor = read_target(worded, found["this"]), read_target(worded, found["other"])
+    if not isinstance(this, Target) or not isinstance(anchor, Target) or (anchor.quoted and anchor.related):
+        return None
+    return Related(this, _RELATIONS[" ".join(found["relation"].lower().split())], anchor)
+
+
+def _unquoted(worded: Worded, phrase: str) -> Target | None:
+    by_id = _BY_ID.fullmatch(phrase)
+    if by_id is not None:
+        return Target(phrase=phrase, readings=(Reading(by_id["mark"], _roles(by_id["kind"])),), by_id=True)
+    kind_only = _KIND_ONLY.fullmatch(phrase)
+    if kind_only is not None:
+        roles, ordinal = _roles(kind_only["kind"]), _ordinal(kind_only["ordinal"])
+        return Target(phrase=phrase, readings=(Reading(phrase), Reading("", roles, ordinal)))
+    readings = tuple(dict.fromkeys(_readings(phrase)))
+    if not readings or not any(re.search(r"[^\s\W]|[^\w\s,.]", reading.name) for reading in readings):
+        return None
+    return Target(phrase=phrase, readings=readings, related=_related(worded, phrase))
+
+
+def _readings(phrase: str) -> Iterator[Reading]:
+    """The whole phrase as a name, then with less and less of it taken for mere grammar."""
+    yield Reading(phrase)
+    for shorter in (phrase, _ON_SCREEN.sub("", phrase)):
+        bare = _ARTICLE_ONLY.sub("", shorter)
+        yield Reading(bare)
+        kind = _WITH_KIND.fullmatch(bare)
+        if kind is not None:
+            yield Reading(kind["name"], _roles(kind["kind"]))
+        ordinal = _WITH_ORDINAL.fullmatch(bare)
+        if ordinal is not None:
+            yield from _counted(ordinal["name"], _ordinal(ordinal["ordinal"]))
+
+
+def _counted(rest: str, ordinal: int | None) -> Iterator[Reading]:
+    """ "the second Add button" counts; "first name" and "last order" may well be names."""
+    kind = _WITH_KIND.fullmatch(rest)
+    name = kind["name"] if kind else rest
+    if name.casefold() != "name" and (kind is not None or not name[:1].islower()):
+        yield Reading(name, _roles(kind["kind"]) if kind else frozenset(), ordinal)
+
+
+def _roles(kind: str | None) -> frozenset[Role]:
+    return ROLES.get(" ".join(kind.lower().split()), frozenset()) if kind else frozenset()
+
+
+def _ordinal(word: str | None) -> int | None:
+    if not word:
+        return None
+    return _ORDINALS.get(word.lower()) or int(re.sub(r"\D", "", word))
