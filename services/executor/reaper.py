@@ -2,10 +2,10 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Protocol
 
 from services.chassis import logs
 from services.chassis.consuming import is_transient
-from services.chassis.leases import Lease
 from services.executor.model.runs import Limits
 from services.executor.ports import Runs
 
@@ -14,17 +14,23 @@ BATCH = 200
 log = logs.get(__name__)
 
 
+class Turn(Protocol):
+    """Whose turn it is to reap."""
+
+    async def acquire(self) -> bool: ...
+
+
 class Reaper:
-    """One per process; the lease lets one of them act at a time.
+    """One per process; `turn`, a lease, lets one of them act at a time.
 
     After an outage of the database it rests for the life of a lease: workers that could not renew theirs, and are
     well, get the first word.
     """
 
-    def __init__(self, runs: Runs, lease: Lease, limits: Limits, *, every: float = 1.0) -> None:
+    def __init__(self, runs: Runs, turn: Turn, limits: Limits, *, every: float = 1.0) -> None:
         """`every` is in seconds."""
         self._runs = runs
-        self._lease = lease
+        self._turn = turn
         self._rest = limits.lease_ttl
         self._every = timedelta(seconds=every)
 
@@ -33,7 +39,7 @@ class Reaper:
         while True:
             pause = self._every
             try:
-                if await self._lease.acquire():
+                if await self._turn.acquire():
                     await self.reap()
             except Exception as error:
                 if not is_transient(error):

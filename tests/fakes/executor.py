@@ -233,10 +233,12 @@ def _fits(execution: Execution, wanted: Wanted) -> bool:
 class FakeBell:
     """Rings when its execution changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, bells: "FakeBells") -> None:
+        self._bells = bells
         self.rung = asyncio.Event()
 
     async def wait(self, seconds: float) -> None:
+        self._bells.waiting += 1
         try:
             async with asyncio.timeout(seconds):
                 await self.rung.wait()
@@ -246,15 +248,16 @@ class FakeBell:
 
 
 class FakeBells:
-    """The port `Bells`, rung by `FakeExecutions.changed`."""
+    """The port `Bells`, rung by `FakeExecutions.changed`; `waiting` counts the waits so far."""
 
     def __init__(self, executions: FakeExecutions) -> None:
         self._bells: dict[str, list[FakeBell]] = defaultdict(list)
+        self.waiting = 0
         executions.changed = self._ring
 
     @contextmanager
     def of(self, execution_id: str) -> Iterator[FakeBell]:
-        bell = FakeBell()
+        bell = FakeBell(self)
         self._bells[execution_id].append(bell)
         yield bell
 

@@ -1,0 +1,173 @@
+"""The model and the protos say the same."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any
+
+import pytest
+from google.protobuf.json_format import ParseDict
+from google.protobuf.struct_pb2 import Value
+from hypothesis import given
+from hypothesis import strategies as st
+from mobiletest.catalog.v1 import resolution_pb2
+from mobiletest.executor.v1 import executions_pb2, runs_pb2
+from mobiletest.options.v1 import options_pb2
+from mobiletest.types.v1 import ci_pb2, execution_pb2, platform_pb2, run_config_pb2
+
+from services.executor.messages.configs import (
+    build_config,
+    build_config_proto,
+    ci,
+    ci_proto,
+    run_config,
+    run_config_proto,
+)
+from services.executor.messages.enums import from_proto, to_proto
+from services.executor.messages.executions import execution_proto, start_proto
+from services.executor.messages.plans import json_of, resolved
+from services.executor.messages.runs import run_proto
+from services.executor.model import lifecycle
+from services.executor.model.attempts import Resolution, StepStatus
+from services.executor.model.executions import BuildConfig, Kind, PinnedBuild
+from services.executor.model.failures import Category
+from services.executor.model.run_config import (
+    DEFAULTS,
+    CacheRetryMode,
+    ExecutionMode,
+    FallbackTrigger,
+    Grounder,
+    LlmConfig,
+    RunConfig,
+)
+from services.executor.model.runs import Platform
+from services.executor.model.sources import Ci, Source
+from services.executor.model.states import Status
+from tests.unit.executor.model.making import LIMITS, claimed_run, execution_of, failing, later
+
+ENUMS: Iterable[tuple[type[Enum], Any]] = [
+    (Status, execution_pb2.ExecutionStatus),
+    (Source, execution_pb2.ExecutionSource),
+    (Category, execution_pb2.FailureCategory),
+    (Platform, platform_pb2.Platform),
+    (Kind, executions_pb2.ExecutionKind),
+    (StepStatus, runs_pb2.StepStatus),
+    (Resolution, runs_pb2.Resolution),
+    (Grounder, run_config_pb2.GrounderType),
+    (CacheRetryMode, run_config_pb2.CacheRetryMode),
+    (FallbackTrigger, run_config_pb2.FallbackTrigger),
+]
+
+
+@pytest.mark.parametrize(("kind", "wrapper"), ENUMS)
+def test_enums_have_the_same_members_and_spellings(kind: type[Enum], wrapper: Any) -> None:
+    spellings = {
+        value.number: value.GetOptions().Extensions[options_pb2.spelling] for value in wrapper.DESCRIPTOR.values
+    }
+    assert {to_proto(wrapper, member): member.value for member in kind} | {0: ""} == spellings
+    assert [from_proto(kind, wrapper, to_proto(wrapper, member)) for member in kind] == list(kind)
+    assert (to_proto(wrapper, None), from_proto(kind, wrapper, 0)) == (0, None)
+
+
+maybe_text = st.none() | st.text(max_size=5)
+maybe_bool = st.none() | st.booleans()
+configs = st.builds(
+    RunConfig,
+    llm_config=st.builds(LlmConfig, maybe_text, maybe_text, maybe_text),
+    execution_mode=st.builds(
+        ExecutionMode,
+        human_in_the_loop=maybe_bool,
+        enable_reflection=maybe_bool,
+        enable_planning=maybe_bool,
+        retries=st.none() | st.integers(0, 5),
+        reflection_retries=st.none() | st.integers(0, 5),
+        skip_app_install=maybe_bool,
+        grounder_type=st.none() | st.sampled_from(Grounder),
+    ),
+    run_id=maybe_text,
+    cache_retry_mode=st.none() | st.sampled_from(CacheRetryMode),
+    fallback_trigger=st.none() | st.sampled_from(FallbackTrigger),
+    disable_grid=maybe_bool,
+)
+
+
+@given(configs)
+def test_a_run_configuration_survives_the_way_there_and_back(config: RunConfig) -> None:
+    assert run_config(run_config_proto(config)) == config
+
+
+def test_the_defaults_say_every_field() -> None:
+    proto = run_config_proto(DEFAULTS)
+    assert len(proto.execution_mode.ListFields()) == len(run_config_pb2.ExecutionMode.DESCRIPTOR.fields)
+
+
+def test_builds_keep_what_is_absent() -> None:
+    config = BuildConfig(ios_build=PinnedBuild("app", "1.0"), android_build=PinnedBuild("other"))
+    proto = build_config_proto(config)
+    assert proto is not None
+    assert build_config(proto) == config
+    assert build_config_proto(BuildConfig()) is None
+    assert build_config(run_config_pb2.BuildConfig()) == BuildConfig()
+
+
+def test_attribution_keeps_what_is_absent() -> None:
+    attribution = Ci(system="github", pr_number=0, branch="")
+    assert ci(ci_proto(attribution)) == attribution
+    assert ci(ci_pb2.CiAttribution()) == Ci()
+
+
+@pytest.mark.parametrize(
+    "value", [None, True, 3, 2.5, "text", [1, ["a"], {}], {"tapOn": {"id": "ok", "index": 2, "$set": [None, False]}}]
+)
+def test_steps_come_out_of_their_proto_as_the_json_that_they_were(value: Any) -> None:
+    assert json_of(ParseDict(value, Value())) == value
+
+
+def test_a_resolution_is_read_with_what_is_absent() -> None:
+    proto = resolution_pb2.ResolveRunsResponse(
+        workflow_id="w",
+        workflow_name="Nightly",
+        runs=[
+            resolution_pb2.PlannedRun(
+                test_id="t",
+                test_name="Log in",
+                test_version_number=2,
+                platform=platform_pb2.PLATFORM_ANDROID,
+                app=resolution_pb2.PlannedApp(id="a", name="Shop", static_url="https://shop.example"),
+                build=resolution_pb2.PlannedBuild(id="b", version="1.0", sha256="ab", file_name="shop.yaml"),
+                timeout_seconds=60,
+            ),
+            resolution_pb2.PlannedRun(test_id="u", test_name="Log out", config_error="Attach it."),
+        ],
+    )
+    found = resolved(proto)
+    assert (found.workflow_id, found.max_parallel, len(found.plans)) == ("w", None, 2)
+    made, wrong = found.plans
+    assert (made.target.platform, made.target.app_id, made.target.build_id) == (Platform.ANDROID, "a", "b")
+    assert made.target.build_uploaded_at == datetime(1970, 1, 1, tzinfo=UTC)
+    assert (made.static_url, made.system_prompt, made.timeout_seconds) == ("https://shop.example", None, 60)
+    assert (made.artifact.sha256, made.artifact.artifact_url) == ("ab", None)
+    assert (wrong.target.platform, wrong.target.app_id, wrong.target.build_id) == (None, None, None)
+    assert (wrong.target.build_uploaded_at, wrong.config_error) == (None, "Attach it.")
+
+
+def test_an_execution_leaves_absent_what_is_not_known() -> None:
+    proto = execution_proto(execution_of(claimed_run()))
+    absent = ("workflow_id", "success", "service_client", "build_config", "failure", "started_at", "completed_at")
+    assert not any(proto.HasField(name) for name in absent)
+    assert proto.id == proto.task_id
+    assert proto.message == "Queued: 0 of 1 runs ended."
+    assert start_proto(execution_of()).status == execution_pb2.EXECUTION_STATUS_QUEUED
+
+
+def test_a_run_says_how_it_ended() -> None:
+    run = claimed_run(retries=0)
+    run = lifecycle.finish(run, run.fencing_token, failing(), later(2), LIMITS)
+    proto = run_proto(execution_of(run), run)
+    assert (proto.status, proto.success) == (execution_pb2.EXECUTION_STATUS_COMPLETED, False)
+    assert proto.failure.category == execution_pb2.FAILURE_CATEGORY_ASSERTION_FAILED
+    assert not proto.failure.HasField("step_index")
+    assert (proto.attempt_number, proto.attempts[0].device, proto.attempts[0].simulated) == (1, "phone-1", True)
+    assert proto.metadata["platform"] == "iOS"
+    assert proto.report_metadata["flaky"] is False
+    assert proto.execution_time_seconds == 2.0

@@ -1,0 +1,65 @@
+"""Documents hold what dataclasses hold."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from services.executor.model import lifecycle
+from services.executor.model.executions import Execution
+from services.executor.model.run_config import DEFAULTS
+from services.executor.model.sources import Ci
+from services.executor.storage.documents import from_document, to_document
+from services.executor.storage.records import (
+    execution_document,
+    execution_of,
+    plan_document,
+    plan_of,
+    run_document,
+    run_of,
+)
+from tests.fakes.executor import plan
+from tests.unit.executor.model import making
+from tests.unit.executor.model.making import LIMITS, NOW, claimed_run, failing, later, new_run, queued_run
+
+
+def test_runs_survive_in_every_state() -> None:
+    ended = lifecycle.finish(claimed_run(), 1, failing(), later(1), LIMITS)
+    for run in (new_run(), queued_run(), claimed_run(), ended, lifecycle.request_cancel(ended, later(2))):
+        assert run_of(run_document(run, LIMITS)) == run
+
+
+def test_executions_survive() -> None:
+    execution = replace(making.execution_of(queued_run()), ci=Ci(branch="main"), run_config=DEFAULTS, app_ids=("a",))
+    assert execution_of(execution_document(execution)) == execution
+
+
+def test_plans_survive_whatever_their_steps_say() -> None:
+    made = replace(plan(), steps=({"tapOn": {"$gt": "", "a.b": [None, 1, 1.5]}}, "Tap"))
+    assert plan_of(plan_document(new_run(), made)) == made
+
+
+def test_absent_is_none_or_the_default() -> None:
+    document = to_document(making.execution_of())
+    assert "workflow_id" not in document
+    assert "success" not in document
+    assert from_document(Execution, document).workflow_id is None
+
+
+def test_only_what_can_be_claimed_or_is_due_is_findable() -> None:
+    assert {"claimable_at", "rank", "due_at"} <= run_document(queued_run(), LIMITS).keys()
+    assert "claimable_at" not in run_document(claimed_run(), LIMITS)
+    assert run_document(claimed_run(), LIMITS)["due_at"] == NOW + LIMITS.lease_ttl
+    ended = lifecycle.request_cancel(new_run(), NOW)
+    assert {"claimable_at", "rank", "due_at"}.isdisjoint(run_document(ended, LIMITS))
+
+
+@dataclass
+class Odd:
+    """Something that no document can hold."""
+
+    what: set[int]
+
+
+def test_a_type_that_documents_cannot_hold_is_a_bug() -> None:
+    with pytest.raises(TypeError):
+        from_document(Odd, {"what": [1]})

@@ -1,0 +1,116 @@
+"""Starting workflows and tests."""
+
+from uuid import uuid4
+
+import pytest
+
+from services.chassis.context import Caller, bind
+from services.chassis.errors import NotFound
+from services.chassis.identity import derived
+from services.executor.model.executions import BuildConfig, Execution, Kind
+from services.executor.model.plans import Resolved
+from services.executor.model.run_config import ExecutionMode, RunConfig
+from services.executor.model.sources import Ci, Source
+from services.executor.model.states import Status
+from services.executor.ports import Page, Wanted
+from services.executor.usecases.starts import Start, Starts
+from tests.fakes.executor import FakeCatalog, FakeExecutions, plan
+
+GATEWAY = Caller(org_id=str(uuid4()), via_gateway=True)
+
+
+async def start(
+    store: FakeExecutions,
+    catalog: FakeCatalog,
+    subject_id: str,
+    *,
+    kind: Kind = Kind.WORKFLOW,
+    caller: Caller = GATEWAY,
+    config: RunConfig | None = None,
+    ci: Ci | None = None,
+    client: str | None = None,
+) -> Execution:
+    wanted = Start(
+        kind=kind,
+        subject_id=subject_id,
+        run_config=config or RunConfig(),
+        build_config=BuildConfig(),
+        service_client=client,
+        ci=ci or Ci(),
+    )
+    with bind(caller):
+        return await Starts(catalog, store).start(wanted)
+
+
+def requests(store: FakeExecutions) -> int:
+    return sum(event.type.endswith("RunRequested") for event in store.events)
+
+
+async def test_a_workflow_is_queued_with_a_run_and_a_request_for_each_plan() -> None:
+    store, catalog = FakeExecutions(), FakeCatalog()
+    execution = await start(store, catalog, catalog.workflow(plan("One"), plan("Two")))
+    assert (execution.status, execution.kind, execution.workflow_name) == (Status.QUEUED, Kind.WORKFLOW, "Nightly")
+    assert [run.target.test_name for run in store.stored.values()] == ["One", "Two"]
+    assert requests(store) == 2
+
+
+async def test_a_test_has_no_workflow() -> None:
+    store, catalog = FakeExecutions(), FakeCatalog()
+    execution = await start(store, catalog, catalog.add(Resolved(plans=(plan(),))), kind=Kind.TEST)
+    assert (execution.kind, execution.workflow_id, execution.workflow_name) == (Kind.TEST, None, None)
+
+
+async def test_what_the_catalog_does_not_know_is_not_found() -> None:
+    with pytest.raises(NotFound, match=r"^Workflow not found$"):
+        await start(FakeExecutions(), FakeCatalog(), str(uuid4()))
+
+
+async def test_max_parallel_bounds_what_is_requested() -> None:
+    store, catalog = FakeExecutions(), FakeCatalog()
+    wrong = plan(config_error="Attach it.")
+    await start(store, catalog, catalog.workflow(wrong, plan(), plan(), plan(), max_parallel=2))
+    statuses = [run.status for run in store.stored.values()]
+    assert statuses == [Status.FAILED, Status.QUEUED, Status.QUEUED, Status.INITIALIZED]
+    assert requests(store) == 2
+
+
+async def test_the_request_configures_over_the_workflow() -> None:
+    store, catalog = FakeExecutions(), FakeCatalog()
+    stored = RunConfig(execution_mode=ExecutionMode(retries=4, enable_planning=True))
+    workflow_id = catalog.add(Resolved(workflow_id=str(uuid4()), workflow_name="W", run_config=stored, plans=(plan(),)))
+    config = RunConfig(execution_mode=ExecutionMode(retries=0), run_id="mine")
+    execution = await start(store, catalog, workflow_id, config=config)
+    assert execution.run_config.execution_mode.retries == 0
+    assert execution.run_config.execution_mode.enable_planning is True
+    assert execution.run_config.run_id == "mine"
+    assert [run.retries for run in store.stored.values()] == [0]
+
+
+@pytest.mark.parametrize(
+    ("caller", "ci", "client", "source"),
+    [
+        (GATEWAY, None, None, Source.API),
+        (GATEWAY, None, "mobiletest-cli/1.0", Source.CLI),
+        (GATEWAY, Ci(branch="main"), "mobiletest-cli/1.0", Source.CI),
+        (Caller(org_id=GATEWAY.org_id), None, None, Source.INTERNAL),
+    ],
+)
+async def test_the_source_follows_from_the_caller(
+    caller: Caller, ci: Ci | None, client: str | None, source: Source
+) -> None:
+    store, catalog = FakeExecutions(), FakeCatalog()
+    execution = await start(store, catalog, catalog.workflow(plan()), caller=caller, ci=ci, client=client)
+    assert (execution.source, execution.service_client, execution.ci) == (source, client, ci or Ci())
+
+
+async def test_a_repeat_under_an_idempotency_key_gives_the_execution_that_is_there() -> None:
+    store, catalog = FakeExecutions(), FakeCatalog()
+    workflow_id = catalog.workflow(plan(), plan())
+    started = []
+    for _ in range(2):
+        with derived(GATEWAY.org_id, "StartWorkflow", "key-1"):
+            started.append(await start(store, catalog, workflow_id))
+    assert started[0] == started[1]
+    assert len(store.stored) == requests(store) == 2
+    with bind(GATEWAY):
+        assert (await store.page(Wanted(), Page(1, 10)))[1] == 1

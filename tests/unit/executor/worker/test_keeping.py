@@ -1,0 +1,58 @@
+"""Leases are kept, and what happens to held runs is learnt."""
+
+from services.chassis.context import bind
+from services.executor.model.runs import Platform
+from services.executor.model.states import Status
+from services.executor.ports import RunKey
+from services.executor.worker.keeping import Keeper
+from services.executor.worker.worker import Worker
+from tests.eventually import eventually
+from tests.fakes.executor import FakeAttempts, FakeExecutions
+from tests.unit.executor.worker.making import CALLER, run_of, started
+
+
+async def holding(store: FakeExecutions) -> tuple[Worker, FakeAttempts, RunKey]:
+    [key] = await started(store)
+    attempts = FakeAttempts(blocking=True)
+    worker = Worker(store, attempts, name="worker-1", slots=2)
+    await worker.take(key, Platform.ANDROID)
+    await eventually(lambda: attempts.begun)
+    return worker, attempts, key
+
+
+async def test_a_held_lease_is_renewed() -> None:
+    store = FakeExecutions()
+    worker, _, _ = await holding(store)
+    keeper = Keeper(store, worker, store.limits)
+    store.advance(14)
+    await keeper.look()
+    store.advance(14)
+    assert await store.due(10) == []
+
+
+async def test_a_cancelled_run_is_stopped() -> None:
+    store = FakeExecutions()
+    worker, attempts, key = await holding(store)
+    with bind(CALLER):
+        await store.cancel(key.execution_id)
+    await Keeper(store, worker, store.limits).look()
+    await eventually(lambda: run_of(store, key).status is Status.CANCELLED)
+    assert attempts.cancelled
+
+
+async def test_a_run_that_was_lost_is_aborted_and_not_written() -> None:
+    store = FakeExecutions()
+    worker, attempts, key = await holding(store)
+    store.advance(16)
+    await store.expire(key)
+    await Keeper(store, worker, store.limits).look()
+    await eventually(lambda: attempts.cancelled and not worker.held)
+    assert run_of(store, key).status is Status.RUNNING
+
+
+async def test_without_runs_nothing_is_asked() -> None:
+    store = FakeExecutions()
+    worker = Worker(store, FakeAttempts(), name="worker-1", slots=2)
+    keeper = Keeper(store, worker, store.limits)
+    await keeper.look()
+    await keeper.check()

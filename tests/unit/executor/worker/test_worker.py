@@ -1,0 +1,86 @@
+"""Slots: how much a worker takes, and how it lets go."""
+
+import pytest
+
+from services.executor.model.runs import Platform
+from services.executor.model.states import Status
+from services.executor.worker.worker import Worker
+from tests.eventually import eventually
+from tests.fakes.executor import FakeAttempts, FakeExecutions, plan
+from tests.unit.executor.worker.making import run_of, started
+
+ANDROID = Platform.ANDROID
+
+
+def worker(store: FakeExecutions, attempts: FakeAttempts, slots: int = 2) -> Worker:
+    return Worker(store, attempts, name="worker-1", slots=slots)
+
+
+async def test_it_takes_no_more_than_its_slots() -> None:
+    store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
+    keys = await started(store, plan(), plan(), plan())
+    working = worker(store, attempts)
+    assert [await working.take(key, ANDROID) for key in keys] == [True, True, False]
+    assert (working.free(ANDROID), len(working.held)) == (0, 2)
+    attempts.release.set()
+    await eventually(lambda: working.free(ANDROID) == 2)
+    assert [run_of(store, key).status for key in keys] == [Status.COMPLETED, Status.COMPLETED, Status.QUEUED]
+
+
+async def test_it_takes_no_more_than_there_are_devices() -> None:
+    store = FakeExecutions()
+    [key] = await started(store)
+    working = worker(store, FakeAttempts(places=0))
+    assert working.free(ANDROID) == 0
+    assert not await working.take(key, ANDROID)
+
+
+async def test_a_run_that_is_gone_costs_no_slot() -> None:
+    store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
+    [key] = await started(store)
+    assert await store.claim(key, "worker-2")
+    working = worker(store, attempts)
+    assert not await working.take(key, ANDROID)
+    assert working.free(ANDROID) == 2
+
+
+async def test_it_tells_when_a_slot_comes_free() -> None:
+    store, freed = FakeExecutions(), []
+    [key] = await started(store)
+    working = worker(store, FakeAttempts())
+    working.on_freed(lambda: freed.append(working.free(ANDROID)))
+    await working.take(key, ANDROID)
+    assert await eventually(lambda: freed) == [2]
+
+
+async def test_draining_lets_short_runs_end() -> None:
+    store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
+    [key] = await started(store)
+    working = worker(store, attempts)
+    await working.take(key, ANDROID)
+    attempts.release.set()
+    await working.drain(10)
+    assert run_of(store, key).success is True
+
+
+async def test_draining_hands_back_what_does_not_end_and_takes_nothing_more() -> None:
+    store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
+    first, second = await started(store, plan(), plan())
+    working = worker(store, attempts)
+    await working.take(first, ANDROID)
+    await eventually(lambda: attempts.begun)
+    await working.drain(0)
+    assert run_of(store, first).attempts[0].handed_back
+    assert working.free(ANDROID) == 0
+    assert not await working.take(second, ANDROID)
+    assert not working.held
+
+
+async def test_a_write_that_fails_for_good_comes_out() -> None:
+    store = FakeExecutions()
+    [key] = await started(store)
+    working = worker(store, FakeAttempts())
+    await working.take(key, ANDROID)
+    del store.executions[key.execution_id]
+    with pytest.raises(KeyError):
+        await working.watch()
