@@ -1,5 +1,7 @@
 """Compiles the protos: Python modules into gen/, and a descriptor image for buf into build/protos.binpb.
 
+The image, which has the comments, also goes to gen/mobiletest/descriptors.binpb: the gateway's OpenAPI document quotes it.
+
 The rules of protovalidate and the HTTP annotations come from the installed packages, so no copy of theirs is kept here.
 """
 
@@ -50,6 +52,7 @@ def main(arguments: list[str]) -> None:
         known, f"--python_out={GENERATED}", f"--pyi_out={GENERATED}", f"--grpc_python_out={GENERATED}", *ours
     )
     compile_protos(known, image, "--include_imports", "--include_source_info", *ours)
+    shutil.copy(BUILD / "protos.binpb", GENERATED / "mobiletest" / "descriptors.binpb")
     if "--baseline" in arguments:
         compile_protos(known, f"--descriptor_set_out={PROTOS / 'baseline.binpb'}", "--include_imports", *ours)
 

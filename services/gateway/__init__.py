@@ -1,0 +1,1 @@
+"""The gateway: REST and server-sent events outside, gRPC inside. It keeps nothing."""

@@ -1,0 +1,142 @@
+"""The composition root of the gateway."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from uuid import uuid4
+
+from services.chassis import metrics
+from services.chassis.clock import SystemClock
+from services.chassis.consuming import Consumer
+from services.chassis.health import AdminServer, Health
+from services.chassis.kafka import Producer
+from services.chassis.lifecycle import Background
+from services.chassis.rpc import Channel, channel
+from services.gateway.contract.operations import operations, services
+from services.gateway.endpoints import Endpoints, Options
+from services.gateway.handlers.forms import FormLimits
+from services.gateway.handlers.invocation import Limits
+from services.gateway.handlers.service import service_endpoints
+from services.gateway.keys.authenticator import Authenticator
+from services.gateway.keys.catalog import CatalogKeys
+from services.gateway.keys.memory import KeyMemory
+from services.gateway.keys.revocations import TOPIC, Revocations
+from services.gateway.openapi.document import document
+from services.gateway.serving.admission import Admission
+from services.gateway.serving.bodies import BodyLimits
+from services.gateway.serving.dispatcher import Dispatcher
+from services.gateway.serving.exchange import Endpoint
+from services.gateway.serving.meter import Meter
+from services.gateway.serving.router import Router
+from services.gateway.serving.server import ServerLimits, listening
+from services.gateway.settings import Settings
+from services.gateway.upstream.calls import Upstreams
+
+KEY_EVENTS = {TOPIC: 1}
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """A running gateway: where it listens, and its background tasks."""
+
+    http_address: str
+    admin_address: str
+    background: Background
+
+    @property
+    def url(self) -> str:
+        """The base address of the REST interface."""
+        return f"http://{self.http_address}"
+
+
+@asynccontextmanager
+async def running(settings: Settings) -> AsyncIterator[App]:
+    """Run a gateway inside the block."""
+    async with AsyncExitStack() as stack:
+        background = await stack.enter_async_context(Background())
+        health = Health()
+        admin = await stack.enter_async_context(AdminServer(settings.admin_listen, health))
+        channels = await _channels(stack, settings)
+        health.register("catalog", channels["catalog"].check)
+        memory = KeyMemory()
+        await _hear_of_deleted_keys(stack, settings, memory, background, health)
+        keys = await stack.enter_async_context(_channel(settings, settings.catalog_address, via_gateway=False))
+        authenticator = Authenticator(CatalogKeys(keys), memory, SystemClock())
+        closing = asyncio.Event()
+        router = _router(settings, Upstreams(channels), health, closing)
+        admission = Admission(authenticator, settings.max_request_timeout_seconds)
+        dispatcher = Dispatcher(router, admission, Meter())
+        address = await stack.enter_async_context(listening(settings.http_listen, dispatcher, _server_limits(settings)))
+        stack.callback(closing.set)
+        background.start("loop lag", metrics.watch_loop_lag())
+        await stack.enter_async_context(health.serving(background))
+        yield App(address, admin.address, background)
+
+
+def _channel(settings: Settings, address: str, *, via_gateway: bool) -> Channel:
+    return channel(
+        address,
+        settings.tokens[0],
+        services=services(),
+        timeout=settings.request_timeout_seconds,
+        via_gateway=via_gateway,
+    )
+
+
+async def _channels(stack: AsyncExitStack, settings: Settings) -> dict[str, Channel]:
+    addresses = {
+        "catalog": settings.catalog_address,
+        "executor": settings.executor_address,
+        "reporting": settings.reporting_address,
+    }
+    return {
+        name: await stack.enter_async_context(_channel(settings, address, via_gateway=True))
+        for name, address in addresses.items()
+    }
+
+
+async def _hear_of_deleted_keys(
+    stack: AsyncExitStack, settings: Settings, memory: KeyMemory, background: Background, health: Health
+) -> None:
+    """Each process hears of every deletion: its group is its own."""
+    producer = await stack.enter_async_context(
+        Producer(settings.kafka_bootstrap, KEY_EVENTS, idempotence=settings.kafka_idempotence)
+    )
+    consumer = Consumer(
+        [TOPIC],
+        f"gateway-{uuid4()}",
+        Revocations(memory).handle,
+        bootstrap=settings.kafka_bootstrap,
+        instance_id=None,
+        dlq=producer,
+    )
+    health.register("key events", consumer.check, affects="liveness")
+    await stack.enter_async_context(background.running("key events", consumer.run(), stop=consumer.stop))
+
+
+def _router(settings: Settings, upstreams: Upstreams, health: Health, closing: asyncio.Event) -> Router[Endpoint]:
+    found = operations()
+    endpoints = Endpoints(found, upstreams, _options(settings), clock=SystemClock(), closing=closing)
+    router: Router[Endpoint] = Router()
+    for endpoint in [*endpoints.all(), *service_endpoints(health, document(found, settings.version))]:
+        router.add(endpoint.verb, endpoint.template, endpoint)
+    return router
+
+
+def _options(settings: Settings) -> Options:
+    return Options(
+        limits=Limits(
+            body=BodyLimits(settings.max_body_bytes, settings.body_timeout_seconds),
+            seconds=settings.request_timeout_seconds,
+            stream_seconds=settings.stream_timeout_seconds,
+        ),
+        form=FormLimits(settings.max_upload_bytes, settings.max_body_bytes, settings.idle_timeout_seconds),
+        stats_seconds=settings.stats_timeout_seconds,
+        idle_seconds=settings.idle_timeout_seconds,
+        heartbeat_seconds=settings.heartbeat_seconds,
+    )
+
+
+def _server_limits(settings: Settings) -> ServerLimits:
+    return ServerLimits(settings.keepalive_timeout_seconds, settings.max_connections, settings.shutdown_grace_seconds)

@@ -1,0 +1,1 @@
+"""What the protos say about REST: read once at start from the generated descriptors, never per request."""

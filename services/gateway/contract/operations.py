@@ -1,0 +1,107 @@
+"""The operations of the REST interface: every RPC with a google.api.http annotation."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from google.api import annotations_pb2
+from google.protobuf.descriptor import Descriptor, MethodDescriptor, ServiceDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+from mobiletest.catalog.v1 import api_keys_pb2, apps_pb2, builds_pb2, tests_pb2, workflows_pb2
+from mobiletest.executor.v1 import executions_pb2
+from mobiletest.options.v1 import options_pb2
+from mobiletest.reporting.v1 import reports_pb2
+
+from services.chassis.contracts import Method, methods
+from services.gateway.contract.options import option
+
+FILES = (apps_pb2, builds_pb2, tests_pb2, workflows_pb2, api_keys_pb2, executions_pb2, reports_pb2)
+EMPTY = "google.protobuf.Empty"
+HTTP_BODY = "google.api.HttpBody"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One RPC as REST shows it: `verb` GET on `template` "/api/v1/apps/{app_id}"; `upstream` is the service's name."""
+
+    verb: str
+    template: str
+    takes_body: bool
+    upstream: str
+    rpc: Method
+    descriptor: MethodDescriptor
+    request: type[Message]
+    response: type[Message]
+    status: int
+    location: str
+
+    @property
+    def name(self) -> str:
+        return self.rpc.name
+
+    @property
+    def input(self) -> Descriptor:
+        return self.descriptor.input_type
+
+    @property
+    def output(self) -> Descriptor:
+        return self.descriptor.output_type
+
+    @property
+    def streams(self) -> bool:
+        """Whether the service answers with a stream."""
+        return bool(self.descriptor.server_streaming)
+
+    @property
+    def path_fields(self) -> tuple[str, ...]:
+        """The names in braces, in order."""
+        return tuple(part[1:-1] for part in self.template.split("/") if part.startswith("{"))
+
+
+def services() -> list[ServiceDescriptor]:
+    """Every service that REST shows something of."""
+    return [service for file in FILES for service in file.DESCRIPTOR.services_by_name.values()]
+
+
+def operations() -> list[Operation]:
+    """All operations, in the order of the protos."""
+    return [operation for service in services() for operation in _of(service)]
+
+
+def _of(service: ServiceDescriptor) -> Iterator[Operation]:
+    contracts = methods([service])
+    for descriptor in service.methods:
+        rule = option(descriptor, annotations_pb2.http)
+        verb = rule.WhichOneof("pattern")
+        if verb is None:
+            continue
+        if rule.body not in ("", "*") or verb == "custom":
+            raise ValueError(f"{descriptor.full_name}: this kind of google.api.http rule is not supported")
+        rpc = contracts[f"/{service.full_name}/{descriptor.name}"]
+        yield _operation(descriptor, rpc, verb.upper(), getattr(rule, verb), takes_body=rule.body == "*")
+
+
+def _operation(descriptor: MethodDescriptor, rpc: Method, verb: str, template: str, *, takes_body: bool) -> Operation:
+    contract = option(descriptor, options_pb2.method_contract)
+    output = descriptor.output_type
+    usual = 204 if output.full_name == EMPTY else 200
+    return Operation(
+        verb=verb,
+        template=template,
+        takes_body=takes_body,
+        upstream=descriptor.containing_service.file.package.split(".")[1],
+        rpc=rpc,
+        descriptor=descriptor,
+        request=GetMessageClass(descriptor.input_type),
+        response=GetMessageClass(output),
+        status=contract.success_status or usual,
+        location=contract.location,
+    )
+
+
+def named(found: Iterable[Operation], name: str) -> Operation:
+    """The operation of the RPC called `name`; KeyError when there is none."""
+    for operation in found:
+        if operation.name == name:
+            return operation
+    raise KeyError(name)

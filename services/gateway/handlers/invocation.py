@@ -1,0 +1,67 @@
+"""From a request to a decoded message, and from a service's refusal back to places in the request."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import grpc
+
+from services.chassis import context, status
+from services.chassis.errors import InvalidArgument
+from services.gateway.contract.operations import Operation
+from services.gateway.decoding.issues import InvalidRequest
+from services.gateway.decoding.requests import Decoded, RequestDecoder, Source
+from services.gateway.serving.bodies import BodyLimits, read_json
+from services.gateway.serving.exchange import Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one request: its JSON body, and seconds for calls and for streams."""
+
+    body: BodyLimits
+    seconds: float
+    stream_seconds: float
+
+
+class Invocation:
+    """Reads the requests of one operation and surrounds its calls."""
+
+    def __init__(self, operation: Operation, limits: Limits) -> None:
+        self._decoder = RequestDecoder.of(operation)
+        self._takes_body = operation.takes_body
+        self._waits = "wait" in operation.input.fields_by_name
+        self._limits = limits
+
+    async def decode(self, exchange: Exchange) -> Decoded:
+        """The request message; what was ignored is named in the answer's headers."""
+        http = exchange.http
+        body = await read_json(http, self._limits.body) if self._takes_body else None
+        source = Source(exchange.path, http.rel_url.raw_query_string, http.headers, body)
+        decoded = self._decoder.decode(source, strict=exchange.strict)
+        if decoded.ignored:
+            exchange.note_ignored(decoded.ignored)
+        return decoded
+
+    def seconds(self, decoded: Decoded, exchange: Exchange) -> float:
+        """How long the call may take: what the client asks for, else the default; a long poll gets its wait on top."""
+        seconds = exchange.seconds or self._limits.seconds
+        if self._waits:
+            seconds = max(seconds, decoded.message.wait + 5)  # type: ignore[attr-defined]
+        return seconds
+
+    def stream_seconds(self, exchange: Exchange) -> float:
+        """How long a stream may take."""
+        return exchange.seconds or self._limits.stream_seconds
+
+    @contextmanager
+    def calling(self, decoded: Decoded, exchange: Exchange, seconds: float) -> Iterator[None]:
+        """Inside the block, calls go out as the caller's and within the time; violations get the client's places."""
+        try:
+            with context.bind(exchange.caller), context.within(seconds):
+                yield
+        except grpc.aio.AioRpcError as error:
+            known = status.domain_error(error)
+            if isinstance(known, InvalidArgument) and known.violations:
+                raise InvalidRequest(self._decoder.explain(known.violations, decoded)) from None
+            raise

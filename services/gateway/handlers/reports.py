@@ -1,0 +1,62 @@
+"""Reports: reporting answers, after the catalog has said that there is such a thing.
+
+The catalog knows at once what was created; reporting hears of it. So the catalog decides about 404, and its revision of
+the app is what reporting waits for.
+"""
+
+from typing import Any
+
+from mobiletest.catalog.v1 import apps_pb2
+from mobiletest.reporting.v1 import reports_pb2
+
+from services.gateway.handlers.unary import Invoke
+from services.gateway.serving.exchange import Exchange
+from services.gateway.upstream.reads import Reads
+
+
+def of_app(apps: Reads, report: Invoke) -> Invoke:
+    """A report with `app_id` and `min_app_revision` in its request."""
+
+    async def invoke(request: Any, exchange: Exchange, seconds: float) -> Any:
+        app = await apps.get(exchange.caller, request.app_id, seconds)
+        request.min_app_revision = app.revision
+        return await report(request, exchange, seconds)
+
+    return invoke
+
+
+def workspace(apps: Reads, report: Invoke) -> Invoke:
+    """The workspace: as `of_app`, with the catalog's fields filled in."""
+
+    async def invoke(request: Any, exchange: Exchange, seconds: float) -> reports_pb2.AppWorkspace:
+        app = await apps.get(exchange.caller, request.app_id, seconds)
+        request.min_app_revision = app.revision
+        answer: reports_pb2.AppWorkspace = await report(request, exchange, seconds)
+        add_catalog_fields(answer, app)
+        return answer
+
+    return invoke
+
+
+def of_known(things: Reads, id_field: str, report: Invoke) -> Invoke:
+    """A report on something that the catalog has to know."""
+
+    async def invoke(request: Any, exchange: Exchange, seconds: float) -> Any:
+        await things.get(exchange.caller, getattr(request, id_field), seconds)
+        return await report(request, exchange, seconds)
+
+    return invoke
+
+
+def add_catalog_fields(answer: reports_pb2.AppWorkspace, app: apps_pb2.App) -> None:
+    """Set the fields that reports.proto marks with "catalog", and reporting's in the app."""
+    answer.app.CopyFrom(app)
+    answer.app.recent_executions = answer.recent_executions
+    answer.app.attribution_ready = answer.attribution_ready
+    if answer.HasField("rolling_pass_rate"):
+        answer.app.rolling_pass_rate = answer.rolling_pass_rate
+    answer.attached_tests, answer.pinned_tests = app.attached_tests, app.pinned_tests
+    if app.HasField("current_build_id"):
+        answer.current_build_id, answer.current_build_version = app.current_build_id, app.current_version
+    if app.HasField("latest_build_id"):
+        answer.latest_build_id, answer.latest_build_version = app.latest_build_id, app.latest_version

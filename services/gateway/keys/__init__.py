@@ -1,0 +1,1 @@
+"""Who is calling: API keys, checked here as far as they can be and verified by the catalog."""

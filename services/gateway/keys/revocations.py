@@ -1,0 +1,31 @@
+"""Deleted keys, as Kafka tells of them."""
+
+from google.protobuf.message import DecodeError
+from mobiletest.catalog.v1 import events_pb2
+
+from services.chassis.events import Event, InvalidMessage
+from services.gateway.keys.memory import KeyMemory
+
+TOPIC = "mobiletest.catalog.v1.key-events"
+_CHANGED = events_pb2.ApiKeyChanged.DESCRIPTOR.full_name
+
+
+class Revocations:
+    """Handles batches of key events: what is deleted is forgotten."""
+
+    def __init__(self, memory: KeyMemory) -> None:
+        self._memory = memory
+
+    async def handle(self, events: list[Event]) -> None:
+        """InvalidMessage for an event that cannot be read; unknown types are skipped."""
+        for event in events:
+            if event.type == _CHANGED:
+                self._apply(event)
+
+    def _apply(self, event: Event) -> None:
+        try:
+            changed = events_pb2.ApiKeyChanged.FromString(event.payload)
+        except DecodeError as error:
+            raise InvalidMessage("UNDECODABLE", str(error), event=event) from error
+        if changed.deleted:
+            self._memory.forget(changed.api_key_id)

@@ -1,0 +1,54 @@
+"""The whole document."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+
+from services.gateway.contract.comments import comments
+from services.gateway.contract.operations import Operation, services
+from services.gateway.openapi import parts
+from services.gateway.openapi.operations import operation_object
+from services.gateway.openapi.schemas import Schemas
+
+ABOUT = "Runs automated tests against builds of mobile apps. Paths work with and without a trailing slash."
+
+
+def document(operations: Iterable[Operation], version: str) -> bytes:
+    """OpenAPI 3.1 as JSON text."""
+    return orjson.dumps(describe(operations, version), option=orjson.OPT_INDENT_2)
+
+
+def describe(operations: Iterable[Operation], version: str) -> dict[str, Any]:
+    """OpenAPI 3.1 as an object."""
+    schemas = Schemas(comments())
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in operations:
+        paths.setdefault(operation.template, {})[operation.verb.lower()] = operation_object(operation, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "mobiletest",
+            "version": version,
+            "description": ABOUT,
+        },
+        "servers": [{"url": "/"}],
+        "security": [{"apiKey": []}],
+        "tags": [*_tags(schemas), {"name": "Service", "description": "The gateway itself."}],
+        "paths": {**paths, **parts.service_paths()},
+        "components": _components(schemas),
+    }
+
+
+def _tags(schemas: Schemas) -> list[dict[str, str]]:
+    return [{"name": service.name, "description": schemas.comment(service.full_name)} for service in services()]
+
+
+def _components(schemas: Schemas) -> dict[str, Any]:
+    return {
+        "schemas": {**schemas.components, "Error": parts.ERROR_SCHEMA, "ValidationError": parts.VALIDATION_SCHEMA},
+        "responses": parts.error_responses(),
+        "parameters": parts.PARAMETERS,
+        "headers": parts.HEADERS,
+        "securitySchemes": parts.SECURITY,
+    }

@@ -1,0 +1,1 @@
+"""HTTP: connections, routes, bodies, responses and errors; it knows no endpoint."""

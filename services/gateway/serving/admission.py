@@ -1,0 +1,95 @@
+"""What every request is asked before its endpoint sees it: who sends it, may they, and how shall it be treated."""
+
+import re
+from collections.abc import Sequence
+from typing import Protocol
+
+from aiohttp.web import BaseRequest
+
+from services.chassis.context import Caller
+from services.chassis.errors import PermissionDenied
+from services.gateway.decoding import wording
+from services.gateway.decoding.issues import InvalidRequest, Refusal
+from services.gateway.keys.holders import Holder
+from services.gateway.serving.exchange import Endpoint, Exchange
+
+_ANYONE = Holder("", "", frozenset())
+_KEY = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
+_STRICT = re.compile(r"(?:^|[,;\s])handling\s*=\s*\"?strict\"?(?:$|[,;\s])", re.IGNORECASE)
+_TRACE = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
+_SECONDS = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?", re.ASCII)
+
+
+class Holders(Protocol):
+    """Finds the holder of a key."""
+
+    async def holder(self, authorization: Sequence[str]) -> Holder:
+        """See `Authenticator.holder`."""
+
+
+class Admission:
+    """Turns a request into an exchange; raises Unauthenticated, PermissionDenied or InvalidRequest."""
+
+    def __init__(self, holders: Holders, most_seconds: float) -> None:
+        self._holders = holders
+        self._most_seconds = most_seconds
+
+    async def admit(
+        self, request: BaseRequest, endpoint: Endpoint, path: dict[str, str], headers: dict[str, str]
+    ) -> Exchange:
+        """`headers` are those that every answer gets, X-Request-ID among them."""
+        holder = await self._holder(request, endpoint)
+        given = request.headers
+        caller = Caller(
+            org_id=holder.org_id,
+            subject=holder.key_id,
+            scopes=holder.scopes,
+            request_id=headers["X-Request-ID"],
+            traceparent=_trace(given.get("traceparent")),
+            idempotency_key=_idempotency_key(given.get("Idempotency-Key")) if endpoint.takes_idempotency_key else None,
+            via_gateway=True,
+        )
+        prefer, timeout = given.get("Prefer"), given.get("X-Request-Timeout")
+        return Exchange(
+            http=request,
+            path=path,
+            caller=caller,
+            headers=headers,
+            seconds=self._seconds(timeout) if timeout is not None else None,
+            strict=prefer is not None and _STRICT.search(prefer) is not None,
+        )
+
+    async def _holder(self, request: BaseRequest, endpoint: Endpoint) -> Holder:
+        if not endpoint.scope:
+            return _ANYONE
+        holder = await self._holders.holder(request.headers.getall("Authorization", ()))
+        if endpoint.scope not in holder.scopes:
+            raise PermissionDenied(
+                f"This API key lacks the scope {endpoint.scope}",
+                reason="SCOPE_MISSING",
+                metadata={"scope": endpoint.scope},
+            )
+        return holder
+
+    def _seconds(self, text: str) -> float:
+        if not _SECONDS.fullmatch(text):
+            raise _refused("x-request-timeout", wording.NUMBER_TEXT)
+        seconds = float(text)
+        if seconds <= 0:
+            raise _refused("x-request-timeout", wording.above(0))
+        return min(seconds, self._most_seconds)
+
+
+def _idempotency_key(text: str | None) -> str | None:
+    if text is None or _KEY.fullmatch(text):
+        return text
+    refusal = Refusal("string_pattern_mismatch", "String should have 1 to 255 printable ASCII characters and no spaces")
+    raise _refused("idempotency-key", refusal)
+
+
+def _refused(header: str, refusal: Refusal) -> InvalidRequest:
+    return InvalidRequest([refusal.at(("header", header))])
+
+
+def _trace(text: str | None) -> str | None:
+    return text if text is not None and _TRACE.fullmatch(text) else None

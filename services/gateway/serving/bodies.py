@@ -1,0 +1,64 @@
+"""Reading request bodies: bounded in size and in time."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from aiohttp.web import BaseRequest, RequestPayloadError
+
+from services.gateway.serving import errors
+
+JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class BodyLimits:
+    """Bytes of a whole body, and seconds for it to arrive."""
+
+    most_bytes: int
+    seconds: float
+
+
+async def read_json(request: BaseRequest, limits: BodyLimits) -> bytes:
+    """The body of a request that may have JSON, empty without one; HttpError 400, 408, 413 or 415."""
+    if not request.body_exists:
+        return b""
+    check_encoding(request)
+    check_length(request, limits.most_bytes)
+    if not _is_json(request.content_type) and request.content_length != 0:
+        raise errors.unsupported_type(JSON)
+    try:
+        async with asyncio.timeout(limits.seconds):
+            return b"".join([chunk async for chunk in bounded(request, limits.most_bytes)])
+    except TimeoutError:
+        raise errors.too_slow(limits.seconds) from None
+
+
+def check_encoding(request: BaseRequest) -> None:
+    """A compressed body is refused: its size says nothing about what it becomes."""
+    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise errors.unsupported_encoding()
+
+
+def check_length(request: BaseRequest, most_bytes: int) -> None:
+    """What says that it is too large is refused before it is read."""
+    if request.content_length is not None and request.content_length > most_bytes:
+        raise errors.too_large(most_bytes)
+
+
+async def bounded(request: BaseRequest, most_bytes: int) -> AsyncIterator[bytes]:
+    """The chunks of the body; HttpError when there are more bytes than `most_bytes`, or it breaks off."""
+    size = 0
+    try:
+        async for chunk in request.content.iter_any():
+            size += len(chunk)
+            if size > most_bytes:
+                raise errors.too_large(most_bytes)
+            yield chunk
+    except RequestPayloadError:
+        raise errors.broken_body() from None
+
+
+def _is_json(content_type: str) -> bool:
+    """What says nothing (aiohttp's octet-stream) is taken for JSON."""
+    return content_type in (JSON, "application/octet-stream") or content_type.endswith("+json")

@@ -1,0 +1,82 @@
+"""The fields of an App that reporting knows; an App without them is better than no App."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import grpc
+from mobiletest.catalog.v1 import apps_pb2
+from mobiletest.reporting.v1 import reports_pb2
+
+from services.chassis import logs
+from services.chassis.clock import Clock
+from services.chassis.context import Caller
+from services.chassis.errors import DomainError
+from services.gateway.upstream.batches import Batch, Batches
+from services.gateway.upstream.calls import Upstreams
+
+PATIENCE = 3
+"""After so many failures in a row reporting is not asked for a while."""
+PAUSE_SECONDS = 1.0
+
+log = logs.get(__name__)
+
+Asked = Batch[reports_pb2.AppStats] | None
+"""A question that is under way; None when it was not worth asking."""
+
+
+class AppStats:
+    """Asks reporting, with a short time limit of its own."""
+
+    def __init__(self, upstreams: Upstreams, seconds: float, clock: Clock) -> None:
+        service = reports_pb2.DESCRIPTOR.services_by_name["Reports"]
+        self._rpc = upstreams.rpc(service.methods_by_name["BatchGetAppStats"])
+        self._batches: Batches[reports_pb2.AppStats] = Batches(self._fetch)
+        self._seconds = seconds
+        self._clock = clock
+        self._failures = 0
+        self._paused_until = 0.0
+
+    def ask(self, caller: Caller, app_ids: Sequence[str]) -> Asked:
+        """Begin to ask; `fill` takes the answer."""
+        if self._failures >= PATIENCE and self._clock.monotonic() < self._paused_until:
+            return None
+        return self._batches.join(caller, app_ids)
+
+    async def fill(self, asked: Asked, apps: Sequence[apps_pb2.App]) -> bool:
+        """Set the fields in the apps; False, and the fields left unset, when reporting does not answer in time."""
+        if asked is None:
+            return False
+        with suppress(grpc.aio.AioRpcError, DomainError, TimeoutError):
+            found = await asked.results(self._seconds)
+            self._failures = 0
+            for app in apps:
+                _set(app, found.get(app.id))
+            return True
+        self._failed()
+        return False
+
+    async def _fetch(self, ids: Sequence[str]) -> Mapping[str, reports_pb2.AppStats]:
+        answer: Any = await self._rpc(reports_pb2.BatchGetAppStatsRequest(app_ids=ids), timeout=self._seconds)
+        return {stats.app_id: stats for stats in answer.stats}
+
+    def _failed(self) -> None:
+        self._failures += 1
+        self._paused_until = self._clock.monotonic() + PAUSE_SECONDS
+        log.warning("app_stats_unavailable", failures=self._failures)
+
+
+def set_none_yet(app: apps_pb2.App) -> None:
+    """The fields of an app that has just been created: nothing can have run."""
+    app.recent_executions = 0
+    app.attribution_ready = False
+
+
+def _set(app: apps_pb2.App, stats: reports_pb2.AppStats | None) -> None:
+    if stats is None:
+        set_none_yet(app)
+        return
+    app.recent_executions = stats.recent_executions
+    app.attribution_ready = stats.attribution_ready
+    if stats.HasField("rolling_pass_rate"):
+        app.rolling_pass_rate = stats.rolling_pass_rate
