@@ -5,11 +5,11 @@ import platform
 from collections.abc import Sequence
 
 from benchmarks.claims import Claims
-from benchmarks.folding import Folding
+from benchmarks.folding import Rates
 from benchmarks.http import Comparison
 
 
-def show(compared: Sequence[Comparison], claimed: Claims, folded: Folding) -> None:
+def show(compared: Sequence[Comparison], claimed: Claims, folded: Rates) -> None:
     """Print Markdown: the machine, then ratios first, absolute figures after."""
     print(f"Python {platform.python_version()}, {os.cpu_count()} shared cores, everything on them.\n")
     print("| 32 connections | ratio to the peer | ours, requests/s | p50 / p99 ms | peer, requests/s | p50 / p99 ms |")
