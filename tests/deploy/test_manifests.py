@@ -1,0 +1,87 @@
+"""The manifests are what Kubernetes takes: rendered by kustomize, then held against the schemas."""
+
+from pathlib import Path
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from tests.deploy.rendering import OVERLAYS, TARGETS, TREE, Manifest, component, named, of_kind, rendered
+from tests.deploy.resources import CUSTOM
+
+VERSION = "1.37.0"
+LABELS = {"name", "instance", "component", "part-of", "managed-by"}
+
+
+def check(manifest: Manifest) -> None:
+    """ValidationError unless it is right, with no field that its schema does not know."""
+    if manifest["kind"] in CUSTOM:
+        CUSTOM[manifest["kind"]].model_validate(manifest)
+    else:
+        kubernetes_validate.validate(manifest, VERSION, strict=True)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_manifest_follows_its_schema(target: str) -> None:
+    for manifest in rendered(target):
+        check(manifest)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "path", "value"),
+    [
+        ("Deployment", "mobiletest-catalog", ("spec", "replicas"), "2"),
+        ("Deployment", "mobiletest-catalog", ("spec", "repliacs"), 2),
+        ("ScaledObject", "mobiletest-reporting", ("spec", "maxReplicas"), 2),
+        ("ScaledObject", "mobiletest-reporting", ("spec", "minReplicaCount"), 0),
+        ("PodMonitor", "mobiletest", ("spec", "selector"), {}),
+    ],
+)
+def test_a_mistake_is_refused(kind: str, name: str, path: tuple[str, str], value: object) -> None:
+    """The checks above are worth something: wrong types, unknown and missing fields do not pass."""
+    original = named(of_kind("overlays/prod", kind))[name]
+    manifest = {**original, path[0]: {**original[path[0]], path[1]: value}}
+    with pytest.raises((kubernetes_validate.ValidationError, ValueError)):
+        check(manifest)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_names_are_unique(target: str) -> None:
+    keys = [(manifest["kind"], manifest["metadata"]["name"]) for manifest in rendered(target)]
+    assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_everything_carries_the_recommended_labels(target: str) -> None:
+    wanted = {f"app.kubernetes.io/{label}" for label in LABELS | ({"version"} if target in OVERLAYS else set())}
+    for manifest in rendered(target):
+        missing = wanted - manifest["metadata"]["labels"].keys()
+        assert not missing, (manifest["kind"], manifest["metadata"]["name"])
+
+
+@pytest.mark.parametrize("target", OVERLAYS)
+def test_an_overlay_puts_everything_into_one_namespace_that_allows_restricted_pods_only(target: str) -> None:
+    (namespace,) = of_kind(target, "Namespace")
+    assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
+    others = {manifest["metadata"]["namespace"] for manifest in rendered(target) if manifest["kind"] != "Namespace"}
+    assert others == {namespace["metadata"]["name"]}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_no_secret_is_committed(target: str) -> None:
+    assert of_kind(target, "Secret") == []
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_five_parts_are_there(target: str) -> None:
+    parts = {component(deployment) for deployment in of_kind(target, "Deployment")}
+    assert parts == {"gateway", "catalog", "executor-api", "executor-worker", "reporting"}
+
+
+def test_every_component_is_rendered_by_a_target() -> None:
+    """So that no manifest in the tree escapes these tests."""
+    kustomizations = [
+        yaml.safe_load(path.read_text()) | {"at": path.parent} for path in TREE.rglob("kustomization.yaml")
+    ]
+    used: set[Path] = {(each["at"] / name).resolve() for each in kustomizations for name in each.get("components", [])}
+    assert used == {path for path in (TREE / "components").iterdir() if path.is_dir()}

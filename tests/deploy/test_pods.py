@@ -1,0 +1,184 @@
+"""What every pod of ours promises: it may do little, says how it is, gives way gracefully, and is told all it needs."""
+
+import re
+
+import pytest
+
+from services.chassis.settings import ProcessSettings
+from tests.deploy.rendering import (
+    OVERLAYS,
+    ROOT,
+    TARGETS,
+    Manifest,
+    component,
+    container,
+    each_deployment,
+    environment,
+    module,
+    named,
+    of_kind,
+    pod,
+)
+from tests.deploy.variables import SERVICES, known, loaded, needed, variables
+
+DEPLOYMENTS = [
+    (target, name)
+    for target in TARGETS
+    for name in ("gateway", "catalog", "executor-api", "executor-worker", "reporting")
+]
+SECRETS = {"MOBILETEST_SERVICE_TOKEN": "0123456789abcdef", "MOBILETEST_MONGO_URI": "mongodb://mongo:27017"}
+
+
+@pytest.fixture(params=DEPLOYMENTS, ids=lambda pair: "-".join(pair).replace("/", "-"))
+def placed(request: pytest.FixtureRequest) -> tuple[str, Manifest]:
+    """A target and one of its Deployments."""
+    target, name = request.param
+    return target, named(of_kind(target, "Deployment"))[f"mobiletest-{name}"]
+
+
+@pytest.fixture
+def target(placed: tuple[str, Manifest]) -> str:
+    return placed[0]
+
+
+@pytest.fixture
+def deployment(placed: tuple[str, Manifest]) -> Manifest:
+    return placed[1]
+
+
+def service(deployment: Manifest) -> str:
+    """Which service it runs ("executor")."""
+    return module(deployment).removeprefix("services.")
+
+
+def process_settings(target: str, deployment: Manifest, monkeypatch: pytest.MonkeyPatch) -> ProcessSettings:
+    environ = {
+        name: SECRETS[name] if value is None else value for name, value in environment(target, deployment).items()
+    }
+    settings = loaded(service(deployment), environ, monkeypatch)
+    assert isinstance(settings, ProcessSettings)
+    return settings
+
+
+def test_it_runs_as_nobody_with_nothing(deployment: Manifest) -> None:
+    spec, only = pod(deployment), container(deployment)
+    assert spec["securityContext"]["runAsNonRoot"] is True
+    assert spec["securityContext"]["runAsUser"] == image_user()
+    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert only["securityContext"]["allowPrivilegeEscalation"] is False
+    assert only["securityContext"]["readOnlyRootFilesystem"] is True
+    assert only["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+
+
+def image_user() -> int:
+    found = re.search(r"^USER (\d+):\1$", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
+    assert found
+    return int(found[1])
+
+
+def test_it_may_not_ask_the_cluster_for_anything(target: str, deployment: Manifest) -> None:
+    spec = pod(deployment)
+    account = named(of_kind(target, "ServiceAccount"))[spec["serviceAccountName"]]
+    assert spec["automountServiceAccountToken"] is account["automountServiceAccountToken"] is False
+    assert spec["serviceAccountName"] == deployment["metadata"]["name"]
+
+
+def test_it_can_write_to_what_is_bounded_only(deployment: Manifest) -> None:
+    """/tmp with a limit, and volumes of a claim."""
+    for volume in pod(deployment)["volumes"]:
+        assert "persistentVolumeClaim" in volume or "sizeLimit" in volume["emptyDir"]
+    mounted = {mount["mountPath"] for mount in container(deployment)["volumeMounts"]}
+    assert "/tmp" in mounted
+    assert {mount["name"] for mount in container(deployment)["volumeMounts"]} == {
+        v["name"] for v in pod(deployment)["volumes"]
+    }
+
+
+def test_it_says_what_it_needs_and_is_never_throttled(deployment: Manifest) -> None:
+    resources = container(deployment)["resources"]
+    assert {"cpu", "memory"} <= resources["requests"].keys()
+    assert "memory" in resources["limits"]
+    assert "cpu" not in resources["limits"]
+
+
+def test_a_dependency_that_is_down_does_not_restart_it(deployment: Manifest) -> None:
+    """Readiness may follow the dependencies; what ends a container is /healthz, which does not."""
+    only = container(deployment)
+    for probe in ("startupProbe", "livenessProbe"):
+        assert only[probe]["httpGet"] == {"path": "/healthz", "port": "admin"}
+    startup = only["startupProbe"]
+    assert startup["periodSeconds"] * startup["failureThreshold"] == 60
+
+
+def test_readiness_asks_for_a_service_that_exists(deployment: Manifest) -> None:
+    probe = container(deployment)["readinessProbe"]
+    if component(deployment) in ("gateway", "executor-worker"):
+        assert probe["httpGet"] == {"path": "/readyz", "port": "admin"}
+    else:
+        assert probe["grpc"]["service"] in services_in_protos()
+
+
+def services_in_protos() -> set[str]:
+    texts = [path.read_text() for path in (ROOT / "protos").rglob("*.proto")]
+    packages = [(re.findall(r"^package ([\w.]+);", text, flags=re.MULTILINE), text) for text in texts]
+    return {
+        f"{names[0]}.{name}"
+        for names, text in packages
+        for name in re.findall(r"^service (\w+)", text, flags=re.MULTILINE)
+    }
+
+
+def test_it_has_time_to_leave(target: str, deployment: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """First no new calls reach it, then it gets its own grace, and there is time to close before it is killed."""
+    before = container(deployment)["lifecycle"]["preStop"]["sleep"]["seconds"]
+    grace = process_settings(target, deployment, monkeypatch).shutdown_grace_seconds
+    assert before >= 5
+    assert before + grace + 10 <= pod(deployment)["terminationGracePeriodSeconds"]
+
+
+def test_a_rollout_takes_nothing_away(deployment: Manifest) -> None:
+    spec = deployment["spec"]
+    assert spec["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
+    assert (spec["minReadySeconds"], spec["progressDeadlineSeconds"]) == (10, 300)
+
+
+def test_pods_of_one_kind_are_spread(deployment: Manifest) -> None:
+    constraints = pod(deployment)["topologySpreadConstraints"]
+    assert {each["topologyKey"] for each in constraints} == {"topology.kubernetes.io/zone", "kubernetes.io/hostname"}
+    assert all(each["labelSelector"] == deployment["spec"]["selector"] for each in constraints)
+
+
+def test_every_variable_is_one_that_a_service_reads(target: str, deployment: Manifest) -> None:
+    assert environment(target, deployment).keys() <= known()
+
+
+def test_its_own_variables_are_ones_that_it_reads(target: str, deployment: Manifest) -> None:
+    """The shared ConfigMap may hold more than each service reads; its own and the Secrets may not."""
+    shared = next(config for config in of_kind(target, "ConfigMap") if component(config) == "shared")
+    own = environment(target, deployment).keys() - shared["data"].keys()
+    assert own <= variables(service(deployment)).keys()
+
+
+@pytest.mark.parametrize("target", OVERLAYS)
+@pytest.mark.parametrize("service", SERVICES)
+def test_an_overlay_gives_each_service_all_it_needs(target: str, service: str) -> None:
+    for _, deployment in each_deployment([target]):
+        if module(deployment) == f"services.{service}":
+            missing = needed(service) - environment(target, deployment).keys()
+            assert not missing, deployment["metadata"]["name"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_executors_roles_are_apart(target: str) -> None:
+    executors = [
+        deployment for deployment in of_kind(target, "Deployment") if module(deployment) == "services.executor"
+    ]
+    roles = {component(each): environment(target, each)["MOBILETEST_EXECUTOR_ROLE"] for each in executors}
+    assert roles == {"executor-api": "api", "executor-worker": "worker"}
+
+
+@pytest.mark.parametrize("target", OVERLAYS)
+def test_the_version_label_is_the_image_tag(target: str) -> None:
+    for deployment in of_kind(target, "Deployment"):
+        tag = container(deployment)["image"].rpartition(":")[2]
+        assert deployment["metadata"]["labels"]["app.kubernetes.io/version"] == tag

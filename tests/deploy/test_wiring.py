@@ -1,0 +1,199 @@
+"""The manifests fit together: selectors, ports, addresses, network policies and scalers."""
+
+import re
+from typing import Any
+
+import pytest
+
+from services.executor.events import RUN_REQUESTS, TOPICS
+from services.reporting.consumer import GROUP
+from tests.deploy.rendering import (
+    ROOT,
+    TARGETS,
+    Manifest,
+    component,
+    container,
+    each_deployment,
+    environment,
+    named,
+    of_kind,
+    pod,
+    pod_labels,
+    selects,
+)
+from tests.deploy.variables import variables
+
+LISTENERS = {"grpc": "MOBILETEST_GRPC_LISTEN", "admin": "MOBILETEST_ADMIN_LISTEN", "http": "MOBILETEST_HTTP_LISTEN"}
+PART_OF = "app.kubernetes.io/part-of"
+
+
+def ports(deployment: Manifest) -> dict[str, int]:
+    return {port["name"]: port["containerPort"] for port in container(deployment)["ports"]}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_each_selector_takes_the_pods_of_its_own_deployment_only(target: str) -> None:
+    labels = {component(deployment): pod_labels(deployment) for deployment in of_kind(target, "Deployment")}
+    for kind in ("Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy"):
+        for manifest in of_kind(target, kind):
+            chosen = [name for name, each in labels.items() if selects(selector_of(manifest), each)]
+            assert chosen == [component(manifest)], (kind, manifest["metadata"]["name"])
+
+
+def selector_of(manifest: Manifest) -> dict[str, Any]:
+    spec = manifest["spec"]
+    selector: dict[str, Any] = spec.get("podSelector") or spec["selector"]
+    return {"matchLabels": selector} if manifest["kind"] == "Service" else selector
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_each_deployment_has_a_budget_and_a_network_policy(target: str) -> None:
+    deployments = named(of_kind(target, "Deployment")).keys()
+    assert named(of_kind(target, "PodDisruptionBudget")).keys() == deployments
+    assert named(of_kind(target, "NetworkPolicy")).keys() == deployments
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_processes_listen_where_their_containers_say(target: str) -> None:
+    for deployment in of_kind(target, "Deployment"):
+        given = environment(target, deployment)
+        for name, number in ports(deployment).items():
+            assert given[LISTENERS[name]] == f"0.0.0.0:{number}"
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_probes_and_services_name_ports_that_the_container_has(target: str) -> None:
+    by_component = {component(deployment): deployment for deployment in of_kind(target, "Deployment")}
+    for deployment in by_component.values():
+        for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+            check = container(deployment)[probe]
+            assert (
+                (check["httpGet"]["port"] in ports(deployment))
+                if "httpGet" in check
+                else (check["grpc"]["port"] == ports(deployment)["grpc"])
+            )
+    for service in of_kind(target, "Service"):
+        assert all(port["targetPort"] in ports(by_component[component(service)]) for port in service["spec"]["ports"])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_grpc_services_are_headless_so_that_clients_balance(target: str) -> None:
+    for service in of_kind(target, "Service"):
+        (port,) = service["spec"]["ports"]
+        headless = service["spec"].get("clusterIP") == "None"
+        assert (port["name"], port["appProtocol"], headless) in {
+            ("grpc", "kubernetes.io/h2c", True),
+            ("http", "http", False),
+        }
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_each_address_is_that_of_a_service_and_the_policies_let_it_through(target: str) -> None:
+    services = named(of_kind(target, "Service"))
+    for deployment in of_kind(target, "Deployment"):
+        for variable in ("CATALOG", "EXECUTOR", "REPORTING"):
+            name, _, port = str(environment(target, deployment)[f"MOBILETEST_{variable}_ADDRESS"]).partition(":")
+            assert services[name]["spec"]["ports"][0]["port"] == int(port)
+            assert may_call(target, deployment, services[name], int(port))
+
+
+def may_call(target: str, caller: Manifest, service: Manifest, port: int) -> bool:
+    policies = named(of_kind(target, "NetworkPolicy"))
+    callee = policies[service["metadata"]["name"]]["spec"]
+    out = policies[caller["metadata"]["name"]]["spec"]
+    into = any(
+        {"port": "grpc"} in rule["ports"] and selects(rule["from"][0].get("podSelector", {}), pod_labels(caller))
+        for rule in callee["ingress"]
+    )
+    return into and any({"port": port} in rule["ports"] for rule in out["egress"])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_policies_open_ports_that_exist(target: str) -> None:
+    deployments = named(of_kind(target, "Deployment"))
+    for policy in of_kind(target, "NetworkPolicy"):
+        opened = {port["port"] for rule in policy["spec"]["ingress"] for port in rule["ports"]}
+        assert opened == set(ports(deployments[policy["metadata"]["name"]]))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_configuration_is_named_by_its_hash(target: str) -> None:
+    """So that a change of it is a rollout."""
+    for deployment in of_kind(target, "Deployment"):
+        for source in container(deployment)["envFrom"]:
+            assert re.search(r"-[a-z0-9]{10}$", source["configMapRef"]["name"])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_claims_that_are_mounted_exist(target: str) -> None:
+    claims = named(of_kind(target, "PersistentVolumeClaim"))
+    for deployment in of_kind(target, "Deployment"):
+        wanted = [
+            each["persistentVolumeClaim"]["claimName"]
+            for each in pod(deployment)["volumes"]
+            if "persistentVolumeClaim" in each
+        ]
+        assert set(wanted) <= claims.keys()
+        store = str(environment(target, deployment).get("MOBILETEST_OBJECT_STORE", ""))
+        assert not wanted or store.startswith("file:///var/lib/mobiletest")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_one_scaler_at_most_and_then_no_fixed_number_of_replicas(target: str) -> None:
+    """Else each deployment of a new version would set the number back."""
+    scalers = [*of_kind(target, "HorizontalPodAutoscaler"), *of_kind(target, "ScaledObject")]
+    scaled = [scaler["spec"]["scaleTargetRef"]["name"] for scaler in scalers]
+    assert len(scaled) == len(set(scaled))
+    assert set(scaled) <= named(of_kind(target, "Deployment")).keys()
+    for deployment in of_kind(target, "Deployment"):
+        assert ("replicas" in deployment["spec"]) == (deployment["metadata"]["name"] not in scaled)
+
+
+def triggers() -> list[tuple[Manifest, dict[str, Any]]]:
+    return [
+        (each, trigger) for each in of_kind("overlays/prod", "ScaledObject") for trigger in each["spec"]["triggers"]
+    ]
+
+
+def test_kafka_triggers_watch_topics_that_exist_and_ask_for_no_more_pods_than_partitions() -> None:
+    for scaled, trigger in triggers():
+        if trigger["type"] == "kafka":
+            assert scaled["spec"]["maxReplicaCount"] <= TOPICS[trigger["metadata"]["topic"]]
+
+
+def test_kafka_triggers_watch_the_groups_that_consume() -> None:
+    """A group of another name would have no lag, for ever."""
+    watched = {trigger["metadata"]["consumerGroup"] for _, trigger in triggers() if trigger["type"] == "kafka"}
+    workers = variables("executor")["MOBILETEST_EXECUTOR_GROUP"]
+    assert watched == {*(f"{workers}-{platform.lower()}" for platform in RUN_REQUESTS), GROUP}
+
+
+def test_workers_scale_by_their_slots_on_what_waits_and_on_what_runs() -> None:
+    worker = named(of_kind("overlays/prod", "Deployment"))["mobiletest-executor-worker"]
+    slots = environment("overlays/prod", worker)["MOBILETEST_EXECUTOR_SLOTS"]
+    own = [trigger for scaled, trigger in triggers() if component(scaled) == "executor-worker"]
+    assert [trigger["type"] for trigger in own] == ["kafka", "kafka", "prometheus"]
+    assert {trigger["metadata"].get("lagThreshold") or trigger["metadata"]["threshold"] for trigger in own} == {slots}
+
+
+def test_scalers_find_the_broker_in_the_environment_of_what_they_scale() -> None:
+    for scaled, trigger in triggers():
+        deployment = named(of_kind("overlays/prod", "Deployment"))[scaled["spec"]["scaleTargetRef"]["name"]]
+        assert scaled["spec"]["scaleTargetRef"]["envSourceContainerName"] == container(deployment)["name"]
+        if trigger["type"] == "kafka":
+            assert trigger["metadata"]["bootstrapServersFromEnv"] in environment("overlays/prod", deployment)
+
+
+def test_metrics_that_are_asked_for_exist() -> None:
+    sources = "".join(path.read_text() for path in (ROOT / "services").rglob("*.py"))
+    queries = [trigger["metadata"]["query"] for _, trigger in triggers() if trigger["type"] == "prometheus"]
+    for metric in re.findall(r"mobiletest_\w+", " ".join(queries)):
+        assert f'"{metric}"' in sources
+
+
+def test_every_pod_is_scraped_on_a_port_that_it_has() -> None:
+    (monitor,) = of_kind("overlays/prod", "PodMonitor")
+    (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
+    for _, deployment in each_deployment(["overlays/prod"]):
+        assert selects(monitor["spec"]["selector"], pod_labels(deployment))
+        assert endpoint["port"] in ports(deployment)
