@@ -20,7 +20,7 @@ from services.catalog.model.keys import (
     spelt,
     use_is_due,
 )
-from tests.unit.catalog.samples import ORG, at
+from tests.fakes.catalog_samples import ORG, at
 
 OFFERED = Offered("abcdefghijkl", "S" * 32)
 KEY = ApiKey("id", ORG, OFFERED.lookup, digest(OFFERED.secret), "ci", ALL_SCOPES, created_at=at(0))

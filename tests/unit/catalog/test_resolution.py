@@ -15,7 +15,7 @@ from services.catalog.model.refusals import Refused
 from services.catalog.model.resolution import PlannedRun, Stock, Wish, plan
 from services.catalog.model.tests import Test
 from services.catalog.model.workflows import AppChoice, BuildConfig
-from tests.unit.catalog.samples import a_test, app, at, attachment, build
+from tests.fakes.catalog_samples import a_test, app, at, attachment, build
 
 IOS, ANDROID = Platform.IOS, Platform.ANDROID
 

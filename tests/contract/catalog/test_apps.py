@@ -1,0 +1,130 @@
+"""The ports Apps and Counters, in memory and on MongoDB."""
+
+from dataclasses import replace
+
+import pytest
+
+from services.catalog.model.counts import Counts
+from services.catalog.model.pages import Page
+from services.catalog.model.platforms import Platform
+from services.catalog.model.text import search_pattern
+from services.catalog.ports.apps import AppFilter
+from services.catalog.ports.store import Store, Taken
+from tests.contract.catalog.conftest import foreign
+from tests.fakes.catalog_samples import app, at
+
+EVERYTHING = AppFilter()
+
+
+async def test_an_app_is_kept_as_it_is(store: Store) -> None:
+    """Every field comes back."""
+    full = app(
+        description="d",
+        static_url="https://x.test",
+        current_version="2",
+        system_prompt="p",
+        versions_count=2,
+        latest_version="3",
+        latest_build_id="b3",
+        current_build_id="b2",
+        attached_tests=3,
+        pinned_tests=1,
+        revision=7,
+    )
+    await store.apps.add(full)
+    assert await store.apps.get(full.id) == full
+    assert await store.apps.many([full.id, "unknown"]) == [full]
+
+
+async def test_an_id_is_used_once(store: Store) -> None:
+    """Even when its app is deleted: ids are reserved."""
+    await store.apps.add(app(deleted_at=at(1)))
+    with pytest.raises(Taken) as taken:
+        await store.apps.add(app())
+    assert taken.value.what == "id"
+
+
+async def test_a_replaced_app_is_the_new_one(store: Store) -> None:
+    """And a deleted one is not seen any more."""
+    await store.apps.add(app())
+    await store.apps.replace(app(name="other", revision=2))
+    assert await store.apps.get("app") == app(name="other", revision=2)
+    await store.apps.replace(app(name="other", revision=3, deleted_at=at(1)))
+    assert await store.apps.get("app") is None
+    assert await store.apps.many(["app"]) == []
+    assert await store.apps.page(EVERYTHING, Page(1, 10)) == []
+
+
+async def test_foreign_apps_do_not_exist(store: Store) -> None:
+    """Neither by id, nor in lists, nor in counts."""
+    await store.apps.add(app())
+    await store.counters.add(Counts(ios=1))
+    with foreign():
+        assert await store.apps.get("app") is None
+        assert await store.apps.many(["app"]) == []
+        assert await store.apps.page(EVERYTHING, Page(1, 10)) == []
+        assert await store.apps.count(EVERYTHING) == 0
+        assert await store.counters.get() == Counts()
+
+
+async def test_the_newest_app_comes_first_and_ids_break_ties(store: Store) -> None:
+    """Pages cut this order without gaps or overlaps."""
+    for id, minutes in (("a", 1), ("b", 2), ("c", 2), ("d", 0)):
+        await store.apps.add(app(id, minutes=minutes))
+    pages = [await store.apps.page(EVERYTHING, Page(number, 3)) for number in (1, 2, 3)]
+    assert [[a.id for a in page] for page in pages] == [["c", "b", "a"], ["d"], []]
+
+
+async def test_a_filter_by_platform_and_name(store: Store) -> None:
+    """Both conditions hold at once."""
+    names = {"a": "Shop Pro", "b": "shopping", "c": "Bank", "d": "Photoshop"}
+    for id, name in names.items():
+        await store.apps.add(app(id, Platform.IOS if id == "d" else Platform.ANDROID, name=name))
+    filter = AppFilter(Platform.ANDROID, search_pattern("SHOP"))
+    assert {a.id for a in await store.apps.page(filter, Page(1, 10))} == {"a", "b"}
+    assert await store.apps.count(filter) == 2
+    assert await store.apps.count(AppFilter(Platform.IOS)) == 1
+
+
+HOSTILE = [
+    ".*",
+    "(a+)+$",
+    "$where",
+    '{"$gt":""}',
+    "[",
+    "\\",
+    "^x",
+    "\u202ex",
+    "\U0001f600",
+    "e\u0301",
+    "STRASSE",
+    "%",
+    "/x/i",
+]
+
+
+@pytest.mark.parametrize("search", HOSTILE)
+async def test_a_search_is_literal(store: Store, search: str) -> None:
+    """Regex characters, operators, and Unicode in other forms find themselves, and nothing else."""
+    await store.apps.add(app("found", name=f"before {search.lower()} after"))
+    await store.apps.add(app("other", name="something else"))
+    pattern = search_pattern(search)
+    assert [a.id for a in await store.apps.page(AppFilter(pattern=pattern), Page(1, 10))] == ["found"]
+
+
+async def test_counters_add_up(store: Store) -> None:
+    """From zeros, up and down."""
+    assert await store.counters.get() == Counts()
+    await store.counters.add(Counts(ios=2, tests=1))
+    await store.counters.add(Counts(android=1, workflows=3))
+    await store.counters.add(Counts(ios=-1))
+    assert await store.counters.get() == Counts(ios=1, android=1, tests=1, workflows=3)
+
+
+async def test_a_cached_revision_is_not_shown_for_another(store: Store) -> None:
+    """What is read is what is stored, revision by revision."""
+    await store.apps.add(app())
+    for revision in (2, 3):
+        changed = replace(app(), name=f"name {revision}", revision=revision)
+        await store.apps.replace(changed)
+        assert await store.apps.get("app") == changed

@@ -1,0 +1,104 @@
+"""The ports Builds and Artifacts, in memory and on MongoDB."""
+
+import pytest
+
+from services.catalog.model.pages import Page
+from services.catalog.ports.store import Store, Taken
+from tests.contract.catalog.conftest import foreign
+from tests.fakes.catalog_samples import at, build
+
+SHA = "ab" * 32
+
+
+async def test_a_build_is_kept_as_it_is(store: Store) -> None:
+    """Every field comes back, metadata with any keys and types."""
+    metadata = {"$where": "1", "a.b": [1, 2.5, None, True], "": {"\u00e9\U0001f600": "x"}, "n": 2**53}
+    full = build(
+        artifact_url="org/sha",
+        metadata=metadata,
+        owner="o",
+        package_name="p",
+        was_reused=True,
+        sha256=SHA,
+        size=2**40,
+        file_name="a.apk",
+        revision=4,
+    )
+    await store.builds.add(full)
+    assert await store.builds.get(full.id) == full
+    assert await store.builds.many([full.id, "unknown"]) == [full]
+
+
+async def test_a_version_is_used_once_in_an_app(store: Store) -> None:
+    """On adding and on renaming; in another app it is free."""
+    await store.builds.add(build("1.0"))
+    await store.builds.add(build("2.0"))
+    await store.builds.add(build("1.0", "another app"))
+    with pytest.raises(Taken) as on_adding:
+        await store.builds.add(build("1.0", id="another"))
+    with pytest.raises(Taken) as on_renaming:
+        await store.builds.replace(build("1.0", id=build("2.0").id))
+    assert (on_adding.value.what, on_renaming.value.what) == ("version", "version")
+
+
+async def test_versions_differ_by_case(store: Store) -> None:
+    """A version is an exact text."""
+    await store.builds.add(build("1.0-rc"))
+    await store.builds.add(build("1.0-RC"))
+    assert await store.builds.of_version("app", "1.0-RC") == build("1.0-RC")
+
+
+async def test_the_version_of_a_deleted_build_is_free(store: Store) -> None:
+    """More than once."""
+    for number in (1, 2):
+        await store.builds.add(build("1.0", id=f"b{number}"))
+        await store.builds.replace(build("1.0", id=f"b{number}", deleted_at=at(1)))
+    await store.builds.add(build("1.0", id="b3"))
+    assert await store.builds.of_version("app", "1.0") == build("1.0", id="b3")
+    assert await store.builds.get("b1") is None
+
+
+async def test_the_newest_build_comes_first_and_ids_break_ties(store: Store) -> None:
+    """In pages, and alone."""
+    for version, minutes in (("1", 1), ("2", 3), ("3", 3), ("4", 2)):
+        await store.builds.add(build(version, minutes=minutes))
+    await store.builds.add(build("9", "another app", minutes=9))
+    pages = [await store.builds.page("app", Page(number, 3)) for number in (1, 2)]
+    assert [[b.version for b in page] for page in pages] == [["3", "2", "4"], ["1"]]
+    newest = await store.builds.newest("app")
+    assert newest is not None
+    assert newest.version == "3"
+    assert await store.builds.newest("empty app") is None
+
+
+async def test_builds_by_versions_and_of_an_app(store: Store) -> None:
+    """Across apps, and all of one."""
+    kept = [build("1", "a"), build("2", "a"), build("1", "b")]
+    for each in kept:
+        await store.builds.add(each)
+    assert {b.id for b in await store.builds.of_versions({"a", "b"}, {"1"})} == {"a@1", "b@1"}
+    assert {b.id for b in await store.builds.of_app("a")} == {"a@1", "a@2"}
+    await store.builds.replace_all([build("1", "a", deleted_at=at(1)), build("2", "a", deleted_at=at(1))])
+    assert await store.builds.of_app("a") == []
+
+
+async def test_foreign_builds_do_not_exist(store: Store) -> None:
+    """And their versions are free."""
+    await store.builds.add(build())
+    with foreign():
+        assert await store.builds.get(build().id) is None
+        assert await store.builds.of_version("app", "1.0") is None
+        assert await store.builds.page("app", Page(1, 10)) == []
+        await store.builds.add(build("1.0", id="another"))
+
+
+async def test_an_artifact_is_stored_once(store: Store) -> None:
+    """Expected, stored, used; another organisation does not see it."""
+    assert not await store.artifacts.expect(SHA, 10)
+    assert not await store.artifacts.expect(SHA, 10)
+    await store.artifacts.stored(SHA)
+    assert await store.artifacts.expect(SHA, 10)
+    await store.artifacts.use(SHA, 1)
+    await store.artifacts.use(SHA, -1)
+    with foreign():
+        assert not await store.artifacts.expect(SHA, 10)

@@ -1,0 +1,63 @@
+"""The ports Keys and KeyRing, in memory and on MongoDB."""
+
+from dataclasses import replace
+
+import pytest
+
+from services.catalog.model.keys import Scope, new_secret
+from services.catalog.model.pages import Page
+from services.catalog.ports.keys import KeyRing
+from services.catalog.ports.store import Store, Taken
+from tests.contract.catalog.conftest import foreign
+from tests.fakes.catalog_samples import api_key, at
+
+
+async def test_a_key_is_kept_as_it_is(store: Store, ring: KeyRing) -> None:
+    """Every field comes back, by id and by lookup id."""
+    offered = new_secret()
+    key = api_key(offered, scopes=(Scope.READ,), expires_at=at(9), last_used_at=at(5))
+    await store.keys.add(key)
+    assert await store.keys.get(key.id) == key
+    assert await ring.find(offered.lookup) == key
+    with pytest.raises(Taken):
+        await store.keys.add(replace(key, id="another"))
+
+
+async def test_the_ring_knows_all_organisations_the_keys_only_ones_own(store: Store, ring: KeyRing) -> None:
+    """A key is looked up before there is a caller."""
+    offered = new_secret()
+    key = api_key(offered)
+    await store.keys.add(key)
+    with foreign():
+        assert await ring.find(offered.lookup) == key
+        assert await store.keys.get(key.id) is None
+        assert await store.keys.page(Page(1, 10)) == []
+        assert await store.keys.count() == 0
+
+
+async def test_a_deleted_key_is_gone(store: Store, ring: KeyRing) -> None:
+    """From the list, the count and the ring."""
+    offered = new_secret()
+    key = api_key(offered)
+    await store.keys.add(key)
+    await store.keys.replace(replace(key, deleted_at=at(1)))
+    assert await store.keys.get(key.id) is None
+    assert await store.keys.count() == 0
+    assert await ring.find(offered.lookup) is None
+
+
+async def test_keys_come_newest_first(store: Store) -> None:
+    """In pages."""
+    keys = [api_key(new_secret(), minutes) for minutes in (1, 2, 3)]
+    for key in keys:
+        await store.keys.add(key)
+    assert await store.keys.page(Page(1, 2)) == [keys[2], keys[1]]
+    assert await store.keys.count() == 3
+
+
+async def test_the_last_use_only_goes_forward(store: Store, ring: KeyRing) -> None:
+    """And is no new revision."""
+    key = api_key(new_secret())
+    await store.keys.add(key)
+    await ring.used(key, at(5))
+    assert await store.keys.get(key.id) == replace(key, last_used_at=at(5))

@@ -1,0 +1,128 @@
+"""The ports Tests and Attachments, in memory and on MongoDB."""
+
+from dataclasses import replace
+
+import pytest
+
+from services.catalog.model.attachments import detached
+from services.catalog.model.pages import Page
+from services.catalog.model.platforms import Platform
+from services.catalog.model.tests import Step, TestVersion
+from services.catalog.model.text import search_pattern
+from services.catalog.ports.store import Store, Taken
+from services.catalog.ports.tests import TestFilter
+from tests.contract.catalog.conftest import foreign
+from tests.fakes.catalog_samples import a_test, at, attachment, org
+
+STEPS: tuple[Step, ...] = ('Tap "Log in"', {"tapOn": {"id": "$x.y", "index": 1}}, {"launchApp": None})
+
+
+async def test_a_test_is_kept_as_it_is(store: Store) -> None:
+    """Every field comes back, steps with any keys."""
+    full = a_test(
+        platform=Platform.IOS,
+        description="d",
+        tags=("a", "b"),
+        steps=STEPS,
+        timeout_seconds=9,
+        version_number=3,
+        revision=5,
+    )
+    await store.tests.add(full)
+    assert await store.tests.get("test") == full
+    with pytest.raises(Taken):
+        await store.tests.add(full)
+
+
+async def test_a_deleted_test_is_seen_on_demand_only(store: Store) -> None:
+    """For the workflows that still list it."""
+    gone = a_test(deleted_at=at(1))
+    await store.tests.add(gone)
+    assert await store.tests.get("test") is None
+    assert await store.tests.many(["test"]) == []
+    assert await store.tests.many(["test"], deleted=True) == [gone]
+
+
+FILTERS = [
+    (TestFilter(), ["d", "c", "b", "a"]),
+    (TestFilter(platform=Platform.IOS), ["d", "b", "a"]),
+    (TestFilter(tag="smoke"), ["c", "a"]),
+    (TestFilter(ids=("a", "d", "x")), ["d", "a"]),
+    (TestFilter(ids=()), []),
+    (TestFilter(pattern=search_pattern("IN")), ["b", "a"]),
+    (TestFilter(platform=Platform.IOS, tag="smoke", pattern=search_pattern("log")), ["a"]),
+]
+
+
+@pytest.mark.parametrize(("filter", "expected"), FILTERS)
+async def test_filters(store: Store, filter: TestFilter, expected: list[str]) -> None:
+    """All conditions hold at once; a test without a platform fits every platform; newest first."""
+    await store.tests.add(a_test("a", None, 1, name="Log in", tags=("smoke",)))
+    await store.tests.add(a_test("b", Platform.IOS, 2, name="Check in"))
+    await store.tests.add(a_test("c", Platform.ANDROID, 3, name="Buy", tags=("slow", "smoke")))
+    await store.tests.add(a_test("d", None, 4, name="Pay"))
+    assert [t.id for t in await store.tests.page(filter, Page(1, 10))] == expected
+    assert await store.tests.count(filter) == len(expected)
+
+
+async def test_tagged_tests_come_by_name(store: Store) -> None:
+    """Without regard to case, each once."""
+    await store.tests.add(a_test("1", name="beta", tags=("x", "y")))
+    await store.tests.add(a_test("2", name="Alpha", tags=("y",)))
+    await store.tests.add(a_test("3", name="gamma", tags=("z",)))
+    assert [t.name for t in await store.tests.tagged(["x", "y"])] == ["Alpha", "beta"]
+
+
+async def test_versions_come_newest_first(store: Store) -> None:
+    """In pages."""
+    kept = [TestVersion("test", org(), number, STEPS[:number], at(number)) for number in (1, 2, 3)]
+    for version in kept:
+        await store.tests.add_version(version)
+    assert await store.tests.versions("test", Page(1, 2)) == [kept[2], kept[1]]
+    assert await store.tests.versions("test", Page(2, 2)) == [kept[0]]
+
+
+async def test_foreign_tests_do_not_exist(store: Store) -> None:
+    """Neither they, nor their versions, nor their attachments."""
+    await store.tests.add(a_test(tags=("x",)))
+    await store.tests.add_version(TestVersion("test", org(), 1, STEPS, at(0)))
+    await store.attachments.put([attachment()])
+    with foreign():
+        assert await store.tests.get("test") is None
+        assert await store.tests.many(["test"], deleted=True) == []
+        assert await store.tests.tagged(["x"]) == []
+        assert await store.tests.versions("test", Page(1, 10)) == []
+        assert await store.attachments.get("app", "test") is None
+        assert await store.attachments.of_app("app") == []
+        assert await store.attachments.of_tests(["test"]) == []
+
+
+async def test_an_attachment_is_kept_changed_and_ended(store: Store) -> None:
+    """An ended one is seen only by those who ask for it alone."""
+    pinned = attachment(pin="1.0")
+    await store.attachments.put([pinned])
+    assert await store.attachments.get("app", "test") == pinned
+    ended = detached(pinned)
+    await store.attachments.put([ended])
+    assert await store.attachments.get("app", "test") == ended
+    assert await store.attachments.of_app("app") == []
+    assert await store.attachments.page("app", Page(1, 10)) == []
+    assert await store.attachments.of_tests(["test"]) == []
+
+
+async def test_the_attachments_of_an_app_come_by_name(store: Store) -> None:
+    """Test ids break ties; a renamed test moves."""
+    named = {"1": "beta", "2": "Alpha", "3": "alpha"}
+    await store.attachments.put([replace(attachment(test_id=id), test_name=name) for id, name in named.items()])
+    assert [a.test_id for a in await store.attachments.of_app("app")] == ["2", "3", "1"]
+    assert [a.test_id for a in await store.attachments.page("app", Page(2, 2))] == ["1"]
+    await store.attachments.rename_test("2", "zeta")
+    assert [a.test_name for a in await store.attachments.of_app("app")] == ["alpha", "beta", "zeta"]
+
+
+async def test_the_attachments_of_tests_come_oldest_first(store: Store) -> None:
+    """Across apps."""
+    await store.attachments.put(
+        [attachment("b", "1", minutes=2), attachment("a", "2", minutes=1), attachment("c", "3")]
+    )
+    assert [a.app_id for a in await store.attachments.of_tests(["1", "2"])] == ["a", "b"]

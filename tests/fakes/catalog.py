@@ -1,0 +1,328 @@
+"""The catalog's store in memory: the same ports, the same unique values, changes that happen wholly or not at all."""
+
+import copy
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from services.catalog.model.apps import App
+from services.catalog.model.artifacts import Hostile, Inspection
+from services.catalog.model.attachments import Attachment
+from services.catalog.model.builds import Build
+from services.catalog.model.counts import Counts
+from services.catalog.model.facts import Fact
+from services.catalog.model.keys import ApiKey
+from services.catalog.model.organisations import Organisation
+from services.catalog.model.pages import Page
+from services.catalog.model.tests import Test, TestVersion
+from services.catalog.model.text import folded
+from services.catalog.model.workflows import Workflow
+from services.catalog.ports.apps import AppFilter
+from services.catalog.ports.store import Change, Taken
+from services.catalog.ports.tests import TestFilter
+from services.chassis import context
+
+R = TypeVar("R", App, Build, Test, Workflow, ApiKey)
+T = TypeVar("T")
+Row = TypeVar("Row")
+
+
+def _org() -> str:
+    return context.current().org_id
+
+
+def _cut(rows: Sequence[T], page: Page) -> list[T]:
+    return list(rows[page.offset : page.offset + page.size])
+
+
+def _newest_first(rows: Iterable[Any], moment: str = "created_at") -> list[Any]:
+    return sorted(rows, key=lambda row: (getattr(row, moment), row.id), reverse=True)
+
+
+def _named(name: str, pattern: str | None) -> bool:
+    return pattern is None or re.search(pattern, folded(name)) is not None
+
+
+class _Table(Generic[R]):
+    """Rows by id. Only live ones of the caller's organisation are seen."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, R] = {}
+
+    def live(self) -> list[R]:
+        return [row for row in self.rows.values() if row.org_id == _org() and row.deleted_at is None]
+
+    async def get(self, row_id: str) -> R | None:
+        return next((row for row in self.live() if row.id == row_id), None)
+
+    async def many(self, row_ids: Collection[str]) -> Sequence[R]:
+        return [row for row in self.live() if row.id in row_ids]
+
+    async def add(self, row: R) -> None:
+        if row.id in self.rows:
+            raise Taken("id")
+        await self.replace(row)
+
+    async def replace(self, row: R) -> None:
+        self.rows[row.id] = row
+
+
+class FakeApps(_Table[App]):
+    async def page(self, filter: AppFilter, page: Page) -> Sequence[App]:
+        return _cut(_newest_first(self._fitting(filter)), page)
+
+    async def count(self, filter: AppFilter) -> int:
+        return len(self._fitting(filter))
+
+    def _fitting(self, filter: AppFilter) -> list[App]:
+        of_platform = [a for a in self.live() if filter.platform in (None, a.platform)]
+        return [app for app in of_platform if _named(app.name, filter.pattern)]
+
+
+class FakeCounters:
+    def __init__(self) -> None:
+        self.counts: dict[str, Counts] = {}
+
+    async def get(self) -> Counts:
+        return self.counts.get(_org(), Counts())
+
+    async def add(self, change: Counts) -> None:
+        now = await self.get()
+        self.counts[_org()] = Counts(
+            now.ios + change.ios,
+            now.android + change.android,
+            now.tests + change.tests,
+            now.workflows + change.workflows,
+        )
+
+
+class FakeBuilds(_Table[Build]):
+    async def page(self, app_id: str, page: Page) -> Sequence[Build]:
+        return _cut(_newest_first(await self.of_app(app_id), "uploaded_at"), page)
+
+    async def newest(self, app_id: str) -> Build | None:
+        return next(iter(await self.page(app_id, Page(1, 1))), None)
+
+    async def of_version(self, app_id: str, version: str) -> Build | None:
+        return next(iter(await self.of_versions({app_id}, {version})), None)
+
+    async def of_versions(self, app_ids: Collection[str], versions: Collection[str]) -> Sequence[Build]:
+        return [build for build in self.live() if build.app_id in app_ids and build.version in versions]
+
+    async def of_app(self, app_id: str) -> Sequence[Build]:
+        return [build for build in self.live() if build.app_id == app_id]
+
+    async def replace(self, build: Build) -> None:
+        same = await self.of_version(build.app_id, build.version)
+        if build.deleted_at is None and same is not None and same.id != build.id:
+            raise Taken("version")
+        await super().replace(build)
+
+    async def replace_all(self, builds: Sequence[Build]) -> None:
+        for build in builds:
+            await self.replace(build)
+
+
+@dataclass
+class FakeArtifact:
+    size: int
+    stored: bool = False
+    uses: int = 0
+
+
+class FakeArtifacts:
+    def __init__(self) -> None:
+        self.rows: dict[tuple[str, str], FakeArtifact] = {}
+
+    async def expect(self, sha256: str, size: int) -> bool:
+        return self.rows.setdefault((_org(), sha256), FakeArtifact(size)).stored
+
+    async def stored(self, sha256: str) -> None:
+        self.rows[_org(), sha256].stored = True
+
+    async def use(self, sha256: str, change: int) -> None:
+        self.rows[_org(), sha256].uses += change
+
+
+class FakeTests(_Table[Test]):
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept_versions: dict[tuple[str, int], TestVersion] = {}
+
+    async def many(self, row_ids: Collection[str], *, deleted: bool = False) -> Sequence[Test]:
+        if not deleted:
+            return await super().many(row_ids)
+        return [test for test in self.rows.values() if test.id in row_ids and test.org_id == _org()]
+
+    async def tagged(self, tags: Collection[str]) -> Sequence[Test]:
+        fitting = [test for test in self.live() if set(test.tags) & set(tags)]
+        return sorted(fitting, key=lambda test: (folded(test.name), test.id))
+
+    async def page(self, filter: TestFilter, page: Page) -> Sequence[Test]:
+        return _cut(_newest_first(self._fitting(filter)), page)
+
+    async def count(self, filter: TestFilter) -> int:
+        return len(self._fitting(filter))
+
+    def _fitting(self, filter: TestFilter) -> list[Test]:
+        return [
+            test
+            for test in self.live()
+            if (filter.platform is None or test.platform in (None, filter.platform))
+            and (filter.tag is None or filter.tag in test.tags)
+            and (filter.ids is None or test.id in filter.ids)
+            and _named(test.name, filter.pattern)
+        ]
+
+    async def add_version(self, version: TestVersion) -> None:
+        self.kept_versions[version.test_id, version.version_number] = version
+
+    async def versions(self, test_id: str, page: Page) -> Sequence[TestVersion]:
+        own = [v for v in self.kept_versions.values() if v.test_id == test_id and v.org_id == _org()]
+        return _cut(sorted(own, key=lambda v: -v.version_number), page)
+
+
+class FakeAttachments:
+    def __init__(self) -> None:
+        self.rows: dict[tuple[str, str], Attachment] = {}
+
+    def _own(self) -> list[Attachment]:
+        return [a for a in self.rows.values() if a.org_id == _org()]
+
+    async def get(self, app_id: str, test_id: str) -> Attachment | None:
+        return next((a for a in self._own() if (a.app_id, a.test_id) == (app_id, test_id)), None)
+
+    async def of_app(self, app_id: str) -> Sequence[Attachment]:
+        own = [a for a in self._own() if a.app_id == app_id and a.attached]
+        return sorted(own, key=lambda a: (folded(a.test_name), a.test_id))
+
+    async def page(self, app_id: str, page: Page) -> Sequence[Attachment]:
+        return _cut(await self.of_app(app_id), page)
+
+    async def of_tests(self, test_ids: Collection[str]) -> Sequence[Attachment]:
+        own = [a for a in self._own() if a.test_id in test_ids and a.attached]
+        return sorted(own, key=lambda a: (a.created_at, a.app_id, a.test_id))
+
+    async def put(self, attachments: Sequence[Attachment]) -> None:
+        self.rows |= {(a.app_id, a.test_id): a for a in attachments}
+
+    async def rename_test(self, test_id: str, name: str) -> None:
+        self.rows |= {(a.app_id, a.test_id): replace(a, test_name=name) for a in self._own() if a.test_id == test_id}
+
+
+class FakeWorkflows(_Table[Workflow]):
+    async def page(self, pattern: str | None, page: Page) -> Sequence[Workflow]:
+        return _cut(_newest_first(w for w in self.live() if _named(w.name, pattern)), page)
+
+    async def count(self, pattern: str | None) -> int:
+        return sum(_named(workflow.name, pattern) for workflow in self.live())
+
+    async def with_test(self, test_id: str) -> Sequence[Workflow]:
+        return [workflow for workflow in self.live() if test_id in workflow.test_ids]
+
+    async def with_version(self, app_id: str, version: str) -> Sequence[Workflow]:
+        def names_it(workflow: Workflow) -> bool:
+            config = workflow.build_config
+            choices = (config.ios_build, config.android_build)
+            return any(c and (c.app_id, c.pinned_version) == (app_id, version) for c in choices)
+
+        return [workflow for workflow in self.live() if names_it(workflow)]
+
+
+class FakeKeys(_Table[ApiKey]):
+    async def add(self, row: ApiKey) -> None:
+        if any(key.lookup == row.lookup for key in self.rows.values()):
+            raise Taken("id")
+        await super().add(row)
+
+    async def page(self, page: Page) -> Sequence[ApiKey]:
+        return _cut(_newest_first(self.live()), page)
+
+    async def count(self) -> int:
+        return len(self.live())
+
+
+class FakeRecords:
+    """All tables."""
+
+    def __init__(self) -> None:
+        self.apps = FakeApps()
+        self.counters = FakeCounters()
+        self.builds = FakeBuilds()
+        self.artifacts = FakeArtifacts()
+        self.tests = FakeTests()
+        self.attachments = FakeAttachments()
+        self.workflows = FakeWorkflows()
+        self.keys = FakeKeys()
+
+
+class FakeChange(FakeRecords):
+    """A copy of the tables to work on, and the facts to announce."""
+
+    def __init__(self, before: FakeRecords) -> None:
+        self.__dict__ |= {name: copy.deepcopy(table) for name, table in before.__dict__.items() if name in _TABLES}
+        self.facts: list[Fact] = []
+
+    def announce(self, *facts: Fact) -> None:
+        self.facts.extend(facts)
+
+
+_TABLES = frozenset(FakeRecords().__dict__)
+
+
+class FakeStore(FakeRecords):
+    """The port `Store`; what was announced is in `facts`, how often was written in `changes`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.facts: list[Fact] = []
+        self.changes = 0
+
+    async def change(self, work: Callable[[Change], Awaitable[T]]) -> T:
+        change = FakeChange(self)
+        result = await work(change)
+        self.__dict__ |= {name: change.__dict__[name] for name in _TABLES}
+        self.facts.extend(change.facts)
+        self.changes += 1
+        return result
+
+
+class FakeKeyRing:
+    """The keys of a fake store, whoever asks; counts the look-ups."""
+
+    def __init__(self, store: FakeStore) -> None:
+        self._store = store
+        self.lookups = 0
+        self.uses: list[str] = []
+
+    async def find(self, lookup: str) -> ApiKey | None:
+        self.lookups += 1
+        keys = self._store.keys.rows.values()
+        return next((key for key in keys if key.lookup == lookup and key.deleted_at is None), None)
+
+    async def used(self, key: ApiKey, at: datetime) -> None:
+        self.uses.append(key.id)
+        self._store.keys.rows[key.id] = replace(key, last_used_at=at)
+
+
+@dataclass
+class FakeOrganisations:
+    """Organisations by id."""
+
+    rows: dict[str, Organisation] = field(default_factory=dict)
+
+    async def add(self, organisation: Organisation) -> None:
+        self.rows[organisation.id] = organisation
+
+
+@dataclass
+class FakeInspector:
+    """Says of every artifact what it was told to say."""
+
+    found: Inspection | Hostile = field(default_factory=Inspection)
+
+    async def inspect(self, path: Path) -> Inspection | Hostile:
+        return self.found
