@@ -15,7 +15,7 @@ class Broker:
     def __init__(self, port: int, log: Path) -> None:
         self.port = port
         self.binary = binaries.broker()
-        self.child = Child(ChildSpec("broker", self._argv(), log, grace=5.0))
+        self.child = Child(ChildSpec("broker", self._argv(), log))
 
     @property
     def origin(self) -> str:
@@ -31,7 +31,8 @@ class Broker:
         await self.child.ready(lambda: accepts(self.port), within=30.0)
 
     async def stop(self) -> None:
-        await self.child.stop()
+        """Kill it: it has nothing to save, and asked kindly it waits seconds for its clients."""
+        await self.child.kill()
 
     def _argv(self) -> list[str]:
         url = f"tcp://{self.bootstrap}"

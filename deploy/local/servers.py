@@ -10,6 +10,9 @@ from deploy.local.mongod import Mongod
 from deploy.local.ports import Ports
 from deploy.local.state import State
 
+# What the services must know of Tansu: it has no idempotent producers, and who joins a group waits half a session.
+_TANSU = {"MOBILETEST_KAFKA_IDEMPOTENCE": "false", "MOBILETEST_KAFKA_SESSION_SECONDS": "2"}
+
 
 class Part(Protocol):
     """Something that runs in a child process."""
@@ -51,6 +54,6 @@ class Servers:
         if kafka_bootstrap is None:
             parts["broker"] = broker = Broker(ports.take(), state.log("broker"))
             kafka_bootstrap = broker.bootstrap
-            environment["MOBILETEST_KAFKA_IDEMPOTENCE"] = "false"  # Tansu has no idempotent producers
+            environment.update(_TANSU)
         addresses = {"MOBILETEST_MONGO_URI": mongo_uri, "MOBILETEST_KAFKA_BOOTSTRAP": kafka_bootstrap}
         return cls(parts, {**environment, **addresses})
