@@ -1,0 +1,74 @@
+"""The use-cases on fakes: a store in memory, a clock that stands still, an object store in memory."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from services.catalog.spool import Spool
+from services.catalog.usecases.apps import AppUseCases
+from services.catalog.usecases.attachments import AttachmentUseCases
+from services.catalog.usecases.builds import BuildUseCases
+from services.catalog.usecases.keys import KeyUseCases
+from services.catalog.usecases.resolution import ResolutionUseCases
+from services.catalog.usecases.tests import TestUseCases
+from services.catalog.usecases.uploads import UploadUseCases
+from services.catalog.usecases.workflows import WorkflowUseCases
+from services.chassis import context
+from services.chassis.context import Caller
+from services.chassis.objects import ObjectStore
+from tests.fakes.catalog import FakeInspector, FakeKeyRing, FakeStore
+from tests.fakes.catalog_samples import ORG, at
+
+KEY_ID = "0b000000-0000-4000-8000-000000000002"
+
+
+@dataclass
+class StandingClock:
+    """A clock that the test sets."""
+
+    minutes: int = 0
+
+    def now(self) -> datetime:
+        return at(self.minutes)
+
+    def monotonic(self) -> float:
+        return self.minutes * 60.0
+
+
+@dataclass
+class Catalog:
+    """All use-cases on the same fakes."""
+
+    spool_folder: Path
+    store: FakeStore = field(default_factory=FakeStore)
+    clock: StandingClock = field(default_factory=StandingClock)
+    objects: ObjectStore = field(default_factory=lambda: ObjectStore.open("memory:///"))
+    inspector: FakeInspector = field(default_factory=FakeInspector)
+
+    def __post_init__(self) -> None:
+        self.ring = FakeKeyRing(self.store)
+        self.apps = AppUseCases(self.store, self.clock)
+        self.builds = BuildUseCases(self.store, self.objects, self.clock)
+        self.tests = TestUseCases(self.store, self.clock)
+        self.attachments = AttachmentUseCases(self.store, self.clock)
+        self.workflows = WorkflowUseCases(self.store, self.clock)
+        self.resolution = ResolutionUseCases(self.store)
+        self.keys = KeyUseCases(self.store, self.ring, self.clock)
+        spool = Spool(self.spool_folder, max_bytes=1000)
+        self.uploads = UploadUseCases(self.store, self.objects, spool=spool, inspector=self.inspector, clock=self.clock)
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Catalog:
+    """An empty catalog."""
+    return Catalog(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def caller() -> Iterator[Caller]:
+    """Somebody of ORG, by an API key."""
+    with context.bind(Caller(org_id=ORG, subject=KEY_ID)) as caller:
+        yield caller

@@ -1,0 +1,146 @@
+"""Registering, listing, changing and deleting apps."""
+
+from uuid import uuid4
+
+import pytest
+
+from services.catalog.model.apps import App
+from services.catalog.model.counts import Counts
+from services.catalog.model.pages import Page
+from services.catalog.model.platforms import Platform
+from services.catalog.usecases.uploads import NewBuild
+from services.chassis import context, identity
+from services.chassis.context import Caller
+from services.chassis.errors import InvalidArgument, NotFound
+from tests.fakes.catalog_samples import ORG, a_test, at
+from tests.unit.catalog.conftest import Catalog
+
+IOS, ANDROID = Platform.IOS, Platform.ANDROID
+FIRST = Page(1, 50)
+
+
+async def made(catalog: Catalog, name: str = "Shop", platform: Platform = ANDROID) -> App:
+    """A new app."""
+    return await catalog.apps.create(name, platform, None)
+
+
+async def test_a_new_app_is_kept_counted_and_announced(catalog: Catalog) -> None:
+    """Name trimmed, owner and time taken from the call."""
+    app = await catalog.apps.create("  Shop ", IOS, "sells")
+    assert (app.name, app.platform, app.description, app.org_id) == ("Shop", IOS, "sells", ORG)
+    assert (app.created_at, app.revision, app.versions_count) == (at(0), 1, 0)
+    assert await catalog.apps.get(app.id) == app
+    assert await catalog.store.counters.get() == Counts(ios=1)
+    assert catalog.store.facts == [app]
+
+
+async def test_a_blank_name_is_refused(catalog: Catalog) -> None:
+    """By its field, and nothing is kept."""
+    with pytest.raises(InvalidArgument) as refusal:
+        await catalog.apps.create("\u00a0 ", IOS, None)
+    assert [v.field for v in refusal.value.violations] == ["name"]
+    assert catalog.store.changes == 0
+
+
+async def test_a_repeat_under_the_same_key_makes_one_app(catalog: Catalog) -> None:
+    """A crash between the change and its record in the idempotency store leaves no second app."""
+    apps = []
+    for _ in range(2):
+        with context.bind(Caller(ORG, idempotency_key="k")), identity.derived(ORG, "CreateApp", "k"):
+            apps.append(await made(catalog))
+    assert apps[0] == apps[1]
+    assert await catalog.store.counters.get() == Counts(android=1)
+
+
+async def test_a_list_counts_without_looking(catalog: Catalog) -> None:
+    """Totals come from the counters; counts per platform know no filter."""
+    for name, platform in (("A", IOS), ("B", ANDROID), ("C", ANDROID)):
+        await made(catalog, name, platform)
+    for asked, total in ((None, 3), (IOS, 1), (ANDROID, 2)):
+        listed, counts = await catalog.apps.list(asked, None, FIRST)
+        assert (listed.total, len(listed.items)) == (total, total)
+        assert counts == Counts(ios=1, android=2)
+
+
+async def test_a_page_past_the_end_is_empty(catalog: Catalog) -> None:
+    """And still says how many there are."""
+    await made(catalog)
+    listed, _ = await catalog.apps.list(None, None, Page(1000, 500))
+    assert (listed.items, listed.total) == ((), 1)
+
+
+@pytest.mark.parametrize(
+    ("search", "names"), [("SHO", {"Shop", "Photoshop"}), (".", set()), ("\x00", set()), ("x" * 900, set())]
+)
+async def test_a_search_counts_what_it_finds(catalog: Catalog, search: str, names: set[str]) -> None:
+    """And leaves the counts per platform alone."""
+    for name in ("Shop", "Photoshop", "Bank"):
+        await made(catalog, name)
+    listed, counts = await catalog.apps.list(None, search, FIRST)
+    assert ({app.name for app in listed.items}, listed.total) == (names, len(names))
+    assert counts.apps == 3
+
+
+async def test_an_unknown_app_is_not_found(catalog: Catalog) -> None:
+    """And a foreign one looks exactly the same."""
+    app = await made(catalog)
+    with context.bind(Caller(str(uuid4()))):
+        for app_id in (app.id, str(uuid4())):
+            for attempt in (catalog.apps.get(app_id), catalog.apps.update(app_id, {}), catalog.apps.delete(app_id)):
+                with pytest.raises(NotFound, match=r"^App not found$"):
+                    await attempt
+        assert await catalog.apps.many([app.id]) == []
+
+
+async def test_a_batch_keeps_the_order_and_leaves_out_the_unknown(catalog: Catalog) -> None:
+    """One that is asked for twice comes twice."""
+    a, b = await made(catalog), await made(catalog)
+    assert await catalog.apps.many([b.id, "unknown", a.id, b.id]) == [b, a, b]
+
+
+async def test_an_empty_change_changes_nothing(catalog: Catalog) -> None:
+    """Not even the revision."""
+    app = await made(catalog)
+    assert await catalog.apps.update(app.id, {}) == app
+    assert await catalog.apps.update(app.id, {"name": "Shop", "description": None}) == app
+    assert catalog.store.facts == [app]
+
+
+async def test_null_clears_but_leaves_the_name(catalog: Catalog) -> None:
+    """An app always has a name."""
+    app = await made(catalog)
+    texts = {"static_url": "https://x.test", "current_version": "2", "description": "d", "system_prompt": "p"}
+    full = await catalog.apps.update(app.id, {"name": "Other", **texts})
+    assert {name: getattr(full, name) for name in texts} == texts
+    cleared = await catalog.apps.update(app.id, {"name": None, **dict.fromkeys(texts)})
+    assert cleared.name == "Other"
+    assert {getattr(cleared, name) for name in texts} == {None}
+    assert (cleared.revision, catalog.store.facts[-1]) == (3, cleared)
+
+
+async def test_the_current_version_may_be_yet_to_come(catalog: Catalog) -> None:
+    """Its build is null until it is uploaded, set then, and null again when it is deleted."""
+    app = await made(catalog)
+    assert (await catalog.apps.update(app.id, {"current_version": "2.0"})).current_build_id is None
+    build = await catalog.uploads.refer(NewBuild(app.id, "2.0", artifact_url="https://x.test/a.apk"))
+    assert (await catalog.apps.get(app.id)).current_build_id == build.id
+    await catalog.builds.delete(build.id)
+    now = await catalog.apps.get(app.id)
+    assert (now.current_version, now.current_build_id) == ("2.0", None)
+
+
+async def test_a_deleted_app_takes_its_builds_and_attachments_along(catalog: Catalog) -> None:
+    """All of it is announced, the app last; the counters go down."""
+    app = await made(catalog)
+    build = await catalog.uploads.refer(NewBuild(app.id, "1", artifact_url="https://x.test/a.apk"))
+    await catalog.store.tests.add(a_test())
+    await catalog.attachments.attach(app.id, "test", "1")
+    catalog.store.facts.clear()
+    await catalog.apps.delete(app.id)
+    assert await catalog.store.counters.get() == Counts()
+    assert await catalog.builds.many([build.id]) == []
+    assert await catalog.store.attachments.of_tests(["test"]) == []
+    assert [type(fact).__name__ for fact in catalog.store.facts] == ["Build", "Attachment", "App"]
+    assert catalog.store.facts[-1].revision > app.revision
+    with pytest.raises(NotFound):
+        await catalog.apps.get(app.id)

@@ -1,0 +1,263 @@
+"""Uploading, changing, deleting and downloading builds."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from hashlib import sha256
+from uuid import uuid4
+
+import pytest
+
+from services.catalog.model.apps import App
+from services.catalog.model.artifacts import Hostile, Inspection
+from services.catalog.model.builds import Build
+from services.catalog.model.pages import Page
+from services.catalog.model.platforms import Platform
+from services.catalog.model.workflows import AppChoice, BuildConfig
+from services.catalog.usecases.uploads import NewBuild
+from services.chassis import context, identity
+from services.chassis.context import Caller
+from services.chassis.errors import AlreadyExists, FailedPrecondition, InvalidArgument, NotFound
+from tests.fakes.catalog_samples import ORG, a_test, workflow
+from tests.unit.catalog.conftest import KEY_ID, Catalog
+
+
+@pytest.fixture
+async def app(catalog: Catalog) -> App:
+    """An Android app."""
+    return await catalog.apps.create("Shop", Platform.ANDROID, None)
+
+
+async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
+    """A file in parts."""
+    for part in parts:
+        yield part
+
+
+async def uploaded(catalog: Catalog, app: App, version: str | None, content: bytes = b"content") -> Build:
+    """A build of this content."""
+    return await catalog.uploads.upload(NewBuild(app.id, version), chunks(content))
+
+
+async def referred(catalog: Catalog, app: App, version: str) -> Build:
+    """A build whose artifact is kept elsewhere."""
+    return await catalog.uploads.refer(NewBuild(app.id, version, artifact_url="https://x.test/a.apk"))
+
+
+def leftovers(catalog: Catalog) -> list[str]:
+    """The files in the spool."""
+    return [path.name for path in catalog.spool_folder.iterdir()]
+
+
+async def test_an_upload_is_stored_by_its_content(catalog: Catalog, app: App) -> None:
+    """It can be downloaded again; the app knows its newest version; nothing stays in the spool."""
+    catalog.inspector.found = Inspection("com.example", "9.9")
+    digest = sha256(b"abcdef").hexdigest()
+    new = NewBuild(app.id, " 1.0 ", {"commit": "c0ffee"}, file_name="shop.apk")
+    build = await catalog.uploads.upload(new, chunks(b"abc", b"", b"def"))
+    assert (build.version, build.package_name, build.metadata) == ("1.0", "com.example", {"commit": "c0ffee"})
+    assert (build.sha256, build.size, build.file_name) == (digest, 6, "shop.apk")
+    assert (build.artifact_url, build.owner, build.was_reused) == (f"{ORG}/{digest}", KEY_ID, False)
+    assert build.download_url == f"/api/v1/apps/builds/{build.id}/download"
+    download = await catalog.builds.download(build.id)
+    assert b"".join([chunk async for chunk in download.chunks]) == b"abcdef"
+    now = await catalog.apps.get(app.id)
+    assert (now.versions_count, now.latest_version, now.latest_build_id, now.revision) == (1, "1.0", build.id, 2)
+    assert catalog.store.facts == [app, build, now]
+    assert leftovers(catalog) == []
+
+
+async def test_the_artifact_names_the_version_if_the_client_does_not(catalog: Catalog, app: App) -> None:
+    """And the client's package name goes before the artifact's."""
+    catalog.inspector.found = Inspection("com.example", "9.9")
+    build = await catalog.uploads.upload(NewBuild(app.id, package_name="com.other"), chunks(b"x"))
+    assert (build.version, build.package_name) == ("9.9", "com.other")
+
+
+async def test_without_any_version_the_upload_says_so(catalog: Catalog, app: App) -> None:
+    """With the reason why the artifact could not be asked."""
+    catalog.inspector.found = Inspection(error="it is no readable zip archive")
+    with pytest.raises(InvalidArgument, match=r"names no version \(it is no readable zip archive\)") as refusal:
+        await uploaded(catalog, app, None)
+    assert [v.field for v in refusal.value.violations] == ["version"]
+    assert leftovers(catalog) == []
+
+
+async def test_an_unreadable_artifact_is_kept_with_the_reason(catalog: Catalog, app: App) -> None:
+    """A parser's failure is no reason to refuse a build."""
+    catalog.inspector.found = Inspection(error="the inspection ended with signal 9")
+    build = await catalog.uploads.upload(NewBuild(app.id, "1", {"a": 1}), chunks(b"x"))
+    assert build.metadata == {"a": 1, "metadata_error": "the inspection ended with signal 9"}
+
+
+REFUSED = [(Hostile("its entries overlap"), b"x"), (Inspection(), b""), (Inspection(), b"x" * 1001)]
+
+
+@pytest.mark.parametrize(("found", "content"), REFUSED, ids=["hostile", "empty", "too large"])
+async def test_a_file_that_is_refused_leaves_nothing(
+    catalog: Catalog, app: App, found: Inspection | Hostile, content: bytes
+) -> None:
+    """Neither a build, nor an object, nor a file."""
+    catalog.inspector.found = found
+    with pytest.raises(InvalidArgument) as refusal:
+        await uploaded(catalog, app, "1", content)
+    assert [v.field for v in refusal.value.violations] == ["file"]
+    assert (await catalog.apps.get(app.id)).versions_count == 0
+    assert (catalog.store.artifacts.rows, leftovers(catalog)) == ({}, [])
+
+
+async def test_an_upload_that_is_cut_leaves_nothing(catalog: Catalog, app: App) -> None:
+    """The client went away in the middle."""
+
+    async def cut() -> AsyncIterator[bytes]:
+        yield b"half of it"
+        raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        await catalog.uploads.upload(NewBuild(app.id, "1"), cut())
+    assert (catalog.store.artifacts.rows, catalog.store.builds.rows, leftovers(catalog)) == ({}, {}, [])
+
+
+async def test_the_same_file_again_is_reused(catalog: Catalog, app: App) -> None:
+    """In another version, not in another organisation."""
+    first, second = await uploaded(catalog, app, "1"), await uploaded(catalog, app, "2")
+    assert (first.was_reused, second.was_reused, first.sha256 == second.sha256) == (False, True, True)
+    with context.bind(Caller(str(uuid4()))):
+        foreign = await catalog.apps.create("Shop", Platform.ANDROID, None)
+        assert not (await uploaded(catalog, foreign, "1")).was_reused
+    assert [artifact.uses for artifact in catalog.store.artifacts.rows.values()] == [2, 1]
+
+
+async def test_a_version_that_exists_changes_nothing(catalog: Catalog, app: App) -> None:
+    """Refused before the first byte is read."""
+    await uploaded(catalog, app, "1")
+    before = await catalog.apps.get(app.id)
+
+    async def untouched() -> AsyncIterator[bytes]:
+        raise AssertionError("nobody should read this")
+        yield b""
+
+    with pytest.raises(AlreadyExists, match="already has a build of version 1"):
+        await catalog.uploads.upload(NewBuild(app.id, "1"), untouched())
+    with pytest.raises(AlreadyExists):
+        await referred(catalog, app, "1")
+    assert await catalog.apps.get(app.id) == before
+
+
+async def test_an_unknown_app_takes_no_build(catalog: Catalog) -> None:
+    """Neither bytes nor addresses."""
+    with pytest.raises(NotFound, match=r"^App not found$"):
+        await catalog.uploads.upload(NewBuild(str(uuid4()), "1"), chunks(b"x"))
+    with pytest.raises(NotFound, match=r"^App not found$"):
+        await catalog.uploads.refer(NewBuild(str(uuid4()), "1", artifact_url="https://x.test"))
+
+
+async def test_a_referred_build_has_no_download(catalog: Catalog, app: App) -> None:
+    """Its address is kept, never fetched."""
+    build = await referred(catalog, app, "1")
+    assert (build.artifact_url, build.download_url, build.sha256) == ("https://x.test/a.apk", None, None)
+    with pytest.raises(FailedPrecondition, match="kept elsewhere"):
+        await catalog.builds.download(build.id)
+
+
+async def test_a_repeat_under_the_same_key_makes_one_build(catalog: Catalog, app: App) -> None:
+    """Not a conflict with itself."""
+    builds = []
+    for _ in range(2):
+        with context.bind(Caller(ORG, idempotency_key="k")), identity.derived(ORG, "CreateBuild", "k"):
+            builds.append(await referred(catalog, app, "1"))
+    assert builds[0] == builds[1]
+    assert (await catalog.apps.get(app.id)).versions_count == 1
+
+
+async def test_a_change_of_metadata_and_package(catalog: Catalog, app: App) -> None:
+    """Metadata is replaced, a null package name cleared; every change raises the app's revision."""
+    build = await catalog.uploads.refer(NewBuild(app.id, "1", {"a": 1}, "com.example", "https://x.test"))
+    changed = await catalog.builds.update(build.id, {"metadata": {"b": 2}, "package_name": None, "version": None})
+    assert changed == replace(build, metadata={"b": 2}, package_name=None, revision=2)
+    assert await catalog.builds.get(build.id) == changed
+    assert (await catalog.apps.get(app.id)).revision == 3
+    assert await catalog.builds.update(build.id, {}) == changed
+    assert (await catalog.apps.get(app.id)).revision == 3
+
+
+async def test_a_rename_takes_along_what_named_the_old_version(catalog: Catalog, app: App) -> None:
+    """Pins, the app's pointer and its workflows; other apps' pins of the same version stay."""
+    build = await referred(catalog, app, "1")
+    other = await catalog.apps.create("Other", Platform.ANDROID, None)
+    for test_id, app_id, pin in (("a", app.id, "1"), ("b", app.id, None), ("a", other.id, "1")):
+        await catalog.store.tests.replace(a_test(test_id))
+        await catalog.attachments.attach(app_id, test_id, pin)
+    await catalog.apps.update(app.id, {"current_version": "1"})
+    config = BuildConfig(None, AppChoice(app.id, "1"))
+    await catalog.store.workflows.add(workflow(build_config=config))
+    catalog.store.facts.clear()
+    renamed = await catalog.builds.update(build.id, {"version": "1.0"})
+    now = await catalog.apps.get(app.id)
+    assert (renamed.version, now.current_version, now.current_build_id) == ("1.0", "1.0", build.id)
+    assert (now.latest_version, now.pinned_tests, now.attached_tests) == ("1.0", 1, 2)
+    pins = {(a.app_id, a.test_id): a.pinned_version for a in catalog.store.attachments.rows.values()}
+    assert pins == {(app.id, "a"): "1.0", (app.id, "b"): None, (other.id, "a"): "1"}
+    assert (await catalog.workflows.get("workflow")).build_config == BuildConfig(None, AppChoice(app.id, "1.0"))
+    assert [type(fact).__name__ for fact in catalog.store.facts] == ["Build", "Attachment", "App"]
+
+
+async def test_a_rename_to_a_version_that_exists_changes_nothing(catalog: Catalog, app: App) -> None:
+    """Neither the build nor the app."""
+    first, _ = await referred(catalog, app, "1"), await referred(catalog, app, "2")
+    before = await catalog.apps.get(app.id)
+    with pytest.raises(AlreadyExists):
+        await catalog.builds.update(first.id, {"version": "2", "package_name": "com.other"})
+    assert await catalog.builds.get(first.id) == first
+    assert await catalog.apps.get(app.id) == before
+
+
+async def test_a_rename_may_make_the_current_version_come_true(catalog: Catalog, app: App) -> None:
+    """The pointer was there first."""
+    build = await referred(catalog, app, "1")
+    await catalog.apps.update(app.id, {"current_version": "2"})
+    await catalog.builds.update(build.id, {"version": "2"})
+    assert (await catalog.apps.get(app.id)).current_build_id == build.id
+
+
+async def test_a_deleted_version_may_be_uploaded_again(catalog: Catalog, app: App) -> None:
+    """The app's newest build is then the one before it, until it comes again."""
+    first = await referred(catalog, app, "1")
+    catalog.clock.minutes = 1
+    second = await uploaded(catalog, app, "2")
+    await catalog.builds.delete(second.id)
+    now = await catalog.apps.get(app.id)
+    assert (now.versions_count, now.latest_build_id) == (1, first.id)
+    with pytest.raises(NotFound, match=r"^Build not found$"):
+        await catalog.builds.get(second.id)
+    again = await uploaded(catalog, app, "2")
+    assert again.id != second.id
+    assert again.was_reused
+    assert [artifact.uses for artifact in catalog.store.artifacts.rows.values()] == [1]
+
+
+async def test_builds_come_newest_first(catalog: Catalog, app: App) -> None:
+    """In pages; a page past the end is empty."""
+    for minute, version in enumerate(("1", "2", "3")):
+        catalog.clock.minutes = minute
+        await referred(catalog, app, version)
+    listed = [await catalog.builds.list(app.id, Page(number, 2)) for number in (1, 2, 3)]
+    assert [[b.version for b in each.items] for each in listed] == [["3", "2"], ["1"], []]
+    assert {each.total for each in listed} == {3}
+
+
+async def test_foreign_builds_are_not_found(catalog: Catalog, app: App) -> None:
+    """Exactly like unknown ones, whatever is asked."""
+    build = await uploaded(catalog, app, "1")
+    with context.bind(Caller(str(uuid4()))):
+        for build_id in (build.id, str(uuid4())):
+            calls = (
+                catalog.builds.get(build_id),
+                catalog.builds.update(build_id, {"version": "9"}),
+                catalog.builds.delete(build_id),
+                catalog.builds.download(build_id),
+            )
+            for call in calls:
+                with pytest.raises(NotFound, match=r"^Build not found$"):
+                    await call
+        with pytest.raises(NotFound, match=r"^App not found$"):
+            await catalog.builds.list(app.id, Page(1, 10))

@@ -1,0 +1,94 @@
+"""Issuing, listing, deleting and verifying API keys."""
+
+from uuid import uuid4
+
+import pytest
+
+from services.catalog.model.keys import ALL_SCOPES, Scope
+from services.catalog.model.pages import Page
+from services.catalog.usecases.keys import BootstrapUseCases
+from services.chassis import context
+from services.chassis.context import Caller
+from services.chassis.errors import InvalidArgument, NotFound, Unauthenticated
+from tests.fakes.catalog import FakeOrganisations
+from tests.fakes.catalog_samples import ORG, at
+from tests.unit.catalog.conftest import Catalog
+
+
+async def test_a_new_key_is_shown_once(catalog: Catalog) -> None:
+    """Kept without its secret, announced, and good for everything unless told otherwise."""
+    issued = await catalog.keys.create(" ci ", [], None)
+    key = issued.key
+    assert (key.name, key.scopes, key.org_id) == ("ci", ALL_SCOPES, ORG)
+    assert issued.value.startswith(key.prefix + "_")
+    assert issued.value not in repr(issued)
+    assert issued.value.split("_")[2][:32] not in repr(vars(catalog.store))
+    assert catalog.store.facts == [key]
+    assert await catalog.keys.verify(issued.value) == key
+
+
+async def test_an_expiry_must_lie_ahead(catalog: Catalog) -> None:
+    """A key that has expired is of no use."""
+    with pytest.raises(InvalidArgument) as refusal:
+        await catalog.keys.create("ci", [Scope.READ], at(0))
+    assert [v.field for v in refusal.value.violations] == ["expires_at"]
+
+
+@pytest.mark.parametrize("value", ["", "mt_", "x" * 8192, "mt_abcdefghijkl_" + "S" * 38])
+async def test_a_malformed_key_touches_no_database(catalog: Catalog, value: str) -> None:
+    """Form and checksum are enough to refuse it."""
+    with pytest.raises(Unauthenticated, match=r"^Invalid API key$") as refusal:
+        await catalog.keys.verify(value)
+    assert refusal.value.reason == "INVALID_API_KEY"
+    assert catalog.ring.lookups == 0
+
+
+async def test_an_expired_key_says_so(catalog: Catalog) -> None:
+    """From the moment on."""
+    issued = await catalog.keys.create("ci", [], at(5))
+    catalog.clock.minutes = 4
+    await catalog.keys.verify(issued.value)
+    catalog.clock.minutes = 5
+    with pytest.raises(Unauthenticated, match=r"^API key expired$") as refusal:
+        await catalog.keys.verify(issued.value)
+    assert refusal.value.reason == "API_KEY_EXPIRED"
+
+
+async def test_a_deleted_key_is_invalid(catalog: Catalog) -> None:
+    """And announced with a higher revision."""
+    issued = await catalog.keys.create("ci", [], None)
+    await catalog.keys.delete(issued.key.id)
+    with pytest.raises(Unauthenticated, match=r"^Invalid API key$"):
+        await catalog.keys.verify(issued.value)
+    assert [(fact.revision, fact.deleted_at) for fact in catalog.store.facts] == [(1, None), (2, at(0))]  # type: ignore[union-attr]
+    with pytest.raises(NotFound, match=r"^API key not found$"):
+        await catalog.keys.delete(issued.key.id)
+
+
+async def test_a_use_is_noted_once_a_minute(catalog: Catalog) -> None:
+    """However often the key is used."""
+    issued = await catalog.keys.create("ci", [], None)
+    for minute in (0, 0, 1, 1, 1, 2):
+        catalog.clock.minutes = minute
+        await catalog.keys.verify(issued.value)
+    assert len(catalog.ring.uses) == 3
+
+
+async def test_keys_are_listed_for_their_organisation(catalog: Catalog) -> None:
+    """And deleted by it only."""
+    issued = await catalog.keys.create("ci", [], None)
+    listed = await catalog.keys.list(Page(1, 20))
+    assert (listed.items, listed.total) == ([issued.key], 1)
+    with context.bind(Caller(str(uuid4()))):
+        assert (await catalog.keys.list(Page(1, 20))).total == 0
+        with pytest.raises(NotFound, match=r"^API key not found$"):
+            await catalog.keys.delete(issued.key.id)
+
+
+async def test_the_first_key_of_an_organisation(catalog: Catalog) -> None:
+    """It may do everything, in an organisation of its own."""
+    organisations = FakeOrganisations()
+    issued = await BootstrapUseCases(organisations, catalog.keys, catalog.clock).bootstrap("Acme")
+    assert [(o.id, o.name) for o in organisations.rows.values()] == [(issued.key.org_id, "Acme")]
+    assert issued.key.scopes == ALL_SCOPES
+    assert (await catalog.keys.verify(issued.value)).org_id == issued.key.org_id

@@ -1,0 +1,177 @@
+"""Making, changing and deleting workflows, and planning what they start."""
+
+from uuid import uuid4
+
+import pytest
+
+from services.catalog.model.apps import App
+from services.catalog.model.counts import Counts
+from services.catalog.model.pages import Page
+from services.catalog.model.platforms import Platform
+from services.catalog.model.workflows import NO_BUILD_CONFIG, AppChoice, BuildConfig
+from services.catalog.usecases.tests import NewTest
+from services.catalog.usecases.uploads import NewBuild
+from services.catalog.usecases.workflows import NewWorkflow
+from services.chassis import context
+from services.chassis.context import Caller
+from services.chassis.errors import InvalidArgument, NotFound
+from tests.unit.catalog.conftest import Catalog
+
+
+@pytest.fixture
+async def app(catalog: Catalog) -> App:
+    """An Android app with two builds, 1 and 2."""
+    app = await catalog.apps.create("Shop", Platform.ANDROID, None)
+    for minute, version in enumerate(("1", "2")):
+        catalog.clock.minutes = minute
+        await catalog.uploads.refer(NewBuild(app.id, version, artifact_url="https://x.test"))
+    return await catalog.apps.get(app.id)
+
+
+async def written(catalog: Catalog, name: str, *tags: str, app: App | None = None) -> str:
+    """The id of a new test, attached to the app."""
+    test_id = (await catalog.tests.create(NewTest(name, ("Tap x",), tags=tags))).test.id
+    if app is not None:
+        await catalog.attachments.attach(app.id, test_id, None)
+    return test_id
+
+
+def fields(error: InvalidArgument) -> list[str]:
+    """The fields that an error names."""
+    return [violation.field for violation in error.violations]
+
+
+async def test_a_new_workflow_is_kept_and_counted(catalog: Catalog, app: App) -> None:
+    """In the order of its tests."""
+    b, a = await written(catalog, "b"), await written(catalog, "a")
+    config = BuildConfig(None, AppChoice(app.id, "9"))
+    new = NewWorkflow(" Nightly ", "d", (b, a), ("smoke",), config, {"run_id": "x"}, 3)
+    workflow = await catalog.workflows.create(new)
+    assert (workflow.name, workflow.test_ids, workflow.build_config) == ("Nightly", (b, a), config)
+    assert await catalog.workflows.get(workflow.id) == workflow
+    assert (await catalog.store.counters.get()).workflows == 1
+
+
+async def test_every_unknown_test_is_named(catalog: Catalog) -> None:
+    """By its place; a foreign one is unknown."""
+    known = await written(catalog, "known")
+    with context.bind(Caller(str(uuid4()))):
+        foreign = await written(catalog, "foreign")
+    for place in (catalog.workflows.create(NewWorkflow("w", test_ids=(known, foreign, str(uuid4())))),):
+        with pytest.raises(InvalidArgument) as refusal:
+            await place
+        assert fields(refusal.value) == ["test_ids[1]", "test_ids[2]"]
+    workflow = await catalog.workflows.create(NewWorkflow("w"))
+    with pytest.raises(InvalidArgument) as refusal:
+        await catalog.workflows.update(workflow.id, {"test_ids": (foreign,)})
+    assert fields(refusal.value) == ["test_ids[0]"]
+
+
+async def test_the_apps_of_a_build_config_must_exist_and_fit(catalog: Catalog, app: App) -> None:
+    """Their versions may be yet to come."""
+    for config, field in (
+        (BuildConfig(AppChoice(str(uuid4())), None), "build_config.ios_build.app_id"),
+        (BuildConfig(AppChoice(app.id), None), "build_config.ios_build.app_id"),
+    ):
+        with pytest.raises(InvalidArgument) as refusal:
+            await catalog.workflows.create(NewWorkflow("w", build_config=config))
+        assert fields(refusal.value) == [field]
+
+
+async def test_changes_of_a_workflow(catalog: Catalog, app: App) -> None:
+    """Null clears what may be cleared; nothing new writes nothing."""
+    config = BuildConfig(None, AppChoice(app.id))
+    new = NewWorkflow("w", "d", (await written(catalog, "t"),), ("x",), config, {"run_id": "x"}, 3)
+    workflow = await catalog.workflows.create(new)
+    writes = catalog.store.changes
+    assert await catalog.workflows.update(workflow.id, {"name": "w", "tags": ["x"]}) == workflow
+    cleared = dict.fromkeys(("description", "test_ids", "tags", "build_config", "run_config", "max_parallel"))
+    now = await catalog.workflows.update(workflow.id, cleared)
+    assert (now.description, now.test_ids, now.tags, now.run_config, now.max_parallel) == (None, (), (), None, None)
+    assert (now.build_config, now.revision) == (NO_BUILD_CONFIG, 2)
+    assert catalog.store.changes == writes + 2
+    with pytest.raises(InvalidArgument):
+        await catalog.workflows.update(workflow.id, {"name": None})
+
+
+async def test_a_deleted_workflow_is_not_found(catalog: Catalog) -> None:
+    """Like an unknown and a foreign one."""
+    workflow = await catalog.workflows.create(NewWorkflow("w"))
+    await catalog.workflows.delete(workflow.id)
+    assert await catalog.store.counters.get() == Counts()
+    for call in (
+        catalog.workflows.get(workflow.id),
+        catalog.workflows.update(workflow.id, {}),
+        catalog.workflows.delete(workflow.id),
+        catalog.resolution.of_workflow(workflow.id, NO_BUILD_CONFIG, override=False),
+    ):
+        with pytest.raises(NotFound, match=r"^Workflow not found$"):
+            await call
+
+
+async def test_workflows_are_listed_newest_first(catalog: Catalog) -> None:
+    """All, or by name."""
+    for minute, name in enumerate(("Night", "Day", "Nightly")):
+        catalog.clock.minutes = minute
+        await catalog.workflows.create(NewWorkflow(name))
+    everything = await catalog.workflows.list(None, Page(1, 2))
+    assert ([w.name for w in everything.items], everything.total) == (["Nightly", "Day"], 3)
+    found = await catalog.workflows.list("night", Page(1, 50))
+    assert ([w.name for w in found.items], found.total) == (["Nightly", "Night"], 2)
+    assert (await catalog.workflows.list("\x00", Page(1, 50))).total == 0
+
+
+async def test_a_plan_holds_the_listed_tests_then_the_tagged(catalog: Catalog, app: App) -> None:
+    """Each once, the tagged by name, on the newest build."""
+    b = await written(catalog, "b", "smoke", app=app)
+    for name in ("d", "C"):
+        await written(catalog, name, "smoke", app=app)
+    workflow = await catalog.workflows.create(NewWorkflow("w", test_ids=(b,), tags=("smoke",)))
+    resolved = await catalog.resolution.of_workflow(workflow.id, NO_BUILD_CONFIG, override=False)
+    assert resolved.workflow == workflow
+    assert [run.test.name for run in resolved.runs] == ["b", "C", "d"]
+    assert {run.build.version for run in resolved.runs if run.build} == {"2"}
+
+
+async def test_a_plan_gathers_what_the_rules_ask_for(catalog: Catalog, app: App) -> None:
+    """The request's version, the pin, the workflow's, the app's current."""
+    test = await written(catalog, "t", app=app)
+    stored = BuildConfig(None, AppChoice(app.id, "1"))
+    workflow = await catalog.workflows.create(NewWorkflow("w", test_ids=(test,), build_config=stored))
+    asked = BuildConfig(None, AppChoice(app.id, "2"))
+
+    async def version(requested: BuildConfig, *, override: bool = False) -> str | None:
+        [run] = (await catalog.resolution.of_workflow(workflow.id, requested, override=override)).runs
+        return run.build.version if run.build else run.config_error
+
+    assert await version(NO_BUILD_CONFIG) == "1"
+    assert await version(asked) == "2"
+    await catalog.attachments.attach(app.id, test, "1")
+    assert await version(asked) == "1"
+    assert await version(asked, override=True) == "2"
+    await catalog.apps.update(app.id, {"current_version": "1"})
+    [run] = (await catalog.resolution.of_test(test, BuildConfig(None, AppChoice(app.id)), override=True)).runs
+    assert run.build is not None
+    assert run.build.version == "1"
+
+
+async def test_a_request_for_what_is_unknown_is_refused(catalog: Catalog, app: App) -> None:
+    """App and version, by their fields."""
+    test = await written(catalog, "t", app=app)
+    for choice, field in ((AppChoice(str(uuid4())), "app_id"), (AppChoice(app.id, "9"), "pinned_version")):
+        with pytest.raises(InvalidArgument) as refusal:
+            await catalog.resolution.of_test(test, BuildConfig(None, choice), override=False)
+        assert fields(refusal.value) == [f"build_config.android_build.{field}"]
+
+
+async def test_a_workflow_without_tests_cannot_start(catalog: Catalog) -> None:
+    """It says what to add."""
+    workflow = await catalog.workflows.create(NewWorkflow("w", tags=("nothing has it",)))
+    with pytest.raises(InvalidArgument, match="selects no tests"):
+        await catalog.resolution.of_workflow(workflow.id, NO_BUILD_CONFIG, override=False)
+
+
+async def test_an_unknown_test_cannot_start(catalog: Catalog) -> None:
+    """Not found."""
+    with pytest.raises(NotFound, match=r"^Test not found$"):
+        await catalog.resolution.of_test(str(uuid4()), NO_BUILD_CONFIG, override=False)
