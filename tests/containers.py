@@ -37,7 +37,7 @@ async def kafka_container() -> AsyncIterator[str]:
 def _mongo() -> Any:
     from testcontainers.core.container import DockerContainer
 
-    image = os.environ.get("MOBILETEST_TEST_MONGO_IMAGE", "mongo:8.0")
+    image = os.environ.get("MOBILETEST_MONGO_IMAGE", "mongo:8.0")
     container = DockerContainer(image).with_command(f"--replSet {REPLICA_SET} --bind_ip_all")
     return container.with_exposed_ports(_MONGO_PORT)
 
@@ -45,7 +45,7 @@ def _mongo() -> Any:
 def _kafka() -> Any:
     from testcontainers.community.kafka import KafkaContainer
 
-    return KafkaContainer(os.environ.get("MOBILETEST_TEST_KAFKA_IMAGE", "confluentinc/cp-kafka:7.9.0")).with_kraft()
+    return KafkaContainer(os.environ.get("MOBILETEST_KAFKA_IMAGE", "confluentinc/cp-kafka:7.9.0")).with_kraft()
 
 
 @asynccontextmanager
