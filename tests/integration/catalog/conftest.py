@@ -1,0 +1,115 @@
+"""The catalog as a service in this process, with MongoDB and a broker, one for the whole run."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import pytest_asyncio
+from mobiletest.catalog.v1 import (
+    api_keys_pb2,
+    api_keys_pb2_grpc,
+    apps_pb2,
+    apps_pb2_grpc,
+    builds_pb2,
+    builds_pb2_grpc,
+    resolution_pb2,
+    resolution_pb2_grpc,
+    tests_pb2,
+    tests_pb2_grpc,
+    workflows_pb2,
+    workflows_pb2_grpc,
+)
+from pymongo import MongoClient
+
+from services.catalog.app import running
+from services.catalog.settings import Settings
+from services.chassis import context, rpc
+from services.chassis.context import Caller
+
+TOKEN = "t" * 20
+_FILES = {
+    "Apps": apps_pb2,
+    "Builds": builds_pb2,
+    "Tests": tests_pb2,
+    "Workflows": workflows_pb2,
+    "Resolution": resolution_pb2,
+    "ApiKeys": api_keys_pb2,
+}
+
+
+@dataclass(frozen=True)
+class Service:
+    """The running catalog: its stubs, and where it keeps things. Calls are made as the caller of the test."""
+
+    settings: Settings
+    objects: Path
+    spool: Path
+    apps: Any
+    builds: Any
+    tests: Any
+    workflows: Any
+    resolution: Any
+    keys: Any
+
+    def files(self) -> list[str]:
+        """The objects that are stored for the caller's organisation, by their SHA-256."""
+        folder = self.objects / context.current().org_id
+        return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def service(
+    mongo_uri: str,
+    mongo_client: MongoClient[dict[str, Any]],
+    kafka_bootstrap: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[Service]:
+    """The catalog on a database of its own."""
+    objects, spool = tmp_path_factory.mktemp("objects"), tmp_path_factory.mktemp("spool")
+    settings = Settings(
+        service_tokens=TOKEN,  # type: ignore[arg-type]
+        mongo_uri=mongo_uri,
+        mongo_database=f"test_{uuid4().hex}",
+        kafka_bootstrap=kafka_bootstrap,
+        kafka_idempotence=False,
+        object_store=f"file://{objects}",
+        spool_folder=spool,
+        artifact_max_bytes=8 * 1024 * 1024,
+        shutdown_grace_seconds=1,
+    )
+    async with AsyncExitStack() as stack:
+        stack.callback(mongo_client.drop_database, settings.mongo_database)
+        app = await stack.enter_async_context(running(settings))
+        descriptors = [file.DESCRIPTOR.services_by_name[name] for name, file in _FILES.items()]
+        channel = await stack.enter_async_context(rpc.channel(app.grpc_address, TOKEN, services=descriptors))
+        yield Service(settings, objects, spool, **_stubs(channel))
+
+
+def _stubs(channel: rpc.Channel) -> dict[str, Any]:
+    grpc: Any = (apps_pb2_grpc, builds_pb2_grpc, tests_pb2_grpc, workflows_pb2_grpc, resolution_pb2_grpc)
+    apps, builds, tests, workflows, resolution = grpc
+    keys: Any = api_keys_pb2_grpc
+    return {
+        "apps": apps.AppsStub(channel),
+        "builds": builds.BuildsStub(channel),
+        "tests": tests.TestsStub(channel),
+        "workflows": workflows.WorkflowsStub(channel),
+        "resolution": resolution.ResolutionStub(channel),
+        "keys": keys.ApiKeysStub(channel),
+    }
+
+
+@pytest.fixture(autouse=True)
+def caller() -> Iterator[Caller]:
+    """Somebody of a fresh organisation, by an API key."""
+    with context.bind(Caller(org_id=str(uuid4()), subject=str(uuid4()))) as caller:
+        yield caller
+
+
+def foreign() -> Any:
+    """A block in which somebody of another organisation calls."""
+    return context.bind(Caller(org_id=str(uuid4())))

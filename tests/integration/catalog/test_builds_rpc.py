@@ -1,0 +1,210 @@
+"""The gRPC service Builds, on the running catalog: real files, real inspection, real object store."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from hashlib import sha256
+from typing import Any
+from uuid import uuid4
+
+import grpc
+import pytest
+from google.protobuf.field_mask_pb2 import FieldMask
+from google.protobuf.struct_pb2 import Struct, Value
+from mobiletest.catalog.v1 import apps_pb2, builds_pb2
+from mobiletest.types.v1.platform_pb2 import PLATFORM_ANDROID
+
+from services.chassis.errors import AlreadyExists, FailedPrecondition, InvalidArgument, NotFound
+from tests.eventually import eventually
+from tests.fakes.artifacts import apk, archive
+from tests.integration.catalog.conftest import Service, foreign
+from tests.integration.catalog.test_apps_rpc import failed, made
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+PART = 64 * 1024
+
+
+def upload(app: apps_pb2.App, content: bytes, version: str | None = None, **fields: Any) -> AsyncIterator[Any]:
+    """The messages of an upload."""
+    metadata = builds_pb2.UploadBuildMetadata(app_id=app.id, version=version, file_name="shop.apk", **fields)
+
+    async def messages() -> AsyncIterator[builds_pb2.UploadBuildRequest]:
+        yield builds_pb2.UploadBuildRequest(metadata=metadata)
+        for start in range(0, len(content), PART):
+            yield builds_pb2.UploadBuildRequest(chunk=content[start : start + PART])
+
+    return messages()
+
+
+async def test_an_apk_is_uploaded_and_downloaded(service: Service) -> None:
+    """Its manifest names version and package; the bytes come back with their headers."""
+    app, content = await made(service), apk("com.example.shop", "2.1.0", extra=bytes(range(256)) * 4096)
+    build = await service.builds.UploadBuild(upload(app, content))
+    digest = sha256(content).hexdigest()
+    assert (build.version, build.package_name, build.was_reused) == ("2.1.0", "com.example.shop", False)
+    assert (build.sha256, build.size_bytes, build.file_name) == (digest, len(content), "shop.apk")
+    assert build.download_url == f"/api/v1/apps/builds/{build.id}/download"
+    assert build.HasField("owner")
+    assert service.files() == [digest]
+    call = service.builds.DownloadBuild(builds_pb2.DownloadBuildRequest(version_id=build.id))
+    headers = {key: value for key, value in await call.initial_metadata() if key.startswith("http-")}
+    assert headers == {
+        "http-content-length": str(len(content)),
+        "http-etag": f'"{digest}"',
+        "http-content-disposition": "attachment; filename=\"shop.apk\"; filename*=UTF-8''shop.apk",
+    }
+    assert b"".join([part.data async for part in call]) == content
+    assert list(service.spool.iterdir()) == []
+
+
+async def test_the_app_follows_its_builds(service: Service) -> None:
+    """Counts, newest and current, in the same answer that reads it."""
+    app = await made(service)
+    await service.apps.UpdateApp(apps_pb2.UpdateAppRequest(app_id=app.id, current_version="1"))
+    first = await service.builds.UploadBuild(upload(app, b"name: shop", "1"))
+    second = await service.builds.UploadBuild(upload(app, b"name: shop", "2"))
+    assert (first.was_reused, second.was_reused) == (False, True)
+    assert len(service.files()) == 1
+    now = await service.apps.GetApp(apps_pb2.GetAppRequest(app_id=app.id))
+    assert (now.versions_count, now.latest_version, now.latest_build_id) == (2, "2", second.id)
+    assert (now.current_build_id, now.revision) == (first.id, 4)
+    listed = await service.builds.ListBuilds(builds_pb2.ListBuildsRequest(app_id=app.id))
+    assert ([b.version for b in listed.items], listed.total, listed.page_size) == (["2", "1"], 2, 20)
+
+
+async def test_a_referred_build_is_not_fetched(service: Service) -> None:
+    """Its address is all there is."""
+    app = await made(service)
+    facts = Struct()
+    facts.update({"$where": 1, "a.b": [True, None, 2.5]})
+    request = builds_pb2.CreateBuildRequest(
+        app_id=app.id, version="1", artifact_url="https://x.test/a.apk", metadata=facts
+    )
+    build = await service.builds.CreateBuild(request)
+    assert (build.artifact_url, build.HasField("download_url")) == ("https://x.test/a.apk", False)
+    assert (await service.builds.GetBuild(builds_pb2.GetBuildRequest(version_id=build.id))).metadata == facts
+    call = service.builds.DownloadBuild(builds_pb2.DownloadBuildRequest(version_id=build.id))
+    assert isinstance(await failed(call.read()), FailedPrecondition)
+    assert isinstance(await failed(service.builds.CreateBuild(request)), AlreadyExists)
+
+
+async def test_updates_and_deletion_of_a_build(service: Service) -> None:
+    """A rename, metadata replaced, the package cleared; a deleted version comes again."""
+    app = await made(service)
+    build = await service.builds.UploadBuild(upload(app, apk("com.example", "1.0")))
+    facts = Struct()
+    facts.update({"a": "b"})
+    mask = FieldMask(paths=["version", "metadata", "package_name"])
+    request = builds_pb2.UpdateBuildRequest(version_id=build.id, version="1.1", metadata=facts, update_mask=mask)
+    changed = await service.builds.UpdateBuild(request)
+    assert (changed.version, changed.metadata, changed.HasField("package_name")) == ("1.1", facts, False)
+    nothing = FieldMask(paths=["version"])
+    same = await service.builds.UpdateBuild(builds_pb2.UpdateBuildRequest(version_id=build.id, update_mask=nothing))
+    assert same == changed
+    await service.builds.UploadBuild(upload(app, b"x", "1.0"))
+    error = await failed(service.builds.UpdateBuild(builds_pb2.UpdateBuildRequest(version_id=build.id, version="1.0")))
+    assert isinstance(error, AlreadyExists)
+    await service.builds.DeleteBuild(builds_pb2.DeleteBuildRequest(version_id=build.id))
+    again = await service.builds.UploadBuild(upload(app, apk("com.example", "1.0"), "1.1"))
+    assert (again.id != build.id, again.was_reused) == (True, True)
+    batch = builds_pb2.BatchGetBuildsRequest(version_ids=[again.id, build.id])
+    assert [b.id for b in (await service.builds.BatchGetBuilds(batch)).builds] == [again.id]
+
+
+async def test_uploads_of_the_same_version_at_the_same_time(service: Service) -> None:
+    """One becomes the build, the others a conflict."""
+    app = await made(service)
+    calls = [service.builds.UploadBuild(upload(app, f"file {n}".encode(), "1")) for n in range(4)]
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    codes = sorted(r.code().name if isinstance(r, grpc.aio.AioRpcError) else "OK" for r in results)
+    assert codes == ["ALREADY_EXISTS", "ALREADY_EXISTS", "ALREADY_EXISTS", "OK"]
+    now = await service.apps.GetApp(apps_pb2.GetAppRequest(app_id=app.id))
+    assert now.versions_count == 1
+
+
+async def test_an_upload_that_is_cut_leaves_nothing(service: Service) -> None:
+    """No build, no object, no file in the spool."""
+    app = await made(service)
+    begun = asyncio.Event()
+
+    async def endless() -> AsyncIterator[builds_pb2.UploadBuildRequest]:
+        async for message in upload(app, b"x" * PART, "1"):
+            yield message
+        begun.set()
+        await asyncio.Event().wait()
+
+    call = service.builds.UploadBuild(endless())
+    await begun.wait()
+    await eventually(lambda: list(service.spool.iterdir()))
+    call.cancel()
+    await eventually(lambda: not list(service.spool.iterdir()))
+    assert service.files() == []
+    assert (await service.apps.GetApp(apps_pb2.GetAppRequest(app_id=app.id))).versions_count == 0
+
+
+async def stray_chunk() -> AsyncIterator[builds_pb2.UploadBuildRequest]:
+    """An upload that begins with bytes."""
+    yield builds_pb2.UploadBuildRequest(chunk=b"x")
+
+
+async def nothing() -> AsyncIterator[builds_pb2.UploadBuildRequest]:
+    """An upload without any message."""
+    for _ in ():
+        yield builds_pb2.UploadBuildRequest()
+
+
+REFUSED: dict[str, Callable[[apps_pb2.App], AsyncIterator[Any]]] = {
+    "empty": lambda app: upload(app, b"", "1"),
+    "no version": lambda app: upload(app, b"name: shop"),
+    "too large": lambda app: upload(app, b"x" * (8 * 1024 * 1024 + 1), "1"),
+    "hostile": lambda app: upload(app, archive({"../x": b""}), "1"),
+    "metadata": lambda app: upload(app, b"x", "1", metadata=Struct(fields={"a": Value(string_value="x" * 70_000)})),
+    "bytes first": lambda app: stray_chunk(),
+    "no message": lambda app: nothing(),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+async def test_what_is_refused_leaves_nothing(service: Service, name: str) -> None:
+    """INVALID_ARGUMENT, and neither build nor object."""
+    app = await made(service)
+    error = await failed(service.builds.UploadBuild(REFUSED[name](app)))
+    assert isinstance(error, InvalidArgument)
+    assert service.files() == []
+    assert list(service.spool.iterdir()) == []
+
+
+async def test_an_unreadable_artifact_is_kept_with_the_reason(service: Service) -> None:
+    """The build is there, its metadata says what went wrong."""
+    app = await made(service)
+    build = await service.builds.UploadBuild(upload(app, apk()[:200], "1"))
+    assert "no readable zip" in build.metadata["metadata_error"]
+
+
+async def test_foreign_builds_look_like_unknown_ones(service: Service) -> None:
+    """The same answer, whatever is asked."""
+    app = await made(service)
+    build = await service.builds.UploadBuild(upload(app, b"x", "1"))
+    with foreign():
+        for version_id in (build.id, str(uuid4())):
+            for call in (
+                service.builds.GetBuild(builds_pb2.GetBuildRequest(version_id=version_id)),
+                service.builds.UpdateBuild(builds_pb2.UpdateBuildRequest(version_id=version_id, version="2")),
+                service.builds.DeleteBuild(builds_pb2.DeleteBuildRequest(version_id=version_id)),
+                service.builds.DownloadBuild(builds_pb2.DownloadBuildRequest(version_id=version_id)).read(),
+            ):
+                error = await failed(call)
+                assert isinstance(error, NotFound)
+                assert error.message == "Build not found"
+        for call in (
+            service.builds.UploadBuild(upload(app, b"x", "9")),
+            service.builds.ListBuilds(builds_pb2.ListBuildsRequest(app_id=app.id)),
+        ):
+            assert (await failed(call)).message == "App not found"
+
+
+async def test_the_platform_of_an_app_stays(service: Service) -> None:
+    """Builds do not change it."""
+    app = await made(service)
+    await service.builds.UploadBuild(upload(app, b"x", "1"))
+    assert (await service.apps.GetApp(apps_pb2.GetAppRequest(app_id=app.id))).platform == PLATFORM_ANDROID
