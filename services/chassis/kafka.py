@@ -1,4 +1,4 @@
-"""Publishing to Kafka, and topics. With `consuming.py` the only user of aiokafka."""
+"""Publishing to Kafka. Only this module, `broker.py` and `consuming.py` know aiokafka."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
-from aiokafka.errors import KafkaError, MessageSizeTooLargeError, TopicAlreadyExistsError, for_code
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaConnectionError, KafkaError, MessageSizeTooLargeError
 
 from services.chassis import logs
+from services.chassis.broker import closed, ensure_topics, until_disconnected
 from services.chassis.events import Event, Headers, InvalidMessage, Transient, decode, encode
 
 __all__ = ["Event", "InvalidMessage", "Producer", "PublishResult", "Record", "Transient", "decode", "ensure_topics"]
 
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
-DEAD_LETTERS = ".dlq"
 
 log = logs.get(__name__)
 
@@ -42,48 +41,36 @@ class Record:
     headers: Headers
 
 
-async def ensure_topics(bootstrap: str, topics: Mapping[str, int], *, timeout: float = 10.0) -> None:
-    """Create those of `topics` (name -> partitions) that do not exist, each with its `.dlq` of one partition."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap, request_timeout_ms=int(timeout * 1000))
-    try:
-        await admin.start()
-        existing = set(await admin.list_topics())
-        wanted = {**topics, **{name + DEAD_LETTERS: 1 for name in topics}}
-        missing = [NewTopic(name, count, -1, {}) for name, count in wanted.items() if name not in existing]
-        if missing:
-            _check_created(await admin.create_topics(missing, timeout_ms=int(timeout * 1000)))
-    finally:
-        await admin.close()
-
-
-def _check_created(response: object) -> None:
-    for name, code, *_ in response.topic_errors:  # type: ignore[attr-defined]
-        if code not in (0, TopicAlreadyExistsError.errno):
-            raise for_code(code)(f"topic {name} was not created")
-
-
 class Producer:
     """Publishes events; starts without a broker and connects as soon as there is one.
 
-    After a broker that lost its topics, they are created again (`topics`: name -> partitions).
+    `topics` (name -> partitions) are created with each connection, for the broker may have lost them. `connections`
+    counts those: when it has grown, what was published before may be lost too.
     """
 
     def __init__(
         self, bootstrap: str, topics: Mapping[str, int], *, idempotence: bool = True, timeout: float = 5.0
     ) -> None:
         """`timeout` in seconds bounds every publish, connecting included."""
-        self._bootstrap = bootstrap
-        self._topics = dict(topics)
+        self.bootstrap = bootstrap
+        self.topics = dict(topics)
+        self.connections = 0
         self._idempotence = idempotence
         self._timeout = timeout
         self._producer: AIOKafkaProducer | None = None
         self._connecting = asyncio.Lock()
+        self._watching: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Try to connect once; a broker that is away is no error, `publish` tries again."""
         with suppress(KafkaError, OSError, TimeoutError):
-            async with asyncio.timeout(self._timeout):
-                await self._connected()
+            await self.connect()
+
+    async def connect(self) -> int:
+        """The number of the connection, which is made when there is none; raises when the broker is away."""
+        async with asyncio.timeout(self._timeout):
+            await self._connected()
+        return self.connections
 
     async def stop(self) -> None:
         """Send what is under way, within the time limit, and close."""
@@ -98,45 +85,59 @@ class Producer:
     ) -> None:
         await self.stop()
 
-    async def publish(self, events: Sequence[Event]) -> list[PublishResult | Exception]:
-        """Publish and wait for the acknowledgements; one result per event, in order, an error never raises."""
-        return await self.publish_records([Record(e.topic, e.key.encode(), e.payload, encode(e)) for e in events])
+    async def publish(
+        self, events: Sequence[Event], *, connection: int | None = None
+    ) -> list[PublishResult | Exception]:
+        """Publish and wait for the acknowledgements; one result per event, in order, an error never raises.
 
-    async def publish_records(self, records: Sequence[Record]) -> list[PublishResult | Exception]:
+        With `connection` (from `connect`) nothing is published on any other.
+        """
+        records = [Record(e.topic, e.key.encode(), e.payload, encode(e)) for e in events]
+        return await self.publish_records(records, connection=connection)
+
+    async def publish_records(
+        self, records: Sequence[Record], *, connection: int | None = None
+    ) -> list[PublishResult | Exception]:
         """The same for records as they are."""
-        results: list[PublishResult | Exception] = [TimeoutError("not acknowledged in time")] * len(records)
         sent: dict[int, Acknowledgement] = {}
+        failure: Exception = TimeoutError("not acknowledged in time")
         try:
             async with asyncio.timeout(self._timeout):
                 producer = await self._connected()
+                if connection not in (None, self.connections):
+                    raise KafkaConnectionError("the connection was lost")
                 for index, record in enumerate(records):
                     sent[index] = await _send(producer, record)
                 await asyncio.wait(sent.values())
         except (KafkaError, OSError, TimeoutError) as error:
-            results = [error] * len(records)
-        for index, future in sent.items():
-            results[index] = _result(future, results[index])
+            failure = error
+        results = [_result(sent.get(index), failure) for index in range(len(records))]
         if any(isinstance(result, Exception) and not _is_its_own_fault(result) for result in results):
             await self._drop()
         return results
 
-    async def end_offsets(self, topics: Sequence[str]) -> dict[tuple[str, int], int]:
-        """The next offset of each (topic, partition); raises when the broker does not answer in time."""
-        async with asyncio.timeout(self._timeout):
-            await self._connected()
-            return await end_offsets(self._bootstrap, topics)
-
     async def _connected(self) -> AIOKafkaProducer:
         async with self._connecting:
             if self._producer is None:
-                await ensure_topics(self._bootstrap, self._topics, timeout=self._timeout)
+                await ensure_topics(self.bootstrap, self.topics, timeout=self._timeout)
                 self._producer = await self._connect()
-                log.info("kafka_producer_connected", bootstrap=self._bootstrap)
+                self._watching = asyncio.create_task(self._watch(self._producer), name="kafka-producer-watch")
+                self.connections += 1
+                log.info("kafka_producer_connected", bootstrap=self.bootstrap)
             return self._producer
+
+    async def _watch(self, producer: AIOKafkaProducer) -> None:
+        """Forget the connection as soon as the broker has ended it, so that the next publish starts afresh."""
+        with suppress(KafkaError, OSError):
+            await until_disconnected(self.bootstrap)
+        log.warning("kafka_producer_disconnected", bootstrap=self.bootstrap)
+        if self._producer is producer:
+            self._producer = None
+        await closed(producer.stop(), self._timeout * 2)
 
     async def _connect(self) -> AIOKafkaProducer:
         producer = AIOKafkaProducer(
-            bootstrap_servers=self._bootstrap,
+            bootstrap_servers=self.bootstrap,
             acks="all",
             enable_idempotence=self._idempotence,
             linger_ms=0,
@@ -147,17 +148,18 @@ class Producer:
         try:
             await producer.start()
         except BaseException:
-            await producer.stop()
+            await closed(producer.stop(), self._timeout)
             raise
         return producer
 
     async def _drop(self) -> None:
-        async with self._connecting:
-            producer, self._producer = self._producer, None
+        producer, self._producer = self._producer, None
+        watching, self._watching = self._watching, None
+        if watching is not None:
+            watching.cancel()
+            await asyncio.wait([watching])
         if producer is not None:
-            with suppress(KafkaError, OSError, TimeoutError):
-                async with asyncio.timeout(self._timeout * 2):
-                    await producer.stop()
+            await closed(producer.stop(), self._timeout * 2)
 
 
 async def _send(producer: AIOKafkaProducer, record: Record) -> Acknowledgement:
@@ -169,8 +171,8 @@ async def _send(producer: AIOKafkaProducer, record: Record) -> Acknowledgement:
     return sent
 
 
-def _result(future: Acknowledgement, otherwise: PublishResult | Exception) -> PublishResult | Exception:
-    if not future.done() or future.cancelled():
+def _result(future: Acknowledgement | None, otherwise: Exception) -> PublishResult | Exception:
+    if future is None or not future.done() or future.cancelled():
         return otherwise
     error = future.exception()
     if isinstance(error, Exception):
@@ -180,18 +182,3 @@ def _result(future: Acknowledgement, otherwise: PublishResult | Exception) -> Pu
 
 def _is_its_own_fault(error: Exception) -> bool:
     return isinstance(error, MessageSizeTooLargeError)
-
-
-async def end_offsets(bootstrap: str, topics: Sequence[str]) -> dict[tuple[str, int], int]:
-    """The next offset of each (topic, partition) that exists."""
-    consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, enable_auto_commit=False)
-    try:
-        await consumer.start()
-        await consumer._client.fetch_all_metadata()
-        partitions = [
-            TopicPartition(topic, number) for topic in topics for number in consumer.partitions_for_topic(topic) or ()
-        ]
-        found = await consumer.end_offsets(partitions) if partitions else {}
-        return {(partition.topic, partition.partition): offset for partition, offset in found.items()}
-    finally:
-        await consumer.stop()

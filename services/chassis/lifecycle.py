@@ -62,11 +62,20 @@ class Background:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        if task.cancelled() or (error := task.exception()) is None:
+        error = _what_killed(task)
+        if error is None:
             return
         log.error("background_task_died", task=task.get_name(), exc_info=error)
         if self._dead is not None and not self._dead.done():
             self._dead.set_result(error)
+
+
+def _what_killed(task: asyncio.Task[None]) -> BaseException | None:
+    if not task.cancelled():
+        return task.exception()
+    if task.cancelling():
+        return None
+    return RuntimeError("a CancelledError came out of it that nobody had asked for")
 
 
 async def _cancel(*tasks: asyncio.Task[None]) -> None:

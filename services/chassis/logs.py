@@ -106,3 +106,5 @@ def _capture_stdlib(level: int, render: Processor) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(max(level, logging.WARNING))
+    # While a broker is away aiokafka logs some thirty errors a second; what matters of them is in our own lines.
+    logging.getLogger("aiokafka").setLevel(logging.WARNING if level == logging.DEBUG else logging.CRITICAL)

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from google.protobuf.message import Message
-from pymongo import ASCENDING, IndexModel
+from pymongo import ASCENDING, DESCENDING, IndexModel
 
 from services.chassis import context
 from services.chassis.clock import Clock, SystemClock
@@ -98,7 +98,7 @@ async def _make_indexes(mongo: Mongo) -> None:
         name="by_subject",
         partialFilterExpression={"subject": {"$type": "string"}},
     )
-    place = IndexModel([("topic", ASCENDING), ("partition", ASCENDING), ("offset", ASCENDING)], name="by_place")
+    place = IndexModel([("place", ASCENDING), ("offset", DESCENDING)], name="by_place")
     expiry = IndexModel([("sent_at", ASCENDING)], name="expiry", expireAfterSeconds=int(RETENTION.total_seconds()))
     await mongo.collection(OUTBOX).create_indexes([pending, subject, place, expiry])
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from time import monotonic
 from typing import Any
 from uuid import uuid4
@@ -13,6 +13,7 @@ from pymongo import UpdateOne
 from pymongo.errors import PyMongoError
 
 from services.chassis import logs, metrics
+from services.chassis.broker import Mark, lost
 from services.chassis.clock import Clock, SystemClock
 from services.chassis.events import Event
 from services.chassis.kafka import Producer, PublishResult
@@ -36,7 +37,7 @@ class Pace:
 
     sweep: float = 1.0
     leftover_age: float = 1.0
-    watermark: float = 5.0
+    check: float = 10.0
     lease: float = 10.0
     after_failure: float = 1.0
 
@@ -56,6 +57,8 @@ class Relay:
         self._lease = Lease(mongo, "outbox-sweeper", str(uuid4()), seconds=pace.lease)
         self._closed_until = 0.0
         self._checked_at = float("-inf")
+        self._connection = 0
+        self._checking = asyncio.Lock()
 
     async def run(self) -> None:
         """Publish until cancelled. Outages of MongoDB or Kafka are waited for."""
@@ -82,40 +85,67 @@ class Relay:
             await asyncio.sleep(self._pace.sweep)
 
     async def sweep(self) -> None:
-        """Publish what was left over, and look from time to time whether the broker still has what it was given."""
-        if monotonic() - self._checked_at >= self._pace.watermark:
-            await self.check_watermarks()
-            self._checked_at = monotonic()
+        """Publish all that was left over, and look from time to time whether the broker still has the rest."""
+        if monotonic() - self._checked_at >= self._pace.check:
+            await self.check()
         while await self._publish_leftovers() == BATCH:
             await self._lease.acquire()
         await self._measure()
+
+    async def check(self) -> int:
+        """Look whether the broker still has what it was given; how many rows wait again because it has not.
+
+        The newest row sent to each topic-partition is the watermark. A broker without it has lost its log, and all that
+        is retained of that partition is published again. Consumers are idempotent.
+        """
+        marks = await self._watermarks()
+        gone = await lost(self._producer.bootstrap, marks) if marks else []
+        again = sum([await self._mark_lost(mark) for mark in gone])
+        self._checked_at = monotonic()
+        return again
 
     async def _publish_leftovers(self) -> int:
         before = self._clock.now() - timedelta(seconds=self._pace.leftover_age)
         query = {"pending": True, "time": {"$lte": before}}
         rows = await self._rows.find(query).sort("time", 1).limit(BATCH).to_list(None)
-        return await self._publish([to_event(row) for row in rows])
+        return await self._publish([to_event(row) for row in rows]) if rows else 0
 
     async def _publish(self, events: Sequence[Event]) -> int:
         """Publish and mark; how many were acknowledged. After a failure the fast path rests for a moment."""
-        if not events:
-            return 0
-        results = await self._producer.publish(events)
+        try:
+            connection = await self._checked_connection()
+            results = await self._producer.publish(events, connection=connection)
+        except (PyMongoError, KafkaError, OSError, TimeoutError) as error:
+            connection, results = 0, [error] * len(events)
         sent = [(e, r) for e, r in zip(events, results, strict=True) if isinstance(r, PublishResult)]
         if len(sent) < len(events):
-            _failures.inc(len(events) - len(sent))
-            self._closed_until = monotonic() + self._pace.after_failure
-            log.warning("outbox_publish_failed", count=len(events) - len(sent), error=repr(_first_error(results)))
-        await self._mark(sent)
+            self._failed(results)
+        if connection == self._producer.connections:
+            await self._mark(sent)
         return len(sent)
+
+    async def _checked_connection(self) -> int:
+        """The producer's connection, on which nothing is published before the watermarks were looked at:
+
+        on a broker that came back empty, new rows would soon lie beyond them and hide the loss.
+        """
+        async with self._checking:
+            connection = await self._producer.connect()
+            if connection != self._connection:
+                await self.check()
+                self._connection = connection
+            return connection
+
+    def _failed(self, results: Sequence[PublishResult | Exception]) -> None:
+        errors = [result for result in results if isinstance(result, Exception)]
+        _failures.inc(len(errors))
+        self._closed_until = monotonic() + self._pace.after_failure
+        log.warning("outbox_publish_failed", count=len(errors), error=repr(errors[0]))
 
     async def _mark(self, sent: Sequence[tuple[Event, PublishResult]]) -> None:
         now = self._clock.now()
         updates = [
-            UpdateOne(
-                {"_id": event.id},
-                {"$set": {"sent_at": now, "partition": at.partition, "offset": at.offset}, "$unset": {"pending": ""}},
-            )
+            UpdateOne({"_id": event.id}, {"$set": _sent(event, at, now), "$unset": {"pending": ""}})
             for event, at in sent
         ]
         if not updates:
@@ -125,29 +155,20 @@ class Relay:
         except PyMongoError as error:
             log.warning("outbox_mark_failed", error=repr(error))
 
-    async def check_watermarks(self) -> int:
-        """Mark as waiting again what a topic-partition must have and has not; how many rows that were.
-
-        The watermark is the highest offset among the rows sent to it. A broker whose end lies at or below it has lost
-        its log, and all that is retained for that partition is published again. Consumers are idempotent.
-        """
-        marks = await self._watermarks()
-        if not marks:
-            return 0
-        ends = await self._producer.end_offsets(sorted({topic for topic, _ in marks}))
-        lost = [place for place, offset in marks.items() if ends.get(place, 0) <= offset]
-        return sum([await self._mark_lost(*place) for place in lost])
-
-    async def _watermarks(self) -> dict[tuple[str, int], int]:
-        group = {"_id": {"topic": "$topic", "partition": "$partition"}, "offset": {"$max": "$offset"}}
-        pipeline: list[dict[str, Any]] = [{"$match": {"offset": {"$gte": 0}}}, {"$group": group}]
+    async def _watermarks(self) -> list[Mark]:
+        newest = {"topic": "$topic", "partition": "$partition", "offset": "$offset", "id": "$_id"}
+        pipeline: list[dict[str, Any]] = [
+            {"$match": {"place": {"$gte": ""}}},
+            {"$sort": {"place": 1, "offset": -1}},
+            {"$group": {"_id": "$place", **{name: {"$first": value} for name, value in newest.items()}}},
+        ]
         rows = await self._mongo.aggregate(OUTBOX, pipeline)
-        return {(row["_id"]["topic"], row["_id"]["partition"]): row["offset"] for row in rows}
+        return [Mark(row["topic"], row["partition"], row["offset"], row["id"]) for row in rows]
 
-    async def _mark_lost(self, topic: str, partition: int) -> int:
-        again = {"$set": {"pending": True}, "$unset": {"sent_at": "", "partition": "", "offset": ""}}
-        result = await self._rows.update_many({"topic": topic, "partition": partition}, again)
-        log.warning("broker_lost_its_log", topic=topic, partition=partition, rows=result.modified_count)
+    async def _mark_lost(self, mark: Mark) -> int:
+        again = {"$set": {"pending": True}, "$unset": {"sent_at": "", "place": "", "partition": "", "offset": ""}}
+        result = await self._rows.update_many({"place": _place(mark.topic, mark.partition)}, again)
+        log.warning("broker_lost_its_log", topic=mark.topic, partition=mark.partition, rows=result.modified_count)
         _republished.inc(result.modified_count)
         return int(result.modified_count)
 
@@ -157,5 +178,10 @@ class Relay:
         _oldest.set((self._clock.now() - oldest["time"]).total_seconds() if oldest else 0)
 
 
-def _first_error(results: Sequence[PublishResult | Exception]) -> Exception | None:
-    return next((result for result in results if isinstance(result, Exception)), None)
+def _sent(event: Event, at: PublishResult, now: datetime) -> dict[str, object]:
+    place = _place(event.topic, at.partition)
+    return {"sent_at": now, "place": place, "partition": at.partition, "offset": at.offset}
+
+
+def _place(topic: str, partition: int) -> str:
+    return f"{topic}/{partition}"

@@ -1,0 +1,177 @@
+"""One connection to the broker as a member of a consumer group; it ends when the broker goes, even for an instant."""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, TypeVar
+
+from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
+from aiokafka.errors import KafkaConnectionError
+
+from services.chassis import logs, metrics
+from services.chassis.broker import closed, ensure_topics, until_disconnected
+from services.chassis.kafka import MAX_MESSAGE_BYTES
+
+STATIC_FROM_SECONDS = 10.0  # below, leaving and joining is as quick as coming back under the same name
+FETCH_WAIT_MS = 25  # Kafka answers a waiting fetch at once; Tansu looks again when the wait is over (16 ms at 100 ms)
+JOIN_SECONDS = 60.0
+COMMIT_SECONDS = 5.0
+STALL_SECONDS = 30.0
+
+T = TypeVar("T")
+
+log = logs.get(__name__)
+
+_lag = metrics.gauge("mobiletest_kafka_consumer_lag_records", "Records to read", ["topic", "partition", "group"])
+_rebalances = metrics.counter("mobiletest_kafka_rebalances_total", "Assignments received", ["group"])
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What a member joins. `known_topics` (name -> partitions) are made when the broker does not have them."""
+
+    bootstrap: str
+    name: str
+    topics: tuple[str, ...]
+    known_topics: Mapping[str, int]
+    instance_id: str | None
+    session_seconds: float
+
+
+class Membership:
+    """Fetches and commits while the broker is there; KafkaConnectionError from the moment it is not.
+
+    aiokafka would hide a restart of the broker, and then go on at positions that mean nothing to a broker that came
+    back empty. A new membership asks the broker anew for the group's offsets, which has the right answer.
+    """
+
+    def __init__(self, group: Group, consumer: AIOKafkaConsumer, gone: "asyncio.Task[None]") -> None:
+        self._group = group
+        self._consumer = consumer
+        self._gone = gone
+        self._next: dict[TopicPartition, int] = {}
+        self._looked_at = monotonic()
+        self._behind = False
+
+    async def fetch(self, most: int, seconds: float) -> list[ConsumerRecord]:
+        """Up to `most` records, as soon as there are any; none when `seconds` have passed."""
+        batches = await self._unless_gone(self._consumer.getmany(timeout_ms=int(seconds * 1000), max_records=most))
+        records = [record for batch in batches.values() for record in batch]
+        if records:
+            self._next.update({partition_of(record): record.offset + 1 for record in records})
+            self._behind, self._looked_at = False, monotonic()
+        elif monotonic() - self._looked_at > STALL_SECONDS:
+            await self._look_for_stall()
+        self._measure_lag()
+        return records
+
+    async def commit(self, records: Iterable[ConsumerRecord]) -> None:
+        """Commit that these are dealt with, as far as they are still this member's; KafkaError when refused."""
+        offsets = {partition_of(record): record.offset + 1 for record in records if self.owns(record)}
+        if not offsets:
+            return
+        try:
+            async with asyncio.timeout(COMMIT_SECONDS):
+                await self._unless_gone(self._consumer.commit(offsets))
+        except TimeoutError as error:
+            raise KafkaConnectionError("the commit was not answered") from error
+
+    def owns(self, record: ConsumerRecord) -> bool:
+        """Whether the record's partition is still assigned to this member."""
+        return partition_of(record) in self._consumer.assignment()
+
+    async def pause(self) -> None:
+        """Fetch nothing, but be seen polling, until `resume`."""
+        self._consumer.pause(*self._consumer.assignment())
+        await self._unless_gone(self._consumer.getmany(timeout_ms=0, max_records=1))
+
+    def resume(self) -> None:
+        self._consumer.resume(*self._consumer.paused())
+
+    async def join(self) -> None:
+        """Join the group and wait for an assignment."""
+        async with asyncio.timeout(JOIN_SECONDS):
+            await self._unless_gone(self._consumer.start())
+
+    async def _unless_gone(self, work: Coroutine[Any, Any, T]) -> T:
+        task = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait([task, self._gone], return_when=asyncio.FIRST_COMPLETED)
+            if self._gone.done():
+                raise KafkaConnectionError("the broker closed the connection")
+            return task.result()
+        finally:
+            if not task.done():
+                task.cancel()
+
+    async def _look_for_stall(self) -> None:
+        """aiokafka consumers have been seen to fetch nothing for ever (aio-libs/aiokafka#1154)."""
+        places = self._consumer.assignment() - self._consumer.paused()
+        ends = await self._unless_gone(self._consumer.end_offsets(places)) if places else {}
+        behind = any(end > self._next.get(place, end) for place, end in ends.items())
+        if behind and self._behind:
+            raise KafkaConnectionError("there are records, but none arrive")
+        self._behind, self._looked_at = behind, monotonic()
+
+    def _measure_lag(self) -> None:
+        for place, position in self._next.items():
+            end = self._consumer.highwater(place) if place in self._consumer.assignment() else None
+            lag = max(0, end - position) if end is not None else 0
+            _lag.labels(place.topic, place.partition, self._group.name).set(lag)
+
+
+@asynccontextmanager
+async def joined(group: Group) -> AsyncIterator[Membership]:
+    """A member of the group inside the block; KafkaError or TimeoutError when there is no broker."""
+    await ensure_topics(group.bootstrap, group.known_topics)
+    consumer = _consumer(group)
+    gone = asyncio.create_task(until_disconnected(group.bootstrap), name="kafka-consumer-watch")
+    member = Membership(group, consumer, gone)
+    try:
+        await member.join()
+        yield member
+    finally:
+        gone.cancel()
+        await asyncio.wait([gone])
+        await closed(consumer.stop(), COMMIT_SECONDS)
+
+
+def partition_of(record: ConsumerRecord) -> TopicPartition:
+    """Where the record lies."""
+    return TopicPartition(record.topic, record.partition)
+
+
+def _consumer(group: Group) -> AIOKafkaConsumer:
+    milliseconds = int(group.session_seconds * 1000)
+    consumer = AIOKafkaConsumer(
+        bootstrap_servers=group.bootstrap,
+        group_id=group.name,
+        group_instance_id=group.instance_id if group.session_seconds >= STATIC_FROM_SECONDS else None,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        fetch_max_wait_ms=FETCH_WAIT_MS,
+        max_partition_fetch_bytes=MAX_MESSAGE_BYTES,
+        session_timeout_ms=milliseconds,
+        heartbeat_interval_ms=min(3_000, milliseconds // 4),
+        max_poll_interval_ms=300_000,
+        request_timeout_ms=max(10_000, milliseconds + 5_000),
+        metadata_max_age_ms=30_000,
+    )
+    consumer.subscribe(group.topics, listener=_Listener(group.name))
+    return consumer
+
+
+class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]
+    """Counts what the group hands out."""
+
+    def __init__(self, group: str) -> None:
+        self._group = group
+
+    def on_partitions_revoked(self, revoked: Sequence[TopicPartition]) -> None:
+        pass
+
+    def on_partitions_assigned(self, assigned: Sequence[TopicPartition]) -> None:
+        _rebalances.labels(self._group).inc()
+        log.info("kafka_partitions_assigned", group=self._group, count=len(assigned))
