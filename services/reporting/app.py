@@ -14,7 +14,7 @@ from services.chassis.kafka import Producer
 from services.chassis.lifecycle import Background
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
-from services.reporting.consumer import CATALOG_EVENTS, EXECUTION_EVENTS, GROUP, TOPICS, Intake
+from services.reporting.consumer import CATALOG_EVENTS, EXECUTION_EVENTS, TOPICS, Intake
 from services.reporting.servicer import ReportsServicer
 from services.reporting.settings import Settings
 from services.reporting.storage import MIGRATIONS, MongoFolds, MongoReadModels
@@ -72,7 +72,7 @@ def _consumer(settings: Settings, mongo: Mongo, dead_letters: Producer) -> Consu
     intake = Intake(Folding(MongoFolds(mongo), settings.rules))
     return Consumer(
         [EXECUTION_EVENTS, CATALOG_EVENTS],
-        GROUP,
+        settings.consumer_group,
         intake.handle,
         bootstrap=settings.kafka_bootstrap,
         instance_id=f"{settings.instance}-reporting",

@@ -9,7 +9,6 @@ from services.reporting.usecases import Folding
 
 EXECUTION_EVENTS = "mobiletest.executor.v1.execution-events"
 CATALOG_EVENTS = "mobiletest.catalog.v1.catalog-events"
-GROUP = "mobiletest-reporting"
 TOPICS = {EXECUTION_EVENTS: 12, CATALOG_EVENTS: 6}  # partitions, should reporting be the first to ask for them
 
 

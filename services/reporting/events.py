@@ -1,5 +1,6 @@
 """Events as snapshots: protobuf payloads into values of the model."""
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -29,6 +30,7 @@ from services.reporting.model.snapshots import (
 )
 from services.reporting.spellings import CATEGORY, INFRASTRUCTURE, STATUS
 
+_ID = re.compile(r"[0-9A-Za-z_-]{1,100}")
 _unknown = metrics.counter("mobiletest_reporting_unknown_events_total", "Events of a type not known here", ["type"])
 
 
@@ -45,7 +47,7 @@ def told_by(event: Event) -> Told | None:
         return read(message, event.time)
     except DecodeError as error:
         raise InvalidMessage("UNDECODABLE", str(error), event=event) from error
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise InvalidMessage("INVALID_FIELD", str(error), event=event) from error
 
 
@@ -61,7 +63,7 @@ def _run(message: executor.RunChanged, told_at: datetime) -> RunSnapshot:
         test_version=run.test_version_number,
         status=_status(run.status),
         told_at=told_at,
-        app_id=run.app_id or None,
+        app_id=_optional(run.app_id, "run.app_id"),
         build=_build(message),
         success=run.success if run.HasField("success") else None,
         started_at=_moment(run, "started_at"),
@@ -124,10 +126,11 @@ def _failure(holder: runs_pb2.Run | runs_pb2.Attempt) -> Failure | None:
 
 def _build(message: executor.RunChanged) -> BuildRef | None:
     run = message.run
-    if not run.build_id:
+    build_id = _optional(run.build_id, "run.build_id")
+    if build_id is None:
         return None
     uploaded_at = _moment(message, "build_uploaded_at") or datetime(1970, 1, 1, tzinfo=UTC)
-    return BuildRef(uploaded_at, run.build_id, run.resolved_build_version)
+    return BuildRef(uploaded_at, build_id, run.resolved_build_version)
 
 
 def _execution(message: executor.ExecutionChanged, _: datetime) -> ExecutionSnapshot:
@@ -199,9 +202,14 @@ _READERS: Mapping[str, tuple[Callable[[], Message], Callable[[Any, datetime], To
 
 
 def _required(value: str, name: str) -> str:
-    if not value or ":" in value:
-        raise ValueError(f"{name} is not an id: {value!r}")
+    """Ids become parts of keys, so nothing but letters, digits, - and _ may stand in them."""
+    if not _ID.fullmatch(value):
+        raise ValueError(f"{name} is not an id: {value[:100]!r}")
     return value
+
+
+def _optional(value: str, name: str) -> str | None:
+    return _required(value, name) if value else None
 
 
 def _status(number: int) -> Status:

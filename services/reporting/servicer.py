@@ -27,26 +27,28 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
     async def GetAppWorkspace(
         self, request: reports_pb2.GetAppWorkspaceRequest, context: Any
     ) -> reports_pb2.AppWorkspace:
-        workspace = await self._apps.workspace(request.app_id, request.trend_days, _revision(request))
+        workspace = await self._apps.workspace(request.app_id.lower(), request.trend_days, _revision(request))
         return workspace_message(workspace)
 
     async def GetTestMatrix(self, request: reports_pb2.GetTestMatrixRequest, context: Any) -> reports_pb2.TestMatrix:
-        matrix = await self._apps.matrix(request.app_id, _page(request), _revision(request))
-        return matrix_message(request.app_id, matrix, request.page, request.page_size)
+        matrix = await self._apps.matrix(request.app_id.lower(), _page(request), _revision(request))
+        return matrix_message(request.app_id.lower(), matrix, request.page, request.page_size)
 
     async def GetAppCoverage(self, request: reports_pb2.GetAppCoverageRequest, context: Any) -> reports_pb2.AppCoverage:
-        return coverage_message(request.app_id, await self._apps.coverage(request.app_id, _revision(request)))
+        return coverage_message(
+            request.app_id.lower(), await self._apps.coverage(request.app_id.lower(), _revision(request))
+        )
 
     async def ListBuildRuns(
         self, request: reports_pb2.ListBuildRunsRequest, context: Any
     ) -> reports_pb2.ListBuildRunsResponse:
-        runs = await self._runs.of_build(request.version_id, _page(request))
+        runs = await self._runs.of_build(request.version_id.lower(), _page(request))
         return reports_pb2.ListBuildRunsResponse(**_envelope(request, runs))
 
     async def ListTestRuns(
         self, request: reports_pb2.ListTestRunsRequest, context: Any
     ) -> reports_pb2.ListTestRunsResponse:
-        runs = await self._runs.of_test(request.test_id, _page(request))
+        runs = await self._runs.of_test(request.test_id.lower(), _page(request))
         return reports_pb2.ListTestRunsResponse(**_envelope(request, runs))
 
 

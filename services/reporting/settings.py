@@ -15,6 +15,7 @@ class Settings(ProcessSettings):
     """
 
     mongo_database: str = Field(default="reporting", validation_alias="MOBILETEST_REPORTING_DATABASE")
+    consumer_group: str = Field(default="mobiletest-reporting", validation_alias="MOBILETEST_REPORTING_GROUP")
     fold_batch: int = Field(default=1000, ge=1, le=10_000)
     flaky_window: int = Field(default=40, ge=3, le=200)
     flaky_half_life: float = Field(default=30.0, gt=0)

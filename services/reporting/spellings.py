@@ -21,11 +21,13 @@ def spellings(enum: EnumDescriptor) -> dict[int, str]:
 
 STATUS = {number: Status(text) for number, text in spellings(execution_pb2.ExecutionStatus.DESCRIPTOR).items()}
 CATEGORY = spellings(execution_pb2.FailureCategory.DESCRIPTOR)
-CATEGORY_NUMBER = {text: number for number, text in CATEGORY.items()}
-CLASSIFICATION_NUMBER = {
+CATEGORY_NUMBER: dict[str, Any] = {text: number for number, text in CATEGORY.items()}
+CLASSIFICATION_NUMBER: dict[Classification, Any] = {
     Classification(text): number for number, text in spellings(reports_pb2.Classification.DESCRIPTOR).items()
 }
-LAST_STATUS_NUMBER = {LastStatus(text): number for number, text in spellings(reports_pb2.LastStatus.DESCRIPTOR).items()}
+LAST_STATUS_NUMBER: dict[LastStatus, Any] = {
+    LastStatus(text): number for number, text in spellings(reports_pb2.LastStatus.DESCRIPTOR).items()
+}
 INFRASTRUCTURE = frozenset(
     CATEGORY[number]
     for number in (

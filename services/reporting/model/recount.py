@@ -90,7 +90,7 @@ def _execution(execution_id: str, finished: Sequence[RunSnapshot], batch: Batch,
             days[run.app_id] = max(days.get(run.app_id, date.min), run.ended_at.date())
     return ExecutionRow(
         org_id=told.org_id if told else finished[0].org_id,
-        revision=told.revision if told else 0,
+        revision=told.revision if told else -1,
         total=total,
         finished=len(finished),
         tested={} if ended else tested,

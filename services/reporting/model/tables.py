@@ -60,7 +60,7 @@ class ExecutionRow:
     """
 
     org_id: str
-    revision: int = 0
+    revision: int = -1
     total: int | None = None
     finished: int = 0
     tested: dict[str, EndedRun] = field(default_factory=dict)

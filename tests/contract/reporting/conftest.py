@@ -1,0 +1,81 @@
+"""The read models under test: in memory, and in MongoDB through both drivers."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from services.chassis.migrations import migrate
+from services.chassis.mongo import Mongo
+from services.reporting.model.tables import Tables
+from services.reporting.ports import Folds, ReadModels
+from services.reporting.storage import MIGRATIONS, MongoFolds, MongoReadModels
+from services.reporting.storage.documents import COUNTERS, KINDS
+from tests.fakes.reporting_store import FakeFolds, FakeReadModels
+
+
+@dataclass
+class MemoryStore:
+    """The stand-in."""
+
+    def __init__(self) -> None:
+        self._folds = FakeFolds()
+        self.folds: Folds = self._folds
+        self.read_models: ReadModels = FakeReadModels(self._folds.tables)
+
+    async def tables(self) -> Tables:
+        """Everything that is stored."""
+        return self._folds.tables
+
+    async def clear(self) -> None:
+        """Forget everything."""
+        self.__init__()  # type: ignore[misc]
+
+
+class MongoStore:
+    """The real thing."""
+
+    def __init__(self, mongo: Mongo) -> None:
+        self._mongo = mongo
+        self.folds: Folds = MongoFolds(mongo)
+        self.read_models: ReadModels = MongoReadModels(mongo)
+
+    async def tables(self) -> Tables:
+        """Everything that is stored."""
+        tables = Tables()
+        for kind in KINDS:
+            documents = await self._mongo.collection(kind.collection).find().to_list(None)
+            getattr(tables, kind.table).load(map(kind.decode, documents))
+        counters = await self._mongo.collection(COUNTERS).find().to_list(None)
+        tables.counters.load(((row.pop("org_id"), row.pop("_id")), flat(row)) for row in counters)
+        return tables
+
+    async def clear(self) -> None:
+        """Forget everything."""
+        for name in (*(kind.collection for kind in KINDS), COUNTERS):
+            await self._mongo.collection(name).delete_many({})
+
+
+Store = MemoryStore | MongoStore
+
+
+def flat(document: dict[str, Any], prefix: str = "") -> dict[str, int]:
+    """Nested counters as dotted fields."""
+    found: dict[str, int] = {}
+    for name, value in document.items():
+        found |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
+    return found
+
+
+@pytest.fixture(params=["memory", "motor", "pymongo"])
+async def store(request: pytest.FixtureRequest) -> AsyncIterator[Store]:
+    """An empty store of each kind."""
+    if request.param == "memory":
+        yield MemoryStore()
+        return
+    uri, database = request.getfixturevalue("mongo_uri"), request.getfixturevalue("mongo_database")
+    mongo = await Mongo.connect(uri, database, request.param)
+    await migrate(mongo, MIGRATIONS)
+    yield MongoStore(mongo)
+    await mongo.close()

@@ -1,0 +1,91 @@
+"""Reporting, running in this process on a real MongoDB and a real broker, with a group and a database of its own.
+
+One service serves a module, since joining a consumer group takes seconds. Each test has its own organisation.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import pytest_asyncio
+from mobiletest.reporting.v1 import reports_pb2, reports_pb2_grpc
+from pydantic import SecretStr
+from pymongo import MongoClient
+
+from services.chassis import rpc
+from services.chassis.context import Caller, bind
+from services.chassis.events import Event
+from services.chassis.kafka import Producer
+from services.reporting.app import running
+from services.reporting.consumer import TOPICS
+from services.reporting.settings import Settings
+from tests.eventually import eventually
+from tests.fakes.reporting_events import Desk
+
+TOKEN = "t" * 20
+
+
+@dataclass(frozen=True)
+class Service:
+    """A running service: its stub, and a producer for its topics."""
+
+    reports: Any
+    producer: Producer
+    settings: Settings
+
+    async def publish(self, *events: Event) -> None:
+        """Publish, and have it acknowledged."""
+        for result in await self.producer.publish(events):
+            assert not isinstance(result, Exception), result
+
+    async def executions(self, app_id: str) -> int:
+        """The recent executions of an app of the caller's."""
+        request = reports_pb2.BatchGetAppStatsRequest(app_ids=[app_id])
+        response = await self.reports.BatchGetAppStats(request)
+        return int(response.stats[0].recent_executions)
+
+    async def consuming(self) -> None:
+        """Wait until events arrive."""
+        desk = Desk()
+        with bind(Caller(desk.org_id)):
+            await self.publish(*desk.life((str(uuid4()), "1.0"), str(uuid4()), "passed"))
+            await self.sees(desk.app_id, 1)
+
+    async def sees(self, app_id: str, executions: int) -> None:
+        """Wait until the app has so many executions."""
+
+        async def there() -> bool:
+            return await self.executions(app_id) == executions
+
+        await eventually(there)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def settings(mongo_uri: str, kafka_bootstrap: str, mongo_client: MongoClient[dict[str, Any]]) -> Iterator[Settings]:
+    name = f"test_{uuid4().hex}"
+    yield Settings(
+        service_tokens=SecretStr(TOKEN),
+        mongo_uri=mongo_uri,
+        mongo_database=name,
+        kafka_bootstrap=kafka_bootstrap,
+        kafka_idempotence=False,
+        consumer_group=f"reporting-{uuid4()}",
+        instance=str(uuid4()),
+    )
+    mongo_client.drop_database(name)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def service(settings: Settings) -> AsyncIterator[Service]:
+    descriptor = reports_pb2.DESCRIPTOR.services_by_name["Reports"]
+    async with (
+        Producer(settings.kafka_bootstrap, TOPICS, idempotence=False) as producer,
+        running(settings) as app,
+        rpc.channel(app.grpc_address, TOKEN, services=[descriptor]) as channel,
+    ):
+        stub: Any = reports_pb2_grpc.ReportsStub(channel)  # type: ignore[no-untyped-call]
+        service = Service(stub, producer, settings)
+        await service.consuming()
+        yield service

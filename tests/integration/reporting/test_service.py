@@ -1,0 +1,148 @@
+"""Events in over Kafka, reports out over gRPC."""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import grpc
+import pytest
+from mobiletest.executor.v1 import events_pb2 as executor
+from mobiletest.reporting.v1 import reports_pb2 as pb
+from mobiletest.types.v1 import execution_pb2 as types
+
+from services.chassis.context import Caller, bind
+from services.reporting.consumer import EXECUTION_EVENTS
+from tests.fakes.reporting_events import Desk, doubled, event
+from tests.integration.reporting.conftest import Service
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+@pytest.fixture(autouse=True)
+def caller(desk: Desk) -> Iterator[Caller]:
+    with bind(Caller(desk.org_id)) as caller:
+        yield caller
+
+
+async def told(service: Service, desk: Desk) -> tuple[str, str]:
+    """Publish an app with two builds, two tests and some runs, everything twice; gives newest build and a test."""
+    old, new, test, other = (str(uuid4()) for _ in range(4))
+    events = [desk.build(old, "1.0", age=3), desk.build(new, "1.1"), desk.attachment(test, "Log in")]
+    events += [desk.attachment(other, "Pay"), desk.app()]
+    for ending in ("passed", "failed", "infra", "cancelled"):
+        events += desk.life((new, "1.1"), test, ending)
+    events += desk.life((old, "1.0"), other, "passed")
+    await service.publish(*doubled(events))
+    await service.sees(desk.app_id, 5)
+    return new, test
+
+
+async def test_stats_and_workspace(service: Service, desk: Desk) -> None:
+    build_id, _ = await told(service, desk)
+    workspace = await service.reports.GetAppWorkspace(pb.GetAppWorkspaceRequest(app_id=desk.app_id))
+    assert len(workspace.execution_trend) == 14
+    assert (workspace.recent_executions, workspace.attribution_ready) == (5, True)
+    assert workspace.rolling_pass_rate == 0.5
+    newest = workspace.build_health[0]
+    assert (newest.build_id, newest.version) == (build_id, "1.1")
+    assert (newest.exact_runs, newest.completed_runs, newest.passed_runs, newest.failed_runs) == (4, 2, 1, 2)
+    assert (newest.infra_failed_runs, newest.observed_tests, newest.coverage_rate) == (1, 1, 0.5)
+    assert sum(point.executions for point in workspace.execution_trend) == 5
+
+
+async def test_matrix_and_coverage(service: Service, desk: Desk) -> None:
+    build_id, test_id = await told(service, desk)
+    matrix = await service.reports.GetTestMatrix(pb.GetTestMatrixRequest(app_id=desk.app_id))
+    assert (matrix.page, matrix.page_size, matrix.total_builds) == (1, 10, 2)
+    assert (matrix.build_count, matrix.test_count) == (2, 2)
+    row = next(test for test in matrix.tests if test.test_id == test_id)
+    (cell,) = row.cells
+    assert (cell.build_id, cell.total_runs, cell.failed_runs, cell.infra_failed_runs) == (build_id, 4, 2, 1)
+    assert cell.top_failure_reason == 'No "Buy" after <time>'
+    assert cell.failure_details[0].category == types.FAILURE_CATEGORY_ELEMENT_NOT_FOUND
+    assert row.classification == pb.CLASSIFICATION_FLAKY
+    assert row.classification_detail.startswith("Passed and failed on the same code in 1 of 1 build")
+    coverage = await service.reports.GetAppCoverage(pb.GetAppCoverageRequest(app_id=desk.app_id))
+    by_name = {item.test_name: item for item in coverage.items}
+    assert (coverage.total, coverage.latest_build_version) == (2, "1.1")
+    assert not coverage.HasField("current_build_version")
+    assert by_name["Pay"].last_status == pb.LAST_STATUS_NOT_RUN
+    assert by_name["Pay"].last_observed_build_version == "1.0"
+    assert by_name["Log in"].last_status != pb.LAST_STATUS_NOT_RUN
+
+
+async def test_run_lists(service: Service, desk: Desk) -> None:
+    build_id, test_id = await told(service, desk)
+    first = await service.reports.ListBuildRuns(pb.ListBuildRunsRequest(version_id=build_id, page_size=3))
+    assert (first.total, first.total_pages, first.has_next, first.has_previous) == (4, 2, True, False)
+    second = await service.reports.ListBuildRuns(pb.ListBuildRunsRequest(version_id=build_id, page_size=3, page=2))
+    assert (len(second.items), second.has_next, second.has_previous) == (1, False, True)
+    assert len({item.run_id for item in (*first.items, *second.items)}) == 4
+    runs = await service.reports.ListTestRuns(pb.ListTestRunsRequest(test_id=test_id))
+    assert {item.run_id for item in runs.items} == {item.run_id for item in (*first.items, *second.items)}
+    assert runs.page_size == 20
+
+
+async def test_upper_case_ids_are_the_same_ids(service: Service, desk: Desk) -> None:
+    build_id, _ = await told(service, desk)
+    runs = await service.reports.ListBuildRuns(pb.ListBuildRunsRequest(version_id=build_id.upper()))
+    assert runs.total == 4
+
+
+async def test_another_organisation_finds_nothing(service: Service, desk: Desk) -> None:
+    build_id, _ = await told(service, desk)
+    with bind(Caller(str(uuid4()))):
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await service.reports.GetAppWorkspace(pb.GetAppWorkspaceRequest(app_id=desk.app_id))
+        runs = await service.reports.ListBuildRuns(pb.ListBuildRunsRequest(version_id=build_id))
+    assert (caught.value.code(), caught.value.details()) == (grpc.StatusCode.NOT_FOUND, "App not found")
+    assert runs.total == 0
+
+
+@pytest.mark.parametrize("method", ["GetAppWorkspace", "GetTestMatrix", "GetAppCoverage"])
+async def test_an_unknown_app_is_not_found(service: Service, method: str) -> None:
+    request = getattr(pb, f"{method}Request")(app_id=str(uuid4()))
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await getattr(service.reports, method)(request)
+    assert (caught.value.code(), caught.value.details()) == (grpc.StatusCode.NOT_FOUND, "App not found")
+
+
+@pytest.mark.parametrize(
+    ("method", "values"),
+    [
+        ("GetAppWorkspace", {"trend_days": 6}),
+        ("GetAppWorkspace", {"trend_days": 61}),
+        ("GetTestMatrix", {"page_size": 1}),
+        ("GetTestMatrix", {"page_size": 51}),
+        ("GetTestMatrix", {"page": 0}),
+        ("GetAppCoverage", {"app_id": "no-uuid"}),
+        ("ListBuildRuns", {"version_id": str(uuid4()), "page_size": 101}),
+        ("ListTestRuns", {"test_id": str(uuid4()), "page_size": 0}),
+    ],
+)
+async def test_bounds(service: Service, method: str, values: dict[str, Any]) -> None:
+    identity = {} if "version_id" in values or "test_id" in values else {"app_id": str(uuid4())}
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await getattr(service.reports, method)(getattr(pb, f"{method}Request")(**identity | values))
+    assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def test_who_wrote_reads_what_it_wrote(service: Service, desk: Desk) -> None:
+    """The request comes before the event and waits for it."""
+    desk.revision = 4
+    await service.publish(desk.build(str(uuid4()), "1.0"), desk.app())
+    request = pb.GetTestMatrixRequest(app_id=desk.app_id, min_app_revision=5)
+    assert (await service.reports.GetTestMatrix(request)).total_builds == 1
+
+
+async def test_a_poison_message_hurts_only_itself(service: Service, desk: Desk) -> None:
+    build, test = str(uuid4()), str(uuid4())
+    good = desk.life((build, "1.0"), test, "passed")
+    invalid = event(EXECUTION_EVENTS, desk.app_id, executor.RunChanged(org_id=desk.org_id))
+    await service.publish(good[0], invalid, *good[1:])
+    await service.sees(desk.app_id, 1)

@@ -1,0 +1,138 @@
+"""Coverage: one item for each attached test, on its target build only."""
+
+from datetime import timedelta
+
+import pytest
+
+from services.reporting.model.reports.coverage import CoverageItem
+from tests.fakes.reporting_story import APP, NOW, Story
+
+
+@pytest.fixture
+def story(story: Story) -> Story:
+    story.app()
+    return story
+
+
+async def item_of(story: Story, test: str = "t") -> CoverageItem:
+    return next(item for item in (await story.apps.coverage(APP)).items if item.test_id == test)
+
+
+async def test_items_are_attached_tests_by_name(story: Story) -> None:
+    for test, name in (("t1", "beta"), ("t2", "Alpha"), ("t3", "gamma"), ("t4", "delta")):
+        story.attach(test)
+        story.test(test, name)
+    story.attach("t3", attached=False)
+    story.test("t4", "delta", deleted=True)
+    story.run("stranger", story.build("1.0"))
+    assert [item.test_name for item in (await story.apps.coverage(APP)).items] == ["Alpha", "beta"]
+
+
+async def test_an_app_without_builds_has_no_target(story: Story) -> None:
+    story.attach("t")
+    coverage = await story.apps.coverage(APP)
+    assert (coverage.current, coverage.newest) == (None, None)
+    assert (coverage.items[0].target_version, coverage.items[0].standing.status) == (None, "not_run")
+
+
+@pytest.mark.parametrize(
+    ("pin", "current", "target"),
+    [
+        (None, None, "1.2"),
+        (None, "1.1", "1.1"),
+        (None, "9.9", "1.2"),
+        ("1.0", "1.1", "1.0"),
+        ("9.9", "1.1", "9.9"),
+    ],
+)
+async def test_the_target_is_the_pin_else_the_current_else_the_newest(
+    story: Story, pin: str | None, current: str | None, target: str
+) -> None:
+    for version in ("1.0", "1.1", "1.2"):
+        story.build(version)
+    story.app(current=current)
+    story.attach("t", pin=pin)
+    assert (await item_of(story)).target_version == target
+
+
+@pytest.mark.parametrize(
+    ("ending", "status"),
+    [
+        ("passed", "passed"),
+        ("failed", "failed"),
+        ("infra", "failed"),
+        ("cancelled", "cancelled"),
+        ("running", "running"),
+        ("queued", "queued"),
+    ],
+)
+async def test_last_status(story: Story, ending: str, status: str) -> None:
+    story.attach("t")
+    run = story.run("t", story.build("1.0"), ending, at=NOW)
+    standing = (await item_of(story)).standing
+    assert (standing.status, standing.at, standing.execution_id) == (status, NOW, run.execution_id)
+    assert standing.seconds == (None if ending in ("running", "queued") else 60.0)
+
+
+async def test_the_newest_finished_run_counts(story: Story) -> None:
+    story.attach("t")
+    build = story.build("1.0")
+    story.run("t", build, "failed", at=NOW)
+    story.run("t", build, "passed", at=NOW - timedelta(hours=1))
+    assert (await item_of(story)).standing.status == "failed"
+
+
+async def test_a_run_under_way_counts_before_a_finished_one_until_it_ends(story: Story) -> None:
+    story.attach("t")
+    build = story.build("1.0")
+    story.run("t", build, "failed", at=NOW)
+    story.run("t", build, "queued", at=NOW, run_id="again")
+    story.run("t", build, "running", at=NOW, run_id="other")
+    assert (await item_of(story)).standing.status == "running"
+    story.run("t", build, "passed", at=NOW, run_id="other")
+    assert (await item_of(story)).standing.status == "queued"
+    story.run("t", build, "passed", at=NOW + timedelta(hours=1), run_id="again")
+    assert (await item_of(story)).standing.status == "passed"
+
+
+async def test_a_run_on_another_build_leaves_the_target_not_run_but_observed(story: Story) -> None:
+    story.attach("t")
+    old, newer = story.build("1.0"), story.build("1.1")
+    story.build("1.2")
+    story.run("t", newer, "failed", at=NOW - timedelta(days=2))
+    story.run("t", old, "passed", at=NOW)
+    item = await item_of(story)
+    assert (item.standing.status, item.standing.at, item.standing.execution_id) == ("not_run", None, None)
+    assert item.observed is not None
+    assert (item.observed.id, item.observed.version) == (newer.id, "1.1")
+
+
+async def test_only_a_verdict_observes(story: Story) -> None:
+    story.attach("t")
+    build = story.build("1.0")
+    for ending in ("infra", "cancelled", "running"):
+        story.run("t", build, ending)
+    assert (await item_of(story)).observed is None
+
+
+async def test_a_renamed_build_is_shown_by_its_present_version(story: Story) -> None:
+    story.attach("t")
+    build = story.build("1.0")
+    story.run("t", build)
+    story.rename(build, "2.0")
+    item = await item_of(story)
+    assert (item.target_version, item.standing.status) == ("2.0", "passed")
+    assert item.observed is not None
+    assert item.observed.version == "2.0"
+
+
+async def test_a_run_that_is_known_before_its_app_build_and_test_counts_all_the_same() -> None:
+    """Catalog events after execution events."""
+    late, prompt = Story(), Story()
+    build = prompt.build("1.0")
+    for story in (late, prompt):
+        story.run("t", build, "failed", at=NOW, run_id="r", execution="e")
+        story.tell(*(told for told in prompt.told if told not in story.told))
+        story.attach("t")
+        story.app(current="1.0")
+    assert (await late.apps.coverage(APP)).items == (await prompt.apps.coverage(APP)).items

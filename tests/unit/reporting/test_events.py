@@ -1,0 +1,191 @@
+"""Events become snapshots; what can never be one is named."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from google.protobuf.message import Message
+from google.protobuf.struct_pb2 import Struct
+from mobiletest.catalog.v1 import events_pb2 as catalog
+from mobiletest.executor.v1 import events_pb2 as executor
+from mobiletest.executor.v1 import executions_pb2, runs_pb2
+from mobiletest.reporting.v1 import reports_pb2
+from mobiletest.types.v1 import execution_pb2
+
+from services.chassis.events import Event, InvalidMessage
+from services.reporting.consumer import Intake
+from services.reporting.events import told_by
+from services.reporting.model.history import BuildRef
+from services.reporting.model.snapshots import (
+    AppSnapshot,
+    AttachmentSnapshot,
+    BuildSnapshot,
+    ExecutionSnapshot,
+    Failure,
+    RunSnapshot,
+    Status,
+    TestSnapshot,
+)
+from services.reporting.usecases import Folding
+from tests.fakes.reporting_store import FakeFolds
+
+TOLD_AT = datetime(2026, 11, 20, 10, tzinfo=UTC)
+STARTED = datetime(2026, 11, 20, 9, 0, 0, 123000, tzinfo=UTC)
+ENDED = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+
+
+def event(message: Message, *, payload: bytes | None = None, type_name: str | None = None) -> Event:
+    return Event(
+        topic="a-topic",
+        key="key",
+        type=type_name or message.DESCRIPTOR.full_name,
+        source="a-test",
+        id="event-1",
+        time=TOLD_AT,
+        payload=message.SerializeToString() if payload is None else payload,
+    )
+
+
+def run_changed(**changes: Any) -> executor.RunChanged:
+    metadata = Struct()
+    metadata.update({"branch": "main", "attempts": 2})
+    values: dict[str, Any] = {
+        "id": "run-1",
+        "execution_id": "execution-1",
+        "test_id": "test-1",
+        "test_name": "Log in",
+        "test_version_number": 3,
+        "app_id": "app-1",
+        "build_id": "build-1",
+        "resolved_build_version": "1.4",
+        "status": execution_pb2.EXECUTION_STATUS_COMPLETED,
+        "success": False,
+        "source": execution_pb2.EXECUTION_SOURCE_CI,
+        "started_at": STARTED,
+        "completed_at": ENDED,
+        "execution_time_seconds": 12.5,
+        "metadata": metadata,
+        "attempts": [
+            attempt(1, execution_pb2.EXECUTION_STATUS_FAILED, failure=failure("SESSION_LOST", "hub gone")),
+            attempt(2, execution_pb2.EXECUTION_STATUS_COMPLETED, success=False, failure=failure("APP_CRASH", "crash")),
+        ],
+    }
+    run = runs_pb2.Run(**values | changes)
+    return executor.RunChanged(
+        org_id="org-1", revision=7, sequence=9, run=run, build_uploaded_at=STARTED, branch="main"
+    )
+
+
+def attempt(number: int, status: Any, **values: Any) -> runs_pb2.Attempt:
+    return runs_pb2.Attempt(number=number, status=status, started_at=STARTED, **values)
+
+
+def failure(category: str, message: str) -> runs_pb2.Failure:
+    number: Any = execution_pb2.FailureCategory.Value(f"FAILURE_CATEGORY_{category}")
+    return runs_pb2.Failure(category=number, message=message, step_kind="tapOn", step_index=2)
+
+
+def told_run(message: executor.RunChanged) -> RunSnapshot:
+    told = told_by(event(message))
+    assert isinstance(told, RunSnapshot)
+    return told
+
+
+def test_a_run() -> None:
+    run = told_run(run_changed())
+    assert (run.run_id, run.org_id, run.revision, run.execution_id) == ("run-1", "org-1", 7, "execution-1")
+    assert (run.test_id, run.test_name, run.test_version) == ("test-1", "Log in", 3)
+    assert (run.app_id, run.build, run.branch) == ("app-1", BuildRef(STARTED, "build-1", "1.4"), "main")
+    assert (run.status, run.success, run.seconds) == (Status.COMPLETED, False, 12.5)
+    assert (run.started_at, run.completed_at, run.told_at) == (STARTED, ENDED, TOLD_AT)
+    assert run.last_failure == Failure("app_crash", "crash", "tapOn", 2)
+
+
+def test_only_attempts_with_a_verdict_are_decided() -> None:
+    assert [item.passed for item in told_run(run_changed()).attempts] == [None, False]
+
+
+def test_an_attempt_that_infrastructure_let_down_has_no_verdict() -> None:
+    let_down = attempt(
+        1, execution_pb2.EXECUTION_STATUS_COMPLETED, success=False, failure=failure("NETWORK_ERROR", "no route")
+    )
+    assert told_run(run_changed(attempts=[let_down])).attempts[0].passed is None
+
+
+def test_a_run_is_shown_as_the_contract_has_it() -> None:
+    item = reports_pb2.BuildRunItem.FromString(told_run(run_changed()).shown)
+    assert (item.run_id, item.execution_id, item.test_id, item.test_name) == (
+        "run-1",
+        "execution-1",
+        "test-1",
+        "Log in",
+    )
+    assert item.status == execution_pb2.EXECUTION_STATUS_COMPLETED
+    assert item.source == execution_pb2.EXECUTION_SOURCE_CI
+    assert (item.success, item.execution_time_seconds, item.resolved_build_version) == (False, 12.5, "1.4")
+    assert item.completed_at.ToDatetime(tzinfo=UTC) == ENDED
+    assert dict(item.metadata) == {"branch": "main", "attempts": 2.0}
+
+
+def test_a_queued_run_without_app_and_build() -> None:
+    message = executor.RunChanged(
+        org_id="org-1",
+        revision=1,
+        run=runs_pb2.Run(id="run-1", execution_id="e", test_id="t", status=execution_pb2.EXECUTION_STATUS_QUEUED),
+    )
+    run = told_run(message)
+    assert (run.app_id, run.build, run.outcome, run.branch) == (None, None, None, None)
+    item = reports_pb2.BuildRunItem.FromString(run.shown)
+    assert not item.HasField("started_at")
+    assert not item.HasField("resolved_build_version")
+
+
+def test_an_execution() -> None:
+    execution = executions_pb2.Execution(id="e", counts=executions_pb2.RunCounts(total=4))
+    message = executor.ExecutionChanged(org_id="org-1", sequence=3, execution=execution)
+    assert told_by(event(message)) == ExecutionSnapshot("e", "org-1", 3, 4)
+
+
+def test_what_the_catalog_tells() -> None:
+    app = catalog.AppChanged(org_id="o", app_id="a", revision=2, name="Shop", current_version="1.0")
+    assert told_by(event(app)) == AppSnapshot("a", "o", 2, False, "Shop", "1.0")
+    build = catalog.BuildChanged(org_id="o", app_id="a", build_id="b", revision=1, version="1.0", uploaded_at=STARTED)
+    assert told_by(event(build)) == BuildSnapshot("b", "o", 1, False, "a", "1.0", STARTED)
+    test = catalog.TestChanged(org_id="o", test_id="t", revision=5, deleted=True, name="Log in")
+    assert told_by(event(test)) == TestSnapshot("t", "o", 5, True, "Log in")
+    tie = catalog.AttachmentChanged(org_id="o", app_id="a", test_id="t", revision=1, attached=True, test_name="Log in")
+    assert told_by(event(tie)) == AttachmentSnapshot("a", "t", "o", 1, True, None, "Log in")
+
+
+def test_an_unknown_type_is_ignored() -> None:
+    assert told_by(event(run_changed(), type_name="mobiletest.executor.v2.RunChanged")) is None
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (event(run_changed(), payload=b"\xff\xff\xff"), "UNDECODABLE"),
+        (event(run_changed(), payload=run_changed().SerializeToString()[:-3]), "UNDECODABLE"),
+        (event(run_changed(), payload=b""), "INVALID_FIELD"),
+        (event(run_changed(id="")), "INVALID_FIELD"),
+        (event(run_changed(test_id="a:b")), "INVALID_FIELD"),
+        (event(run_changed(status=0)), "INVALID_FIELD"),
+        (event(run_changed(status=99)), "INVALID_FIELD"),
+        (event(catalog.AppChanged(org_id="o")), "INVALID_FIELD"),
+        (event(catalog.AppChanged(app_id="a")), "INVALID_FIELD"),
+    ],
+)
+def test_what_can_never_be_folded_is_named(bad: Event, reason: str) -> None:
+    with pytest.raises(InvalidMessage) as caught:
+        told_by(bad)
+    assert (caught.value.reason, caught.value.event) == (reason, bad)
+
+
+async def test_an_invalid_event_stops_its_batch_before_anything_is_applied() -> None:
+    folds = FakeFolds()
+    intake = Intake(Folding(folds))
+    with pytest.raises(InvalidMessage):
+        await intake.handle([event(run_changed()), event(run_changed(), payload=b"\xff")])
+    assert folds.saved == 0
+    await intake.handle([event(run_changed())])
+    assert folds.tables.runs.get("run-1") is not None

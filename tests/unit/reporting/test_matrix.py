@@ -1,0 +1,172 @@
+"""The test matrix: builds across, tests down, a cell where a run finished."""
+
+from datetime import timedelta
+
+import pytest
+
+from services.reporting.model.reports.matrix import Matrix, MatrixRow
+from services.reporting.model.snapshots import Failure
+from services.reporting.ports import Page
+from tests.fakes.reporting_story import APP, NOW, Story
+
+
+@pytest.fixture
+def story(story: Story) -> Story:
+    story.app()
+    return story
+
+
+async def matrix_of(story: Story, page: Page = Page(0, 10)) -> Matrix:  # noqa: B008 (a value)
+    return await story.apps.matrix(APP, page)
+
+
+async def row_of(story: Story, test: str = "t") -> MatrixRow:
+    return next(row for row in (await matrix_of(story)).rows if row.test_id == test)
+
+
+async def test_pages_go_over_builds_newest_first(story: Story) -> None:
+    for number in range(5):
+        story.build(f"1.{number}")
+    matrix = await matrix_of(story, Page(2, 2))
+    assert [build.version for build in matrix.builds] == ["1.2", "1.1"]
+    assert matrix.total_builds == 5
+
+
+async def test_a_page_past_the_end_is_empty_of_builds(story: Story) -> None:
+    story.build("1.0")
+    matrix = await matrix_of(story, Page(10, 10))
+    assert (matrix.builds, matrix.total_builds) == ([], 1)
+
+
+async def test_rows_are_tests_attached_or_seen_on_the_page_by_name(story: Story) -> None:
+    first, second = story.build("1.0"), story.build("1.1")
+    story.attach("attached")
+    story.test("attached", "beta")
+    story.run("seen", second)
+    story.test("seen", "Alpha")
+    story.run("elsewhere", first)
+    matrix = await matrix_of(story, Page(0, 1))
+    assert [(row.test_id, row.test_name) for row in matrix.rows] == [("seen", "Alpha"), ("attached", "beta")]
+
+
+async def test_a_name_comes_from_the_catalog_else_the_attachment_else_the_newest_run(story: Story) -> None:
+    build = story.build("1.0")
+    for test in ("t1", "t2", "t3"):
+        story.run(test, build)
+    story.attach("t2")
+    story.attach("t3")
+    story.test("t3", "Renamed")
+    names = {row.test_id: row.test_name for row in (await matrix_of(story)).rows}
+    assert names == {"t1": "Old name of t1", "t2": "Name of t2", "t3": "Renamed"}
+
+
+async def test_a_cell_is_where_a_run_finished(story: Story) -> None:
+    first, second = story.build("1.0"), story.build("1.1")
+    story.run("t", first)
+    story.run("t", second, "running")
+    assert [shown.build.version for shown in (await row_of(story)).cells] == ["1.0"]
+
+
+async def test_a_cell_counts_finished_runs(story: Story) -> None:
+    build = story.build("1.0")
+    for ending in ("passed", "failed", "infra", "cancelled", "queued"):
+        story.run("t", build, ending, version=4 if ending == "failed" else 2)
+    newest = story.run("t", build, "passed", at=NOW)
+    cell = (await row_of(story)).cells[0].cell
+    assert (cell.passed, cell.failed, cell.infra_failed, cell.cancelled) == (2, 1, 1, 1)
+    assert cell.last is not None
+    assert (cell.last.ended_at, cell.last.execution_id, cell.test_version) == (NOW, newest.execution_id, 4)
+
+
+async def test_cells_stand_in_the_order_of_the_builds(story: Story) -> None:
+    builds = [story.build(version) for version in ("1.0", "1.1", "1.2")]
+    for build in builds:
+        story.run("t", build)
+    assert [shown.build.version for shown in (await row_of(story)).cells] == ["1.2", "1.1", "1.0"]
+
+
+async def test_the_most_frequent_failure_wins_then_the_newest(story: Story) -> None:
+    build = story.build("1.0")
+    failures = ["once, long ago", "twice", "twice", "once, lately"]
+    for hour, message in enumerate(failures):
+        failure = Failure("assertion_failed", message, "assertVisible", hour)
+        story.run("t", build, "failed", at=NOW - timedelta(hours=9 - hour), failure=failure)
+    groups = (await row_of(story)).cells[0].cell.groups
+    assert [(group.reason, group.count) for group in groups] == [
+        ("twice", 2),
+        ("once, lately", 1),
+        ("once, long ago", 1),
+    ]
+    assert (groups[0].first_seen_at, groups[0].last_seen_at) == (NOW - timedelta(hours=8), NOW - timedelta(hours=7))
+    assert (groups[0].step_index, groups[0].sample_message, groups[0].category) == (2, "twice", "assertion_failed")
+
+
+async def test_failures_that_differ_only_by_accident_are_one_group(story: Story) -> None:
+    build = story.build("1.0")
+    for number in (17, 4711):
+        story.run("t", build, "failed", failure=Failure("app_crash", f"pid {number} died", "tapOn", 0))
+    (group,) = (await row_of(story)).cells[0].cell.groups
+    assert (group.reason, group.count, group.sample_message) == ("pid <n> died", 2, "pid 4711 died")
+
+
+async def test_the_five_highest_groups_are_shown_exactly_whatever_came_between(story: Story) -> None:
+    build = story.build("1.0")
+    for hour, letter in enumerate("abcdefgabcdefgg" * 2):
+        failure = Failure("app_crash", f"failure {letter}", "tapOn", 0)
+        story.run("t", build, "failed", at=NOW + timedelta(hours=hour), failure=failure)
+    groups = (await row_of(story)).cells[0].cell.groups
+    assert [group.reason[-1] for group in groups] == ["g", "f", "e", "d", "c"]
+    assert [group.count for group in groups] == [6, 4, 4, 4, 4]
+
+
+async def test_a_run_without_a_verdict_has_its_failure_in_the_groups(story: Story) -> None:
+    story.run("t", story.build("1.0"), "infra", failure=Failure("device_unavailable", "no device"))
+    (group,) = (await row_of(story)).cells[0].cell.groups
+    assert (group.category, group.reason, group.step_index) == ("device_unavailable", "no device", None)
+
+
+async def test_a_failure_without_words_is_named_by_its_category(story: Story) -> None:
+    story.run("t", story.build("1.0"), "infra", failure=Failure("queue_timeout", ""))
+    assert (await row_of(story)).cells[0].cell.groups[0].reason == "queue_timeout"
+
+
+async def test_score_class_and_sentence_are_of_the_whole_history_with_present_names(story: Story) -> None:
+    old = story.build("1.0")
+    for ending in ("passed", "passed", "passed"):
+        story.run("t", old, ending)
+    new = story.build("1.1")
+    story.run("t", new, "failed", at=NOW)
+    story.rename(new, "2.0")
+    row = await row_of(story)
+    assert (row.flaky_score, row.classification) == (0.0, "regressed")
+    assert row.classification_detail == "Build 2.0 broke a run of 3 passes: failed once since 2026-11-20 11:59 UTC."
+
+
+async def test_an_attached_test_that_never_ran_has_a_row(story: Story) -> None:
+    story.attach("t")
+    row = await row_of(story)
+    assert (row.cells, row.classification, row.flaky_score) == ([], "insufficient_data", 0.0)
+    assert row.classification_detail == "0 decided attempts of the 3 needed."
+
+
+async def test_a_deleted_test_keeps_its_row_where_it_was_seen(story: Story) -> None:
+    story.run("t", story.build("1.0"))
+    story.test("t", "Gone", deleted=True)
+    assert (await row_of(story)).test_name == "Gone"
+
+
+async def test_attempts_of_a_storm_are_left_out_once_it_is_known(story: Story) -> None:
+    """Five tests fail alike in one execution on a build that they passed on: a storm, not five flaky tests."""
+    build = story.build("1.0")
+    tests = [f"t{number}" for number in range(5)]
+    for test in tests:
+        for _ in range(3):
+            story.run(test, build)
+        story.run(test, build, "failed", at=NOW, execution="storm")
+    assert (await row_of(story, "t0")).classification == "flaky"
+    story.execution("storm", 5)
+    row = await row_of(story, "t0")
+    assert (row.flaky_score, row.classification) == (0.0, "stable")
+    assert row.classification_detail == (
+        "Passed 3 of 3 attempts over 1 build; 1 attempt of an infrastructure storm left out."
+    )
