@@ -56,14 +56,14 @@ class App:
 
 
 @asynccontextmanager
-async def running(settings: Settings) -> AsyncIterator[App]:
-    """Run the executor in the role that the settings name."""
+async def running(settings: Settings, *, attempts: Attempts | None = None) -> AsyncIterator[App]:
+    """Run the executor in the role that the settings name. `attempts` replaces the device pools (for tests)."""
     async with AsyncExitStack() as stack:
         parts = _Parts(settings, stack)
         await parts.open()
         address = await parts.serve() if settings.serves else ""
         if settings.works:
-            await parts.work()
+            await parts.work(attempts or parts.attempts())
         await stack.enter_async_context(parts.health.serving(parts.background))
         yield App(address, parts.admin.address, parts.background)
 
@@ -123,10 +123,10 @@ class _Parts:
         self._stack.callback(bells.stop)
         return address
 
-    async def work(self) -> None:
+    async def work(self, attempts: Attempts) -> None:
         """The role `worker`. It stops claiming, then looking for runs, then lets go of those that it holds."""
         settings, enter = self._settings, self._stack.enter_async_context
-        worker = Worker(self.runs, self._attempts(), name=settings.instance, slots=settings.executor_slots)
+        worker = Worker(self.runs, attempts, name=settings.instance, slots=settings.executor_slots)
         keeper = Keeper(self.runs, worker, settings.limits, every=settings.poll_seconds)
         await enter(self.background.running("keeper", keeper.run()))
         self.health.register("keeper", keeper.check, affects="liveness")
@@ -138,7 +138,8 @@ class _Parts:
             await self._consume(worker, platform)
         self._stack.callback(worker.stop_claiming)
 
-    def _attempts(self) -> Attempts:
+    def attempts(self) -> Attempts:
+        """Attempts on the device pools that the settings name."""
         settings = self._settings
         pools = Pools.load(Path(settings.device_pools) if settings.device_pools else None)
         builds = BuildFiles(self.catalog, settings.artifact_cache_bytes)
@@ -154,6 +155,7 @@ class _Parts:
             instance_id=f"{self._settings.instance}-{platform.lower()}",
             dlq=self.producer,
             capacity=requests.capacity,
+            session_seconds=self._settings.kafka_session_seconds,
         )
         worker.on_freed(consumer.wake)
         self.health.register(f"requests-{platform.lower()}", consumer.check, affects="liveness")

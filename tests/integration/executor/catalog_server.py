@@ -1,0 +1,115 @@
+"""A catalog for executors under test: the real wire, answers that the test put there."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from google.api.httpbody_pb2 import HttpBody
+from google.protobuf.json_format import ParseDict
+from google.protobuf.struct_pb2 import Value
+from mobiletest.catalog.v1 import builds_pb2, builds_pb2_grpc, resolution_pb2, resolution_pb2_grpc
+from mobiletest.types.v1 import platform_pb2
+
+from services.chassis import rpc
+from services.chassis.errors import NotFound
+from services.chassis.health import Health
+from services.chassis.settings import ProcessSettings
+
+TOKEN = "t" * 20
+CHUNK = 64 * 1024
+
+
+@dataclass
+class Shelf:
+    """What the catalog knows: answers by workflow or test id, files by build id."""
+
+    answers: dict[str, resolution_pb2.ResolveRunsResponse] = field(default_factory=dict)
+    files: dict[str, bytes] = field(default_factory=dict)
+    address: str = ""
+
+    def build(self, content: bytes) -> str:
+        """The id of a new build with this file."""
+        build_id = str(uuid4())
+        self.files[build_id] = content
+        return build_id
+
+    def workflow(self, *runs: resolution_pb2.PlannedRun, max_parallel: int | None = None) -> str:
+        """The id of a new workflow with these runs."""
+        workflow_id = str(uuid4())
+        self.answers[workflow_id] = resolution_pb2.ResolveRunsResponse(
+            workflow_id=workflow_id, workflow_name="Nightly", max_parallel=max_parallel, runs=runs
+        )
+        return workflow_id
+
+    def test(self, run: resolution_pb2.PlannedRun) -> str:
+        """The id of a new test with this run."""
+        self.answers[run.test_id] = resolution_pb2.ResolveRunsResponse(runs=[run])
+        return run.test_id
+
+    def planned(
+        self,
+        *steps: Any,
+        build_id: str | None = None,
+        name: str = "Log in",
+        platform: int = platform_pb2.PLATFORM_ANDROID,
+    ) -> resolution_pb2.PlannedRun:
+        """A run with these steps; of the build if one is named, else of one without a file."""
+        build = resolution_pb2.PlannedBuild(id=build_id or str(uuid4()), version="1.0", sha256=build_id or "")
+        build.uploaded_at.GetCurrentTime()
+        return resolution_pb2.PlannedRun(
+            test_id=str(uuid4()),
+            test_name=name,
+            test_version_number=1,
+            steps=[ParseDict(json.loads(json.dumps(step)), Value()) for step in steps],
+            platform=platform,  # type: ignore[arg-type]
+            app=resolution_pb2.PlannedApp(id=str(uuid4()), name="Shop"),
+            build=build,
+        )
+
+
+class _Resolution(resolution_pb2_grpc.ResolutionServicer):
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+
+    async def ResolveRuns(self, request: Any, context: Any) -> resolution_pb2.ResolveRunsResponse:  # noqa: N802
+        kind = "Workflow" if request.workflow_id else "Test"
+        answer = self._shelf.answers.get(request.workflow_id or request.test_id)
+        if answer is None:
+            raise NotFound(f"{kind} not found")
+        return answer
+
+
+class _Builds(builds_pb2_grpc.BuildsServicer):
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+
+    async def DownloadBuild(self, request: Any, context: Any) -> AsyncIterator[HttpBody]:  # noqa: N802
+        content = self._shelf.files.get(request.version_id)
+        if content is None:
+            raise NotFound("Build not found")
+        for start in range(0, len(content), CHUNK):
+            yield HttpBody(content_type="application/octet-stream", data=content[start : start + CHUNK])
+
+
+@asynccontextmanager
+async def serving(shelf: Shelf) -> AsyncIterator[Shelf]:
+    """Serve the shelf inside the block; its address is set."""
+    settings = ProcessSettings(service_tokens=TOKEN)  # type: ignore[arg-type]
+    servicers = [
+        (
+            resolution_pb2_grpc.add_ResolutionServicer_to_server,
+            _Resolution(shelf),
+            resolution_pb2.DESCRIPTOR.services_by_name["Resolution"],
+        ),
+        (
+            builds_pb2_grpc.add_BuildsServicer_to_server,
+            _Builds(shelf),
+            builds_pb2.DESCRIPTOR.services_by_name["Builds"],
+        ),
+    ]
+    async with rpc.server(settings, servicers, health=Health()) as address:
+        shelf.address = address
+        yield shelf
