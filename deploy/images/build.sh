@@ -24,7 +24,7 @@ base() {
         --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
         --customize-hook='ln -s python3 "$1/usr/bin/python"' \
         --customize-hook='copy-in /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs' \
-        bookworm - "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" | docker import - "$BASE_IMAGE"
+        bookworm - ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} | docker import - "$BASE_IMAGE"
 }
 
 app() {
