@@ -1,11 +1,15 @@
 """A document value together with the place where it stands, so that every complaint can point at it."""
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
 T = TypeVar("T")
+
+_DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*(ms|s|m)?")
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 Scalar = str | int | float | bool | None
 
@@ -123,6 +127,16 @@ class Node:
         if not low <= number <= high:
             raise self.fault(f"expected a number from {low} to {high}, not {self._kind()}")
         return number
+
+    def seconds(self, low: float, high: float) -> float:
+        """A length of time: "500ms", "2s", "1m", or a number of seconds."""
+        found = _DURATION.fullmatch(self.written.strip()) if not isinstance(self.value, bool | None) else None
+        if found is None:
+            raise self.fault(f"expected a length of time such as 500ms or 2s, not {self._kind()}")
+        seconds = float(found[1]) * _UNITS[found[2] or "s"]
+        if not low <= seconds <= high:
+            raise self.fault(f"expected a time from {low:g} to {high:g} seconds, not {shown(self.written)}")
+        return seconds
 
     def choice(self, allowed: Iterable[str]) -> str:
         """One of the `allowed` words, in any case."""

@@ -97,6 +97,8 @@ def _counted(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 def _steps(node: Node, depth: int) -> tuple[Step, ...]:
     if depth > NESTING_LIMIT:
         raise node.fault(f"steps may be nested at most {NESTING_LIMIT} deep")
+    if depth > 0 and not node.items():
+        raise node.fault("there is no command here")
     return tuple(_step(item, depth) for item in node.items())
 
 

@@ -38,6 +38,9 @@ class Build:
     read: Callable[[int], Awaitable[bytes]] | None = None
 
 
+NO_BUILD = Build()
+
+
 @dataclass(frozen=True, slots=True)
 class Seed:
     """What chance is drawn from on a simulated device: the same run and attempt draw the same."""

@@ -119,13 +119,13 @@ class Element:
 
     @property
     def name(self) -> str:
-        """How a person would call it; empty if nothing identifies it."""
-        return self.text or self.label or self.hint or self.id
+        """How a person would call it; empty if nothing identifies it. What is typed into a field is not its name."""
+        return (self.label or self.hint or self.id) if self.editable else (self.text or self.label or self.id)
 
     def describe(self) -> str:
         """In words, for messages: its role and name."""
         named = f'{self.role} "{_short(self.name)}"' if self.name else str(self.role)
-        return named if self.text or not self.id or self.name == self.id else f"{named} (id {self.id})"
+        return f"{named} (id {self.id})" if self.id and self.name != self.id and not self.text else named
 
 
 def _short(text: str, limit: int = 60) -> str:

@@ -36,6 +36,9 @@ class Answer:
 class Model(Protocol):
     """A language model that chooses actions."""
 
+    def check(self) -> None:
+        """Raises ModelUnavailable if it is certain beforehand that it cannot be asked."""
+
     async def choose(self, question: Question) -> Answer:
         """Raises ModelUnavailable when it cannot be asked."""
 
@@ -46,11 +49,15 @@ class NoModel:
     def __init__(self, setting: str = "MOBILETEST_LLM_BASE_URL") -> None:
         self._setting = setting
 
-    async def choose(self, question: Question) -> Answer:
+    def check(self) -> None:
         raise ModelUnavailable(
             f"no model is configured: set {self._setting} for the executor's workers, "
             "or set fallback_trigger to never to let the rules alone decide"
         )
+
+    async def choose(self, question: Question) -> Answer:
+        self.check()
+        raise AssertionError("unreachable")
 
 
 class StepCache(Protocol):

@@ -1,0 +1,160 @@
+"""One attempt at a test: a device, the app on it, the steps, a verdict. The door that the engine comes in by."""
+
+import asyncio
+from dataclasses import dataclass
+
+from services.chassis.clock import Clock, SystemClock
+from services.executor.automation.commanding import Commander
+from services.executor.automation.devices import NO_BUILD, Build, Device, DeviceFailure, Devices, Seed
+from services.executor.automation.interpreting import Interpreter
+from services.executor.automation.journal import Journal
+from services.executor.automation.performing import Performer
+from services.executor.automation.ports import (
+    Evidence,
+    Model,
+    ModelUnavailable,
+    NoCache,
+    NoEvidence,
+    NoModel,
+    Progress,
+    StepCache,
+)
+from services.executor.automation.runner import Runner
+from services.executor.automation.sentences.grammar import understand
+from services.executor.automation.sentences.intents import Action, Intent
+from services.executor.automation.watching import Watcher
+from services.executor.model.attempts import Result
+from services.executor.model.failures import Category, Failure
+from services.executor.model.run_config import DEFAULTS, FallbackTrigger, Grounder, RunConfig, effective
+from services.flows.commands import LaunchApp, Sentence, Step
+from services.flows.errors import StepError
+from services.flows.parser import parse_steps
+
+RELEASE_SECONDS = 1.5
+"""How long an attempt that ends waits for its device to be closed; longer closing goes on behind its back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What to run. `steps` are as stored (JSON values); `run_seconds` is what is left of the run's time."""
+
+    run_id: str
+    attempt: int
+    platform: str
+    steps: object
+    build: Build = NO_BUILD
+    config: RunConfig = DEFAULTS
+    app_prompt: str | None = None
+    step_seconds: float = 30.0
+    run_seconds: float = 1800.0
+
+
+class Automation:
+    """Runs attempts, any number at a time."""
+
+    def __init__(
+        self,
+        devices: Devices,
+        *,
+        model: Model | None = None,
+        cache: StepCache | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._devices = devices
+        self._model = model or NoModel()
+        self._cache = cache or NoCache()
+        self._clock = clock or SystemClock()
+        self._closing: set[asyncio.Task[None]] = set()
+
+    async def attempt(
+        self, plan: Plan, *, evidence: Evidence | None = None, progress: Progress | None = None
+    ) -> Result:
+        """The result; what a test, an app or a device does wrong is in its failure and never raised.
+
+        When it is cancelled the device is closed before CancelledError comes out, within RELEASE_SECONDS.
+        """
+        try:
+            steps = parse_steps(plan.steps)
+            self._check_model(effective(plan.config))
+        except StepError as error:
+            return Result(failure=Failure(Category.SCRIPT_ERROR, f"the steps cannot be run: {error}", error.message))
+        except ModelUnavailable as error:
+            return Result(failure=Failure(Category.LLM_UNAVAILABLE, str(error), str(error)))
+        journal = Journal(
+            attempt=plan.attempt, evidence=evidence or NoEvidence(), now=self._clock.now, progress=progress
+        )
+        return await self._in_time(plan, steps, journal)
+
+    def _check_model(self, config: RunConfig) -> None:
+        """What asks for a model in any case fails at once where there is none."""
+        mode = config.execution_mode
+        if mode.enable_planning or mode.enable_reflection or mode.grounder_type is not Grounder.ACCESSIBILITY:
+            self._model.check()
+
+    async def _in_time(self, plan: Plan, steps: tuple[Step, ...], journal: Journal) -> Result:
+        device: Device | None = None
+        failure: Failure | None = None
+        try:
+            async with asyncio.timeout(plan.run_seconds) as limit:
+                device = await self._devices.acquire(plan.platform, plan.build, Seed(plan.run_id, plan.attempt))
+                failure = await self._on(device, plan, steps, journal)
+        except DeviceFailure as failed:
+            failure = Failure(failed.category, failed.message, failed.message)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            failure = await _out_of_time(plan, journal)
+        finally:
+            if device is not None:
+                await self._release(device)
+        return Result(
+            failure=failure,
+            device=device.info.name if device is not None else None,
+            simulated=device is not None and device.info.simulated,
+            steps=tuple(journal.steps),
+            artifacts=tuple(journal.artifacts),
+        )
+
+    async def _on(self, device: Device, plan: Plan, steps: tuple[Step, ...], journal: Journal) -> Failure | None:
+        config = effective(plan.config)
+        if not config.execution_mode.skip_app_install:
+            await device.install(plan.build)
+        if not _starts_by_launching(steps[0]):
+            await device.launch()
+        watcher = Watcher(device)
+        performer = Performer(device, watcher, app_name=plan.build.app_name, seconds=plan.step_seconds)
+        interpreter = Interpreter(
+            device,
+            watcher,
+            performer,
+            model=self._model,
+            cache=self._cache,
+            grounder=config.execution_mode.grounder_type or Grounder.ACCESSIBILITY,
+            fallback=config.fallback_trigger or FallbackTrigger.STEP_FAIL,
+            app_name=plan.build.app_name,
+            app_prompt=plan.app_prompt,
+        )
+        commander = Commander(device, watcher, platform=plan.platform, seconds=plan.step_seconds)
+        return await Runner(device, journal, commander, interpreter, seconds=plan.step_seconds).run(steps)
+
+    async def _release(self, device: Device) -> None:
+        """Close the device; what takes long goes on by itself, and a cancelled attempt does not wait for it."""
+        closing = asyncio.create_task(self._devices.release(device))
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
+        await asyncio.wait({closing}, timeout=RELEASE_SECONDS)
+
+
+async def _out_of_time(plan: Plan, journal: Journal) -> Failure:
+    index = journal.open[-1] if journal.open else None
+    kind = journal.steps[index].kind if index is not None else ""
+    message = f"the run did not end within its {plan.run_seconds:g} s"
+    await journal.interrupted(Category.RUN_TIMEOUT, message)
+    return Failure(Category.RUN_TIMEOUT, message, "the run took too long", index, kind)
+
+
+def _starts_by_launching(step: Step) -> bool:
+    if isinstance(step.command, Sentence):
+        meaning = understand(step.command.text)
+        return isinstance(meaning, Intent) and meaning.action is Action.LAUNCH_APP
+    return isinstance(step.command, LaunchApp)

@@ -1,0 +1,149 @@
+"""Carries out the commands that hold no other steps."""
+
+from services.executor.automation.deeds import Deed
+from services.executor.automation.devices import Device
+from services.executor.automation.elements import Element
+from services.executor.automation.failing import not_found, not_visible, still_visible
+from services.executor.automation.gestures import point, scroll, swipe
+from services.executor.automation.selecting import select
+from services.executor.automation.sentences.intents import Action
+from services.executor.automation.sentences.matching import Outline
+from services.executor.automation.watching import Watcher
+from services.executor.model.attempts import Resolution
+from services.executor.model.failures import Category
+from services.flows.commands import (
+    AssertNotVisible,
+    AssertVisible,
+    Back,
+    Command,
+    Condition,
+    EraseText,
+    ExtendedWaitUntil,
+    InputText,
+    LaunchApp,
+    Scroll,
+    Selector,
+    StopApp,
+    Swipe,
+    TakeScreenshot,
+    TapOn,
+)
+
+
+class Commander:
+    """Does what a command says, waiting up to `seconds` for what it needs. Raises StepFailed and DeviceFailure."""
+
+    def __init__(self, device: Device, watcher: Watcher, *, platform: str, seconds: float) -> None:
+        self._device = device
+        self._watcher = watcher
+        self._platform = platform
+        self._seconds = seconds
+
+    async def do(self, command: Command) -> Deed:
+        match command:
+            case TapOn(selector):
+                element = await self._found(selector)
+                await self._device.tap(element)
+                return _deed(Action.TAP, element)
+            case InputText(text):
+                await self._device.type(text)
+                return _deed(Action.TYPE)
+            case EraseText(characters):
+                await self._device.clear(characters=characters)
+                return _deed(Action.CLEAR)
+            case AssertVisible(selector):
+                return await self._seen(selector, self._seconds, Category.ASSERTION_FAILED)
+            case AssertNotVisible(selector):
+                return await self._gone(selector, self._seconds, Category.ASSERTION_FAILED)
+            case ExtendedWaitUntil():
+                return await self._waited(command)
+            case Swipe():
+                return await self._swiped(command)
+            case _:
+                return await self._simple(command)
+
+    async def _simple(self, command: Command) -> Deed:
+        match command:
+            case LaunchApp(app_id, clear_state, stop_app):
+                await self._device.launch(app_id, clear_state=clear_state, stop_first=stop_app)
+                return _deed(Action.LAUNCH_APP)
+            case StopApp(app_id):
+                await self._device.stop(app_id)
+                return _deed(Action.STOP_APP)
+            case Back():
+                await self._device.back()
+                return _deed(Action.BACK)
+            case Scroll():
+                await scroll(self._device, "down")
+                return _deed(Action.SCROLL)
+            case TakeScreenshot(name):
+                picture = await self._device.screenshot()
+                return Deed(action=Action.SCREENSHOT, resolution=Resolution.COMMAND, picture=picture, name=name)
+            case _:
+                raise AssertionError(f"{type(command).__name__} is no command of its own")
+
+    async def holds(self, condition: Condition) -> bool:
+        """Whether a condition holds on the screen as it is now, without waiting."""
+        if condition.platform is not None and condition.platform != self._platform:
+            return False
+        if condition.visible is None and condition.not_visible is None:
+            return True
+        outline = await self._watcher.look()
+        shown = condition.visible is None or bool(select(condition.visible, outline))
+        return shown and (condition.not_visible is None or not select(condition.not_visible, outline))
+
+    async def _found(self, selector: Selector) -> Element:
+        element = await self._watcher.until(_first(selector), self._seconds)
+        if element is None:
+            raise not_found(str(selector), self._seconds, self._watcher.seen)
+        return element
+
+    async def _seen(self, selector: Selector, seconds: float, category: Category) -> Deed:
+        element = await self._watcher.until(_first(selector), seconds)
+        if element is None:
+            raise not_visible(str(selector), seconds, self._watcher.seen, category)
+        return _deed(Action.ASSERT_VISIBLE, element)
+
+    async def _gone(self, selector: Selector, seconds: float, category: Category) -> Deed:
+        element = await self._watcher.until_gone(_first(selector), seconds)
+        if element is not None:
+            raise still_visible(str(selector), seconds, element, category)
+        return _deed(Action.ASSERT_NOT_VISIBLE)
+
+    async def _waited(self, command: ExtendedWaitUntil) -> Deed:
+        seconds = self._seconds if command.timeout_seconds is None else command.timeout_seconds
+        deed = _deed(Action.WAIT_FOR)
+        if command.visible is not None:
+            deed = await self._seen(command.visible, seconds, Category.STEP_TIMEOUT)
+        if command.not_visible is not None:
+            await self._gone(command.not_visible, seconds, Category.STEP_TIMEOUT)
+        return _deed(Action.WAIT_FOR, deed.element)
+
+    async def _swiped(self, command: Swipe) -> Deed:
+        if command.direction is not None:
+            source = await self._found(command.source) if command.source is not None else None
+            await swipe(self._device, command.direction, source=source, seconds=command.seconds)
+            return _deed(Action.SWIPE, source)
+        screen = (await self._watcher.look()).root.bounds
+        if command.start is not None and command.end is not None:
+            await self._device.swipe(point(command.start, screen), point(command.end, screen), command.seconds)
+        return _deed(Action.SWIPE)
+
+
+def _deed(action: Action, element: Element | None = None) -> Deed:
+    return Deed(action=action, resolution=Resolution.COMMAND, element=element)
+
+
+def _first(selector: Selector) -> "_First":
+    return _First(selector)
+
+
+class _First:
+    """The element that a selector means on a screen, if there is one."""
+
+    def __init__(self, selector: Selector) -> None:
+        self._selector = selector
+
+    def __call__(self, outline: Outline) -> Element | None:
+        found = select(self._selector, outline)
+        return found[0] if found else None

@@ -1,0 +1,77 @@
+"""Swipes and scrolls: from words to points of the screen."""
+
+from collections.abc import Callable
+
+from services.executor.automation.devices import Device
+from services.executor.automation.elements import Bounds, Element, Point, walk
+from services.executor.automation.sentences.matching import Outline
+from services.executor.automation.watching import Watcher
+from services.flows.commands import Position
+
+_ACROSS: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
+    "up": ((0.5, 0.75), (0.5, 0.25)),
+    "down": ((0.5, 0.25), (0.5, 0.75)),
+    "left": ((0.9, 0.5), (0.1, 0.5)),
+    "right": ((0.1, 0.5), (0.9, 0.5)),
+}
+"""Where the finger goes, as shares of the width and height."""
+
+_FINGER = {"down": "up", "up": "down", "left": "right", "right": "left"}
+"""To scroll down the finger moves up."""
+
+SCROLL_LIMIT = 50
+LOOK_SECONDS = 0.5
+"""How long it looks for something before it scrolls on."""
+
+
+async def swipe(device: Device, direction: str, *, source: Element | None = None, seconds: float = 0.4) -> None:
+    """A swipe of the finger in this direction, across the screen or from the middle of an element."""
+    screen = (await device.tree()).bounds
+    start, end = _ACROSS[direction]
+    if source is None:
+        await device.swipe(screen.at(*start), screen.at(*end), seconds)
+        return
+    middle = source.bounds.center
+    way_x, way_y = (end[0] - start[0]) * screen.width / 2, (end[1] - start[1]) * screen.height / 2
+    await device.swipe(middle, _within(screen, middle.x + way_x, middle.y + way_y), seconds)
+
+
+def _within(screen: Bounds, x: float, y: float) -> Point:
+    return Point(min(max(x, screen.x + 1), screen.right - 1), min(max(y, screen.y + 1), screen.bottom - 1))
+
+
+def point(position: Position, screen: Bounds) -> Point:
+    return screen.at(position.x, position.y) if position.relative else Point(position.x, position.y)
+
+
+async def scroll(device: Device, direction: str) -> None:
+    """Show what is further in this direction."""
+    await swipe(device, _FINGER[direction])
+
+
+async def scroll_to_end(device: Device, watcher: Watcher, direction: str) -> None:
+    """Scroll until the screen does not change any more."""
+    before: tuple[object, ...] | None = None
+    for _ in range(SCROLL_LIMIT):
+        now = _impression(await watcher.look())
+        if now == before:
+            return
+        before = now
+        await scroll(device, direction)
+
+
+async def scroll_until(
+    device: Device, watcher: Watcher, direction: str, found: Callable[[Outline], Element | None], seconds: float
+) -> Element | None:
+    """Scroll until something is found; None after so many seconds."""
+    deadline = device.timer.now() + seconds
+    while True:
+        element = await watcher.until(found, LOOK_SECONDS)
+        if element is not None or device.timer.now() >= deadline:
+            return element
+        await scroll(device, direction)
+
+
+def _impression(outline: Outline) -> tuple[object, ...]:
+    """What tells one screen from another while scrolling."""
+    return tuple((each.role, each.name, each.bounds, each.visible) for each in walk(outline.root))

@@ -1,0 +1,286 @@
+"""Carries out what a sentence means, waiting for what it needs."""
+
+from collections.abc import Callable, Mapping
+
+from services.executor.automation.devices import Device
+from services.executor.automation.elements import Element
+from services.executor.automation.failing import StepFailed, not_found, not_visible, still_visible
+from services.executor.automation.gestures import scroll, scroll_to_end, scroll_until, swipe
+from services.executor.automation.sentences.grounder import Grounding, Reason, decide
+from services.executor.automation.sentences.intents import Action, Comparison, Intent
+from services.executor.automation.sentences.matching import Outline
+from services.executor.automation.watching import Watcher
+from services.executor.model.failures import Category
+
+SETTLE_SECONDS = 2.0
+"""How long a screen on which the sentence cannot be decided gets to become another one."""
+
+LONG_PRESS_SECONDS = 1.0
+
+Check = Callable[[Intent, Element], bool]
+
+
+class Undecided(Exception):
+    """The rules have no answer on this screen: ambiguous, or beyond them. `message` says why."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class Performer:
+    """Raises Undecided, StepFailed, DeviceFailure."""
+
+    def __init__(self, device: Device, watcher: Watcher, *, app_name: str, seconds: float) -> None:
+        self._device = device
+        self._watcher = watcher
+        self._app_name = app_name
+        self._seconds = seconds
+
+    async def perform(self, intent: Intent) -> Grounding:
+        """Do it; what was done comes back."""
+        match intent.action:
+            case Action.WAIT_FOR | Action.ASSERT_VISIBLE:
+                return await self._wait_for(intent)
+            case Action.ASSERT_NOT_VISIBLE:
+                return await self._wait_until_gone(intent)
+            case Action.SCROLL_UNTIL_VISIBLE:
+                return await self._scroll_until(intent)
+            case action if action in _CHECKS:
+                return await self._wait_until_so(intent)
+            case _ if intent.target is not None or intent.action in (Action.TYPE, Action.CLEAR):
+                grounding = await self._ready(intent)
+                if grounding.action is intent.action:
+                    await self.act(intent, grounding.element)
+                return grounding
+            case _:
+                await self.act(intent, None)
+                return Grounding(action=intent.action, value=intent.value)
+
+    async def apply(self, intent: Intent, element: Element | None) -> None:
+        """What somebody else decided: the action, or the check, on this element as it is now."""
+        check = _CHECKS.get(intent.action)
+        if check is not None:
+            if element is None or not check(intent, element):
+                what = _disagreement(intent, element) if element is not None else "the element is not there"
+                raise StepFailed(Category.ASSERTION_FAILED, what, element=element)
+        elif intent.action in (Action.ASSERT_VISIBLE, Action.WAIT_FOR, Action.SCROLL_UNTIL_VISIBLE):
+            if element is None:
+                raise StepFailed(Category.ASSERTION_FAILED, "what is to be seen is not there")
+        elif intent.action is Action.ASSERT_NOT_VISIBLE:
+            if element is not None:
+                raise still_visible("what is not to be seen", 0, element, Category.ASSERTION_FAILED)
+        else:
+            await self.act(intent, element)
+
+    async def act(self, intent: Intent, element: Element | None) -> None:
+        """The action itself, now, on this element."""
+        device, value = self._device, intent.value
+        match intent.action, element:
+            case Action.TAP, Element():
+                await device.tap(element)
+            case Action.DOUBLE_TAP, Element():
+                await device.double_tap(element)
+            case Action.LONG_PRESS, Element():
+                await device.long_press(element, intent.seconds or LONG_PRESS_SECONDS)
+            case Action.TYPE, _:
+                await device.type(value or "", element)
+            case Action.CLEAR, _:
+                await device.clear(element)
+            case Action.SWIPE, _:
+                await swipe(device, value or "up", source=element)
+            case Action.SCROLL, _:
+                await self._scroll(value or "down")
+            case _:
+                await self._plain(intent)
+
+    async def _plain(self, intent: Intent) -> None:
+        device, value = self._device, intent.value or ""
+        match intent.action:
+            case Action.BACK:
+                await device.back()
+            case Action.PRESS_KEY:
+                await device.press_key(value)
+            case Action.HIDE_KEYBOARD:
+                await device.hide_keyboard()
+            case Action.OPEN_LINK:
+                await device.open_link(value)
+            case Action.LAUNCH_APP:
+                await device.launch(self._app_id(value))
+            case Action.STOP_APP:
+                await device.stop(self._app_id(value))
+            case _:
+                raise StepFailed(Category.SCRIPT_ERROR, f"{intent.action} is nothing that can be done here")
+
+    def _app_id(self, name: str) -> str | None:
+        """None for the app under test, which may also be called by its name; other apps are called by their ids."""
+        if not name or name.casefold() == self._app_name.casefold():
+            return None
+        if "." in name:
+            return name
+        raise StepFailed(
+            Category.SCRIPT_ERROR,
+            f'which app "{name}" is, is not known: the app under test is {self._app_name}; say an id',
+        )
+
+    async def _scroll(self, direction: str) -> None:
+        ends = {"bottom": "down", "top": "up"}
+        if direction in ends:
+            await scroll_to_end(self._device, self._watcher, ends[direction])
+        else:
+            await scroll(self._device, direction)
+
+    async def _ready(self, intent: Intent) -> Grounding:
+        """The element to act on, once it is there and enabled."""
+        decided = _Decided(intent, self._device, needs_enabled=intent.action is not Action.SWIPE)
+        grounding = await self._watcher.until(decided, self._seconds)
+        if grounding is not None:
+            return self._certain(grounding)
+        last = decided.last
+        if last is not None and last.element is not None:
+            what = last.element.describe()
+            raise StepFailed(
+                Category.STEP_TIMEOUT,
+                f"{what} was disabled for {self._seconds:g} s",
+                reason=f"{what} was disabled",
+                element=last.element,
+            )
+        if intent.target is None:
+            raise StepFailed(Category.SCRIPT_ERROR, last.message if last else "no field has the focus")
+        raise not_found(str(intent.target), self._seconds, self._watcher.seen)
+
+    def _certain(self, grounding: Grounding) -> Grounding:
+        if grounding.action is Action.NONE:
+            raise Undecided(grounding.message)
+        return grounding
+
+    async def _wait_for(self, intent: Intent) -> Grounding:
+        seconds = self._seconds if intent.seconds is None else intent.seconds
+        if intent.target is None:
+            await self._device.timer.sleep(seconds)
+            return Grounding(action=intent.action, value=intent.value)
+        grounding = await self._watcher.until(_found(intent), seconds)
+        if grounding is None:
+            waiting = intent.action is Action.WAIT_FOR or intent.seconds is not None
+            category = Category.STEP_TIMEOUT if waiting else Category.ASSERTION_FAILED
+            raise not_visible(str(intent.target), seconds, self._watcher.seen, category)
+        return grounding
+
+    async def _wait_until_gone(self, intent: Intent) -> Grounding:
+        seconds = self._seconds if intent.seconds is None else intent.seconds
+        first = await self._watcher.until(_Decided(intent, self._device, needs_enabled=False), SETTLE_SECONDS)
+        grounding = self._certain(first or decide(intent, await self._watcher.look()))
+        present = _present(intent)
+        element = await self._watcher.until_gone(present, seconds)
+        if element is not None:
+            category = Category.STEP_TIMEOUT if intent.seconds is not None else Category.ASSERTION_FAILED
+            raise still_visible(str(intent.target), seconds, element, category)
+        return Grounding(action=intent.action, value=grounding.value)
+
+    async def _scroll_until(self, intent: Intent) -> Grounding:
+        def found(outline: Outline) -> Element | None:
+            return decide(intent, outline).element
+
+        element = await scroll_until(self._device, self._watcher, intent.value or "down", found, self._seconds)
+        if element is None:
+            raise not_found(str(intent.target), self._seconds, self._watcher.seen)
+        return Grounding(action=intent.action, element=element, value=intent.value)
+
+    async def _wait_until_so(self, intent: Intent) -> Grounding:
+        """For checks of how an element is."""
+        seconds = self._seconds if intent.seconds is None else intent.seconds
+        decided = _Decided(intent, self._device, needs_enabled=False, holds=_CHECKS[intent.action])
+        grounding = await self._watcher.until(decided, seconds)
+        if grounding is not None:
+            return self._certain(grounding)
+        last = decided.last
+        if last is None or last.element is None:
+            raise not_found(str(intent.target), seconds, self._watcher.seen)
+        raise StepFailed(
+            Category.ASSERTION_FAILED,
+            f"{_disagreement(intent, last.element)} (waited {seconds:g} s)",
+            reason=_disagreement(intent, last.element),
+            element=last.element,
+        )
+
+
+class _Decided:
+    """What the grounder says of a screen, once that is something to go by.
+
+    A refusal counts when it has been the answer for a while; an answer counts when its element is enabled, where that
+    is needed, and when the check holds on it.
+    """
+
+    def __init__(self, intent: Intent, device: Device, *, needs_enabled: bool, holds: Check | None = None) -> None:
+        self._intent = intent
+        self._timer = device.timer
+        self._needs_enabled = needs_enabled
+        self._holds = holds
+        self._refused_since: float | None = None
+        self.last: Grounding | None = None
+
+    def __call__(self, outline: Outline) -> Grounding | None:
+        grounding = self.last = decide(self._intent, outline)
+        if grounding.reason in (Reason.AMBIGUOUS, Reason.NEEDS_MODEL):
+            return grounding if self._refused_for_long() else None
+        self._refused_since = None
+        if grounding.reason is Reason.NOT_FOUND:
+            return None
+        element = grounding.element
+        if element is not None and self._needs_enabled and not element.enabled:
+            return None
+        if element is not None and self._holds is not None and not self._holds(self._intent, element):
+            return None
+        return grounding
+
+    def _refused_for_long(self) -> bool:
+        now = self._timer.now()
+        self._refused_since = now if self._refused_since is None else self._refused_since
+        return now - self._refused_since >= SETTLE_SECONDS
+
+
+def _found(intent: Intent) -> Callable[[Outline], Grounding | None]:
+    def found(outline: Outline) -> Grounding | None:
+        grounding = decide(intent, outline)
+        return grounding if grounding.element is not None else None
+
+    return found
+
+
+def _present(intent: Intent) -> Callable[[Outline], Element | None]:
+    return lambda outline: decide(intent, outline).element
+
+
+def text_of(element: Element) -> str:
+    """What can be read on an element; of a field, what is typed in."""
+    return element.text if element.editable else element.text or element.label
+
+
+def _has_text(intent: Intent, element: Element) -> bool:
+    wanted, held = " ".join((intent.value or "").split()), " ".join(text_of(element).split())
+    return wanted.casefold() in held.casefold() if intent.comparison is Comparison.CONTAINS else wanted == held
+
+
+_CHECKS: Mapping[Action, Check] = {
+    Action.ASSERT_ENABLED: lambda intent, element: element.enabled,
+    Action.ASSERT_DISABLED: lambda intent, element: not element.enabled,
+    Action.ASSERT_CHECKED: lambda intent, element: element.checked is True,
+    Action.ASSERT_UNCHECKED: lambda intent, element: element.checked is False,
+    Action.ASSERT_TEXT: _has_text,
+}
+
+
+def _disagreement(intent: Intent, element: Element) -> str:
+    what = element.describe()
+    match intent.action:
+        case Action.ASSERT_ENABLED:
+            return f"{what} is disabled"
+        case Action.ASSERT_DISABLED:
+            return f"{what} is enabled"
+        case Action.ASSERT_CHECKED:
+            return f"{what} is not checked"
+        case Action.ASSERT_UNCHECKED:
+            return f"{what} is checked"
+        case _:
+            relation = "does not contain" if intent.comparison is Comparison.CONTAINS else "is not"
+            return f'the text of {what} is "{text_of(element)}", which {relation} "{intent.value}"'

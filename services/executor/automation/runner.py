@@ -1,0 +1,190 @@
+"""Runs the steps of a test on a device: in order, with conditions, repetitions and retries."""
+
+import asyncio
+from collections.abc import Sequence
+
+from services.executor.automation.commanding import Commander
+from services.executor.automation.deeds import Deed
+from services.executor.automation.devices import Device, DeviceFailure
+from services.executor.automation.failing import FORGIVABLE, StepFailed
+from services.executor.automation.interpreting import Interpreter
+from services.executor.automation.journal import STEPS_LIMIT, Journal
+from services.executor.model.attempts import Resolution
+from services.executor.model.failures import Category, Failure
+from services.flows.commands import (
+    Command,
+    Condition,
+    ExtendedWaitUntil,
+    Repeat,
+    Retry,
+    RunFlow,
+    Sentence,
+    Step,
+)
+
+REPEAT_LIMIT = 1_000
+HANG_SECONDS = 30.0
+"""How much longer than its own limit a step may take in real time before its device counts as hanging."""
+
+PICTURE_SECONDS = 10.0
+_NO_PICTURE = frozenset({Category.SESSION_LOST, Category.DEVICE_UNAVAILABLE, Category.NETWORK_ERROR})
+
+
+class Runner:
+    """One attempt's steps. What happens is in the journal."""
+
+    def __init__(
+        self, device: Device, journal: Journal, commander: Commander, interpreter: Interpreter, *, seconds: float
+    ) -> None:
+        self._device = device
+        self._journal = journal
+        self._commander = commander
+        self._interpreter = interpreter
+        self._seconds = seconds
+
+    async def run(self, steps: Sequence[Step]) -> Failure | None:
+        """None if all went well; else why not, with the index of the step in the journal."""
+        try:
+            await self._run(steps, depth=0)
+        except _Failed as failed:
+            return failed.failure
+        return None
+
+    async def _run(self, steps: Sequence[Step], depth: int) -> None:
+        for step in steps:
+            first = len(self._journal.steps)
+            try:
+                await self._step(step, depth)
+            except _Failed as failed:
+                if not step.optional or failed.failure.category not in FORGIVABLE:
+                    raise
+                self._journal.forgive(first)
+
+    async def _step(self, step: Step, depth: int) -> None:
+        index = self._journal.begin(step, depth)
+        if isinstance(step.command, RunFlow | Repeat | Retry):
+            await self._holder(index, step, depth)
+        else:
+            await self._leaf(index, step, step.command)
+
+    async def _leaf(self, index: int, step: Step, command: Command) -> None:
+        try:
+            if index >= STEPS_LIMIT:
+                raise StepFailed(Category.SCRIPT_ERROR, f"the test runs more than {STEPS_LIMIT} steps")
+            await self._device.begin_step(step.title)
+            deed = await self._in_time(command)
+        except StepFailed as failed:
+            await self._fail(index, step, failed)
+        except DeviceFailure as failed:
+            await self._fail(index, step, StepFailed(failed.category, failed.message))
+        else:
+            if deed.picture is not None:
+                self._journal.note_picture(index, await self._journal.picture(index, deed.picture, deed.name))
+            await self._journal.passed(index, deed)
+
+    async def _in_time(self, command: Command) -> Deed:
+        """Bounds in real time what is bounded in the device's time already: a device may hang."""
+        own = command.timeout_seconds if isinstance(command, ExtendedWaitUntil) else None
+        limit = max(self._seconds, own or 0.0) + HANG_SECONDS
+        try:
+            async with asyncio.timeout(limit):
+                if isinstance(command, Sentence):
+                    return await self._interpreter.do(command.text)
+                return await self._commander.do(command)
+        except TimeoutError as error:
+            raise StepFailed(Category.STEP_TIMEOUT, f"the step did not end within {limit:g} s") from error
+
+    async def _fail(self, index: int, step: Step, failed: StepFailed) -> None:
+        screenshot = await self._picture(index, failed.category)
+        await self._journal.failed(
+            index,
+            failed.category,
+            failed.message,
+            element=failed.element,
+            resolution=_resolution(step, failed),
+            screenshot=screenshot,
+        )
+        raise _Failed(Failure(failed.category, failed.message, failed.reason, index, step.name))
+
+    async def _picture(self, index: int, category: Category) -> str:
+        """A screenshot of the failure, if the device still gives one."""
+        if category in _NO_PICTURE:
+            return ""
+        try:
+            async with asyncio.timeout(PICTURE_SECONDS):
+                return await self._journal.picture(index, await self._device.screenshot())
+        except (DeviceFailure, TimeoutError):
+            return ""
+
+    async def _holder(self, index: int, step: Step, depth: int) -> None:
+        """A step that holds other steps ends as they do."""
+        try:
+            ran = await self._held(step.command, depth + 1)
+        except _Failed as failed:
+            await self._journal.failed(index, failed.failure.category, failed.failure.message)
+            raise
+        except StepFailed as failed:
+            await self._fail(index, step, failed)
+        except DeviceFailure as failed:
+            await self._fail(index, step, StepFailed(failed.category, failed.message))
+        else:
+            if ran:
+                await self._journal.passed(index, message=ran)
+            else:
+                await self._journal.skipped(index, "its condition does not hold")
+
+    async def _held(self, command: Command, depth: int) -> str:
+        """Run the steps inside; what is to be said of it, or "" when there was nothing to run."""
+        match command:
+            case RunFlow(commands, when):
+                return await self._flow(commands, when, depth)
+            case Repeat(commands, times, condition):
+                return await self._repeat(commands, times, condition, depth)
+            case Retry(commands, retries):
+                return await self._retry(commands, retries, depth)
+            case _:
+                raise AssertionError(f"{type(command).__name__} holds no steps")
+
+    async def _flow(self, commands: Sequence[Step], when: Condition, depth: int) -> str:
+        if not await self._commander.holds(when):
+            return ""
+        await self._run(commands, depth)
+        return f"{len(commands)} steps"
+
+    async def _repeat(self, commands: Sequence[Step], times: int | None, condition: Condition, depth: int) -> str:
+        rounds = 0
+        while (times is None or rounds < times) and await self._commander.holds(condition):
+            if rounds >= REPEAT_LIMIT:
+                raise StepFailed(Category.SCRIPT_ERROR, f"its condition still held after {REPEAT_LIMIT} rounds")
+            await self._run(commands, depth)
+            rounds += 1
+        return f"{rounds} rounds" if rounds else ""
+
+    async def _retry(self, commands: Sequence[Step], retries: int, depth: int) -> str:
+        tries = 0
+        while True:
+            first = len(self._journal.steps)
+            tries += 1
+            try:
+                await self._run(commands, depth)
+            except _Failed as failed:
+                if tries > retries or failed.failure.category not in FORGIVABLE:
+                    raise
+                self._journal.forgive(first)
+            else:
+                return f"at try {tries}"
+
+
+class _Failed(Exception):
+    """A step failed, and the test with it, unless somebody passes over it."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def _resolution(step: Step, failed: StepFailed) -> Resolution | None:
+    """Commands find their element themselves, and sentences by rules, if these had an answer at all."""
+    if not isinstance(step.command, Sentence):
+        return Resolution.COMMAND
+    return None if failed.category in (Category.SCRIPT_ERROR, Category.LLM_UNAVAILABLE) else Resolution.RULE

@@ -1,0 +1,83 @@
+"""Finds the elements that a selector of a command means, as Maestro does."""
+
+from collections.abc import Callable
+
+from services.executor.automation.elements import Element
+from services.executor.automation.sentences.matching import Outline
+from services.flows.commands import Selector
+from services.flows.pattern import Pattern
+
+Beside = Callable[[Element, Element], bool]
+
+_BESIDE: dict[str, Beside] = {
+    "below": lambda this, other: this.bounds.y > other.bounds.y,
+    "above": lambda this, other: this.bounds.y < other.bounds.y,
+    "left_of": lambda this, other: this.bounds.x < other.bounds.x,
+    "right_of": lambda this, other: this.bounds.x > other.bounds.x,
+}
+_STATES = ("enabled", "checked", "focused", "selected")
+
+
+def select(selector: Selector, outline: Outline) -> list[Element]:
+    """The visible elements that fit, the one that is meant first.
+
+    Of elements inside one another only the innermost count. `index` counts from the top of the screen; without it what
+    is made for tapping comes first, and where a position is said, what is nearest.
+    """
+    found = _fitting(selector, outline)
+    if selector.index is not None:
+        ordered = sorted(found, key=lambda element: (element.bounds.y, element.bounds.x))
+        return ordered[selector.index : selector.index + 1]
+    return sorted(found, key=lambda element: not outline.tappable(element))
+
+
+def _fitting(selector: Selector, outline: Outline) -> list[Element]:
+    found = [element for element in outline.visible if _fits(selector, element)]
+    for name in _BESIDE:
+        other = getattr(selector, name)
+        if other is not None:
+            found = _beside(found, _fitting(other, outline), _BESIDE[name])
+    if selector.child_of is not None:
+        parents = _fitting(selector.child_of, outline)
+        found = [element for element in found if any(outline.inside(element, parent) for parent in parents)]
+    if selector.contains_child is not None:
+        children = _matching(selector.contains_child, outline)
+        found = [element for element in found if any(child in children for child in element.children)]
+    return [element for element in found if not any(outline.inside(other, element) for other in found)]
+
+
+def _matching(selector: Selector, outline: Outline) -> list[Element]:
+    return [element for element in outline.visible if _fits(selector, element)]
+
+
+def _fits(selector: Selector, element: Element) -> bool:
+    if selector.text is not None and not _reads(selector.text, element):
+        return False
+    if selector.id is not None and not _has_id(selector.id, element):
+        return False
+    wanted = ((getattr(selector, name), getattr(element, name)) for name in _STATES)
+    return all(state is None or state == bool(held) for state, held in wanted)
+
+
+def _reads(pattern: Pattern, element: Element) -> bool:
+    return any(text and pattern.matches(text) for text in (element.text, element.label, element.hint))
+
+
+def _has_id(pattern: Pattern, element: Element) -> bool:
+    return bool(element.id) and (pattern.matches(element.id) or pattern.matches(element.id.rsplit("/", 1)[-1]))
+
+
+def _beside(found: list[Element], others: list[Element], beside: Beside) -> list[Element]:
+    """Those in that direction of one of the others, the nearest first."""
+    apart = [
+        (_distance(element, other), element)
+        for element in found
+        for other in others
+        if element is not other and beside(element, other)
+    ]
+    return list(dict.fromkeys(element for _, element in sorted(apart, key=lambda pair: pair[0])))
+
+
+def _distance(one: Element, other: Element) -> float:
+    here, there = one.bounds.center, other.bounds.center
+    return (here.x - there.x) ** 2 + (here.y - there.y) ** 2

@@ -1,0 +1,1 @@
+"""The simulated device: it runs a model of an app instead of the app."""
