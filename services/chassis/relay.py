@@ -78,11 +78,18 @@ class Relay:
     async def _sweep_on(self) -> None:
         while True:
             try:
-                if await self._lease.acquire():
-                    await self.sweep()
+                await self._turn()
             except (PyMongoError, KafkaError, OSError, TimeoutError) as error:
                 log.warning("outbox_sweep_failed", error=repr(error))
             await asyncio.sleep(self._pace.sweep)
+
+    async def _turn(self) -> None:
+        leads = await self._lease.acquire()
+        if leads:
+            await self._measure()
+        await self._checked_connection()
+        if leads:
+            await self.sweep()
 
     async def sweep(self) -> None:
         """Publish all that was left over, and look from time to time whether the broker still has the rest."""
@@ -90,7 +97,6 @@ class Relay:
             await self.check()
         while await self._publish_leftovers() == BATCH:
             await self._lease.acquire()
-        await self._measure()
 
     async def check(self) -> int:
         """Look whether the broker still has what it was given; how many rows wait again because it has not.
