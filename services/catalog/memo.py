@@ -1,25 +1,26 @@
-"""Remembers what was made of a value that never changes: a document of one id and revision, say."""
+"""Remembers what was made of a value that never changes: the bytes of a document, say."""
 
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
+S = TypeVar("S")
 V = TypeVar("V")
 
 
 class Memo(Generic[K, V]):
-    """At most `capacity` results; the oldest goes first. Only for keys that determine their result for ever."""
+    """At most `capacity` results; the oldest goes first. What is made for a key must always be the same."""
 
-    def __init__(self, capacity: int = 20_000) -> None:
+    def __init__(self, capacity: int = 5_000) -> None:
         self._made: dict[K, V] = {}
         self._capacity = capacity
 
-    def get(self, key: K, make: Callable[[], V]) -> V:
-        """What was made for the key, or is made now."""
+    def get(self, key: K, make: Callable[[S], V], source: S) -> V:
+        """What was made for the key, or is made of the source now."""
         found = self._made.get(key)
         if found is not None:
             return found
-        made = make()
+        made = make(source)
         if len(self._made) >= self._capacity:
             del self._made[next(iter(self._made))]
         self._made[key] = made

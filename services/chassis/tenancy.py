@@ -28,6 +28,10 @@ class Tenant:
         """The driver's cursor: sort, skip, limit, to_list."""
         return self._collection.find(_own(filter), projection, **options)
 
+    def find_raw_batches(self, filter: Filter | None = None, projection: Any = None, **options: Any) -> Any:
+        """The driver's cursor over batches of BSON: for documents that are decoded once and read often."""
+        return self._collection.find_raw_batches(_own(filter), projection, **options)
+
     async def find_one(self, filter: Filter, projection: Any = None, **options: Any) -> Document | None:
         found: Document | None = await self._collection.find_one(_own(filter), projection, **options)
         return found

@@ -281,7 +281,7 @@ class FakeStore(FakeRecords):
         self.facts: list[Fact] = []
         self.changes = 0
 
-    async def change(self, work: Callable[[Change], Awaitable[T]]) -> T:
+    async def change(self, work: Callable[[Change], Awaitable[T]], *, of: str | None = None) -> T:
         change = FakeChange(self)
         result = await work(change)
         self.__dict__ |= {name: change.__dict__[name] for name in _TABLES}

@@ -111,6 +111,7 @@ INDEXES: Mapping[str, Sequence[IndexModel]] = {
             "list_of_platform", [("org_id", UP), ("live", UP), ("platform", UP), ("created_at", DOWN), ("_id", DOWN)]
         ),
     ],
+    COUNTERS: [_index("own", [("org_id", UP)])],
     BUILDS: [
         _index("version", [("org_id", UP), ("app_id", UP), ("version", UP)], unique=True, **ONLY_LIVE),
         _index("list", [("org_id", UP), ("app_id", UP), ("uploaded_at", DOWN), ("_id", DOWN)], **ONLY_LIVE),

@@ -1,6 +1,6 @@
 """What the queries of all resources have in common."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from pymongo.errors import DuplicateKeyError
@@ -30,6 +30,15 @@ def taken(error: DuplicateKeyError) -> Taken:
     return Taken("version" if "version" in pattern else "id")
 
 
+def _documents(batch: bytes) -> Iterator[bytes]:
+    """The documents of a batch: each begins with its length."""
+    start = 0
+    while start < len(batch):
+        end = start + int.from_bytes(batch[start : start + 4], "little")
+        yield batch[start:end]
+        start = end
+
+
 class Rows:
     """A tenant's collection, read and written within a session; None: outside of transactions."""
 
@@ -52,6 +61,15 @@ class Rows:
         cursor = self._tenant.find(filter, session=self._session).sort(sort)
         found: list[Document] = await cursor.skip(page.offset).limit(page.size).to_list(None)
         return found
+
+    async def raw(self, filter: Filter, sort: Any = None, page: Page | None = None) -> list[bytes]:
+        """The documents that fit, or one page of them, each as BSON."""
+        cursor = self._tenant.find_raw_batches(filter, session=self._session)
+        if sort:
+            cursor = cursor.sort(sort)
+        if page:
+            cursor = cursor.skip(page.offset).limit(page.size)
+        return [document for batch in await cursor.to_list(None) for document in _documents(batch)]
 
     async def count(self, filter: Filter) -> int:
         """How many documents fit."""

@@ -1,7 +1,13 @@
 """The store: all collections together, and transactions over them that end in the outbox."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+import itertools
+import os
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from services.catalog.model.facts import Fact
 from services.catalog.ports.store import Change
@@ -21,17 +27,25 @@ from services.chassis.tenancy import Tenant
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class Shared:
+    """What the store and its transactions have in common. `places`: see MongoCounters; processes begin elsewhere."""
+
+    clock: Clock
+    places: Iterator[int] = field(default_factory=lambda: itertools.count(os.getpid()))
+
+
 class MongoRecords:
     """All collections, read and written within a session; None: outside of transactions."""
 
-    def __init__(self, mongo: Mongo, clock: Clock, memo: AppMemo, session: Session = None) -> None:
+    def __init__(self, mongo: Mongo, shared: Shared, memo: AppMemo, session: Session = None) -> None:
         def rows(name: str) -> Rows:
             return Rows(Tenant(mongo, name), session)
 
         self.apps = MongoApps(rows(APPS), memo)
-        self.counters = MongoCounters(rows(COUNTERS))
+        self.counters = MongoCounters(rows(COUNTERS), shared.places)
         self.builds = MongoBuilds(rows(BUILDS))
-        self.artifacts = MongoArtifacts(rows(ARTIFACTS), clock)
+        self.artifacts = MongoArtifacts(rows(ARTIFACTS), shared.clock)
         self.tests = MongoTests(rows(TESTS), rows(TEST_VERSIONS))
         self.attachments = MongoAttachments(rows(ATTACHMENTS))
         self.workflows = MongoWorkflows(rows(WORKFLOWS))
@@ -44,8 +58,8 @@ class MongoChange(MongoRecords):
     Its memo is its own: a revision that it has written and read may be aborted, and then be another one.
     """
 
-    def __init__(self, mongo: Mongo, clock: Clock, session: Session) -> None:
-        super().__init__(mongo, clock, AppMemo(), session)
+    def __init__(self, mongo: Mongo, shared: Shared, session: Session) -> None:
+        super().__init__(mongo, shared, AppMemo(), session)
         self.facts: list[Fact] = []
 
     def announce(self, *facts: Fact) -> None:
@@ -56,16 +70,24 @@ class MongoStore(MongoRecords):
     """The port `Store` on MongoDB."""
 
     def __init__(self, mongo: Mongo, publisher: Publisher, clock: Clock) -> None:
-        super().__init__(mongo, clock, AppMemo())
+        self._shared = Shared(clock)
+        super().__init__(mongo, self._shared, AppMemo())
         self._mongo = mongo
         self._publisher = publisher
-        self._clock = clock
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def change(self, work: Callable[[Change], Awaitable[T]]) -> T:
-        """Do the work in one transaction, its events in the outbox; publish them once it is committed."""
+    async def change(self, work: Callable[[Change], Awaitable[T]], *, of: str | None = None) -> T:
+        """Do the work in one transaction, its events in the outbox; publish them once it is committed.
 
+        Transactions that write the same document fail and are tried again, so those of one thing take turns here.
+        """
+        turn = self._turns.setdefault(of, asyncio.Lock()) if of else nullcontext()
+        async with turn:
+            return await self._change(work)
+
+    async def _change(self, work: Callable[[Change], Awaitable[T]]) -> T:
         async def attempt(session: Session) -> tuple[T, list[Event]]:
-            change = MongoChange(self._mongo, self._clock, session)
+            change = MongoChange(self._mongo, self._shared, session)
             result = await work(change)
             return result, await self._publisher.add(session, change.facts)
 

@@ -93,7 +93,7 @@ class AppUseCases:
             change.announce(changed)
             return changed
 
-        return await self._store.change(work)
+        return await self._store.change(work, of=app_id)
 
     async def delete(self, app_id: str) -> None:
         """Delete the app with its builds, and detach its tests. NotFound."""
@@ -113,7 +113,7 @@ class AppUseCases:
             await _release(change, [b.sha256 for b in builds if b.sha256])
             change.announce(*builds, *ended, gone)
 
-        await self._store.change(work)
+        await self._store.change(work, of=app_id)
 
 
 def _checked(changes: AppChanges) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class AttachmentUseCases:
             await change.tests.replace(replace(test, revision=test.revision + 1))
             return Targeted(after, target_version(after, app))
 
-        return await self._store.change(work)
+        return await self._store.change(work, of=app_id)
 
     async def detach(self, app_id: str, test_id: str) -> None:
         """End the attachment. NotFound: no such app or test, or not attached."""
@@ -68,7 +68,7 @@ class AttachmentUseCases:
                 raise NotFound("The test is not attached to this app", reason="NOT_ATTACHED")
             await attachment_changed(change, app, before, detached(before), now)
 
-        await self._store.change(work)
+        await self._store.change(work, of=app_id)
 
     async def list(self, app_id: str, page: Page) -> Listed[Targeted]:
         """A page of the app's attachments, by the tests' names. NotFound: no such app."""

@@ -72,7 +72,7 @@ class BuildUseCases:
     async def update(self, build_id: str, changes: BuildChanges) -> Build:
         """The build with the changes. NotFound; AlreadyExists: the app has another build of the new version."""
         values = _checked(changes)
-        now = self._clock.now()
+        app_id, now = (await self.get(build_id)).app_id, self._clock.now()
 
         async def work(change: Change) -> Build:
             build = await change.builds.get(build_id)
@@ -84,13 +84,13 @@ class BuildUseCases:
             return await _changed(change, build, replace(changed, revision=build.revision + 1), now)
 
         try:
-            return await self._store.change(work)
+            return await self._store.change(work, of=app_id)
         except Taken as taken:
             raise version_exists(values["version"]) from taken
 
     async def delete(self, build_id: str) -> None:
         """Delete the build; pins and pointers to its version stay, and its version may be used again. NotFound."""
-        now = self._clock.now()
+        app_id, now = (await self.get(build_id)).app_id, self._clock.now()
 
         async def work(change: Change) -> None:
             build = await change.builds.get(build_id)
@@ -104,7 +104,7 @@ class BuildUseCases:
             change.announce(gone)
             await builds_changed(change, app, added=-1, at=now)
 
-        await self._store.change(work)
+        await self._store.change(work, of=app_id)
 
     async def download(self, build_id: str) -> Download:
         """The artifact. NotFound; FailedPrecondition: it is kept elsewhere."""

@@ -125,7 +125,7 @@ class UploadUseCases:
             return build
 
         try:
-            return await self._store.change(work)
+            return await self._store.change(work, of=build.app_id)
         except Taken as taken:
             raise version_exists(build.version) from taken
 
