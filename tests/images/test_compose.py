@@ -38,7 +38,7 @@ def project() -> Iterator[Project]:
     stack = Project(compose())
     try:
         started = stack("up", "--no-build", "--detach", "--wait", "--wait-timeout", PATIENCE_SECONDS, check=False)
-        assert started.returncode == 0, started.stderr + stack("logs", "--tail", "5").stdout
+        assert started.returncode == 0, started.stderr + stack("logs", "--tail", "5", *SERVICES).stdout
         yield stack
     finally:
         stack("down", "--volumes", "--timeout", "5")
@@ -51,7 +51,7 @@ def test_the_example_workspace_runs_and_the_services_stop_when_told(project: Pro
     key = json.loads(made.splitlines()[-1])["api_key"]
     address = {"MOBILETEST_URL": project.url, "MOBILETEST_API_KEY": key}
     loaded = run(sys.executable, "-m", "examples.load", env={**address, "PYTHONPATH": python_path()})
-    assert loaded.returncode == 0, loaded.stdout + loaded.stderr + project("logs", "--tail", "20").stdout
+    assert loaded.returncode == 0, loaded.stdout + loaded.stderr + project("logs", "--tail", "20", *SERVICES).stdout
     print(loaded.stdout)
     project("stop")
     listed = [json.loads(line) for line in project("ps", "--all", "--format", "json").stdout.splitlines()]
