@@ -203,3 +203,8 @@ KINDS: tuple[Kind[Any, Any], ...] = (
     ATTACHMENTS,
 )
 COUNTERS = "counters"
+
+
+def counter_id(org_id: str, name: str) -> str:
+    """The `_id` of a counter; with the organisation, so that no event can touch another's."""
+    return f"{org_id}:{name}"

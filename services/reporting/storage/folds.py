@@ -8,7 +8,7 @@ from pymongo import ReplaceOne, UpdateOne
 from services.chassis.mongo import Mongo, Session
 from services.reporting.model.tables import Table, Tables
 from services.reporting.ports import FoldTransaction, Wanted
-from services.reporting.storage.documents import COUNTERS, KINDS, Kind, joined
+from services.reporting.storage.documents import COUNTERS, KINDS, Kind, counter_id, joined
 
 
 class MongoFolds:
@@ -57,11 +57,11 @@ def _replacements(kind: Kind[Any, Any], table: Table[Any, Any]) -> list[ReplaceO
 
 
 def _increments(tables: Tables) -> list[UpdateOne]:
-    """What was counted, added to what is stored. The `_id` leads, so that a wrong organisation cannot pass unseen."""
-    return [
-        UpdateOne(
-            {"_id": name, "org_id": org_id}, {"$inc": {field: n for field, n in amounts.items() if n}}, upsert=True
-        )
-        for (org_id, name), amounts in sorted(tables.counters.changes())
-        if any(amounts.values())
-    ]
+    """What was counted, added to what is stored."""
+    found: list[UpdateOne] = []
+    for (org_id, name), amounts in sorted(tables.counters.changes()):
+        if any(amounts.values()):
+            added = {field: amount for field, amount in amounts.items() if amount}
+            update = {"$inc": added, "$setOnInsert": {"org_id": org_id}}
+            found.append(UpdateOne({"_id": counter_id(org_id, name)}, update, upsert=True))
+    return found

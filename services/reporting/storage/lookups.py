@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from services.chassis.context import current
 from services.chassis.mongo import Mongo
 from services.chassis.tenancy import Tenant
 from services.reporting.model.flaky import Assessment
@@ -38,8 +39,9 @@ class MongoReadModels:
         return d.app_of(document)[1] if document else None
 
     async def counters(self, names: Collection[str]) -> Mapping[str, Mapping[str, int]]:
-        found = await _by_ids(self._counters, names, _WITHOUT_ORG)
-        return {document.pop("_id"): dict(_flat(document)) for document in found}
+        ids = {d.counter_id(current().org_id, name): name for name in names}
+        found = await _by_ids(self._counters, ids, _WITHOUT_ORG)
+        return {ids[document.pop("_id")]: dict(_flat(document)) for document in found}
 
     async def builds(self, app_id: str, page: Page) -> Sequence[BuildSnapshot]:
         cursor = self._builds.find({"app_id": app_id, "deleted": False}).sort(_NEWEST_BUILDS)

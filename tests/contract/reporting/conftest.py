@@ -8,7 +8,7 @@ import pytest
 
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
-from services.reporting.model.tables import Tables
+from services.reporting.model.tables import CounterKey, Tables
 from services.reporting.ports import Folds, ReadModels
 from services.reporting.storage import MIGRATIONS, MongoFolds, MongoReadModels
 from services.reporting.storage.documents import COUNTERS, KINDS
@@ -48,7 +48,7 @@ class MongoStore:
             documents = await self._mongo.collection(kind.collection).find().to_list(None)
             getattr(tables, kind.table).load(map(kind.decode, documents))
         counters = await self._mongo.collection(COUNTERS).find().to_list(None)
-        tables.counters.load(((row.pop("org_id"), row.pop("_id")), flat(row)) for row in counters)
+        tables.counters.load(_counter(row) for row in counters)
         return tables
 
     async def clear(self) -> None:
@@ -58,6 +58,11 @@ class MongoStore:
 
 
 Store = MemoryStore | MongoStore
+
+
+def _counter(row: dict[str, Any]) -> tuple[CounterKey, dict[str, int]]:
+    org_id: str = row.pop("org_id")
+    return (org_id, row.pop("_id").removeprefix(f"{org_id}:")), flat(row)
 
 
 def flat(document: dict[str, Any], prefix: str = "") -> dict[str, int]:

@@ -1,0 +1,62 @@
+"""Every lookup goes by an index: what it reads does not grow with history."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import pytest
+
+from services.chassis.context import Caller, bind
+from services.chassis.migrations import migrate
+from services.chassis.mongo import Mongo
+from services.reporting.consumer import Intake
+from services.reporting.ports import Page
+from services.reporting.storage import MIGRATIONS, MongoFolds, MongoReadModels
+from services.reporting.usecases import AppReports, Folding, RunLists
+from tests.fakes.reporting_events import Desk
+from tests.fakes.reporting_story import StillClock
+
+
+@pytest.fixture
+async def mongo(mongo_uri: str, mongo_database: str) -> AsyncIterator[Mongo]:
+    mongo = await Mongo.connect(mongo_uri, mongo_database)
+    await migrate(mongo, MIGRATIONS)
+    yield mongo
+    await mongo.close()
+
+
+async def ask_everything(mongo: Mongo, desk: Desk, build: str, test: str) -> None:
+    """Each report once."""
+    read_models = MongoReadModels(mongo)
+    apps, runs = AppReports(read_models, StillClock(datetime.now(UTC))), RunLists(read_models)
+    with bind(Caller(desk.org_id)):
+        await apps.stats([desk.app_id])
+        await apps.workspace(desk.app_id, 60)
+        await apps.matrix(desk.app_id, Page(0, 10))
+        await apps.coverage(desk.app_id)
+        await runs.of_build(build, Page(2, 3))
+        await runs.of_test(test, Page(0, 5))
+
+
+async def test_no_report_scans_a_collection(mongo: Mongo) -> None:
+    desk = Desk()
+    build = ("build-1", "1.0")
+    events = [desk.build(*build), desk.app(current="1.0")]
+    for number in range(40):
+        events += [desk.attachment(f"test-{number}", f"Test {number}"), *desk.life(build, f"test-{number}", "failed")]
+    await Intake(Folding(MongoFolds(mongo))).handle(events)
+    await mongo.database.command("profile", 2)
+    await ask_everything(mongo, desk, *build)
+    await mongo.database.command("profile", 0)
+    query = {
+        "op": {"$in": ["query", "getmore", "command"]},
+        "planSummary": {"$exists": True},
+        "ns": {"$not": {"$regex": "system"}},
+    }
+    plans = await mongo.collection("system.profile").find(query).to_list(None)
+    assert len(plans) > 15
+    assert not [plan["command"] for plan in plans if "COLLSCAN" in plan["planSummary"]]
+    assert not [plan["command"] for plan in plans if plan.get("hasSortStage")]
+    wasteful = [plan["command"] for plan in plans if plan["docsExamined"] > plan["nreturned"] + 2]
+    assert not wasteful
+    (verdicts,) = [plan for plan in plans if "verdict.outcome" in str(plan["command"].get("filter"))]
+    assert (verdicts["nreturned"], verdicts["docsExamined"]) == (40, 0)

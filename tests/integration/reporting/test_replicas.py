@@ -1,0 +1,67 @@
+"""Replicas that fold the same and neighbouring events at the same time lose races, and nothing else."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from random import Random
+
+import pytest
+
+from services.chassis.consuming import is_transient
+from services.chassis.events import Event
+from services.chassis.migrations import migrate
+from services.chassis.mongo import Mongo
+from services.reporting.consumer import Intake
+from services.reporting.events import told_by
+from services.reporting.model.recount import recount
+from services.reporting.storage import MIGRATIONS, MongoFolds
+from services.reporting.usecases import Folding
+from tests.contract.reporting.conftest import MongoStore
+from tests.contract.reporting.test_store import contents
+from tests.fakes.reporting_events import Desk
+
+PIECE = 20
+
+
+@pytest.fixture
+async def mongo(mongo_uri: str, mongo_database: str) -> AsyncIterator[Mongo]:
+    mongo = await Mongo.connect(mongo_uri, mongo_database)
+    await migrate(mongo, MIGRATIONS)
+    yield mongo
+    await mongo.close()
+
+
+def made_events(random: Random, *, runs: int) -> list[Event]:
+    """Runs of one app, on two builds and three tests, so that everybody writes the same documents."""
+    desk = Desk()
+    builds = [("build-1", "1.0"), ("build-2", "1.1")]
+    events = [desk.build(*builds[0], age=2), desk.build(*builds[1]), desk.app()]
+    for number in range(runs):
+        ending = random.choice(["passed", "failed", "infra", "cancelled"])
+        events += desk.life(builds[number % 2], f"test-{number % 3}", ending)
+    return events
+
+
+async def replica(mongo: Mongo, events: Sequence[Event]) -> None:
+    """Fold the events in pieces, each again until it succeeds, as the consumer does."""
+    intake = Intake(Folding(MongoFolds(mongo)))
+    for start in range(0, len(events), PIECE):
+        while not await _handled(intake, events[start : start + PIECE]):
+            pass
+
+
+async def _handled(intake: Intake, events: Sequence[Event]) -> bool:
+    try:
+        await intake.handle(events)
+    except Exception as error:
+        if not is_transient(error):
+            raise
+        return False
+    return True
+
+
+async def test_the_read_models_equal_a_recount(mongo: Mongo) -> None:
+    random = Random(20261120)
+    events = made_events(random, runs=60)
+    await asyncio.gather(*(replica(mongo, random.sample(events, len(events))) for _ in range(3)))
+    told = [snapshot for event in events if (snapshot := told_by(event))]
+    assert contents(await MongoStore(mongo).tables()) == contents(recount(told))

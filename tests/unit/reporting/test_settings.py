@@ -1,0 +1,19 @@
+"""The constants of the definitions are settings, with the evaluated values as defaults."""
+
+from pydantic import SecretStr
+
+from services.reporting.model.fold import DEFAULT_RULES
+from services.reporting.settings import Settings
+
+
+def test_the_defaults_are_those_of_the_definition() -> None:
+    assert Settings(service_tokens=SecretStr("t" * 20)).rules == DEFAULT_RULES
+
+
+def test_each_constant_can_be_set() -> None:
+    settings = Settings(service_tokens=SecretStr("t" * 20), flaky_window=20, flaky_score=0.1, storm_percent=90)
+    assert (settings.rules.flaky.window, settings.rules.flaky.flaky_score, settings.rules.storm.percent) == (
+        20,
+        0.1,
+        90,
+    )
