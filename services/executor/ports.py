@@ -99,8 +99,8 @@ class Attempts(Protocol):
     def platforms(self) -> Sequence[Platform]:
         """Those that there are devices of."""
 
-    def free(self, platform: Platform) -> int:
-        """How many attempts could have a device at once now."""
+    def places(self, platform: Platform) -> int:
+        """How many attempts can have a device at once."""
 
     async def run(self, claim: Claim, progress: Progress) -> Result:
         """One attempt. Never raises for what a test, an app or a device does; cancelled, it lets the device go."""

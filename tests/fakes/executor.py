@@ -285,34 +285,30 @@ class FakeArtifacts:
 class FakeAttempts:
     """Attempts that end as `results` say, one after the other (then passing), or block until `release` is set."""
 
-    def __init__(self, *results: Result | Exception, places: int = 100, blocking: bool = False) -> None:
+    def __init__(self, *results: Result | Exception, devices: int = 100, blocking: bool = False) -> None:
         self.results = list(results)
-        self.places = places
+        self.devices = devices
         self.release = asyncio.Event()
         if not blocking:
             self.release.set()
         self.begun: list[Claim] = []
         self.cancelled: list[Claim] = []
-        self.busy = 0
 
     @property
     def platforms(self) -> Sequence[Platform]:
         return tuple(Platform)
 
-    def free(self, platform: Platform) -> int:
-        return self.places - self.busy
+    def places(self, platform: Platform) -> int:
+        return self.devices
 
     async def run(self, claim: Claim, progress: Progress) -> Result:
         self.begun.append(claim)
-        self.busy += 1
         try:
             await self.release.wait()
             result = self.results.pop(0) if self.results else Result(device="phone-1", simulated=True)
         except asyncio.CancelledError:
             self.cancelled.append(claim)
             raise
-        finally:
-            self.busy -= 1
         if isinstance(result, Exception):
             raise result
         return result

@@ -31,10 +31,10 @@ class AutomatedAttempts:
 
     @property
     def platforms(self) -> Sequence[Platform]:
-        return [platform for platform in Platform if self._pools.slots(platform.lower())]
+        return [platform for platform in Platform if self.places(platform)]
 
-    def free(self, platform: Platform) -> int:
-        return self._pools.free(platform.lower())
+    def places(self, platform: Platform) -> int:
+        return self._pools.slots(platform.lower())
 
     async def run(self, claim: Claim, progress: Progress) -> Result:
         evidence = ClaimEvidence(self._artifacts, claim)

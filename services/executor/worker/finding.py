@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-from collections.abc import Sequence
 
 from google.protobuf.message import DecodeError
 from mobiletest.executor.v1 import events_pb2
@@ -33,8 +32,8 @@ class Requests:
 
     async def handle(self, events: list[Event]) -> None:
         """Claim what is asked for and still to be had. What finds no room is found in MongoDB later."""
-        for key in await self._runs.still_claimable([_key(event) for event in events if _is_request(event)]):
-            await self._worker.take(key, self._platform)
+        asked = [_key(event) for event in events if _is_request(event)]
+        await self._worker.take(await self._runs.still_claimable(asked), self._platform)
 
 
 class Search:
@@ -64,12 +63,8 @@ class Search:
         for platform in self._worker.platforms:
             while room := self._worker.free(platform):
                 found = await self._runs.claimable([platform], room + AHEAD)
-                if not await self._take(random.sample(found, len(found)), platform):
+                if not await self._worker.take(random.sample(found, len(found)), platform):
                     break
-
-    async def _take(self, keys: Sequence[RunKey], platform: Platform) -> int:
-        """How many of the runs were claimed."""
-        return sum([await self._worker.take(key, platform) for key in keys if self._worker.free(platform)])
 
     async def _pause(self) -> None:
         try:

@@ -1,6 +1,7 @@
 """The slots of a worker: claims runs while there is room, works on them, and lets go of them when it stops."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from services.chassis import logs
@@ -24,7 +25,7 @@ class Worker:
         self._name = name
         self._slots = slots
         self._working = Working(runs, attempts, name)
-        self._claiming: dict[Platform, int] = {}
+        self._claiming: Counter[Platform] = Counter()
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._freed: list[Callable[[], None]] = []
         self._draining = False
@@ -45,22 +46,29 @@ class Worker:
         """How many runs of the platform could be claimed now."""
         if self._draining:
             return 0
-        claiming = sum(self._claiming.values())
-        places = self._attempts.free(platform) - self._claiming.get(platform, 0)
-        return max(0, min(self._slots - len(self.held) - claiming, places))
+        busy = Counter(held.claim.run.target.platform for held in self.held.values())
+        places = self._attempts.places(platform) - busy[platform] - self._claiming[platform]
+        return max(0, min(self._slots - len(self.held) - self._claiming.total(), places))
 
-    async def take(self, key: RunKey, platform: Platform) -> bool:
-        """Claim the run and begin to work on it, if there is room; whether that was so."""
-        if self.free(platform) <= 0:
-            return False
-        self._claiming[platform] = self._claiming.get(platform, 0) + 1
+    async def take(self, keys: Sequence[RunKey], platform: Platform) -> int:
+        """Claim of these runs what there is room for and begin to work on them; how many were to be had.
+
+        An error of the storage is raised once those that were claimed are begun.
+        """
+        chosen = keys[: self.free(platform)]
+        self._claiming[platform] += len(chosen)
         try:
-            claim = await self._runs.claim(key, self._name)
+            claims = (self._runs.claim(key, self._name) for key in chosen)
+            answers = await asyncio.gather(*claims, return_exceptions=True)
         finally:
-            self._claiming[platform] -= 1
-        if claim is not None:
+            self._claiming[platform] -= len(chosen)
+        taken = [answer for answer in answers if isinstance(answer, Claim)]
+        for claim in taken:
             self._begin(claim)
-        return claim is not None
+        for error in answers:
+            if isinstance(error, BaseException):
+                raise error
+        return len(taken)
 
     def _begin(self, claim: Claim) -> None:
         held = Held(claim)

@@ -15,7 +15,7 @@ async def holding(store: FakeExecutions) -> tuple[Worker, FakeAttempts, RunKey]:
     [key] = await started(store)
     attempts = FakeAttempts(blocking=True)
     worker = Worker(store, attempts, name="worker-1", slots=2)
-    await worker.take(key, Platform.ANDROID)
+    await worker.take([key], Platform.ANDROID)
     await eventually(lambda: attempts.begun)
     return worker, attempts, key
 

@@ -20,7 +20,7 @@ async def test_it_takes_no_more_than_its_slots() -> None:
     store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
     keys = await started(store, plan(), plan(), plan())
     working = worker(store, attempts)
-    assert [await working.take(key, ANDROID) for key in keys] == [True, True, False]
+    assert await working.take(keys, ANDROID) == 2
     assert (working.free(ANDROID), len(working.held)) == (0, 2)
     attempts.release.set()
     await eventually(lambda: working.free(ANDROID) == 2)
@@ -30,9 +30,9 @@ async def test_it_takes_no_more_than_its_slots() -> None:
 async def test_it_takes_no_more_than_there_are_devices() -> None:
     store = FakeExecutions()
     [key] = await started(store)
-    working = worker(store, FakeAttempts(places=0))
+    working = worker(store, FakeAttempts(devices=0))
     assert working.free(ANDROID) == 0
-    assert not await working.take(key, ANDROID)
+    assert await working.take([key], ANDROID) == 0
 
 
 async def test_a_run_that_is_gone_costs_no_slot() -> None:
@@ -40,7 +40,7 @@ async def test_a_run_that_is_gone_costs_no_slot() -> None:
     [key] = await started(store)
     assert await store.claim(key, "worker-2")
     working = worker(store, attempts)
-    assert not await working.take(key, ANDROID)
+    assert await working.take([key], ANDROID) == 0
     assert working.free(ANDROID) == 2
 
 
@@ -49,7 +49,7 @@ async def test_it_tells_when_a_slot_comes_free() -> None:
     [key] = await started(store)
     working = worker(store, FakeAttempts())
     working.on_freed(lambda: freed.append(working.free(ANDROID)))
-    await working.take(key, ANDROID)
+    await working.take([key], ANDROID)
     assert await eventually(lambda: freed) == [2]
 
 
@@ -57,7 +57,7 @@ async def test_draining_lets_short_runs_end() -> None:
     store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
     [key] = await started(store)
     working = worker(store, attempts)
-    await working.take(key, ANDROID)
+    await working.take([key], ANDROID)
     attempts.release.set()
     await working.drain(10)
     assert run_of(store, key).success is True
@@ -67,12 +67,12 @@ async def test_draining_hands_back_what_does_not_end_and_takes_nothing_more() ->
     store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
     first, second = await started(store, plan(), plan())
     working = worker(store, attempts)
-    await working.take(first, ANDROID)
+    await working.take([first], ANDROID)
     await eventually(lambda: attempts.begun)
     await working.drain(0)
     assert run_of(store, first).attempts[0].handed_back
     assert working.free(ANDROID) == 0
-    assert not await working.take(second, ANDROID)
+    assert await working.take([second], ANDROID) == 0
     assert not working.held
 
 
@@ -80,7 +80,7 @@ async def test_a_write_that_fails_for_good_comes_out() -> None:
     store = FakeExecutions()
     [key] = await started(store)
     working = worker(store, FakeAttempts())
-    await working.take(key, ANDROID)
+    await working.take([key], ANDROID)
     del store.executions[key.execution_id]
     with pytest.raises(KeyError):
         await working.watch()
