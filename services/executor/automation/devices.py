@@ -29,7 +29,10 @@ class DeviceInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
-    """The app to test. `read(limit)` gives the first `limit` bytes of the artifact; None for a build without one."""
+    """The app to test. `read(limit)` gives the first `limit` bytes of the artifact, or raises DeviceFailure.
+
+    It is None for a build without an artifact.
+    """
 
     app_name: str = "app"
     version: str = ""

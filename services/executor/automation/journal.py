@@ -95,7 +95,7 @@ class Journal:
     async def picture(self, index: int, content: bytes, name: str | None = None) -> str:
         """Keep a screenshot; its name, or "" when it could not be kept: a verdict does not depend on it."""
         stem = f"step-{index:03d}" + (f"-{_plain(name)}" if name and _plain(name) else "")
-        full_name = f"attempt-{self._attempt}/{stem}.png"
+        full_name = f"attempt-{self._attempt}-{stem}.png"
         try:
             await self._evidence.keep(full_name, content, PNG)
         except Exception:

@@ -1,7 +1,7 @@
 """Reads the part of a sentence that names an element: "the second Add button next to "Blue mug""."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from services.executor.automation.elements import Role
 from services.executor.automation.sentences.intents import NotUnderstood, Reading, Related, Relation, Target
@@ -83,7 +83,9 @@ _RELATIONS = {
     "of": Relation.INSIDE,
     "for": Relation.NEXT_TO,
 }
-_RELATION = "|".join(sorted(map(re.escape, _RELATIONS), key=len, reverse=True))
+_WEAK = frozenset({"in", "inside", "within", "on", "of", "for"})
+"""Words that are also parts of longer ones ("to the left of"), and so are looked for last."""
+
 _ARTICLE = r"(?:(?:the|a|an|my|your|this|that)\s+)?"
 _NAMED = (
     r"(?:\s+(?:named|called|labell?ed|titled|saying|reading|that\s+(?:says|reads)|with\s+(?:the\s+)?"
@@ -114,7 +116,14 @@ _KIND_ONLY = _compiled(rf"{_ARTICLE}(?:(?:only|{_ORDINAL})\s+)?(?P<kind>{_KIND})
 _ARTICLE_ONLY = _compiled(r"^(?:the|a|an|my|your|this|that)\s+")
 _WITH_KIND = _compiled(rf"(?P<name>\S.*?)\s+(?P<kind>{_KIND})")
 _WITH_ORDINAL = _compiled(rf"{_ORDINAL}\s+(?P<name>\S.*)")
-_RELATED = _compiled(rf"(?P<this>.+)\s+(?:that\s+is\s+|which\s+is\s+)?(?P<relation>{_RELATION})\s+(?P<other>.+)")
+
+
+def _between(words: Iterable[str]) -> re.Pattern[str]:
+    either = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+    return _compiled(rf"(?P<this>.+)\s+(?:that\s+is\s+|which\s+is\s+)?(?P<relation>{either})\s+(?P<other>.+)")
+
+
+_RELATED = (_between(_RELATIONS.keys() - _WEAK), _between(_WEAK))
 _ON_SCREEN = _compiled(r"\s+(?:on|in|from|at)\s+(?:the\s+)?(?:current\s+)?(?:screen|page|app|display|list|menu)$")
 _AGAIN = _compiled(r"\s+(?:again|once)$")
 _POINT = _compiled(r".*\(?\d+(?:\.\d+)?\s*(?:%|px)?\s*,\s*\d+(?:\.\d+)?\s*(?:%|px)?\)?.*")
@@ -168,7 +177,7 @@ def _quoted(worded: Worded, phrase: str) -> Target | None:
 
 def _related(worded: Worded, phrase: str) -> Related | None:
     """The two ends of a relation; either names an element without a relation of its own."""
-    found = _RELATED.fullmatch(phrase)
+    found = next(filter(None, (pattern.fullmatch(phrase) for pattern in _RELATED)), None)
     if found is None:
         return None
     this, anchor = read_target(worded, found["this"]), read_target(worded, found["other"])

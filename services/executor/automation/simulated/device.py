@@ -45,22 +45,13 @@ class SimulatedDevice:
         self._app = RunningApp(model, self._seed, self.timer)
 
     async def _model(self, build: Build) -> AppModel:
+        content = await build.read(BYTES_LIMIT + 1) if build.read is not None else b""
         try:
-            written = read_artifact(await self._artifact(build))
+            written = read_artifact(content)
             self._any_id = written is None
             return written or built_in()
         except ModelError as error:
             raise DeviceFailure(Category.ARTIFACT_INVALID, f"the build's app model cannot be used: {error}") from error
-
-    async def _artifact(self, build: Build) -> bytes:
-        if build.read is None:
-            return b""
-        try:
-            return await build.read(BYTES_LIMIT + 1)
-        except Exception as error:
-            raise DeviceFailure(
-                Category.APP_INSTALL_FAILED, f"the build's artifact could not be read: {error}"
-            ) from error
 
     async def launch(self, app_id: str | None = None, *, clear_state: bool = False, stop_first: bool = True) -> None:
         if self._app is None:
