@@ -1,6 +1,6 @@
 """Makes a MongoDB server the one node of a replica set, unless it is, and waits until it takes writes.
 
-    python replica_set.py mongo:27017 rs0
+python replica_set.py mongo:27017 rs0
 """
 
 import sys
