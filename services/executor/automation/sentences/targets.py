@@ -118,12 +118,12 @@ _WITH_KIND = _compiled(rf"(?P<name>\S.*?)\s+(?P<kind>{_KIND})")
 _WITH_ORDINAL = _compiled(rf"{_ORDINAL}\s+(?P<name>\S.*)")
 
 
-def _between(words: Iterable[str]) -> re.Pattern[str]:
+def _between(words: Iterable[str], this: str) -> re.Pattern[str]:
     either = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
-    return _compiled(rf"(?P<this>.+)\s+(?:that\s+is\s+|which\s+is\s+)?(?P<relation>{either})\s+(?P<other>.+)")
+    return _compiled(rf"(?P<this>{this})\s+(?:that\s+is\s+|which\s+is\s+)?(?P<relation>{either})\s+(?P<other>.+)")
 
 
-_RELATED = (_between(_RELATIONS.keys() - _WEAK), _between(_WEAK))
+_RELATED = (_between(_RELATIONS.keys() - _WEAK, ".+?"), _between(_WEAK, ".+"))
 _ON_SCREEN = _compiled(r"\s+(?:on|in|from|at)\s+(?:the\s+)?(?:current\s+)?(?:screen|page|app|display|list|menu)$")
 _AGAIN = _compiled(r"\s+(?:again|once)$")
 _POINT = _compiled(r".*\(?\d+(?:\.\d+)?\s*(?:%|px)?\s*,\s*\d+(?:\.\d+)?\s*(?:%|px)?\)?.*")
