@@ -34,6 +34,8 @@ from services.gateway.settings import Settings
 from services.gateway.upstream.calls import Upstreams
 
 KEY_EVENTS = {TOPIC: 1}
+SESSION_SECONDS = 6.0
+"""Nobody shares this group, so nobody needs patience; some brokers let a new member wait for half of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +112,10 @@ async def _hear_of_deleted_keys(
         bootstrap=settings.kafka_bootstrap,
         instance_id=None,
         dlq=producer,
+        session_seconds=SESSION_SECONDS,
     )
     health.register("key events", consumer.check, affects="liveness")
-    await stack.enter_async_context(background.running("key events", consumer.run(), stop=consumer.stop))
+    await stack.enter_async_context(background.running("key events", consumer.run(), stop=consumer.stop, grace=1.0))
 
 
 def _router(settings: Settings, upstreams: Upstreams, health: Health, closing: asyncio.Event) -> Router[Endpoint]:

@@ -45,7 +45,7 @@ def direct(rpc: Rpc) -> Invoke:
     async def invoke(request: Message, exchange: Exchange, seconds: float) -> Any:
         call = rpc(request, timeout=seconds)
         answer = await call
-        if exchange.caller.idempotency_key is not None and REPLAYED in (await call.trailing_metadata() or ()):
+        if exchange.caller.idempotency_key is not None and REPLAYED in tuple(await call.trailing_metadata() or ()):
             exchange.headers["Idempotent-Replayed"] = "true"
         return answer
 

@@ -1,0 +1,227 @@
+"""The services behind the gateway, scripted: real gRPC on real sockets, answers from the test."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+import grpc
+from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+from mobiletest.catalog.v1 import api_keys_pb2, apps_pb2
+from mobiletest.reporting.v1 import reports_pb2
+
+from services.chassis import rpc
+from services.chassis.context import Caller, current
+from services.chassis.errors import NotFound, Unauthenticated
+from services.chassis.health import Health
+from services.chassis.settings import ProcessSettings
+from services.gateway.contract.operations import services
+from services.gateway.keys.holders import Holder, invalid
+from services.gateway.keys.spelling import checksum
+
+TOKEN = "a service token for tests"
+
+Answer = Callable[[Any], Any]
+
+
+def new_key() -> str:
+    """A well-formed API key that nobody holds yet."""
+    text = f"mt_{uuid4().hex[:12]}_{uuid4().hex}"
+    return text + checksum(text)
+
+
+class FakeKeys:
+    """The port `Keys` in memory."""
+
+    def __init__(self) -> None:
+        self.holders: dict[str, Holder | Unauthenticated] = {}
+        self.asked: list[str] = []
+        self.hold: asyncio.Event | None = None
+
+    async def verify(self, key: str) -> Holder:
+        self.asked.append(key)
+        if self.hold is not None:
+            await self.hold.wait()
+        found = self.holders.get(key, invalid())
+        if isinstance(found, Unauthenticated):
+            raise found
+        return found
+
+
+@dataclass(slots=True)
+class FakeClock:
+    """Time that a test moves."""
+
+    moment: datetime
+    seconds: float = 0.0
+
+    def now(self) -> datetime:
+        return self.moment
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One RPC that arrived."""
+
+    method: str
+    request: Any
+    caller: Caller
+
+
+@dataclass(slots=True)
+class Behind:
+    """All services behind a gateway. `on` says what a method answers: a function of the request, sync or async, or an
+    async generator; what it raises goes through the real boundary."""
+
+    answers: dict[str, Answer] = field(default_factory=dict)
+    calls: list[Call] = field(default_factory=list)
+    cancelled: list[str] = field(default_factory=list)
+    addresses: dict[str, str] = field(default_factory=dict)
+    initial_metadata: tuple[tuple[str, str], ...] = ()
+    trailing_metadata: tuple[tuple[str, str], ...] = ()
+    _stops: dict[str, AsyncExitStack] = field(default_factory=dict)
+
+    def on(self, method: str, answer: Answer) -> None:
+        self.answers[method] = answer
+
+    def of(self, method: str) -> list[Call]:
+        """The calls of one method."""
+        return [call for call in self.calls if call.method == method]
+
+    def requests(self, method: str) -> list[Any]:
+        return [call.request for call in self.of(method)]
+
+    async def start(self, name: str) -> None:
+        """Start (again) the service called `name`, at the address that it had."""
+        stack = self._stops[name] = AsyncExitStack()
+        listen = self.addresses.get(name, "127.0.0.1:0")
+        settings = ProcessSettings(service_tokens=TOKEN, grpc_listen=listen, shutdown_grace_seconds=0.1)  # type: ignore[arg-type]
+        mine = [(self._adder(s), object(), s) for s in services() if s.file.package.split(".")[1] == name]
+        self.addresses[name] = await stack.enter_async_context(rpc.server(settings, mine, health=Health()))
+
+    async def stop(self, name: str) -> None:
+        await self._stops.pop(name).aclose()
+
+    async def stop_all(self) -> None:
+        for name in list(self._stops):
+            await self.stop(name)
+
+    def _adder(self, service: ServiceDescriptor) -> Callable[[object, Any], None]:
+        def add(_: object, server: Any) -> None:
+            handlers = {method.name: self._handler(method) for method in service.methods}
+            server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, handlers),))
+
+        return add
+
+    def _handler(self, method: MethodDescriptor) -> Any:
+        coding: dict[str, Any] = {
+            "request_deserializer": GetMessageClass(method.input_type).FromString,
+            "response_serializer": GetMessageClass(method.output_type).SerializeToString,
+        }
+        if method.server_streaming:
+            return grpc.unary_stream_rpc_method_handler(self._stream(method.name), **coding)
+        if method.client_streaming:
+            return grpc.stream_unary_rpc_method_handler(self._upload(method.name), **coding)
+        return grpc.unary_unary_rpc_method_handler(self._unary(method.name), **coding)
+
+    def _unary(self, name: str) -> Any:
+        async def handle(request: Message, context: Any) -> Any:
+            self.calls.append(Call(name, request, current()))
+            context.set_trailing_metadata(self.trailing_metadata)
+            return await self._answer(name, request)
+
+        return handle
+
+    def _upload(self, name: str) -> Any:
+        async def handle(requests: AsyncIterator[Message], context: Any) -> Any:
+            received: list[Message] = []
+            self.calls.append(Call(name, received, current()))
+            try:
+                async for request in requests:
+                    received.append(request)  # noqa: PERF401 (a cut upload leaves what came)
+            except asyncio.CancelledError:
+                self.cancelled.append(name)
+                raise
+            return await self._answer(name, received)
+
+        return handle
+
+    def _stream(self, name: str) -> Any:
+        async def handle(request: Message, context: Any) -> AsyncIterator[Message]:
+            self.calls.append(Call(name, request, current()))
+            await context.send_initial_metadata(self.initial_metadata)
+            try:
+                async for answer in self.answers[name](request):
+                    yield answer
+            except (asyncio.CancelledError, GeneratorExit):
+                self.cancelled.append(name)
+                raise
+
+        return handle
+
+    async def _answer(self, name: str, request: Any) -> Any:
+        if name not in self.answers:
+            raise NotFound(f"nobody scripted {name}")
+        try:
+            answer = self.answers[name](request)
+            return await answer if isinstance(answer, Awaitable) else answer
+        except asyncio.CancelledError:
+            self.cancelled.append(name)
+            raise
+
+
+def knows_apps(behind: Behind, *apps: apps_pb2.App) -> None:
+    """Script BatchGetApps for these, and BatchGetAppStats with fixed figures."""
+    known = {app.id: app for app in apps}
+    behind.on(
+        "BatchGetApps",
+        lambda request: apps_pb2.BatchGetAppsResponse(apps=[known[i] for i in request.app_ids if i in known]),
+    )
+    behind.on("BatchGetAppStats", some_stats)
+
+
+def some_stats(request: reports_pb2.BatchGetAppStatsRequest) -> reports_pb2.BatchGetAppStatsResponse:
+    """7 executions and a rate of 0.5 for every app."""
+    stats = [
+        reports_pb2.AppStats(app_id=id_, recent_executions=7, rolling_pass_rate=0.5, attribution_ready=True)
+        for id_ in request.app_ids
+    ]
+    return reports_pb2.BatchGetAppStatsResponse(stats=stats)
+
+
+def accepts(behind: Behind, *scopes: str, org_id: str | None = None) -> str:
+    """Script VerifyApiKey for a new key with these scopes (all when none are named); gives the key."""
+    key, org = new_key(), org_id or str(uuid4())
+    numbers = [api_keys_pb2.Scope.Value(f"SCOPE_{scope.upper()}") for scope in scopes] or [1, 2, 3, 4]
+    answer = api_keys_pb2.VerifyApiKeyResponse(api_key_id=str(uuid4()), org_id=org, scopes=numbers)
+    before = behind.answers.get("VerifyApiKey")
+
+    def verify(request: api_keys_pb2.VerifyApiKeyRequest) -> api_keys_pb2.VerifyApiKeyResponse:
+        if request.key == key:
+            return answer
+        if before is None:
+            raise invalid()
+        return before(request)  # type: ignore[no-any-return]
+
+    behind.on("VerifyApiKey", verify)
+    return key
+
+
+@asynccontextmanager
+async def services_behind() -> AsyncIterator[Behind]:
+    """Catalog, executor and reporting, each on a port of its own."""
+    behind = Behind()
+    for name in ("catalog", "executor", "reporting"):
+        await behind.start(name)
+    try:
+        yield behind
+    finally:
+        await behind.stop_all()

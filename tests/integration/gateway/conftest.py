@@ -1,0 +1,85 @@
+"""A running gateway before scripted services."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import pytest
+
+from services.gateway.app import App, running
+from services.gateway.settings import Settings
+from tests.eventually import eventually
+from tests.fakes.gateway import TOKEN, Behind, accepts, services_behind
+
+NO_BROKER = "127.0.0.1:9"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole HTTP answer."""
+
+    status: int
+    headers: Any
+    body: bytes
+    json: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Speaks REST with a key that has every scope."""
+
+    session: aiohttp.ClientSession
+    url: str
+    key: str
+
+    async def __call__(self, verb: str, path: str, *, key: str | None = None, **options: Any) -> Answer:
+        headers = {"Authorization": f"Bearer {key or self.key}", **options.pop("headers", {})}
+        async with self.session.request(verb, self.url + path, headers=headers, **options) as response:
+            body = await response.read()
+            is_json = response.content_type == "application/json" and body
+            return Answer(response.status, response.headers, body, await response.json() if is_json else None)
+
+
+def settings(behind: Behind, **changes: Any) -> Settings:
+    """Without a broker, unless `changes` names one: the gateway serves all the same."""
+    values = {
+        "service_tokens": TOKEN,
+        "http_listen": "127.0.0.1:0",
+        "kafka_bootstrap": NO_BROKER,
+        "kafka_idempotence": False,
+        "shutdown_grace_seconds": 1,
+        **{f"{name}_address": address for name, address in behind.addresses.items()},
+        **changes,
+    }
+    return Settings(**values)
+
+
+@pytest.fixture
+async def behind() -> AsyncIterator[Behind]:
+    async with services_behind() as services:
+        yield services
+
+
+@pytest.fixture
+def changes() -> dict[str, Any]:
+    """Settings that differ from the defaults; a test module overrides this."""
+    return {}
+
+
+@pytest.fixture
+async def gateway(behind: Behind, changes: dict[str, Any]) -> AsyncIterator[App]:
+    async with running(settings(behind, **changes)) as app:
+        yield app
+
+
+@pytest.fixture
+async def client(gateway: App, behind: Behind) -> AsyncIterator[Client]:
+    async with aiohttp.ClientSession() as session:
+        client = Client(session, gateway.url, accepts(behind))
+
+        async def ready() -> bool:
+            return (await client("GET", "/readyz")).status == 200
+
+        await eventually(ready)
+        yield client

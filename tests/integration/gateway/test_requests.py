@@ -1,0 +1,343 @@
+"""What is wrong with a request, and how it is said."""
+
+import asyncio
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from mobiletest.catalog.v1 import apps_pb2, workflows_pb2
+from mobiletest.executor.v1 import executions_pb2
+
+from services.chassis.errors import (
+    Aborted,
+    AlreadyExists,
+    FailedPrecondition,
+    InvalidArgument,
+    PermissionDenied,
+    ResourceExhausted,
+    Violation,
+)
+from services.gateway.app import App
+from tests.eventually import eventually
+from tests.fakes.gateway import Behind, accepts
+from tests.integration.gateway.conftest import Client
+
+APPS = "/api/v1/apps"
+START = "/api/v1/execution/api/execute_workflow_id_async"
+
+
+def started(request: executions_pb2.StartWorkflowRequest) -> executions_pb2.ExecutionStart:
+    id_ = str(uuid4())
+    return executions_pb2.ExecutionStart(status=3, message="Queued", id=id_, task_id=id_)
+
+
+@pytest.fixture
+def changes() -> dict[str, Any]:
+    return {"max_body_bytes": 10_000, "body_timeout_seconds": 0.5}
+
+
+async def test_all_errors_are_named_at_once(client: Client) -> None:
+    answer = await client("GET", f"{APPS}?page=0&page_size=x&platform=web")
+    assert answer.status == 422
+    assert answer.json["code"] == "VALIDATION_FAILED"
+    assert [(item["loc"], item["type"]) for item in answer.json["detail"]] == [
+        (["query", "page_size"], "int_parsing"),
+        (["query", "platform"], "enum"),
+        (["query", "page"], "greater_than_equal"),
+    ]
+
+
+async def test_malformed_json_is_a_400_that_says_where(client: Client) -> None:
+    answer = await client(
+        "POST", APPS, data=b'{"name": "x",\n "platform": }', headers={"Content-Type": "application/json"}
+    )
+    assert answer.status == 400
+    assert "line 2, column 14" in answer.json["detail"]
+
+
+async def test_another_content_type_is_a_415(client: Client) -> None:
+    answer = await client("POST", APPS, data={"name": "x"})
+    assert (answer.status, answer.json["code"]) == (415, "CONTENT_TYPE_UNSUPPORTED")
+
+
+async def test_a_compressed_body_is_a_415(client: Client) -> None:
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    assert (await client("POST", APPS, data=b"x", headers=headers)).status == 415
+
+
+async def test_a_body_that_says_it_is_too_large_is_refused_at_once(client: Client, gateway: App) -> None:
+    host, port = gateway.http_address.split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(
+        b"POST /api/v1/apps HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        b"Authorization: Bearer " + client.key.encode() + b"\r\nContent-Length: 2000000000\r\n\r\n"
+    )
+    head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
+    assert head.startswith(b"HTTP/1.1 413")
+    writer.close()
+
+
+async def test_a_chunked_body_that_grows_too_large_is_a_413(client: Client) -> None:
+    async def chunks() -> Any:
+        for _ in range(100):
+            yield b" " * 1000
+
+    answer = await client("POST", APPS, data=chunks(), headers={"Content-Type": "application/json"})
+    assert (answer.status, answer.json["code"]) == (413, "BODY_TOO_LARGE")
+
+
+async def test_a_body_that_does_not_come_is_a_408_and_the_end_of_the_connection(client: Client, gateway: App) -> None:
+    host, port = gateway.http_address.split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(
+        b"POST /api/v1/apps HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        b"Authorization: Bearer " + client.key.encode() + b"\r\nContent-Length: 100\r\n\r\n{"
+    )
+    answer = await asyncio.wait_for(reader.read(), 10)
+    assert answer.startswith(b"HTTP/1.1 408")
+    assert b"BODY_TOO_SLOW" in answer
+    writer.close()
+
+
+@pytest.mark.parametrize("verb", ["GET", "DELETE"])
+async def test_an_unknown_path_is_a_404_in_json(client: Client, verb: str) -> None:
+    answer = await client(verb, "/api/v1/nothing")
+    assert (answer.status, answer.json["detail"]) == (404, "Not Found")
+    assert answer.headers["X-Request-ID"]
+
+
+async def test_a_wrong_verb_is_a_405_that_names_the_right_ones(client: Client) -> None:
+    answer = await client("PUT", APPS)
+    assert (answer.status, answer.headers["Allow"]) == (405, "GET, POST")
+    assert "GET, POST" in answer.json["detail"]
+
+
+async def test_what_is_no_http_is_a_400_in_json(gateway: App) -> None:
+    host, port = gateway.http_address.split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(b"GET / HTTP/1.1\r\nbroken header\r\n\r\n")
+    answer = await asyncio.wait_for(reader.read(), 5)
+    assert b" 400 Bad Request" in answer
+    assert b'"code":"HTTP_MALFORMED"' in answer
+    writer.close()
+
+
+@pytest.mark.parametrize("filler", [("X-Long", "x" * 20_000)])
+async def test_headers_that_are_too_large_are_a_431(client: Client, filler: tuple[str, str]) -> None:
+    answer = await client("GET", APPS, headers=dict([filler]))
+    assert (answer.status, answer.json["code"]) == (431, "HEADER_TOO_LARGE")
+
+
+async def test_the_clients_request_id_comes_back_when_it_is_sane(client: Client) -> None:
+    answer = await client("GET", "/healthz", headers={"X-Request-ID": "abc.DEF_1-2"})
+    assert answer.headers["X-Request-ID"] == "abc.DEF_1-2"
+    answer = await client("GET", "/healthz", headers={"X-Request-ID": "no spaces"})
+    assert answer.headers["X-Request-ID"] not in ("", "no spaces")
+
+
+async def test_unknown_fields_are_ignored_and_named(client: Client, behind: Behind) -> None:
+    behind.on("StartWorkflow", started)
+    body = {
+        "workflow_id": str(uuid4()),
+        "retries": 3,
+        "run_config": {"execution_mode": {"retrys": 1, "retries": 2}},
+        "a\r\nb": 1,
+    }
+    headers = {"X-CI-Branch": "main", "X-CI-PR-Number": "7", "X-CI-Flavour": "x", "X-Service-Client": "cli"}
+    answer = await client("POST", START, json=body, headers=headers)
+    request = behind.requests("StartWorkflow")[0]
+    assert answer.status == 200
+    assert answer.json["status"] == "queued"
+    assert answer.json["task_id"] == answer.json["id"]
+    assert answer.headers["X-Ignored-Fields"] == "x-ci-flavour, retries, run_config.execution_mode.retrys, a??b"
+    assert (request.ci.branch, request.ci.pr_number, request.service_client) == ("main", 7, "cli")
+    assert request.run_config.execution_mode.retries == 2
+
+
+async def test_strict_handling_refuses_them_and_names_the_nearest(client: Client, behind: Behind) -> None:
+    body = {"workflow_id": str(uuid4()), "run_config": {"execution_mode": {"retrys": 1}}}
+    answer = await client("POST", START, json=body, headers={"Prefer": "handling=strict"})
+    assert answer.status == 422
+    assert answer.json["detail"] == [
+        {
+            "loc": ["body", "run_config", "execution_mode", "retrys"],
+            "msg": "Extra inputs are not permitted; did you mean 'retries'?",
+            "type": "extra_forbidden",
+        }
+    ]
+    assert behind.of("StartWorkflow") == []
+
+
+async def test_a_header_that_is_no_integer_is_a_422(client: Client) -> None:
+    answer = await client("POST", START, json={"workflow_id": str(uuid4())}, headers={"X-CI-PR-Number": "seven"})
+    assert answer.json["detail"][0]["loc"] == ["header", "x-ci-pr-number"]
+    assert answer.json["detail"][0]["type"] == "int_parsing"
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "retry_after"),
+    [
+        (AlreadyExists("The app has this version", reason="VERSION_EXISTS"), 409, None),
+        (FailedPrecondition("It has ended"), 409, None),
+        (Aborted("Still under way", retry_after=1.0), 409, "1"),
+        (ResourceExhausted("Too many", retry_after=9.2), 429, "10"),
+        (PermissionDenied("No"), 403, None),
+        (InvalidArgument("No version can be told"), 422, None),
+    ],
+)
+async def test_the_errors_of_services(
+    client: Client, behind: Behind, error: Exception, status: int, retry_after: str | None
+) -> None:
+    def fail(_: object) -> object:
+        raise error
+
+    behind.on("ListApps", fail)
+    answer = await client("GET", APPS)
+    assert answer.status == status
+    assert answer.json["detail"] == str(error)
+    assert answer.headers.get("Retry-After") == retry_after
+
+
+async def test_violations_that_a_service_finds_get_their_place(client: Client, behind: Behind) -> None:
+    def fail(_: object) -> object:
+        found = [
+            Violation("build_config.ios_build.pinned_version", "The app has no build 9", "unknown_version"),
+            Violation("ci.pr_number", "too large", "custom.rule"),
+        ]
+        raise InvalidArgument("no", violations=found)
+
+    behind.on("StartWorkflow", fail)
+    answer = await client("POST", START, json={"workflow_id": str(uuid4())})
+    assert answer.status == 422
+    assert answer.json["detail"] == [
+        {
+            "loc": ["body", "build_config", "ios_build", "pinned_version"],
+            "msg": "The app has no build 9",
+            "type": "unknown_version",
+        },
+        {"loc": ["header", "x-ci-pr-number"], "msg": "too large", "type": "custom_rule"},
+    ]
+
+
+async def test_an_error_nobody_foresaw_tells_the_client_nothing_but_its_id(client: Client, behind: Behind) -> None:
+    def fail(_: object) -> object:
+        raise RuntimeError("secret inner workings")
+
+    behind.on("ListApps", fail)
+    answer = await client("GET", APPS, headers={"X-Request-ID": "find-me"})
+    assert answer.status == 500
+    assert answer.json == {"detail": "Internal error (request find-me)", "code": "INTERNAL"}
+
+
+async def test_an_idempotency_key_is_passed_on_and_a_replay_is_marked(client: Client, behind: Behind) -> None:
+    behind.on("StartWorkflow", started)
+    behind.trailing_metadata = (("x-idempotent-replayed", "true"),)
+    answer = await client("POST", START, json={"workflow_id": str(uuid4())}, headers={"Idempotency-Key": "night-7"})
+    assert answer.headers["Idempotent-Replayed"] == "true"
+    assert behind.of("StartWorkflow")[0].caller.idempotency_key == "night-7"
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256, "two words", "ümlaut"])
+async def test_an_unusable_idempotency_key_is_a_422(client: Client, key: str) -> None:
+    answer = await client("POST", START, json={"workflow_id": str(uuid4())}, headers={"Idempotency-Key": key})
+    assert answer.status == 422
+    assert answer.json["detail"][0]["loc"] == ["header", "idempotency-key"]
+
+
+async def test_a_call_that_takes_too_long_is_a_504(client: Client, behind: Behind) -> None:
+    never = asyncio.Event()
+
+    async def hang(_: object) -> None:
+        await never.wait()
+
+    behind.on("ListApps", hang)
+    answer = await client("GET", APPS, headers={"X-Request-Timeout": "0.2"})
+    assert answer.status == 504
+    assert answer.headers["Retry-After"]
+
+
+async def test_a_batched_read_keeps_its_own_deadline(client: Client, behind: Behind) -> None:
+    never = asyncio.Event()
+
+    async def hang(_: object) -> None:
+        await never.wait()
+
+    behind.on("BatchGetTests", hang)
+    answer = await client("GET", f"/api/v1/tests/{uuid4()}", headers={"X-Request-Timeout": "0.2"})
+    assert answer.status == 504
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "soon", "nan", "1e9"])
+async def test_a_timeout_that_is_none_is_a_422(client: Client, value: str) -> None:
+    answer = await client("GET", APPS, headers={"X-Request-Timeout": value})
+    assert answer.json["detail"][0]["loc"] == ["header", "x-request-timeout"]
+
+
+async def test_a_client_that_goes_cancels_the_call(client: Client, behind: Behind) -> None:
+    reached, never = asyncio.Event(), asyncio.Event()
+
+    async def hang(_: object) -> None:
+        reached.set()
+        await never.wait()
+
+    behind.on("ListApps", hang)
+    request = asyncio.create_task(client("GET", APPS))
+    await reached.wait()
+    request.cancel()
+    await eventually(lambda: "ListApps" in behind.cancelled)
+
+
+async def test_what_was_created_answers_201_with_its_place(client: Client, behind: Behind) -> None:
+    id_ = str(uuid4())
+    behind.on("CreateWorkflow", lambda request: workflows_pb2.Workflow(id=id_, name=request.name))
+    answer = await client("POST", "/api/v1/workflows/", json={"name": "Nightly"})
+    assert (answer.status, answer.headers["Location"]) == (201, f"/api/v1/workflows/{id_}")
+
+
+async def test_a_cancel_answers_202(client: Client, behind: Behind) -> None:
+    behind.on("CancelExecution", lambda request: executions_pb2.Execution(id=request.execution_id, status=4))
+    answer = await client("POST", f"/api/v1/executions/{uuid4()}/cancel")
+    assert (answer.status, answer.json["status"]) == (202, "running")
+
+
+async def test_a_long_poll_is_a_call_of_its_own_with_time_for_it(client: Client, behind: Behind) -> None:
+    behind.on("GetExecution", lambda request: executions_pb2.Execution(id=request.execution_id))
+    answer = await client("GET", f"/api/v1/executions/{uuid4()}?wait=30&after_revision=4")
+    assert answer.status == 200
+    assert behind.requests("GetExecution")[0].after_revision == 4
+    assert behind.of("BatchGetExecutions") == []
+
+
+async def test_keys_and_verbs_do_not_matter_for_health(client: Client, gateway: App) -> None:
+    async with client.session.get(gateway.url + "/healthz") as answer:
+        assert (answer.status, (await answer.json())["status"]) == (200, "ok")
+
+
+async def test_readiness_needs_the_catalog(client: Client, behind: Behind) -> None:
+    await behind.stop("catalog")
+
+    async def not_ready() -> bool:
+        return (await client("GET", "/readyz")).status == 503
+
+    await eventually(not_ready)
+    await behind.start("catalog")
+
+    async def ready() -> bool:
+        return (await client("GET", "/readyz")).status == 200
+
+    await eventually(ready)
+
+
+async def test_requests_are_counted_by_template(client: Client, behind: Behind, gateway: App) -> None:
+    await client("GET", f"/api/v1/apps/{uuid4()}", key=accepts(behind, "write"))
+    async with client.session.get(f"http://{gateway.admin_address}/metrics") as answer:
+        text = await answer.text()
+    assert 'mobiletest_http_requests_total{code="403",method="GET",route="/api/v1/apps/{app_id}"}' in text
+    assert "mobiletest_http_request_duration_seconds_bucket" in text
+    assert "mobiletest_http_in_flight 0.0" in text
+
+
+async def test_apps_page_past_the_end_is_empty(client: Client, behind: Behind) -> None:
+    behind.on("ListApps", lambda request: apps_pb2.ListAppsResponse(page=request.page, page_size=50))
+    answer = await client("GET", f"{APPS}?page=99")
+    assert (answer.json["items"], answer.json["page"]) == ([], 99)
