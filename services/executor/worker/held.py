@@ -20,10 +20,15 @@ class Stop(Enum):
 
 
 class Held:
-    """One run in one slot; `claim` changes from attempt to attempt."""
+    """One run in one slot; `claim` changes from attempt to attempt.
+
+    `trying` is true while an attempt goes on. Before and after, this worker itself moves the run from one token to
+    the next, and what others see of that says nothing about who owns it.
+    """
 
     def __init__(self, claim: Claim) -> None:
         self.claim = claim
+        self.trying = False
         self.steps: tuple[Step, ...] = ()
         self.why: Stop | None = None
         self._stopped = asyncio.Event()

@@ -54,5 +54,5 @@ class Keeper:
             self._renewed_at = monotonic()
         for run_id, notice in (await self._runs.notices(tokens)).items():
             held = self._worker.held.get(run_id)
-            if held is not None and held.token == tokens[run_id]:
+            if held is not None and held.trying and held.token == tokens[run_id]:
                 held.stop(_STOPS[notice])

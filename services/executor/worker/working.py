@@ -42,6 +42,7 @@ class Working:
 
     async def _attempt(self, held: Held) -> Result | None:
         """The result of one attempt; None when the work was stopped from outside."""
+        held.trying = True
         attempt = asyncio.create_task(self._timed(held))
         stopped = asyncio.create_task(held.stopped())
         try:
@@ -50,6 +51,7 @@ class Working:
                 return _result(attempt, held.claim)
             return None
         finally:
+            held.trying = False
             stopped.cancel()
             attempt.cancel()
             await asyncio.wait({attempt}, timeout=LET_GO_SECONDS)

@@ -108,6 +108,14 @@ class Client:
         assert found is not None
         return found
 
+    async def running(self, execution_id: str) -> None:
+        """Wait until a worker has a run of the execution."""
+
+        async def probe() -> bool:
+            return bool((await self.get(execution_id)).counts.running)
+
+        _: bool = await eventually(probe)
+
     async def runs(self, execution_id: str) -> list[runs_pb2.Run]:
         """All runs, each with its steps."""
         listed = await self.stub.ListRuns(pb.ListRunsRequest(execution_id=execution_id, page_size=500))

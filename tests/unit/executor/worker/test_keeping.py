@@ -1,14 +1,16 @@
 """Leases are kept, and what happens to held runs is learnt."""
 
+from collections.abc import Mapping
+
 from services.chassis.context import bind
 from services.executor.model.runs import Platform
 from services.executor.model.states import Status
-from services.executor.ports import RunKey
+from services.executor.ports import Notice, RunKey
 from services.executor.worker.keeping import Keeper
 from services.executor.worker.worker import Worker
 from tests.eventually import eventually
 from tests.fakes.executor import FakeAttempts, FakeExecutions
-from tests.unit.executor.worker.making import CALLER, run_of, started
+from tests.unit.executor.worker.making import CALLER, FAILED, run_of, started
 
 
 async def holding(store: FakeExecutions) -> tuple[Worker, FakeAttempts, RunKey]:
@@ -48,6 +50,24 @@ async def test_a_run_that_was_lost_is_aborted_and_not_written() -> None:
     await Keeper(store, worker, store.limits).look()
     await eventually(lambda: attempts.cancelled and not worker.held)
     assert run_of(store, key).status is Status.RUNNING
+
+
+class FinishingMeanwhile(FakeExecutions):
+    """Ends the attempt of a run between the worker's look at its tokens and the answer about them."""
+
+    async def notices(self, tokens: Mapping[str, int]) -> dict[str, Notice]:
+        for run_id, token in tokens.items():
+            await self.finish(RunKey(self.stored[run_id].execution_id, run_id), token, FAILED)
+        return await super().notices(tokens)
+
+
+async def test_a_run_whose_verdict_this_worker_writes_itself_is_not_lost() -> None:
+    store = FinishingMeanwhile()
+    worker, _, key = await holding(store)
+    held = worker.held[key.run_id]
+    held.trying = False
+    await Keeper(store, worker, store.limits).look()
+    assert held.why is None
 
 
 async def test_without_runs_nothing_is_asked() -> None:

@@ -1,0 +1,150 @@
+"""Runs on the simulated device: models from the catalog, screenshots in the object store, cancels and time limits."""
+
+from time import monotonic
+from typing import Any
+
+import pytest
+from mobiletest.executor.v1 import executions_pb2 as pb
+from mobiletest.executor.v1 import runs_pb2
+from mobiletest.types.v1 import execution_pb2
+
+from tests.integration.executor.catalog_server import Shelf
+from tests.integration.executor.models import GOOD, SEE, model
+
+
+async def test_a_test_passes_on_the_build_from_the_catalog(executor: Any, connect: Any, shelf: Shelf) -> None:
+    build_id = shelf.build(model())
+    workflow_id = shelf.workflow(shelf.planned(GOOD, SEE, build_id=build_id))
+    async with executor() as app, connect(app.grpc_address) as client:
+        execution_id = await client.start(workflow_id)
+        assert (await client.ended(execution_id)).success
+        [run] = await client.runs(execution_id)
+        [attempt] = run.attempts
+        assert (attempt.simulated, run.metadata["simulated"]) == (True, True)
+        assert [step.text for step in attempt.steps] == [GOOD, SEE]
+        assert {step.status for step in attempt.steps} == {runs_pb2.STEP_STATUS_PASSED}
+
+
+async def test_a_build_without_a_file_runs_the_built_in_app(executor: Any, connect: Any, shelf: Shelf) -> None:
+    workflow_id = shelf.workflow(shelf.planned('I see "Log in"'))
+    async with executor() as app, connect(app.grpc_address) as client:
+        assert (await client.ended(await client.start(workflow_id))).success
+
+
+async def test_a_failed_step_leaves_a_screenshot_that_can_be_downloaded(
+    executor: Any, connect: Any, shelf: Shelf
+) -> None:
+    build_id = shelf.build(model())
+    workflow_id = shelf.workflow(shelf.planned(GOOD, 'I see "Nothing"', build_id=build_id))
+    async with executor() as app, connect(app.grpc_address) as client:
+        execution_id = await client.start(workflow_id)
+        execution = await client.ended(execution_id)
+        assert (execution.status, execution.success) == (execution_pb2.EXECUTION_STATUS_COMPLETED, False)
+        [run] = await client.runs(execution_id)
+        assert run.failure.step_index == 1
+        [artifact] = run.attempts[-1].artifacts
+        assert run.attempts[-1].steps[1].screenshot == artifact.name
+        assert artifact.url.endswith(f"/{execution_id}/runs/{run.id}/artifacts/{artifact.name}")
+        request = pb.DownloadArtifactRequest(execution_id=execution_id, run_id=run.id, artifact_name=artifact.name)
+        content = b"".join([chunk.data async for chunk in client.stub.DownloadArtifact(request)])
+        assert (content[:8], len(content)) == (b"\x89PNG\r\n\x1a\n", artifact.size_bytes)
+
+
+async def test_a_store_that_fails_costs_the_screenshot_and_not_the_verdict(
+    executor: Any, connect: Any, shelf: Shelf, tmp_path: Any
+) -> None:
+    build_id = shelf.build(model())
+    workflow_id = shelf.workflow(shelf.planned('I see "Nothing"', build_id=build_id))
+    store = tmp_path / "full"
+    async with executor(object_store=store.as_uri()) as app, connect(app.grpc_address) as client:
+        (store / "runs").write_text("a file where the folder should be")
+        execution_id = await client.start(workflow_id)
+        execution = await client.ended(execution_id)
+        assert (execution.status, execution.success) == (execution_pb2.EXECUTION_STATUS_COMPLETED, False)
+        [run] = await client.runs(execution_id)
+        assert not run.attempts[-1].artifacts
+
+
+async def test_a_build_that_the_catalog_cannot_give_ends_the_run_and_says_so(
+    executor: Any, connect: Any, shelf: Shelf
+) -> None:
+    workflow_id = shelf.workflow(shelf.planned(GOOD, build_id="6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10"))
+    async with executor() as app, connect(app.grpc_address) as client:
+        execution = await client.ended(await client.start(workflow_id))
+        assert execution.failure.category == execution_pb2.FAILURE_CATEGORY_ARTIFACT_INVALID
+        assert "Build not found" in execution.failure.message
+
+
+async def test_a_cancel_stops_a_long_step_within_two_seconds_and_keeps_the_steps(
+    executor: Any, connect: Any, shelf: Shelf
+) -> None:
+    build_id = shelf.build(model(step_ms=300))
+    workflow_id = shelf.workflow(shelf.planned(GOOD, *[SEE] * 200, build_id=build_id))
+    async with executor() as app, connect(app.grpc_address) as client:
+        execution_id = await client.start(workflow_id)
+        await client.running(execution_id)
+        since = monotonic()
+        await client.stub.CancelExecution(pb.CancelExecutionRequest(execution_id=execution_id))
+        execution = await client.ended(execution_id)
+        took = monotonic() - since
+        assert execution.status == execution_pb2.EXECUTION_STATUS_CANCELLED
+        assert took < 10
+        [run] = await client.runs(execution_id)
+        assert run.failure.category == execution_pb2.FAILURE_CATEGORY_CANCELLED_BY_USER
+
+
+async def test_a_run_ends_at_its_time_limit(executor: Any, connect: Any, shelf: Shelf) -> None:
+    build_id = shelf.build(model(step_ms=300))
+    workflow_id = shelf.workflow(shelf.planned(GOOD, *[SEE] * 200, build_id=build_id))
+    async with executor(run_timeout_seconds=1.0) as app, connect(app.grpc_address) as client:
+        execution = await client.ended(await client.start(workflow_id))
+        assert execution.failure.category == execution_pb2.FAILURE_CATEGORY_RUN_TIMEOUT
+
+
+async def test_a_run_that_nobody_serves_ends_after_the_queue_timeout(executor: Any, connect: Any, shelf: Shelf) -> None:
+    workflow_id = shelf.workflow(shelf.planned(GOOD))
+    async with (
+        executor(executor_role="api", queue_timeout_seconds=0.5) as app,
+        connect(app.grpc_address) as client,
+    ):
+        execution = await client.ended(await client.start(workflow_id))
+        assert execution.failure.category == execution_pb2.FAILURE_CATEGORY_QUEUE_TIMEOUT
+
+
+async def test_a_draining_worker_hands_its_run_to_another_at_once(executor: Any, connect: Any, shelf: Shelf) -> None:
+    build_id = shelf.build(model(step_ms=100))
+    workflow_id = shelf.workflow(shelf.planned(GOOD, *[SEE] * 40, build_id=build_id))
+    async with executor(executor_role="api") as api, connect(api.grpc_address) as client:
+        async with executor(executor_role="worker", instance="first"):
+            execution_id = await client.start(workflow_id)
+            await client.running(execution_id)
+        async with executor(executor_role="worker", instance="second"):
+            assert (await client.ended(execution_id)).success
+        [run] = await client.runs(execution_id)
+        assert [attempt.worker for attempt in run.attempts] == ["first", "second"]
+        assert run.report_metadata["flaky"] is False
+
+
+@pytest.mark.parametrize("mongo_driver", ["motor", "pymongo"])
+async def test_a_storm_of_runs_ends_with_one_verdict_each(
+    executor: Any, connect: Any, shelf: Shelf, mongo_driver: str
+) -> None:
+    build_id = shelf.build(model(flaky=0.5))
+    workflow_id = shelf.workflow(*(shelf.planned(GOOD, SEE, build_id=build_id) for _ in range(40)))
+    async with (
+        executor(mongo_driver=mongo_driver, executor_role="api") as api,
+        executor(mongo_driver=mongo_driver, executor_role="worker"),
+        executor(mongo_driver=mongo_driver, executor_role="worker"),
+        connect(api.grpc_address) as client,
+    ):
+        execution_id = await client.start(workflow_id)
+        execution = await client.ended(execution_id)
+        counts = execution.counts
+        assert counts.passed + counts.failed == counts.total == 40
+        request = pb.WatchExecutionRequest(execution_id=execution_id)
+        ends = [
+            event.run.id
+            async for event in client.stub.WatchExecution(request)
+            if event.run.status == execution_pb2.EXECUTION_STATUS_COMPLETED
+        ]
+        assert len(ends) == len(set(ends)) == 40
