@@ -18,6 +18,7 @@ from services.chassis import logs, metrics, status
 from services.chassis.admission import admit, read_metadata
 from services.chassis.context import Caller
 from services.chassis.contracts import Method
+from services.chassis.errors import Unavailable
 from services.chassis.idempotency import Idempotency
 from services.chassis.validation import prepare
 
@@ -37,11 +38,18 @@ class Boundary(grpc.aio.ServerInterceptor):  # type: ignore[misc, unused-ignore]
     """Wraps the handlers of the given methods, once each. Others (health, reflection) pass as they are."""
 
     def __init__(
-        self, methods: Mapping[str, Method], tokens: Sequence[str], idempotency: Idempotency | None = None
+        self,
+        methods: Mapping[str, Method],
+        tokens: Sequence[str],
+        *,
+        idempotency: Idempotency | None = None,
+        refusal: Callable[[], Unavailable | None] = lambda: None,
     ) -> None:
+        """`refusal()` gives the error for every call while the service can do nothing, its database being away."""
         self._methods = methods
         self._tokens = tokens
         self._idempotency = idempotency
+        self._refusal = refusal
         self._wrapped: dict[str, Any] = {}
 
     async def intercept_service(
@@ -99,6 +107,8 @@ class Boundary(grpc.aio.ServerInterceptor):  # type: ignore[misc, unused-ignore]
     @contextmanager
     def _admitted(self, method: Method, context: Context) -> Iterator[Caller]:
         caller = admit(method, read_metadata(context.invocation_metadata()), self._tokens)
+        if (refusal := self._refusal()) is not None:
+            raise refusal
         with calling.bind(caller), calling.within(context.time_remaining()):
             yield caller
 

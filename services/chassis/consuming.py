@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 
 from aiokafka import ConsumerRecord
 from aiokafka.errors import KafkaError
@@ -18,6 +19,7 @@ from services.chassis.mongo import unavailable
 
 Handler = Callable[[list[Event]], Awaitable[None]]
 Pending = tuple[ConsumerRecord, Event]
+Join = Callable[[Group], AbstractAsyncContextManager[Membership]]
 
 MAX_POLL_AGE_SECONDS = 60.0
 POLL_SECONDS = 1.0
@@ -53,6 +55,7 @@ class Consumer:
         max_batch: int = 1000,
         session_seconds: float = 30.0,
         clock: Clock | None = None,
+        join: Join = joined,
     ) -> None:
         """`instance_id` names this member for static membership (None, or a session under 10 s: a dynamic member).
 
@@ -65,6 +68,7 @@ class Consumer:
         self._capacity = capacity or (lambda: max_batch)
         self._max_batch = max_batch
         self._clock = clock or SystemClock()
+        self._join = join
         self._wake = asyncio.Event()
         self._stopping = False
         self._polled_at = self._clock.monotonic()
@@ -93,7 +97,7 @@ class Consumer:
         attempt = 0
         while not self._stopping:
             try:
-                async with joined(self._group) as member:
+                async with self._join(self._group) as member:
                     log.info("kafka_consumer_joined", group=self._group.name, topics=self._group.topics)
                     attempt = 0
                     await self._consume(member)

@@ -11,6 +11,7 @@ from grpc_health.v1 import health_pb2
 from grpc_health.v1.health import aio as grpc_health
 
 from services.chassis import logs, metrics
+from services.chassis.errors import Unavailable
 from services.chassis.lifecycle import Background
 
 Check = Callable[[], Awaitable[None]]
@@ -24,6 +25,7 @@ class Report:
     """The result of all checks of one kind: what failed, and why."""
 
     failures: dict[str, str]
+    refusal: Unavailable | None = None
 
     @property
     def ok(self) -> bool:
@@ -34,13 +36,15 @@ class Health:
     """The named checks of one process. A check is an async function that raises when its part is not well.
 
     Not ready before `started()` and after `stopping()`. A dependency's outage belongs to readiness, never to
-    liveness: a restart does not mend a broken database.
+    liveness: a restart does not mend a broken database. While a readiness check raises Unavailable, `refusal` has that
+    error: calls can be answered with it at once, which else would all wait for the same thing.
     """
 
     def __init__(self, check_timeout: float = 1.0) -> None:
         self._checks: dict[str, tuple[Check, Affects]] = {}
         self._timeout = check_timeout
         self._state = "starting"
+        self.refusal: Unavailable | None = None
         self.servicer = grpc_health.HealthServicer()
         self._services: list[str] = [""]
 
@@ -71,13 +75,14 @@ class Health:
         return await self._run("liveness")
 
     async def publish(self) -> None:
-        """Bring grpc.health.v1 up to date."""
-        ok = (await self.readiness()).ok
+        """Bring grpc.health.v1 and `refusal` up to date."""
+        report = await self.readiness()
+        self.refusal, ok = report.refusal, report.ok
         serving = health_pb2.HealthCheckResponse.SERVING if ok else health_pb2.HealthCheckResponse.NOT_SERVING
         for service in self._services:
             await self.servicer.set(service, serving)
 
-    async def run(self, every: float = 2.0) -> None:
+    async def run(self, every: float = 1.0) -> None:
         """Keep grpc.health.v1 up to date for ever (a background task)."""
         while True:
             await self.publish()
@@ -95,17 +100,18 @@ class Health:
 
     async def _run(self, affects: Affects) -> Report:
         chosen = {name: check for name, (check, kind) in self._checks.items() if kind == affects}
-        reasons = await asyncio.gather(*(self._ask(check) for check in chosen.values()))
-        return Report({name: reason for name, reason in zip(chosen, reasons, strict=True) if reason})
+        errors = await asyncio.gather(*(self._ask(check) for check in chosen.values()))
+        failures = {name: str(error) or repr(error) for name, error in zip(chosen, errors, strict=True) if error}
+        return Report(failures, next((error for error in errors if isinstance(error, Unavailable)), None))
 
-    async def _ask(self, check: Check) -> str | None:
+    async def _ask(self, check: Check) -> Exception | None:
         try:
             async with asyncio.timeout(self._timeout):
                 await check()
         except TimeoutError:
-            return f"no answer within {self._timeout:g} s"
+            return TimeoutError(f"no answer within {self._timeout:g} s")
         except Exception as error:
-            return str(error) or type(error).__name__
+            return error
         return None
 
 

@@ -1,11 +1,13 @@
 """Idempotency keys: the same key and body within 24 hours give the first answer again."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from uuid import uuid4
 
 from pymongo import ASCENDING, IndexModel, ReturnDocument
+from pymongo.errors import PyMongoError
 
 from services.chassis.context import Caller
 from services.chassis.errors import Aborted, AlreadyExists
@@ -50,7 +52,8 @@ class Idempotency:
             with derived(caller.org_id, method, key):
                 response = await work()
         except BaseException:
-            await self._records.delete_one({"_id": id_, "owner": owner})
+            with suppress(PyMongoError):  # then the claim runs out by itself
+                await self._records.delete_one({"_id": id_, "owner": owner})
             raise
         await self._finish(id_, owner, response)
         return Answer(response, replayed=False)

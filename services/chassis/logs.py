@@ -71,6 +71,8 @@ def _add_caller(_: object, __: str, event: EventDict) -> EventDict:
     if caller is not None:
         event.setdefault("request_id", caller.request_id)
         event.setdefault("org_id", caller.org_id)
+        if caller.traceparent:
+            event.setdefault("traceparent", caller.traceparent)
     return event
 
 

@@ -68,10 +68,15 @@ class Mongo:
             on=PyMongoError, attempts=None, timeout=None, wait_initial=0.1, wait_max=3.0, wait_jitter=0.5
         ):
             with attempt:
-                await self.ping()
+                await self._ping()
 
     async def ping(self) -> None:
-        """Raises when there is no primary; also the readiness check."""
+        """The readiness check. Raises Unavailable at once while the driver knows of no primary."""
+        if not self._client.topology_description.has_writable_server():
+            raise _down()
+        await self._ping()
+
+    async def _ping(self) -> None:
         await self._client.admin.command("ping", read_preference=ReadPreference.PRIMARY)
 
     async def close(self) -> None:
@@ -156,8 +161,9 @@ async def _commit(session: Session, deadline: float) -> None:
 
 def _client(uri: str, driver: str) -> Any:
     options: dict[str, Any] = {
-        "serverSelectionTimeoutMS": 3000,
-        "connectTimeoutMS": 3000,
+        "serverSelectionTimeoutMS": 2500,
+        "connectTimeoutMS": 2000,
+        "heartbeatFrequencyMS": 2000,  # a server that hangs is noticed after at most this and the connect timeout
         "socketTimeoutMS": 20_000,
         "waitQueueTimeoutMS": 3000,
         "maxPoolSize": 100,
@@ -181,11 +187,12 @@ def unavailable(error: BaseException) -> Unavailable | None:
     """A driver error that passes by itself as Unavailable (503, retry after 1 s); None for any other error."""
     if not _passes(error):
         return None
-    return Unavailable(
-        "The database is not available, try again",
-        reason="DATABASE_UNAVAILABLE",
-        retry_after=RETRY_AFTER_SECONDS,
-    )
+    return _down()
+
+
+def _down() -> Unavailable:
+    message = "The database is not available, try again"
+    return Unavailable(message, reason="DATABASE_UNAVAILABLE", retry_after=RETRY_AFTER_SECONDS)
 
 
 def _passes(error: BaseException) -> bool:

@@ -54,7 +54,7 @@ async def server(
     `idempotency` is needed by services with methods that take an Idempotency-Key.
     """
     descriptors = [descriptor for _, _, descriptor in servicers]
-    boundary = Boundary(methods(descriptors), settings.tokens, idempotency)
+    boundary = Boundary(methods(descriptors), settings.tokens, idempotency=idempotency, refusal=lambda: health.refusal)
     serving = grpc.aio.server(interceptors=[*interceptors, boundary], options=OPTIONS)
     for add, servicer, _ in servicers:
         add(servicer, serving)
