@@ -77,5 +77,6 @@ def _consumer(settings: Settings, mongo: Mongo, dead_letters: Producer) -> Consu
         bootstrap=settings.kafka_bootstrap,
         instance_id=f"{settings.instance}-reporting",
         dlq=dead_letters,
+        session_seconds=settings.kafka_session_seconds,
         max_batch=settings.fold_batch,
     )

@@ -13,7 +13,7 @@ from mobiletest.executor.v1 import runs_pb2
 from mobiletest.reporting.v1 import reports_pb2
 from mobiletest.types.v1 import execution_pb2
 
-from services.chassis import metrics
+from services.chassis import logs, metrics
 from services.chassis.events import Event, InvalidMessage
 from services.reporting.model.batch import Told
 from services.reporting.model.history import BuildRef
@@ -30,15 +30,18 @@ from services.reporting.model.snapshots import (
 )
 from services.reporting.spellings import CATEGORY, INFRASTRUCTURE, STATUS
 
+log = logs.get(__name__)
+
 _ID = re.compile(r"[0-9A-Za-z_-]{1,100}")
-_unknown = metrics.counter("mobiletest_reporting_unknown_events_total", "Events of a type not known here", ["type"])
+_unknown = metrics.counter("mobiletest_reporting_unknown_events_total", "Events of a type not known here")
 
 
 def told_by(event: Event) -> Told | None:
     """The snapshot that the event carries; None for a type not known here. InvalidMessage when it can never be one."""
     reader = _READERS.get(event.type)
     if reader is None:
-        _unknown.labels(event.type[:100]).inc()
+        _unknown.inc()
+        log.debug("unknown_event", type=event.type[:200])
         return None
     message_type, read = reader
     message = message_type()

@@ -2,7 +2,7 @@
 
 | counter             | fields                                                        |
 | ------------------- | ------------------------------------------------------------- |
-| app:<app>:<YYYY-MM> | days.<DD>.{passed,failed,infra_failed,cancelled,executions}   |
+| app:<app>:<YYYY-MM> | <DD>_{passed,failed,infra_failed,cancelled,executions}        |
 | app:<app>:all       | attributed (finished runs with a build), builds (not deleted) |
 | build:<build>       | runs (resolved to it), passed, failed, infra_failed, cancelled |
 | test:<test>         | runs                                                          |
@@ -10,6 +10,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
+from functools import lru_cache
 
 from services.reporting.model.tables import CounterKey, Table
 
@@ -18,7 +19,12 @@ Counters = Table[CounterKey, dict[str, int]]
 
 def app_month(app_id: str, day: date) -> str:
     """The counter of the month that `day` lies in."""
-    return f"app:{app_id}:{day:%Y-%m}"
+    return f"app:{app_id}:{_month(day)}"
+
+
+@lru_cache(maxsize=1024)
+def _month(day: date) -> str:
+    return f"{day:%Y-%m}"
 
 
 def app_all(app_id: str) -> str:
@@ -38,7 +44,7 @@ def test(test_id: str) -> str:
 
 def day_field(day: date, name: str) -> str:
     """The field of a month's counter for one day."""
-    return f"days.{day:%d}.{name}"
+    return f"{day.day:02}_{name}"
 
 
 def add(counters: Counters, org_id: str, counter: str, amounts: Mapping[str, int]) -> None:

@@ -1,6 +1,6 @@
 """Looking the read models up in MongoDB, for the caller's organisation: each by `_id` or by an index."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from services.chassis.context import current
@@ -41,7 +41,7 @@ class MongoReadModels:
     async def counters(self, names: Collection[str]) -> Mapping[str, Mapping[str, int]]:
         ids = {d.counter_id(current().org_id, name): name for name in names}
         found = await _by_ids(self._counters, ids, _WITHOUT_ORG)
-        return {ids[document.pop("_id")]: dict(_flat(document)) for document in found}
+        return {ids[document.pop("_id")]: document for document in found}
 
     async def builds(self, app_id: str, page: Page) -> Sequence[BuildSnapshot]:
         cursor = self._builds.find({"app_id": app_id, "deleted": False}).sort(_NEWEST_BUILDS)
@@ -111,12 +111,3 @@ async def _by_ids(tenant: Tenant, ids: Any, projection: Document | None = None) 
         return []
     found: list[Document] = await tenant.find({"_id": {"$in": wanted}}, projection).to_list(None)
     return found
-
-
-def _flat(document: Document, prefix: str = "") -> Iterator[tuple[str, int]]:
-    """Nested counters as dotted fields."""
-    for name, value in document.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value

@@ -1,6 +1,6 @@
 """Reporting, running in this process on a real MongoDB and a real broker, with a group and a database of its own.
 
-One service serves a module, since joining a consumer group takes seconds. Each test has its own organisation.
+One service serves a module, since joining a consumer group takes a second. Each test has its own organisation.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -71,6 +71,7 @@ def settings(mongo_uri: str, kafka_bootstrap: str, mongo_client: MongoClient[dic
         mongo_database=name,
         kafka_bootstrap=kafka_bootstrap,
         kafka_idempotence=False,
+        kafka_session_seconds=2,
         consumer_group=f"reporting-{uuid4()}",
         instance=str(uuid4()),
     )
