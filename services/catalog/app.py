@@ -28,9 +28,11 @@ from services.catalog.servicer.tests import TestsServicer
 from services.catalog.servicer.workflows import ResolutionServicer, WorkflowsServicer
 from services.catalog.settings import Settings
 from services.catalog.spool import Spool
+from services.catalog.storage.artifacts import MongoUnusedArtifacts
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.migrations import MIGRATIONS
 from services.catalog.storage.store import MongoStore
+from services.catalog.sweeper import Sweeper
 from services.catalog.usecases.apps import AppUseCases
 from services.catalog.usecases.attachments import AttachmentUseCases
 from services.catalog.usecases.builds import BuildUseCases
@@ -72,9 +74,11 @@ async def running(settings: Settings) -> AsyncIterator[App]:
         health.register("mongodb", mongo.ping)
         outbox = Outbox(mongo, SOURCE)
         await stack.enter_async_context(_relaying(settings, mongo, outbox, background))
-        serving = rpc.server(
-            settings, _servicers(settings, mongo, outbox), health=health, idempotency=Idempotency(mongo)
-        )
+        objects = ObjectStore.open(settings.object_store)
+        sweeper = Sweeper(MongoUnusedArtifacts(mongo, SystemClock()), objects, SystemClock())
+        await stack.enter_async_context(background.running("sweeper", sweeper.run()))
+        servicers = _servicers(settings, mongo, outbox, objects)
+        serving = rpc.server(settings, servicers, health=health, idempotency=Idempotency(mongo))
         address = await stack.enter_async_context(serving)
         await stack.enter_async_context(health.serving(background))
         yield App(address, admin.address, background)
@@ -98,11 +102,11 @@ async def _relaying(settings: Settings, mongo: Mongo, outbox: Outbox, background
         yield
 
 
-def _servicers(settings: Settings, mongo: Mongo, outbox: Outbox) -> list[rpc.Servicer]:
+def _servicers(settings: Settings, mongo: Mongo, outbox: Outbox, objects: ObjectStore) -> list[rpc.Servicer]:
     clock = SystemClock()
     store = MongoStore(mongo, Publisher(outbox), clock)
-    objects = ObjectStore.open(settings.object_store)
     spool = Spool(settings.spool_folder, max_bytes=settings.artifact_max_bytes)
+    spool.discard_leftovers()
     uploads = UploadUseCases(store, objects, spool=spool, inspector=ProcessInspector(), clock=clock)
     builds = BuildsServicer(BuildUseCases(store, objects, clock), uploads)
     tests = TestsServicer(TestUseCases(store, clock), AttachmentUseCases(store, clock))

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import tempfile
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -12,6 +13,8 @@ from services.catalog.model.artifacts import Received
 from services.chassis.errors import InvalidArgument, Unavailable, Violation
 
 CHUNK_BYTES = 1024 * 1024
+LEFTOVER_SECONDS = 24 * 3600
+PREFIX = "mobiletest-upload-"
 
 
 class Spool:
@@ -20,6 +23,14 @@ class Spool:
     def __init__(self, folder: Path, *, max_bytes: int) -> None:
         self._folder = folder
         self._max_bytes = max_bytes
+
+    def discard_leftovers(self) -> None:
+        """Remove what processes that were killed have left; uploads that go on are younger than a day."""
+        yesterday = time.time() - LEFTOVER_SECONDS
+        for path in self._folder.glob(f"{PREFIX}*"):
+            with suppress(FileNotFoundError):
+                if path.stat().st_mtime < yesterday:
+                    path.unlink()
 
     @asynccontextmanager
     async def receive(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[Received]:
@@ -35,7 +46,7 @@ class Spool:
                 _removed(path)
 
     def _opened(self) -> IO[bytes]:
-        return tempfile.NamedTemporaryFile(dir=self._folder, prefix="upload-", delete=False)
+        return tempfile.NamedTemporaryFile(dir=self._folder, prefix=PREFIX, delete=False)
 
     async def _written(self, file: IO[bytes], path: Path, chunks: AsyncIterator[bytes]) -> Received:
         digest, size = hashlib.sha256(), 0

@@ -44,7 +44,7 @@ class Counters(Protocol):
     """How many of what the organisation has."""
 
     async def get(self) -> Counts:
-        """The counts; zeros for a new organisation."""
+        """The counts, as they were at most a second ago; zeros for a new organisation."""
 
     async def add(self, change: Counts) -> None:
         """Change the counts by these numbers."""

@@ -1,6 +1,7 @@
 """The builds, and the artifacts that they share."""
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import Protocol
 
 from services.catalog.model.builds import Build
@@ -47,7 +48,7 @@ class Artifacts(Protocol):
     async def expect(self, sha256: str, size: int) -> bool:
         """Announce that the artifact is about to be used; whether it is stored already.
 
-        From now on the sweeper leaves it alone for a day, used or not. Aborted while it is just being removed.
+        From now on `UnusedArtifacts` leaves it alone for a day, used or not. Aborted while it is just being removed.
         """
 
     async def stored(self, sha256: str) -> None:
@@ -55,3 +56,13 @@ class Artifacts(Protocol):
 
     async def use(self, sha256: str, change: int) -> None:
         """Change the number of its uses by 1 or -1."""
+
+
+class UnusedArtifacts(Protocol):
+    """The artifacts of all organisations that nothing uses: of deleted builds, and of uploads that came to nothing."""
+
+    async def claim(self, before: datetime) -> tuple[str, str] | None:
+        """Organisation and SHA-256 of one that nobody has touched since then; it is the caller's to remove now."""
+
+    async def forget(self, org_id: str, sha256: str) -> None:
+        """Note that the claimed artifact has been removed."""

@@ -1,22 +1,15 @@
-"""Builds and artifacts as documents."""
+"""Builds as documents."""
 
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 
-from pymongo.errors import DuplicateKeyError
-
 from services.catalog.model.builds import Build
 from services.catalog.model.pages import Page
 from services.catalog.storage.queries import LIVE, Rows, among
-from services.chassis import context
-from services.chassis.clock import Clock
-from services.chassis.errors import Aborted
 from services.chassis.mongo import Document
 
 BUILDS = "builds"
-ARTIFACTS = "artifacts"
-STORED, EXPECTED, LEAVING = "stored", "expected", "leaving"
 
 _NEWEST_FIRST = [("uploaded_at", -1), ("_id", -1)]
 
@@ -91,34 +84,3 @@ def from_document(document: Document) -> Build:
         revision=document["revision"],
         deleted_at=document["deleted_at"],
     )
-
-
-class MongoArtifacts:
-    """What lies, or is about to lie, in the object store: one document per organisation and content."""
-
-    def __init__(self, rows: Rows, clock: Clock) -> None:
-        self._rows = rows
-        self._clock = clock
-
-    async def expect(self, sha256: str, size: int) -> bool:
-        now = self._clock.now()
-        first = {"state": EXPECTED, "size": size, "sha256": sha256, "uses": 0}
-        free = {"_id": _id(sha256), "state": {"$ne": LEAVING}}
-        try:
-            await self._rows.update(free, {"$set": {"touched_at": now}, "$setOnInsert": first}, upsert=True)
-        except DuplicateKeyError as error:
-            message = "The same file is just being removed, try again"
-            raise Aborted(message, reason="ARTIFACT_LEAVING", retry_after=1.0) from error
-        document = await self._rows.one({"_id": _id(sha256)})
-        return document is not None and document["state"] == STORED
-
-    async def stored(self, sha256: str) -> None:
-        await self._rows.update({"_id": _id(sha256)}, {"$set": {"state": STORED}})
-
-    async def use(self, sha256: str, change: int) -> None:
-        now = self._clock.now()
-        await self._rows.update({"_id": _id(sha256)}, {"$inc": {"uses": change}, "$set": {"touched_at": now}})
-
-
-def _id(sha256: str) -> str:
-    return f"{context.current().org_id}/{sha256}"

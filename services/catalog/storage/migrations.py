@@ -6,8 +6,9 @@ from typing import Any
 from pymongo import ASCENDING, DESCENDING, IndexModel
 
 from services.catalog.storage.apps import APPS, COUNTERS
+from services.catalog.storage.artifacts import ARTIFACTS
 from services.catalog.storage.attachments import ATTACHMENTS
-from services.catalog.storage.builds import ARTIFACTS, BUILDS
+from services.catalog.storage.builds import BUILDS
 from services.catalog.storage.keys import KEYS, ORGANISATIONS
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS
 from services.catalog.storage.workflows import WORKFLOWS

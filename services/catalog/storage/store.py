@@ -10,11 +10,14 @@ from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from services.catalog.model.facts import Fact
+from services.catalog.ports.apps import Counters
 from services.catalog.ports.store import Change
 from services.catalog.publisher import Publisher
 from services.catalog.storage.apps import APPS, COUNTERS, AppMemo, MongoApps, MongoCounters
+from services.catalog.storage.artifacts import ARTIFACTS, MongoArtifacts
 from services.catalog.storage.attachments import ATTACHMENTS, MongoAttachments
-from services.catalog.storage.builds import ARTIFACTS, BUILDS, MongoArtifacts, MongoBuilds
+from services.catalog.storage.builds import BUILDS, MongoBuilds
+from services.catalog.storage.counted import RecentCounters
 from services.catalog.storage.keys import KEYS, MongoKeys
 from services.catalog.storage.queries import Rows
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS, MongoTests
@@ -43,7 +46,7 @@ class MongoRecords:
             return Rows(Tenant(mongo, name), session)
 
         self.apps = MongoApps(rows(APPS), memo)
-        self.counters = MongoCounters(rows(COUNTERS), shared.places)
+        self.counters: Counters = MongoCounters(rows(COUNTERS), shared.places)
         self.builds = MongoBuilds(rows(BUILDS))
         self.artifacts = MongoArtifacts(rows(ARTIFACTS), shared.clock)
         self.tests = MongoTests(rows(TESTS), rows(TEST_VERSIONS))
@@ -72,6 +75,7 @@ class MongoStore(MongoRecords):
     def __init__(self, mongo: Mongo, publisher: Publisher, clock: Clock) -> None:
         self._shared = Shared(clock)
         super().__init__(mongo, self._shared, AppMemo())
+        self.counters = self._recent = RecentCounters(self.counters, clock)
         self._mongo = mongo
         self._publisher = publisher
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -92,5 +96,6 @@ class MongoStore(MongoRecords):
             return result, await self._publisher.add(session, change.facts)
 
         result, events = await self._mongo.transaction(attempt)
+        self._recent.changed()
         self._publisher.committed(events)
         return result

@@ -60,8 +60,7 @@ class AppUseCases:
             return Listed((), 0), counts
         filter = AppFilter(platform, pattern)
         total = counts.apps_of(platform) if pattern is None else await self._store.apps.count(filter)
-        items = await self._store.apps.page(filter, page) if page.offset < total else ()
-        return Listed(items, total), counts
+        return Listed(await self._store.apps.page(filter, page), total), counts
 
     async def get(self, app_id: str) -> App:
         """The app. NotFound."""

@@ -109,7 +109,7 @@ class TestUseCases:
             return Listed((), 0)
         filter = TestFilter(query.platform, query.tag, await self._ids_of_app(query.app_id), pattern)
         total = await self._total(filter)
-        tests = await self._store.tests.page(filter, page) if page.offset < total else ()
+        tests = await self._store.tests.page(filter, page)
         return Listed(await self._with_attachments(tests), total)
 
     async def get(self, test_id: str) -> AttachedTest:

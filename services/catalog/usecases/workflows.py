@@ -91,8 +91,7 @@ class WorkflowUseCases:
             total = (await self._store.counters.get()).workflows
         else:
             total = await self._store.workflows.count(pattern)
-        items = await self._store.workflows.page(pattern, page) if page.offset < total else ()
-        return Listed(items, total)
+        return Listed(await self._store.workflows.page(pattern, page), total)
 
     async def get(self, workflow_id: str) -> Workflow:
         """The workflow. NotFound."""

@@ -66,7 +66,7 @@ async def test_a_page_past_the_end_is_empty(catalog: Catalog) -> None:
     """And still says how many there are."""
     await made(catalog)
     listed, _ = await catalog.apps.list(None, None, Page(1000, 500))
-    assert (listed.items, listed.total) == ((), 1)
+    assert (listed.items, listed.total) == ([], 1)
 
 
 @pytest.mark.parametrize(

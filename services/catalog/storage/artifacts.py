@@ -1,0 +1,70 @@
+"""What lies, or is about to lie, in the object store: one document per organisation and content."""
+
+from datetime import datetime, timedelta
+
+from pymongo.errors import DuplicateKeyError
+
+from services.catalog.model.builds import artifact_key
+from services.catalog.storage.queries import Rows
+from services.chassis import context
+from services.chassis.clock import Clock
+from services.chassis.errors import Aborted
+from services.chassis.mongo import Document, Mongo
+
+ARTIFACTS = "artifacts"
+STORED, EXPECTED, LEAVING = "stored", "expected", "leaving"
+REMOVAL_LIMIT = timedelta(minutes=1)
+"""A removal that takes longer has died with its process."""
+
+
+class MongoArtifacts:
+    """The artifacts of the caller's organisation."""
+
+    def __init__(self, rows: Rows, clock: Clock) -> None:
+        self._rows = rows
+        self._clock = clock
+
+    async def expect(self, sha256: str, size: int) -> bool:
+        now = self._clock.now()
+        first = {"state": EXPECTED, "size": size, "sha256": sha256, "uses": 0}
+        staying = {"_id": _own_id(sha256), "state": {"$ne": LEAVING}}
+        try:
+            await self._rows.update(staying, {"$set": {"touched_at": now}, "$setOnInsert": first}, upsert=True)
+        except DuplicateKeyError:
+            await self._take_back(sha256, now)
+        document = await self._rows.one({"_id": _own_id(sha256)})
+        return document is not None and document["state"] == STORED
+
+    async def stored(self, sha256: str) -> None:
+        await self._rows.update({"_id": _own_id(sha256)}, {"$set": {"state": STORED}})
+
+    async def use(self, sha256: str, change: int) -> None:
+        touched = {"$inc": {"uses": change}, "$set": {"touched_at": self._clock.now()}}
+        await self._rows.update({"_id": _own_id(sha256)}, touched)
+
+    async def _take_back(self, sha256: str, now: datetime) -> None:
+        abandoned = {"_id": _own_id(sha256), "state": LEAVING, "touched_at": {"$lt": now - REMOVAL_LIMIT}}
+        if not await self._rows.update(abandoned, {"$set": {"state": EXPECTED, "touched_at": now}}):
+            message = "The same file is just being removed, try again"
+            raise Aborted(message, reason="ARTIFACT_LEAVING", retry_after=REMOVAL_LIMIT.total_seconds())
+
+
+class MongoUnusedArtifacts:
+    """The port `UnusedArtifacts`; like the key ring it knows no caller."""
+
+    def __init__(self, mongo: Mongo, clock: Clock) -> None:
+        self._artifacts = mongo.collection(ARTIFACTS)
+        self._clock = clock
+
+    async def claim(self, before: datetime) -> tuple[str, str] | None:
+        unused = {"uses": 0, "touched_at": {"$lt": before}}
+        leaving = {"$set": {"state": LEAVING, "touched_at": self._clock.now()}}
+        found: Document | None = await self._artifacts.find_one_and_update(unused, leaving)
+        return (found["org_id"], found["sha256"]) if found else None
+
+    async def forget(self, org_id: str, sha256: str) -> None:
+        await self._artifacts.delete_one({"_id": artifact_key(org_id, sha256), "state": LEAVING})
+
+
+def _own_id(sha256: str) -> str:
+    return artifact_key(context.current().org_id, sha256)

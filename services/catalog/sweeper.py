@@ -1,0 +1,46 @@
+"""Removes artifacts that nothing uses any more, once a day has passed since they were last touched."""
+
+import asyncio
+from datetime import timedelta
+
+from services.catalog.model.builds import artifact_key
+from services.catalog.ports.artifacts import Objects
+from services.catalog.ports.builds import UnusedArtifacts
+from services.chassis import logs
+from services.chassis.clock import Clock
+
+KEPT_UNUSED = timedelta(days=1)
+"""Long enough for every upload under way, and for every run that was planned on a build deleted since."""
+EVERY_SECONDS = 600.0
+REMOVAL_SECONDS = 30.0
+
+log = logs.get(__name__)
+
+
+class Sweeper:
+    """Run it in the background of every process: what one has claimed, the others leave alone."""
+
+    def __init__(self, unused: UnusedArtifacts, objects: Objects, clock: Clock) -> None:
+        self._unused = unused
+        self._objects = objects
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Sweep until cancelled; what fails is tried again the next time."""
+        while True:
+            try:
+                await self.sweep()
+            except Exception as error:
+                log.warning("artifact_sweep_failed", error=repr(error))
+            await asyncio.sleep(EVERY_SECONDS)
+
+    async def sweep(self) -> int:
+        """Remove all that is due; how many artifacts that was."""
+        removed, before = 0, self._clock.now() - KEPT_UNUSED
+        while claimed := await self._unused.claim(before):
+            async with asyncio.timeout(REMOVAL_SECONDS):
+                await self._objects.delete(artifact_key(*claimed))
+            await self._unused.forget(*claimed)
+            log.info("artifact_removed", org_id=claimed[0], sha256=claimed[1])
+            removed += 1
+        return removed

@@ -1,0 +1,79 @@
+"""Counters that are read once for many lists."""
+
+import asyncio
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from services.catalog.model.counts import Counts
+from services.catalog.storage.counted import RecentCounters
+from services.chassis import context
+from services.chassis.clock import SystemClock
+from services.chassis.context import Caller
+
+
+@dataclass
+class SteppingClock(SystemClock):
+    """A clock that the test moves."""
+
+    seconds: float = 0.0
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+
+@dataclass
+class SlowCounters:
+    """Counters that count how often they are read, and can be held while they are."""
+
+    counts: Counts = field(default_factory=Counts)
+    reads: int = 0
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def get(self) -> Counts:
+        self.reads += 1
+        counts = self.counts
+        await self.gate.wait()
+        return counts
+
+    async def add(self, change: Counts) -> None:
+        self.counts = change
+
+
+def recent() -> tuple[RecentCounters, SlowCounters, SteppingClock]:
+    """Counters that answer at once."""
+    slow, clock = SlowCounters(), SteppingClock()
+    slow.gate.set()
+    return RecentCounters(slow, clock), slow, clock
+
+
+async def test_counters_are_read_once_a_second() -> None:
+    """However many lists there are; each organisation has its own."""
+    counters, slow, clock = recent()
+    for moment, reads in ((0.0, 1), (0.9, 1), (1.0, 2)):
+        clock.seconds = moment
+        await counters.get()
+        assert slow.reads == reads
+    with context.bind(Caller(str(uuid4()))):
+        await counters.get()
+    assert slow.reads == 3
+
+
+async def test_ones_own_change_is_seen_at_once() -> None:
+    """A list after a creation has it in its total."""
+    counters, _, _ = recent()
+    assert await counters.get() == Counts()
+    await counters.add(Counts(ios=1))
+    assert await counters.get() == Counts(ios=1)
+
+
+async def test_a_read_that_a_change_overtook_is_not_kept() -> None:
+    """It may be from before the change."""
+    counters, slow, _ = recent()
+    slow.gate.clear()
+    early = asyncio.ensure_future(counters.get())
+    while slow.reads == 0:
+        await asyncio.wait([early], timeout=0)
+    await counters.add(Counts(ios=1))
+    slow.gate.set()
+    assert await early == Counts()
+    assert await counters.get() == Counts(ios=1)
