@@ -26,12 +26,13 @@ class Layout:
     def url(self) -> str:
         return f"http://{self.http}"
 
-    def services(self) -> list[ServiceSpec]:
-        """All services but the workers; a service stands after those that it calls."""
+    def services(self, workers: int) -> list[ServiceSpec]:
+        """All services, with so many workers; the front door last, so that it is the first to be closed."""
         return [
             self._grpc_service("catalog"),
             self._grpc_service("executor", MOBILETEST_EXECUTOR_ROLE="api"),
             self._grpc_service("reporting"),
+            *(self.worker(number) for number in range(1, workers + 1)),
             self._service("gateway", "gateway", MOBILETEST_HTTP_LISTEN=self.http),
         ]
 

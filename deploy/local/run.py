@@ -40,8 +40,7 @@ async def serve(settings: StackSettings, options: Options) -> int:
             _say_where(stack, settings)
             return await _while_alive(stack, _work(stack, options))
     except _EXPECTED as error:
-        print(f"mobiletest stops: {error}", file=sys.stderr)
-        return 1
+        return _failed(error)
 
 
 async def _work(stack: Stack, options: Options) -> int:
@@ -62,16 +61,23 @@ async def _load_examples(stack: Stack) -> int:
 
 
 async def _while_alive(stack: Stack, work: Coroutine[None, None, int]) -> int:
-    """Do the work while no child dies. ChildDied otherwise."""
+    """Do the work while no child dies; otherwise say so, before the others are stopped."""
     task = asyncio.create_task(work)
     try:
         while not task.done():
             stack.check()
             await asyncio.wait([task], timeout=_WATCH_SECONDS)
+    except ChildDied as death:
+        return _failed(death)
     finally:
         task.cancel()
         await asyncio.wait([task])
     return task.result()
+
+
+def _failed(error: Exception) -> int:
+    print(f"mobiletest stops: {error}", file=sys.stderr, flush=True)
+    return 1
 
 
 def _say_where(stack: Stack, settings: StackSettings) -> None:

@@ -93,8 +93,7 @@ class Stack:
         for name, server in servers.parts.items():
             self._add(name, server)
         await _start_together(list(servers.parts.values()))
-        specs = self._layout.services() + [self._layout.worker(number) for number in range(1, workers + 1)]
-        await _start_together([self._add_service(spec) for spec in specs])
+        await _start_together([self._add_service(spec) for spec in self._layout.services(workers)])
         await self._ensure_organisation()
 
     async def _ensure_organisation(self) -> None:

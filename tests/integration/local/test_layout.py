@@ -17,8 +17,11 @@ def layout() -> Iterator[Layout]:
 
 @pytest.fixture
 def services(layout: Layout) -> dict[str, ServiceSpec]:
-    specs = [*layout.services(), layout.worker(1), layout.worker(2)]
-    return {spec.name: spec for spec in specs}
+    return {spec.name: spec for spec in layout.services(workers=2)}
+
+
+def test_the_front_door_opens_last(services: dict[str, ServiceSpec]) -> None:
+    assert list(services) == ["catalog", "executor", "reporting", "worker-1", "worker-2", "gateway"]
 
 
 def test_every_service_finds_the_others_and_the_servers(layout: Layout, services: dict[str, ServiceSpec]) -> None:
