@@ -20,7 +20,7 @@ class Settings(ProcessSettings):
     executor_slots: int = Field(default=8, ge=1, le=1000)
     device_pools: str | None = None
     artifact_cache_bytes: int = Field(default=64 * 1024 * 1024, ge=0)
-    lease_ttl_seconds: float = Field(default=15.0, ge=0.5)
+    lease_seconds: float = Field(default=15.0, ge=0.5)
     poll_seconds: float = Field(default=1.0, gt=0)
     queue_timeout_seconds: float = Field(default=3600.0, gt=0)
     run_timeout_seconds: float = Field(default=1800.0, gt=0)
@@ -33,7 +33,7 @@ class Settings(ProcessSettings):
         return Limits(
             queue_timeout=timedelta(seconds=self.queue_timeout_seconds),
             run_timeout=timedelta(seconds=self.run_timeout_seconds),
-            lease_ttl=timedelta(seconds=self.lease_ttl_seconds),
+            lease_ttl=timedelta(seconds=self.lease_seconds),
             infrastructure_retries=self.infrastructure_retries,
             infrastructure_backoff=timedelta(seconds=self.infrastructure_backoff_seconds),
         )

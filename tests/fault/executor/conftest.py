@@ -1,0 +1,91 @@
+"""Executors as processes that can be killed, with an API of the test's own process beside them."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from services.executor.settings import Settings
+from tests.integration.executor.catalog_server import TOKEN
+from tests.integration.executor.conftest import caller, connect, executor, settings, shelf
+
+__all__ = ["caller", "connect", "executor", "settings", "shelf"]
+
+LEASE_SECONDS = 2.0
+ROOT = Path(__file__).parents[3]
+
+
+@dataclass
+class Workers:
+    """Worker processes by name; each writes its log to a file of its own."""
+
+    environment: dict[str, str]
+    logs: Path
+    running: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
+
+    async def start(self) -> str:
+        """The name of a new worker, which is starting."""
+        name = f"worker-{uuid4().hex[:8]}"
+        with (self.logs / f"{name}.log").open("wb") as log:
+            self.running[name] = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "services.executor",
+                cwd=ROOT,
+                env={**self.environment, "MOBILETEST_INSTANCE": name},
+                stdout=log,
+                stderr=log,
+            )
+        return name
+
+    async def end(self, name: str, number: signal.Signals) -> int:
+        """Send the signal and wait for the end; the exit code."""
+        process = self.running.pop(name)
+        process.send_signal(number)
+        return await process.wait()
+
+    def signal(self, name: str, number: signal.Signals) -> None:
+        self.running[name].send_signal(number)
+
+    def log(self, name: str) -> str:
+        return (self.logs / f"{name}.log").read_text()
+
+
+@asynccontextmanager
+async def workers_of(environment: dict[str, str], logs: Path) -> AsyncIterator[Workers]:
+    workers = Workers(environment, logs)
+    try:
+        yield workers
+    finally:
+        for name in list(workers.running):
+            await workers.end(name, signal.SIGKILL)
+
+
+@pytest.fixture
+async def workers(settings: Callable[..., Settings], tmp_path: Path) -> AsyncIterator[Workers]:
+    """Workers that share database, broker and catalog with the executor of the test."""
+    async with workers_of(_environment(settings(lease_seconds=LEASE_SECONDS)), tmp_path) as found:
+        yield found
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    """The settings as variables, which is how a process gets them."""
+    chosen: dict[str, Any] = {
+        name: getattr(settings, name) for name in settings.model_fields_set - {"service_tokens", "instance"}
+    }
+    variables = {f"MOBILETEST_{name.upper()}": str(value) for name, value in chosen.items()}
+    return {
+        **os.environ,
+        **variables,
+        "MOBILETEST_SERVICE_TOKEN": TOKEN,
+        "MOBILETEST_EXECUTOR_ROLE": "worker",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "gen")]),
+    }

@@ -1,0 +1,178 @@
+"""Workers that are killed, stopped and frozen in the middle of runs: every run ends, once, with rising attempts."""
+
+import os
+import random
+import signal
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from mobiletest.executor.v1 import executions_pb2 as pb
+from mobiletest.executor.v1 import runs_pb2
+from mobiletest.types.v1 import execution_pb2
+
+from tests.eventually import eventually
+from tests.fault.executor.conftest import LEASE_SECONDS, Workers
+from tests.integration.executor.catalog_server import Shelf
+from tests.integration.executor.conftest import TERMINAL, Client
+from tests.integration.executor.models import GOOD, SEE, model
+
+KILLS = int(os.environ.get("KILLS", "3"))
+RUNS_EACH = 6
+
+
+def long_workflow(shelf: Shelf, *, runs: int = 1, steps: int = 12, step_ms: int = 100) -> str:
+    """A workflow whose runs take `steps` times `step_ms` of real time."""
+    build_id = shelf.build(model(step_ms=step_ms))
+    return shelf.workflow(*(shelf.planned(GOOD, *[SEE] * (steps - 1), build_id=build_id) for _ in range(runs)))
+
+
+async def owner(client: Client, execution_ids: Sequence[str]) -> dict[str, str]:
+    """Worker by run, of the runs that are being run now."""
+    owners = {}
+    for execution_id in execution_ids:
+        listed = await client.stub.ListRuns(pb.ListRunsRequest(execution_id=execution_id))
+        for run in listed.items:
+            if run.status == execution_pb2.EXECUTION_STATUS_RUNNING and not run.attempts[-1].HasField("completed_at"):
+                owners[run.id] = run.attempts[-1].worker
+    return owners
+
+
+async def check_history(client: Client, execution_id: str) -> None:
+    """One terminal fact per run and for the execution; attempts, statuses and numbers only ever rise."""
+    request = pb.WatchExecutionRequest(execution_id=execution_id)
+    events = [event async for event in client.stub.WatchExecution(request)]
+    assert [event.sequence for event in events] == list(range(1, len(events) + 1))
+    told: dict[str, list[runs_pb2.Run]] = {}
+    for event in events:
+        if event.HasField("run"):
+            told.setdefault(event.run.id, []).append(event.run)
+    for history in told.values():
+        assert [run.status in TERMINAL for run in history] == [False] * (len(history) - 1) + [True]
+        assert sorted(run.attempt_number for run in history) == [run.attempt_number for run in history]
+        assert sorted(run.status for run in history) == [run.status for run in history]
+    ends = [event for event in events if event.HasField("execution") and event.execution.status in TERMINAL]
+    assert len(ends) == 1
+    assert events[-1] == ends[0]
+
+
+def check_attempts(runs: Sequence[runs_pb2.Run]) -> None:
+    """Attempts are numbered from 1, and whatever did not pass was lost too often."""
+    for run in runs:
+        assert [attempt.number for attempt in run.attempts] == list(range(1, len(run.attempts) + 1))
+        lost = [a for a in run.attempts if a.failure.category == execution_pb2.FAILURE_CATEGORY_EXECUTOR_LOST]
+        assert run.success or len(lost) == 3, run
+        assert run.success or run.status == execution_pb2.EXECUTION_STATUS_FAILED
+
+
+@pytest.mark.timeout(900)
+async def test_kill_9_in_the_middle_of_runs_loses_nothing_and_doubles_nothing(
+    executor: Any, connect: Any, shelf: Shelf, workers: Workers
+) -> None:
+    """KILLS workers die under load; as many runs end as were started, each with one verdict."""
+    chance = random.Random(7)
+    workflow_id = long_workflow(shelf, runs=RUNS_EACH)
+    async with executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api, connect(api.grpc_address) as client:
+        for _ in range(3):
+            await workers.start()
+        started = []
+        for _ in range(KILLS):
+            started += [await client.start(workflow_id) for _ in range(2)]
+            victim = await _victim(client, started, workers, chance)
+            await workers.end(victim, signal.SIGKILL)
+            await workers.start()
+        counts: Counter[str] = Counter()
+        for execution_id in started:
+            await client.ended(execution_id, within=300)
+            runs = await client.runs(execution_id)
+            check_attempts(runs)
+            await check_history(client, execution_id)
+            counts["ended"] += len(runs)
+            counts["taken over"] += sum(run.attempt_number > 1 for run in runs)
+            counts["passed"] += sum(run.success for run in runs)
+        assert counts["ended"] == len(started) * RUNS_EACH
+        assert counts["taken over"] > 0
+        print(f"kills {KILLS}, runs started {len(started) * RUNS_EACH}, {dict(counts)}")
+
+
+async def _victim(client: Client, started: Sequence[str], workers: Workers, chance: random.Random) -> str:
+    """A worker that is in the middle of a run."""
+
+    async def busy() -> list[str]:
+        owners = set((await owner(client, started[-4:])).values())
+        return sorted(owners & workers.running.keys())
+
+    found: list[str] = await eventually(busy, within=60)
+    return chance.choice(found)
+
+
+async def test_sigterm_hands_runs_over_at_once_and_exits_with_0(
+    executor: Any, connect: Any, shelf: Shelf, workers: Workers
+) -> None:
+    """The run goes on with another worker long before its lease would expire, as if nothing had been lost."""
+    async with (
+        executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api,
+        connect(api.grpc_address) as client,
+    ):
+        workers.environment["MOBILETEST_LEASE_SECONDS"] = "60"
+        first = await workers.start()
+        execution_id = await client.start(long_workflow(shelf, steps=60))
+        await client.running(execution_id)
+        second = await workers.start()
+        assert await workers.end(first, signal.SIGTERM) == 0
+        assert (await client.ended(execution_id)).success
+        [run] = await client.runs(execution_id)
+        assert [attempt.worker for attempt in run.attempts] == [first, second]
+        await check_history(client, execution_id)
+
+
+async def test_a_frozen_worker_cannot_write_when_it_wakes_up(
+    executor: Any, connect: Any, shelf: Shelf, workers: Workers
+) -> None:
+    """SIGSTOP beyond the lease, SIGCONT: the run is another's, its verdict stands, and the zombie drops its work."""
+    async with (
+        executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api,
+        connect(api.grpc_address) as client,
+    ):
+        zombie = await workers.start()
+        execution_id = await client.start(long_workflow(shelf, steps=40))
+        await client.running(execution_id)
+        workers.signal(zombie, signal.SIGSTOP)
+        await workers.start()
+
+        async def taken_over() -> bool:
+            [run] = await client.runs(execution_id)
+            return bool(run.attempt_number == 2 and run.attempts[-1].worker != zombie)
+
+        moved: bool = await eventually(taken_over)
+        assert moved
+        workers.signal(zombie, signal.SIGCONT)
+        assert (await client.ended(execution_id)).success
+        [run] = await client.runs(execution_id)
+        assert [attempt.success for attempt in run.attempts if attempt.HasField("success")] == [True]
+        assert run.attempts[0].failure.category == execution_pb2.FAILURE_CATEGORY_EXECUTOR_LOST
+        await check_history(client, execution_id)
+        dropped = ("run_was_lost", "run_was_fenced")
+        await eventually(lambda: any(words in workers.log(zombie) for words in dropped))
+
+
+async def test_a_run_that_loses_every_worker_ends_as_executor_lost(
+    executor: Any, connect: Any, shelf: Shelf, workers: Workers
+) -> None:
+    """Three workers in a row die of it; then it ends without a verdict and says why."""
+    async with (
+        executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api,
+        connect(api.grpc_address) as client,
+    ):
+        execution_id = await client.start(long_workflow(shelf, steps=600))
+        for _ in range(3):
+            worker = await workers.start()
+
+            assert await _victim(client, [execution_id], workers, random.Random(1)) == worker
+            await workers.end(worker, signal.SIGKILL)
+        execution = await client.ended(execution_id)
+        assert execution.status == execution_pb2.EXECUTION_STATUS_FAILED
+        assert execution.failure.category == execution_pb2.FAILURE_CATEGORY_EXECUTOR_LOST
+        check_attempts(await client.runs(execution_id))
+        await check_history(client, execution_id)
