@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 STATE_LIMIT = 2_000
-TEXT_LIMIT = 2_000
+TEXT_LIMIT = 20_000
+WORK_LIMIT = 1_000_000
+"""Steps of an automaton for one text (under half a second); what takes more does not match."""
+
 NESTING_LIMIT = 50
 
 _SPECIAL = frozenset("\\.[](){}*+?|^$")
@@ -39,7 +42,7 @@ class Pattern:
 
     def matches(self, text: str) -> bool:
         """Whether it matches the whole text, in any case; equal texts match even if they have special characters."""
-        return _matches(self.source, text[:TEXT_LIMIT])
+        return len(text) <= TEXT_LIMIT and _matches(self.source, text)
 
 
 def compiled(source: str) -> Pattern:
@@ -50,14 +53,11 @@ def compiled(source: str) -> Pattern:
 
 @lru_cache(maxsize=8192)
 def _matches(source: str, text: str) -> bool:
-    if source.casefold() == text.casefold():
+    texts = {text, text.replace("\n", " ")}
+    if any(source.casefold() == each.casefold() for each in texts):
         return True
-    if not _SPECIAL.intersection(source):
-        return False
-    automaton = _automaton(source)
-    if automaton is None:
-        return False
-    return automaton.accepts(text) or ("\n" in text and automaton.accepts(text.replace("\n", " ")))
+    automaton = _automaton(source) if _SPECIAL.intersection(source) else None
+    return automaton is not None and any(automaton.accepts(each) for each in texts)
 
 
 @lru_cache(maxsize=1024)
@@ -80,9 +80,11 @@ class Automaton:
 
     def accepts(self, text: str) -> bool:
         current = self._closure([self.start])
+        work = 0
         for character in text:
             current = self._closure(self._step(current, character))
-            if not current:
+            work += len(current)
+            if not current or work > WORK_LIMIT:
                 return False
         return self.end in current
 

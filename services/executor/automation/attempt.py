@@ -8,7 +8,7 @@ from services.executor.automation.commanding import Commander
 from services.executor.automation.devices import NO_BUILD, Build, Device, DeviceFailure, Devices, Seed
 from services.executor.automation.interpreting import Interpreter
 from services.executor.automation.journal import Journal
-from services.executor.automation.performing import Performer
+from services.executor.automation.performing import SETTLE_SECONDS, Performer
 from services.executor.automation.ports import (
     Evidence,
     Model,
@@ -91,6 +91,13 @@ class Automation:
         if mode.enable_planning or mode.enable_reflection or mode.grounder_type is not Grounder.ACCESSIBILITY:
             self._model.check()
 
+    def _asks_model(self, config: RunConfig) -> bool:
+        try:
+            self._model.check()
+        except ModelUnavailable:
+            return False
+        return config.fallback_trigger is FallbackTrigger.STEP_FAIL
+
     async def _in_time(self, plan: Plan, steps: tuple[Step, ...], journal: Journal) -> Result:
         device: Device | None = None
         failure: Failure | None = None
@@ -122,7 +129,10 @@ class Automation:
         if not _starts_by_launching(steps[0]):
             await device.launch()
         watcher = Watcher(device)
-        performer = Performer(device, watcher, app_name=plan.build.app_name, seconds=plan.step_seconds)
+        patience = SETTLE_SECONDS if self._asks_model(config) else plan.step_seconds
+        performer = Performer(
+            device, watcher, app_name=plan.build.app_name, seconds=plan.step_seconds, patience=patience
+        )
         interpreter = Interpreter(
             device,
             watcher,

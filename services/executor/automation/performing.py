@@ -31,11 +31,15 @@ class Undecided(Exception):
 class Performer:
     """Raises Undecided, StepFailed, DeviceFailure."""
 
-    def __init__(self, device: Device, watcher: Watcher, *, app_name: str, seconds: float) -> None:
+    def __init__(
+        self, device: Device, watcher: Watcher, *, app_name: str, seconds: float, patience: float = SETTLE_SECONDS
+    ) -> None:
+        """`patience` is how long words that may mean several things get to turn out to be a mere name."""
         self._device = device
         self._watcher = watcher
         self._app_name = app_name
         self._seconds = seconds
+        self._patience = patience
 
     async def perform(self, intent: Intent) -> Grounding:
         """Do it; what was done comes back."""
@@ -132,11 +136,14 @@ class Performer:
 
     async def _ready(self, intent: Intent) -> Grounding:
         """The element to act on, once it is there and enabled."""
-        decided = _Decided(intent, self._device, needs_enabled=intent.action is not Action.SWIPE)
+        patience = self._patience if intent.whole_phrase else SETTLE_SECONDS
+        decided = _Decided(intent, self._device, patience, needs_enabled=intent.action is not Action.SWIPE)
         grounding = await self._watcher.until(decided, self._seconds)
         if grounding is not None:
             return self._certain(grounding)
         last = decided.last
+        if last is not None and last.reason in (Reason.AMBIGUOUS, Reason.NEEDS_MODEL):
+            raise Undecided(last.message)
         if last is not None and last.element is not None:
             what = last.element.describe()
             raise StepFailed(
@@ -168,7 +175,7 @@ class Performer:
 
     async def _wait_until_gone(self, intent: Intent) -> Grounding:
         seconds = self._seconds if intent.seconds is None else intent.seconds
-        first = await self._watcher.until(_Decided(intent, self._device, needs_enabled=False), SETTLE_SECONDS)
+        first = await self._watcher.until(_Decided(intent, self._device), SETTLE_SECONDS)
         grounding = self._certain(first or decide(intent, await self._watcher.look()))
         present = _present(intent)
         element = await self._watcher.until_gone(present, seconds)
@@ -189,7 +196,7 @@ class Performer:
     async def _wait_until_so(self, intent: Intent) -> Grounding:
         """For checks of how an element is."""
         seconds = self._seconds if intent.seconds is None else intent.seconds
-        decided = _Decided(intent, self._device, needs_enabled=False, holds=_CHECKS[intent.action])
+        decided = _Decided(intent, self._device, holds=_CHECKS[intent.action])
         grounding = await self._watcher.until(decided, seconds)
         if grounding is not None:
             return self._certain(grounding)
@@ -211,8 +218,17 @@ class _Decided:
     is needed, and when the check holds on it.
     """
 
-    def __init__(self, intent: Intent, device: Device, *, needs_enabled: bool, holds: Check | None = None) -> None:
+    def __init__(
+        self,
+        intent: Intent,
+        device: Device,
+        patience: float = SETTLE_SECONDS,
+        *,
+        needs_enabled: bool = False,
+        holds: Check | None = None,
+    ) -> None:
         self._intent = intent
+        self._patience = patience
         self._timer = device.timer
         self._needs_enabled = needs_enabled
         self._holds = holds
@@ -236,7 +252,7 @@ class _Decided:
     def _refused_for_long(self) -> bool:
         now = self._timer.now()
         self._refused_since = now if self._refused_since is None else self._refused_since
-        return now - self._refused_since >= SETTLE_SECONDS
+        return now - self._refused_since >= self._patience
 
 
 def _found(intent: Intent) -> Callable[[Outline], Grounding | None]:

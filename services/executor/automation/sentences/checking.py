@@ -14,6 +14,7 @@ from services.executor.automation.sentences.rules import (
     rule,
     seconds_of,
 )
+from services.executor.automation.sentences.targets import ROLES
 from services.executor.automation.sentences.wording import QUOTED, Worded
 
 _STILL = r"(?:\s+(?:now|still|currently|also|already|again))?"
@@ -53,9 +54,17 @@ _VAGUE = re.compile(
 )
 
 
+_DESCRIBED = re.compile(
+    r"(?:some|several|many|multiple|more|no|at\s+least|at\s+most|exactly|one|two|three|four|five|\d+)\s+[^\W\d].*"
+    r"|an?\s+[a-z][a-z ]*",
+)
+"""Words that describe what is to be seen, or count it, instead of naming it."""
+
+
 def read_vague(phrase: str) -> NotUnderstood | None:
     """The refusal of a phrase that names nothing that could be looked for."""
-    if _VAGUE.fullmatch(phrase):
+    kind = " ".join(phrase.lower().split()[-1:])
+    if _VAGUE.fullmatch(phrase) or (_DESCRIBED.fullmatch(phrase) and (kind not in ROLES or not phrase.startswith("a"))):
         return NotUnderstood(f"what {phrase} is, is not understood: name a text that is to be seen, in quotes")
     return None
 
@@ -98,6 +107,7 @@ CLAUSES = (
         rf"(?:any\s+)?{_T}{_PLACE}?{_NO_MORE}",
         _check(Action.ASSERT_NOT_VISIBLE),
     ),
+    rule(rf"{_MODAL}sees?\s+no\s+{_T}{_PLACE}?{_NO_MORE}", _check(Action.ASSERT_NOT_VISIBLE)),
     rule(
         rf"there\s+(?:(?:is|are|should\s+be|must\s+be|will\s+be)\s+no(?:\s+longer(?:\s+(?:any|an?))?)?"
         rf"|(?:is|are)\s+not(?:\s+(?:any|an?))?|should\s+not\s+be(?:\s+(?:any|an?))?)\s+"

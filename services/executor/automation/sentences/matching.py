@@ -72,11 +72,11 @@ def find(
     pool = [element for element in outline.visible if wanted(element)]
     if whole_phrase:
         return _named(levels, target.readings[:2], pool, outline)
-    plain = tuple(reading for reading in target.readings if reading.ordinal is None)
+    plain = tuple(reading for reading in target.readings if reading.ordinal is None and reading.name)
     found = _named(levels, plain, pool, outline)
     for reading in target.readings:
-        if not found and reading.ordinal is not None:
-            found = _nth(_distinct(_named(levels, (reading,), pool, outline), outline), reading.ordinal)
+        if not found and reading not in plain:
+            found = _counted(_distinct(_named(levels, (reading,), pool, outline), outline), reading.ordinal)
     if not found and target.related is not None:
         found = _seen_from(target.related, outline, wanted)
     return _distinct(found, outline)
@@ -204,6 +204,10 @@ def _made_for_tapping(element: Element, found: list[Element], outline: Outline) 
     return holders[0] if holders else element
 
 
+def _counted(found: list[Element], ordinal: int | None) -> list[Element]:
+    return found if ordinal is None else _nth(found, ordinal)
+
+
 def _nth(found: list[Element], ordinal: int) -> list[Element]:
     position = ordinal - 1 if ordinal > 0 else len(found) + ordinal
     return [found[position]] if 0 <= position < len(found) else []
@@ -219,7 +223,7 @@ def _seen_from(related: Related, outline: Outline, wanted: Wanted) -> list[Eleme
     others = [element for element in found if element is not anchor and not outline.inside(anchor, element)]
     if related.relation is Relation.INSIDE:
         within = _sharing_most(others, anchor, outline)
-        return within if ordinal is None else _nth(within, ordinal)
+        return _counted(within, ordinal)
     apart = [(gap, each) for each in others if (gap := _apart(each, anchor, related.relation)) is not None]
     if ordinal is not None:
         return _nth([element for _, element in sorted(apart, key=lambda pair: pair[0])], ordinal)

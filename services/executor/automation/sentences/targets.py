@@ -129,7 +129,7 @@ _AGAIN = _compiled(r"\s+(?:again|once)$")
 _POINT = _compiled(r".*\(?\d+(?:\.\d+)?\s*(?:%|px)?\s*,\s*\d+(?:\.\d+)?\s*(?:%|px)?\)?.*")
 
 _DOUBTFUL = _compiled(
-    rf".*(?:(?:,|;|\band|\bthen|&)\s+(?:then\s+|also\s+|to\s+)?{VERBS}"
+    rf".*(?:(?:,|;|[.!?]|\band|\bthen|&)\s+(?:then\s+|also\s+|to\s+)?{VERBS}"
     r"|\b(?:if|unless|until|while|when|whenever|once|except|instead|either|or|otherwise|else|before|after|without|not"
     r"|that|which|who|whose|where|twice|thrice|times|all|every|each|both|any|outside|between|using|via|repeatedly)\b).*"
 )
@@ -192,8 +192,9 @@ def _unquoted(worded: Worded, phrase: str) -> Target | None:
         return Target(phrase=phrase, readings=(Reading(by_id["mark"], _roles(by_id["kind"])),), by_id=True)
     kind_only = _KIND_ONLY.fullmatch(phrase)
     if kind_only is not None:
-        roles, ordinal = _roles(kind_only["kind"]), _ordinal(kind_only["ordinal"])
-        return Target(phrase=phrase, readings=(Reading(phrase), Reading("", roles, ordinal)))
+        roles, ordinal = _roles_of_kind(kind_only["kind"]), _ordinal(kind_only["ordinal"])
+        names = dict.fromkeys((phrase, _ARTICLE_ONLY.sub("", phrase)))
+        return Target(phrase=phrase, readings=(*map(Reading, names), Reading("", roles, ordinal)))
     readings = tuple(dict.fromkeys(_readings(phrase)))
     if not readings or not any(re.search(r"[^\s\W]|[^\w\s,.]", reading.name) for reading in readings):
         return None
@@ -223,6 +224,13 @@ def _counted(rest: str, ordinal: int | None) -> Iterator[Reading]:
 
 
 def _roles(kind: str | None) -> frozenset[Role]:
+    """The roles of a kind of element that has a name: anything can have a text on it."""
+    if kind is not None and kind.lower() in ("text", "label", "message"):
+        return frozenset()
+    return _roles_of_kind(kind)
+
+
+def _roles_of_kind(kind: str | None) -> frozenset[Role]:
     return ROLES.get(" ".join(kind.lower().split()), frozenset()) if kind else frozenset()
 
 

@@ -1,0 +1,154 @@
+"""The grounder never guesses, says why, and gives all that the source says of an element."""
+
+import re
+import string
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from services.executor.automation.elements import Bounds, Element, Role, walk
+from services.executor.automation.sentences.grounder import Reason, ground
+from services.executor.automation.sentences.intents import Action
+from tests.unit.executor.automation.sentences.screen import SCREEN
+
+
+def screen(*children: Element) -> Element:
+    return Element(role=Role.SCREEN, bounds=Bounds(0, 0, 360, 640), children=children)
+
+
+def test_exact_beats_case_insensitive() -> None:
+    tree = screen(Element(role=Role.BUTTON, text="ok", id="lower"), Element(role=Role.BUTTON, text="OK", id="upper"))
+    assert [ground(f"Tap {name}", tree).element for name in ("OK", "ok")] == [tree.children[1], tree.children[0]]
+    assert ground("Tap Ok", tree).reason is Reason.AMBIGUOUS
+
+
+def test_a_text_beats_an_id() -> None:
+    tree = screen(
+        Element(role=Role.BUTTON, text="Later", id="send"), Element(role=Role.BUTTON, text="Send", id="later")
+    )
+    assert ground("Tap Send", tree).element is tree.children[1]
+
+
+def test_ids_are_read_as_words() -> None:
+    tree = screen(Element(role=Role.BUTTON, id="com.shop:id/addToCart"), Element(role=Role.BUTTON, id="log-out"))
+    assert ground("Tap add to cart", tree).element is tree.children[0]
+    assert ground("Tap the log out button", tree).element is tree.children[1]
+
+
+def test_all_that_fit_are_candidates() -> None:
+    found = ground('Tap "Add"', SCREEN)
+    assert (found.action, found.reason) == (Action.NONE, Reason.AMBIGUOUS)
+    assert [element.id for element in found.candidates] == ["add_b", "add_r"]
+    assert 'button "Add"' in found.message
+
+
+def test_a_button_and_the_text_on_it_are_one_thing() -> None:
+    text = Element(role=Role.TEXT, text="Pay")
+    button = Element(role=Role.BUTTON, label="Pay", children=(text,))
+    assert ground("Tap Pay", screen(button)).element is button
+    plain = Element(role=Role.OTHER, label="Pay", children=(text,))
+    assert ground("Tap Pay", screen(plain)).element is text
+
+
+def test_a_heading_of_the_same_name_is_not_tapped() -> None:
+    heading, button = Element(role=Role.HEADING, text="Pay"), Element(role=Role.BUTTON, text="Pay")
+    assert ground("Tap Pay", screen(heading, button)).element is button
+    assert ground("Tap Pay", screen(heading)).reason is Reason.NOT_FOUND
+
+
+def test_a_container_found_by_its_id_only_is_not_tapped() -> None:
+    box = Element(role=Role.OTHER, id="checkout", children=(Element(role=Role.TEXT, text="Delete all"),))
+    assert ground("Tap checkout", screen(box)).reason is Reason.NOT_FOUND
+
+
+def test_a_quoted_text_that_is_to_be_seen_is_no_id() -> None:
+    tree = screen(Element(role=Role.TEXT, text="", id="error"))
+    assert ground('I see "error"', tree).element is None
+    assert ground('I do not see "error"', tree).action is Action.ASSERT_NOT_VISIBLE
+
+
+def test_what_is_hidden_or_inside_something_hidden_is_not_there() -> None:
+    inner = Element(role=Role.BUTTON, text="Pay")
+    tree = screen(Element(role=Role.OTHER, visible=False, children=(inner,)))
+    assert ground("Tap Pay", tree).reason is Reason.NOT_FOUND
+
+
+def test_a_field_is_known_by_the_text_before_it() -> None:
+    field = Element(role=Role.FIELD, id="x1")
+    tree = screen(Element(role=Role.TEXT, text="Postcode"), field)
+    assert ground('Type "AB1" into Postcode', tree).element is field
+
+
+def test_a_field_inside_a_labelled_box_is_meant_by_its_label() -> None:
+    field = Element(role=Role.FIELD, id="x1")
+    tree = screen(Element(role=Role.OTHER, label="Postcode", children=(field,)))
+    assert ground('Type "AB1" into Postcode', tree).element is field
+
+
+def test_a_name_is_not_mistaken_for_counting() -> None:
+    """ "first name" names a field; if there is none, the first "Name" is not it."""
+    tree = screen(Element(role=Role.FIELD, label="Name", id="name"))
+    assert ground('Type "Ada" into the first name field', tree).element is None
+
+
+def test_a_tap_that_checks_leaves_alone_what_is_checked() -> None:
+    tree = screen(Element(role=Role.CHECKBOX, text="News", checked=True))
+    found = ground("Check News", tree)
+    assert (found.action, found.message) == (Action.ASSERT_CHECKED, "it is so already")
+
+
+def test_a_word_of_a_text_is_not_certainly_absent() -> None:
+    tree = screen(Element(role=Role.TEXT, text="Error: no connection"))
+    found = ground('I do not see "Error"', tree)
+    assert (found.reason, found.candidates) == (Reason.AMBIGUOUS, (tree.children[0],))
+    assert ground('I do not see "Err"', tree).action is Action.ASSERT_NOT_VISIBLE
+    assert ground('I do not see a text containing "Error"', tree).element is tree.children[0]
+
+
+def test_nearest_below_is_meant_and_equal_distances_are_ambiguous() -> None:
+    def button(y: float, x: float = 0) -> Element:
+        return Element(role=Role.BUTTON, text="Edit", bounds=Bounds(x, y, 100, 20))
+
+    label = Element(role=Role.TEXT, text="Ada", bounds=Bounds(0, 0, 200, 20))
+    near, far = button(30), button(90)
+    assert ground('Tap "Edit" below "Ada"', screen(label, far, near)).element is near
+    twins = screen(label, button(30), button(30, x=100))
+    assert ground('Tap "Edit" below "Ada"', twins).reason is Reason.AMBIGUOUS
+    assert ground('Tap "Edit" above "Ada"', screen(label, near)).reason is Reason.NOT_FOUND
+
+
+def test_the_element_has_every_attribute_of_the_source() -> None:
+    tree = screen(Element(role=Role.BUTTON, text="Pay", attributes={"resource-id": "pay", "custom": "7"}))
+    found = ground("Tap Pay", tree).element
+    assert found is not None
+    assert dict(found.attributes) == {"resource-id": "pay", "custom": "7"}
+
+
+WORDS = re.findall(
+    r"\S+",
+    """tap type see not wait until the is visible enabled into on and if Cart Add 'Log in' "Log in" "x" field button
+    second scroll down swipe left 3 seconds press enter check that I , . ( ) don't next to""",
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join) | st.text(max_size=80))
+def test_any_text_gets_an_action_or_a_reason(sentence: str) -> None:
+    found = ground(sentence, SCREEN)
+    if found.action is Action.NONE:
+        assert found.reason is not None
+        assert found.message
+    else:
+        assert found.reason is None
+    assert found.element is None or found.element in set(walk(SCREEN))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet=string.ascii_letters + " -'&", min_size=1, max_size=30))
+def test_what_is_quoted_means_itself_and_nothing_near_it(name: str) -> None:
+    """Whatever a button is called, its quoted name finds it, and finds nothing where it is not."""
+    if not name.strip():
+        return
+    tree = screen(Element(role=Role.BUTTON, text=name), Element(role=Role.BUTTON, text="\u2603 " + name))
+    assert ground(f'Tap "{name}"', tree).element is tree.children[0]
+    assert ground(f'Tap "{name}"', screen(tree.children[1])).action is Action.NONE

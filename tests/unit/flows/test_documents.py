@@ -1,0 +1,139 @@
+"""Documents are read as plain data, within limits, and every complaint has a place."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.flows.documents import Bounds, read_json, read_yaml
+from services.flows.nodes import DocumentError, Node
+
+
+def plain(node: Node) -> object:
+    """What a node holds, without the places."""
+    if isinstance(node.value, tuple):
+        return [plain(item) for item in node.value]
+    if node.is_mapping:
+        return {key: plain(item) for key, item in node.mapping().items()}
+    return node.value
+
+
+def test_scalars_are_those_of_yaml_1_2() -> None:
+    text = "[no, yes, on, true, False, null, ~, 12, 1.5, 007, 0x10, 2024-01-02, 1_000, 12:30:45, '12', .5]"
+    expected = ["no", "yes", "on", True, False, None, None, 12, 1.5, 7, "0x10", "2024-01-02", "1_000", "12:30:45"]
+    assert plain(read_yaml(text, "x")) == [*expected, "12", 0.5]
+
+
+def test_scalars_keep_how_they_were_written() -> None:
+    assert [node.written for node in read_yaml("[007, 1.50, true, ' a ']", "x").items()] == [
+        "007",
+        "1.50",
+        "true",
+        " a ",
+    ]
+    assert [node.written for node in read_json([7.0, 1.5, True, "a"], "x").items()] == ["7", "1.5", "true", "a"]
+
+
+def test_every_value_knows_its_place() -> None:
+    root = read_yaml("a:\n  - b\n  - c: 1\n", "doc")
+    inner = root.mapping()["a"].items()[1].mapping()["c"]
+    assert (inner.place.path, inner.place.line, inner.place.column) == ("doc.a[1].c", 3, 8)
+    assert inner.named_at is not None
+    assert (inner.named_at.line, inner.named_at.column) == (3, 5)
+    assert read_json({"a": [{"c": 1}]}, "doc").mapping()["a"].items()[0].mapping()["c"].place.path == "doc.a[0].c"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message"),
+    [
+        ("a: &x 1\nb: *x", 1, 4, "anchors"),
+        ("- *x", 1, 3, "aliases"),
+        ("- !!python/object:os.system {}", 1, 3, "tags"),
+        ("a: !!str 1", 1, 4, "tags"),
+        ("a: 1\nb: 2\na: 3", 3, 1, "twice"),
+        ("---\n1\n---\n2\n", 3, 1, "one document"),
+        ("? [a]\n: b", 1, 3, "a key must be a text"),
+        ("- 'a' b", 1, 7, "not valid YAML"),
+        ("{a: 1", 2, 1, "not valid YAML"),
+        ("a: \x00", 1, 1, "characters"),
+        ("a: \ud800", 1, 1, "characters"),
+        ("[" * 5000, 1, 41, "nested deeper than 40"),
+        ("- a\n" * 20_001, 20_000, 3, "more than 20000 values"),
+        ("x" * 300_000, 1, 1, "longer than"),
+        ("k" * 201 + ": 1", 1, 1, "longer than 200"),
+    ],
+)
+def test_what_is_not_plain_data_is_refused_where_it_stands(text: str, line: int, column: int, message: str) -> None:
+    with pytest.raises(DocumentError) as error:
+        read_yaml(text, "doc")
+    assert message in error.value.message
+    assert (error.value.line, error.value.column) == (line, column)
+    assert str(error.value).startswith(f"line {line}, column {column} (doc")
+
+
+def test_a_bomb_of_aliases_is_refused_at_its_first_anchor() -> None:
+    bomb = "a: &a [x,x]\n" + "".join(
+        f"{chr(98 + i)}: &{chr(98 + i)} [*{chr(97 + i)},*{chr(97 + i)}]\n" for i in range(20)
+    )
+    with pytest.raises(DocumentError, match="anchors"):
+        read_yaml(bomb, "doc")
+
+
+def test_json_is_bounded_too() -> None:
+    deep: object = 1
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(DocumentError, match="nested deeper than 40"):
+        read_json(deep, "doc")
+    with pytest.raises(DocumentError, match="more than 3 values"):
+        read_json([1, 2, 3], "doc", Bounds(values=3))
+    with pytest.raises(DocumentError, match="a key must be a text"):
+        read_json({1: 2}, "doc")
+    with pytest.raises(DocumentError, match="object is not a JSON value"):
+        read_json(object(), "doc")
+    with pytest.raises(DocumentError, match="longer than 200"):
+        read_json({"k" * 201: 1}, "doc")
+
+
+def test_numbers_of_any_size_are_read_without_trouble() -> None:
+    assert read_json(10**5000, "doc").written
+    assert isinstance(read_yaml("9" * 400, "doc").value, str)
+    with pytest.raises(DocumentError, match="expected a number from 0 to 9"):
+        read_json(float("nan"), "doc").number(0, 9)
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"), [("500ms", 0.5), ("2s", 2.0), ("1.5 s", 1.5), ("1m", 60.0), (3, 3.0), ("4", 4.0)]
+)
+def test_lengths_of_time(written: object, seconds: float) -> None:
+    assert read_json(written, "doc").seconds(0, 100) == seconds
+
+
+@pytest.mark.parametrize("written", ["soon", "-1s", "2h", None, True, [], "101s", ""])
+def test_what_is_no_length_of_time_is_refused(written: object) -> None:
+    with pytest.raises(DocumentError, match="time"):
+        read_json(written, "doc").seconds(0, 100)
+
+
+def test_an_unknown_field_names_the_nearest_known_one() -> None:
+    with pytest.raises(DocumentError, match="did you mean optional") as error:
+        read_yaml("tapOn:\n  optinal: true", "doc").mapping()["tapOn"].fields(("text", "optional"))
+    assert (error.value.line, error.value.column) == (2, 3)
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        read_yaml(text, "doc")
+    except DocumentError as error:
+        assert error.line is not None  # noqa: PT017
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+        max_leaves=20,
+    )
+)
+def test_json_comes_back_as_it_was(value: object) -> None:
+    assert repr(plain(read_json(value, "doc"))) == repr(value)

@@ -1,0 +1,168 @@
+"""What cannot be accepted is refused with its place, and with the nearest word that could have been meant."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.flows.commands import Step
+from services.flows.errors import StepError
+from services.flows.parser import COMMANDS, STEP_LIMIT, check_steps, parse_steps
+
+
+def refusal(value: object) -> StepError:
+    with pytest.raises(StepError) as error:
+        parse_steps(value)
+    return error.value
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "message"),
+    [
+        ([{"tapOnn": "x"}], "steps[0].tapOnn", 'unknown command "tapOnn"; did you mean tapOn?'),
+        ([{"assertvisible": "x"}], "steps[0].assertvisible", "did you mean assertVisible?"),
+        ([{"frobnicate": 1}], "steps[0].frobnicate", "known: assertNotVisible, assertVisible, back"),
+        ([{"Type": "x"}], "steps[0].Type", "known: "),
+        ([{"Verify that": "x"}], "steps[0].Verify that", "a sentence with a colon must stand in quotes"),
+        (["lunchApp"], "steps[0]", "did you mean launchApp?"),
+        (["bakc"], "steps[0]", "did you mean back?"),
+        (["hideKeyboard"], "steps[0]", "unknown command"),
+        ([{"tapOn": "x", "back": None}], "steps[0]", "begin each with a dash"),
+        ([{}], "steps[0]", "one command, not 0"),
+        ([""], "steps[0]", "empty"),
+        ([5], "steps[0]", "a sentence or one command"),
+        ([None], "steps[0]", "a sentence or one command"),
+        ([[]], "steps[0]", "a sentence or one command"),
+        ([], "steps", "at least one step"),
+        ({"tapOn": "x"}, "steps", "expected a list, not a mapping"),
+        (None, "steps", "expected a list, not nothing"),
+        (["x" * 501], "steps[0]", "longer than 500"),
+        (["Tap ${name}"], "steps[0]", "variables"),
+        ([{"tapOn": "${name}"}], "steps[0].tapOn", "variables"),
+        ([{"inputText": {"text": "${name}"}}], "steps[0].inputText.text", "variables"),
+        ([{"tapOn": None}], "steps[0].tapOn", "expected a text, not nothing"),
+        ([{"tapOn": []}], "steps[0].tapOn", "expected a text, not a list"),
+        ([{"tapOn": "  "}], "steps[0].tapOn", "empty"),
+        ([{"tapOn": {}}], "steps[0].tapOn", "at least one of text, id"),
+        ([{"tapOn": {"label": "x"}}], "steps[0].tapOn", "at least one of text, id"),
+        ([{"tapOn": {"txt": "x"}}], "steps[0].tapOn.txt", "did you mean text?"),
+        ([{"tapOn": {"text": "x", "index": -1}}], "steps[0].tapOn.index", 'from 0 to 1000, not "-1"'),
+        ([{"tapOn": {"text": "x", "index": 1.5}}], "steps[0].tapOn.index", "a whole number"),
+        ([{"tapOn": {"text": "x", "enabled": "yes"}}], "steps[0].tapOn.enabled", "true or false"),
+        ([{"tapOn": {"text": "x", "optional": 1}}], "steps[0].tapOn.optional", "true or false"),
+        ([{"tapOn": {"below": {"frm": "x"}}}], "steps[0].tapOn.below.frm", "unknown field"),
+        ([{"tapOn": "(?=a)"}], "steps[0].tapOn", "regular expression"),
+        ([{"tapOn": "x" * 501}], "steps[0].tapOn", "longer than 500"),
+        ([{"back": 1}], "steps[0].back", "expected a mapping"),
+        ([{"eraseText": 0}], "steps[0].eraseText", "from 1 to 10000"),
+        ([{"eraseText": "many"}], "steps[0].eraseText", "expected a number"),
+        ([{"launchApp": "not an id"}], "steps[0].launchApp", "the id of an app"),
+        ([{"launchApp": {"clearStat": True}}], "steps[0].launchApp.clearStat", "did you mean clearState?"),
+        ([{"swipe": {}}], "steps[0].swipe", "direction"),
+        ([{"swipe": {"direction": "lft"}}], "steps[0].swipe.direction", "did you mean left?"),
+        ([{"swipe": {"start": "1,2"}}], "steps[0].swipe", "end is missing"),
+        ([{"swipe": {"start": "1,2", "end": "3,4", "direction": "up"}}], "steps[0].swipe", "either"),
+        ([{"swipe": {"start": "1%,2", "end": "3,4"}}], "steps[0].swipe.start", "a point"),
+        ([{"swipe": {"start": "101%,2%", "end": "3%,4%"}}], "steps[0].swipe.start", "between 0% and 100%"),
+        ([{"extendedWaitUntil": {"timeout": 1}}], "steps[0].extendedWaitUntil", "visible or notVisible"),
+        ([{"extendedWaitUntil": {"visible": "x", "timeout": 1e9}}], "steps[0].extendedWaitUntil.timeout", "a number"),
+        ([{"runFlow": "login.yaml"}], "steps[0].runFlow", "inline"),
+        ([{"runFlow": {"file": "login.yaml"}}], "steps[0].runFlow", "inline"),
+        ([{"runFlow": {"when": {"visible": "x"}}}], "steps[0].runFlow", "commands is missing"),
+        ([{"runFlow": {"when": {}, "commands": ["back"]}}], "steps[0].runFlow.when", "at least one of"),
+        (
+            [{"runFlow": {"when": {"platform": "web"}, "commands": ["back"]}}],
+            "steps[0].runFlow.when.platform",
+            "android, ios",
+        ),
+        ([{"runFlow": {"commands": []}}], "steps[0].runFlow.commands", "no command here"),
+        ([{"repeat": {"commands": ["back"]}}], "steps[0].repeat", "times, while, or both"),
+        ([{"repeat": {"times": 1001, "commands": ["back"]}}], "steps[0].repeat.times", "from 0 to 1000"),
+        ([{"retry": {"maxRetries": 11, "commands": ["back"]}}], "steps[0].retry.maxRetries", "from 0 to 10"),
+        ([{"repeat": {"times": 1, "commands": ["ok", {"tapon": 1}]}}], "steps[0].repeat.commands[1].tapon", "tapOn"),
+    ],
+)
+def test_json_is_refused_with_the_path(value: object, path: str, message: str) -> None:
+    error = refusal(value)
+    assert (error.path, error.line, error.column) == (path, None, None)
+    assert message in error.message
+    assert str(error) == f"{path}: {error.message}"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message"),
+    [
+        ("- back\n- tapOnn: x", 2, 3, "did you mean tapOn?"),
+        ("- tapOn:\n    txt: x", 2, 5, "did you mean text?"),
+        ("- tapOn:\n    text: x\n    index: one", 3, 12, "expected a number"),
+        ("- Type: the text", 1, 3, 'unknown command "Type"'),
+        ('- "Cart" is visible', 1, 10, "must stand in quotes"),
+        ("- Check: this: out", 1, 14, "must stand in quotes"),
+        ("- tapOn: x\n- tapOn: *y", 2, 10, "aliases"),
+        ("- tapOn: x\n  back:", 1, 3, "begin each with a dash"),
+        ("tapOn: x", 1, 1, "expected a list"),
+        ("just words", 1, 1, "expected a list"),
+        ("", 1, 1, "expected a list, not nothing"),
+        ("appId: com.a\n---\n- back", 2, 1, "only one document"),
+    ],
+)
+def test_yaml_is_refused_with_line_and_column(text: str, line: int, column: int, message: str) -> None:
+    error = refusal(text)
+    assert message in error.message
+    assert (error.line, error.column) == (line, column)
+
+
+def test_nesting_and_numbers_of_steps_are_bounded() -> None:
+    nested: Any = ["back"]
+    for _ in range(9):
+        nested = [{"retry": {"commands": nested}}]
+    assert "nested at most 8 deep" in refusal(nested).message
+    assert f"at most {STEP_LIMIT} steps" in refusal(["ok then"] * (STEP_LIMIT + 1)).message
+    hidden = [{"retry": {"commands": ["ok then"] * 600}}] * 2
+    assert f"at most {STEP_LIMIT} steps" in refusal(hidden).message
+    selector: Any = "x"
+    for _ in range(8):
+        selector = {"below": selector}
+    assert "selectors may be nested" in refusal([{"tapOn": selector}]).message
+
+
+def test_everything_that_is_wrong_is_told_at_once() -> None:
+    found = check_steps([{"tapOnn": 1}, "fine sentence", {"swipe": {}}, {"back": 1}])
+    assert [error.path for error in found] == ["steps[0].tapOnn", "steps[2].swipe", "steps[3].back"]
+    assert check_steps(["Tap it", "back"]) == ()
+    assert [error.message for error in check_steps([])] == ["a test needs at least one step"]
+    assert [error.path for error in check_steps("- [")] == ["steps"]
+    assert [error.path for error in check_steps({"a": 1}, root="body")] == ["body"]
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
+KEYS = st.sampled_from([*COMMANDS, "text", "id", "when", "while", "times", "commands", "visible", "start", "direction"])
+ANYTHING = st.recursive(
+    SCALARS | KEYS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS | st.text(max_size=8), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+def accepted(value: object) -> tuple[Step, ...] | None:
+    """The steps, or None where they are refused; any other exception fails the test."""
+    try:
+        return parse_steps(value)
+    except StepError:
+        return None
+
+
+@given(ANYTHING | st.lists(ANYTHING, max_size=4))
+def test_nothing_but_a_step_error_comes_out(value: object) -> None:
+    steps = accepted(value)
+    assert (steps is None) == bool(check_steps(value))
+    assert all(step.title for step in steps or ())
+
+
+LINES = st.lists(st.sampled_from([*COMMANDS, "- ", ": ", "\n", "  ", "{", "}", "x", "'"])).map("".join)
+
+
+@given(st.text(max_size=100) | LINES)
+def test_nothing_but_a_step_error_comes_out_of_text(text: str) -> None:
+    assert accepted(text) != ()

@@ -1,0 +1,177 @@
+"""Steps are read from JSON and from YAML, and both mean the same."""
+
+from services.flows.commands import (
+    AssertNotVisible,
+    AssertVisible,
+    Back,
+    Condition,
+    EraseText,
+    ExtendedWaitUntil,
+    InputText,
+    LaunchApp,
+    Position,
+    Repeat,
+    Retry,
+    RunFlow,
+    Scroll,
+    Selector,
+    Sentence,
+    Step,
+    StopApp,
+    Swipe,
+    TakeScreenshot,
+    TapOn,
+)
+from services.flows.parser import parse_steps
+from services.flows.pattern import Pattern
+
+
+def only(value: object) -> Step:
+    (step,) = parse_steps([value])
+    return step
+
+
+def text(source: str) -> Selector:
+    return Selector(text=Pattern(source))
+
+
+def test_a_text_is_a_sentence() -> None:
+    step = only('  Tap "Log in"  ')
+    assert (step.command, step.name, step.title) == (Sentence('Tap "Log in"'), "sentence", 'Tap "Log in"')
+
+
+def test_commands_without_arguments_may_stand_alone() -> None:
+    commands = [
+        step.command for step in parse_steps(["launchApp", "stopApp", "back", "scroll", "eraseText", "takeScreenshot"])
+    ]
+    assert commands == [LaunchApp(), StopApp(), Back(), Scroll(), EraseText(50), TakeScreenshot()]
+    assert only({"back": None}).command == only({"back": {}}).command == Back()
+
+
+def test_the_app_commands() -> None:
+    assert only({"launchApp": "com.example.shop"}).command == LaunchApp("com.example.shop")
+    written = {"appId": "com.example.shop", "clearState": True, "stopApp": False}
+    assert only({"launchApp": written}).command == LaunchApp("com.example.shop", clear_state=True, stop_app=False)
+    assert only({"stopApp": {"appId": "com.a"}}).command == StopApp("com.a")
+
+
+def test_selectors() -> None:
+    assert only({"tapOn": "Log in"}).command == TapOn(text("Log in"))
+    assert only({"tapOn": 5}).command == TapOn(text("5"))
+    written = {
+        "id": "row.*",
+        "index": "2",
+        "enabled": True,
+        "checked": False,
+        "focused": False,
+        "selected": True,
+        "below": "A",
+        "above": {"id": "b"},
+        "leftOf": "C",
+        "rightOf": "D",
+        "childOf": {"text": "E", "index": 0},
+        "containsChild": "F",
+    }
+    assert only({"assertVisible": written}).command == AssertVisible(
+        Selector(
+            id=Pattern("row.*"),
+            index=2,
+            enabled=True,
+            checked=False,
+            focused=False,
+            selected=True,
+            below=text("A"),
+            above=Selector(id=Pattern("b")),
+            left_of=text("C"),
+            right_of=text("D"),
+            child_of=Selector(text=Pattern("E"), index=0),
+            contains_child=text("F"),
+        )
+    )
+    assert only({"assertNotVisible": {"text": "Error"}}).command == AssertNotVisible(text("Error"))
+
+
+def test_texts() -> None:
+    assert only({"inputText": "a: b"}).command == InputText("a: b")
+    assert only({"inputText": {"text": 12}}).command == InputText("12")
+    (from_yaml,) = parse_steps("- inputText: 007")
+    assert from_yaml.command == InputText("007")
+    assert only({"eraseText": 7}).command == only({"eraseText": {"charactersToErase": 7}}).command == EraseText(7)
+
+
+def test_swipes() -> None:
+    assert only({"swipe": {"direction": "LEFT"}}).command == Swipe(direction="left")
+    written = {"direction": "up", "from": {"id": "list"}, "duration": 800}
+    assert only({"swipe": written}).command == Swipe(direction="up", source=Selector(id=Pattern("list")), seconds=0.8)
+    by_share = {"start": "50%, 90%", "end": "50%,10%"}
+    expected = Swipe(start=Position(0.5, 0.9, True), end=Position(0.5, 0.1, True))
+    assert only({"swipe": by_share}).command == expected
+    in_pixels = only({"swipe": {"start": "10, 20", "end": "30, 40"}}).command
+    assert in_pixels == Swipe(start=Position(10, 20, False), end=Position(30, 40, False))
+
+
+def test_waits_and_pictures() -> None:
+    written = {"visible": "Home", "notVisible": {"id": "spinner"}, "timeout": 5000}
+    assert only({"extendedWaitUntil": written}).command == ExtendedWaitUntil(
+        visible=text("Home"), not_visible=Selector(id=Pattern("spinner")), timeout_seconds=5.0
+    )
+    assert only({"takeScreenshot": "home"}).command == only({"takeScreenshot": {"path": "home"}}).command
+
+
+def test_steps_that_hold_steps() -> None:
+    flow = only({"runFlow": {"when": {"visible": "Allow", "platform": "iOS"}, "commands": ["Tap Allow"]}})
+    assert isinstance(flow.command, RunFlow)
+    assert flow.command.when == Condition(visible=text("Allow"), platform="ios")
+    assert [step.path for step in flow.command.commands] == ["steps[0].runFlow.commands[0]"]
+    repeat = only({"repeat": {"times": 3, "while": {"notVisible": "End"}, "commands": ["scroll"]}}).command
+    assert isinstance(repeat, Repeat)
+    assert (repeat.times, repeat.condition) == (3, Condition(not_visible=text("End")))
+    retry = only({"retry": {"commands": [{"retry": {"maxRetries": 0, "commands": ["back"]}}]}}).command
+    assert isinstance(retry, Retry)
+    assert retry.max_retries == 1
+    assert isinstance(retry.commands[0].command, Retry)
+
+
+def test_labels_and_optional_steps() -> None:
+    step = only({"tapOn": {"text": "Later", "label": "Close the banner", "optional": True}})
+    assert (step.title, step.optional) == ("Close the banner", True)
+    assert only({"repeat": {"times": 1, "commands": ["back"], "label": "Twice"}}).title == "Twice"
+
+
+def test_titles_say_what_a_command_is_about() -> None:
+    titles = {
+        'tapOn: "Log in"': {"tapOn": "Log in"},
+        'tapOn: id "a", index 1, not enabled, below ("B")': {
+            "tapOn": {"id": "a", "index": 1, "enabled": False, "below": "B"}
+        },
+        'inputText: "x"': {"inputText": "x"},
+        "eraseText: 3 characters": {"eraseText": 3},
+        "swipe: left": {"swipe": {"direction": "left"}},
+        "swipe: from point to point": {"swipe": {"start": "1,2", "end": "3,4"}},
+        'extendedWaitUntil: visible "A", not visible "B"': {"extendedWaitUntil": {"visible": "A", "notVisible": "B"}},
+        "takeScreenshot: home": {"takeScreenshot": "home"},
+        "repeat: 2 times": {"repeat": {"times": 2, "commands": ["back"]}},
+        "repeat: while": {"repeat": {"while": {"visible": "A"}, "commands": ["back"]}},
+        "retry: up to 2 times": {"retry": {"maxRetries": 2, "commands": ["back"]}},
+        "launchApp: com.a": {"launchApp": "com.a"},
+        "back": "back",
+    }
+    assert {title: only(value).title for title, value in titles.items()} == {title: title for title in titles}
+
+
+def test_yaml_and_json_mean_the_same() -> None:
+    written = """
+- Tap "Log in"
+- tapOn: {id: a, optional: true}
+- runFlow:
+    when: {visible: X}
+    commands:
+      - back
+      - inputText: no
+"""
+    value = [
+        'Tap "Log in"',
+        {"tapOn": {"id": "a", "optional": True}},
+        {"runFlow": {"when": {"visible": "X"}, "commands": ["back", {"inputText": "no"}]}},
+    ]
+    assert parse_steps(written) == parse_steps(value)

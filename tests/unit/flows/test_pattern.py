@@ -1,0 +1,95 @@
+"""Patterns match whole texts as Maestro's regular expressions do, in time that no pattern can stretch."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.flows.pattern import PatternError, compiled
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "expected"),
+    [
+        ("Log in", "LOG IN", True),
+        ("Log in", "Log in now", False),
+        ("Log.*", "Log in", True),
+        (".*in", "Log\nin", True),
+        ("a b", "a\nb", True),
+        (r"\d{2,4}", "12345", False),
+        (r"\d{2,4}", "1234", True),
+        ("a{2}", "aa", True),
+        ("a{2,}", "aaaaa", True),
+        ("(red|blue) mug", "Blue mug", True),
+        ("(?:ab)+", "ababab", True),
+        ("[A-F0-9]+", "c0ffee", True),
+        ("[^x]+", "abx", False),
+        ("[]x]+", "x]", True),
+        ("colou?r", "color", True),
+        ("^Log in$", "log in", True),
+        (r"\$5\.00", "$5.00", True),
+        ("$5.00", "$5.00", True),
+        ("a^b", "a^b", True),
+        (r"\Qa.b\E", "a.b", True),
+        (r"\Qa.b\E", "axb", False),
+        ("(?i)abc", "ABC", True),
+        (r"\w+\s\S", "ab c", True),
+        (r"a\tb", "a\tb", True),
+        ("a.*?b", "axxb", True),
+        ("", "", True),
+        ("x|", "", True),
+        ("Straße", "STRASSE", True),
+    ],
+)
+def test_a_pattern_matches_the_whole_text_in_any_case(source: str, text: str, expected: bool) -> None:
+    assert compiled(source).matches(text) is expected
+
+
+@pytest.mark.parametrize("source", ["+", "*", "Total (2", "a)", "[a", "a\\", "a{3,1}", "a**", "[z-a]"])
+def test_what_is_no_regular_expression_means_itself(source: str) -> None:
+    assert compiled(source).matches(source)
+    assert not compiled(source).matches("something else")
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("(?=a)", "look-around"),
+        ("(?<name>a)", "look-around"),
+        (r"(a)\1", r"\\1 is not supported"),
+        (r"\bfoo\b", r"\\b is not supported"),
+        ("((a{90}){90})", "too large"),
+        ("(" * 60 + "a" + ")" * 60, "nested too deeply"),
+    ],
+)
+def test_what_an_automaton_cannot_do_is_refused(source: str, why: str) -> None:
+    with pytest.raises(PatternError, match=why):
+        compiled(source)
+
+
+@pytest.mark.parametrize("source", ["(a+)+$", "(a|a)*b", "(a|aa)+$", ".*a.*a.*a.*a.*b", "(.*)*x"])
+def test_no_pattern_takes_long(source: str) -> None:
+    """Each of these keeps a backtracking engine busy for longer than the suite may take."""
+    assert not compiled(source).matches("a" * 2_000 + "!")
+
+
+PIECES = st.sampled_from(
+    ["a", "b", ".", "[ab]", "[^a]", r"\w", r"\d", "(a|b)", "(?:ab)", "a?", "b*", "a+", "b{1,2}", "c"]
+)
+
+
+@given(st.lists(PIECES, max_size=6).map("".join), st.text(alphabet="abc1 ", max_size=8))
+def test_it_agrees_with_pythons_engine(source: str, text: str) -> None:
+    expected = source.casefold() == text.casefold() or re.fullmatch(source, text, re.IGNORECASE | re.DOTALL) is not None
+    assert compiled(source).matches(text) is expected
+
+
+@given(st.text(max_size=40), st.text(max_size=20))
+def test_any_text_is_a_pattern_or_refused(source: str, text: str) -> None:
+    try:
+        pattern = compiled(source)
+    except PatternError:
+        return
+    assert pattern.matches(source)
+    pattern.matches(text)
