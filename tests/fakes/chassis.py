@@ -1,0 +1,97 @@
+"""Inert twins of the chassis's ports: a clock that stands still, a consumer group without a broker."""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from aiokafka import ConsumerRecord
+
+from services.chassis.events import Event, Headers, encode
+from services.chassis.kafka import PublishResult, Record
+from services.chassis.membership import Group
+
+
+class FakeClock:
+    """Time that moves only when told to."""
+
+    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        self._now = start
+        self._monotonic = 0.0
+
+    def now(self) -> datetime:
+        return self._now
+
+    def monotonic(self) -> float:
+        return self._monotonic
+
+    def advance(self, seconds: float) -> None:
+        self._now += timedelta(seconds=seconds)
+        self._monotonic += seconds
+
+
+@dataclass
+class FakeMembership:
+    """A member whose records are given beforehand; `on_empty` is called when they have all been fetched."""
+
+    records: list[ConsumerRecord]
+    clock: FakeClock
+    committed: list[int] = field(default_factory=list)
+    fetched: list[int] = field(default_factory=list)
+    pauses: int = 0
+    revoked: bool = False
+    on_empty: Callable[[], None] = lambda: None
+    on_pause: Callable[[], None] = lambda: None
+
+    @asynccontextmanager
+    async def join(self, _: Group) -> AsyncIterator["FakeMembership"]:
+        yield self
+
+    async def fetch(self, most: int, seconds: float) -> list[ConsumerRecord]:
+        batch, self.records = self.records[:most], self.records[most:]
+        self.fetched.append(len(batch))
+        if not batch:
+            self.on_empty()
+        return batch
+
+    async def commit(self, records: Iterable[ConsumerRecord]) -> None:
+        self.committed += [record.offset for record in records if self.owns(record)]
+
+    def owns(self, record: ConsumerRecord) -> bool:
+        return not self.revoked
+
+    async def pause(self) -> None:
+        self.pauses += 1
+        self.on_pause()
+        self.clock.advance(60)
+
+    def resume(self) -> None:
+        """Nothing to do."""
+
+
+class FakeProducer:
+    """Keeps what is published; `failures` are given out first."""
+
+    def __init__(self, failures: Sequence[Exception] = ()) -> None:
+        self.topics: dict[str, int] = {}
+        self.published: list[Record] = []
+        self._failures = list(failures)
+
+    async def publish_records(self, records: Sequence[Record]) -> list[PublishResult | Exception]:
+        if self._failures:
+            failure = self._failures.pop(0)
+            return [failure for _ in records]
+        self.published += records
+        return [PublishResult(0, len(self.published)) for _ in records]
+
+
+def record_of(event: Event, offset: int) -> ConsumerRecord:
+    """The event as it comes from partition 0 of its topic."""
+    return raw_record(event.topic, offset, value=event.payload, headers=encode(event), key=event.key.encode())
+
+
+def raw_record(
+    topic: str, offset: int, *, value: bytes | None, headers: Headers, key: bytes | None = b"k"
+) -> ConsumerRecord:
+    """Any record at all."""
+    return ConsumerRecord(topic, 0, offset, 0, 0, key, value, None, 0, 0, headers)

@@ -1,0 +1,110 @@
+import asyncio
+
+import pytest
+from grpc_health.v1 import health_pb2
+
+from services.chassis.errors import Unavailable
+from services.chassis.health import Health
+from services.chassis.lifecycle import Background
+
+SERVING = health_pb2.HealthCheckResponse.SERVING
+NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+
+
+async def fine() -> None:
+    pass
+
+
+async def broken() -> None:
+    raise RuntimeError("the disk is full")
+
+
+async def away() -> None:
+    raise Unavailable("the database is away")
+
+
+async def hanging() -> None:
+    await asyncio.Event().wait()
+
+
+async def grpc_status(health: Health, service: str = "") -> int:
+    answer = await health.servicer.Check(health_pb2.HealthCheckRequest(service=service), None)
+    return int(answer.status)
+
+
+@pytest.fixture
+def health() -> Health:
+    return Health(check_timeout=0.05)
+
+
+async def test_a_process_that_starts_is_alive_but_not_ready(health: Health) -> None:
+    assert (await health.liveness()).ok
+    assert (await health.readiness()).failures == {"process": "starting"}
+
+
+async def test_a_started_process_is_ready_while_its_checks_pass(health: Health) -> None:
+    health.register("mongodb", fine)
+    await health.started()
+    assert (await health.readiness()).ok
+
+
+async def test_a_failing_check_says_what_fails_and_why(health: Health) -> None:
+    health.register("store", broken)
+    health.register("mongodb", fine)
+    await health.started()
+    assert (await health.readiness()).failures == {"store": "the disk is full"}
+
+
+async def test_a_check_that_hangs_has_failed(health: Health) -> None:
+    health.register("mongodb", hanging)
+    await health.started()
+    assert (await health.readiness()).failures == {"mongodb": "no answer within 0.05 s"}
+
+
+async def test_a_dependency_that_is_away_makes_it_unready_but_never_dead(health: Health) -> None:
+    health.register("mongodb", away)
+    await health.started()
+    assert not (await health.readiness()).ok
+    assert (await health.liveness()).ok
+
+
+async def test_calls_are_refused_while_a_dependency_is_known_to_be_away(health: Health) -> None:
+    checks = [away]
+    health.register("mongodb", lambda: checks[0]())
+    await health.started()
+    assert isinstance(health.refusal, Unavailable)
+    checks[0] = fine
+    await health.publish()
+    assert health.refusal is None
+
+
+async def test_calls_are_not_refused_for_a_check_that_is_only_slow(health: Health) -> None:
+    health.register("mongodb", hanging)
+    await health.started()
+    assert health.refusal is None
+
+
+async def test_a_stuck_part_makes_it_dead(health: Health) -> None:
+    health.register("consumer", broken, affects="liveness")
+    await health.started()
+    assert (await health.readiness()).ok
+    assert not (await health.liveness()).ok
+
+
+async def test_grpc_health_says_the_same_for_each_service(health: Health) -> None:
+    health.serve(["mobiletest.catalog.v1.Apps"])
+    await health.started()
+    assert await grpc_status(health, "mobiletest.catalog.v1.Apps") == SERVING
+    health.register("mongodb", away)
+    await health.publish()
+    assert await grpc_status(health) == NOT_SERVING
+    assert await grpc_status(health, "mobiletest.catalog.v1.Apps") == NOT_SERVING
+
+
+async def test_a_stopping_process_is_never_ready_again(health: Health) -> None:
+    async with Background() as background:
+        async with health.serving(background):
+            assert (await health.readiness()).ok
+        await health.publish()
+        assert (await health.readiness()).failures == {"process": "stopping"}
+        assert await grpc_status(health) == NOT_SERVING

@@ -1,0 +1,154 @@
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from services.chassis.lifecycle import Background, serve
+from services.chassis.settings import ProcessSettings
+from tests.eventually import eventually
+from tests.unit.chassis.samples import process_settings
+
+
+@dataclass
+class App:
+    background: Background
+
+
+class Service:
+    """A service that notes what happens to it."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+        self.background = Background()
+        self.may_start = asyncio.Event()
+        self.may_start.set()
+
+    @asynccontextmanager
+    async def running(self, _: ProcessSettings) -> AsyncIterator[App]:
+        self.events.append("starting")
+        try:
+            async with self.background:
+                await self.may_start.wait()
+                self.events.append("running")
+                yield App(self.background)
+        finally:
+            self.events.append("closed")
+
+
+async def fail() -> None:
+    raise ValueError("a part is broken")
+
+
+@pytest.fixture
+def service() -> Service:
+    return Service()
+
+
+@pytest.fixture
+async def process(service: Service) -> AsyncIterator["asyncio.Task[int]"]:
+    task = asyncio.create_task(serve(service.running, process_settings()))
+    yield task
+    task.cancel()
+    await asyncio.wait([task])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_closes_the_service_and_exits_0(
+    service: Service, process: "asyncio.Task[int]", number: signal.Signals
+) -> None:
+    await eventually(lambda: "running" in service.events)
+    os.kill(os.getpid(), number)
+    assert await process == 0
+    assert service.events == ["starting", "running", "closed"]
+
+
+async def test_a_signal_ends_a_start_that_waits(service: Service) -> None:
+    service.may_start.clear()
+    process = asyncio.create_task(serve(service.running, process_settings()))
+    await eventually(lambda: "starting" in service.events)
+    os.kill(os.getpid(), signal.SIGTERM)
+    assert await process == 0
+    assert service.events == ["starting", "closed"]
+
+
+async def test_the_death_of_a_part_ends_the_process_with_1(service: Service, process: "asyncio.Task[int]") -> None:
+    await eventually(lambda: "running" in service.events)
+    service.background.start("broken", fail())
+    assert await process == 1
+    assert service.events[-1] == "closed"
+
+
+async def test_a_start_that_fails_exits_1() -> None:
+    @asynccontextmanager
+    async def running(_: ProcessSettings) -> AsyncIterator[App]:
+        await fail()
+        yield App(Background())
+
+    assert await serve(running, process_settings()) == 1
+
+
+async def test_a_part_that_ends_by_itself_is_no_death() -> None:
+    async def brief() -> None:
+        pass
+
+    async with Background() as background:
+        await background.start("brief", brief())
+        death = asyncio.create_task(background.death())
+        background.start("broken", fail())
+        assert str(await death) == "a part is broken"
+
+
+async def test_a_cancellation_that_nobody_asked_for_is_a_death() -> None:
+    async def cancelled_from_within() -> None:
+        raise asyncio.CancelledError
+
+    async with Background() as background:
+        background.start("odd", cancelled_from_within())
+        async with asyncio.timeout(5):
+            assert isinstance(await background.death(), RuntimeError)
+
+
+async def test_a_part_is_asked_to_stop_before_it_is_cancelled() -> None:
+    stop, events = asyncio.Event(), []
+
+    async def part() -> None:
+        await stop.wait()
+        events.append("finished")
+
+    async with Background() as background, background.running("part", part(), stop=stop.set):
+        events.append("inside")
+    assert events == ["inside", "finished"]
+
+
+async def test_a_part_that_does_not_stop_is_cancelled_after_its_grace() -> None:
+    ended = asyncio.Event()
+
+    async def stubborn() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async with Background() as background:
+        async with background.running("stubborn", stubborn(), stop=lambda: None, grace=0.01):
+            await asyncio.sleep(0)
+        assert ended.is_set()
+
+
+async def test_leaving_cancels_what_still_runs() -> None:
+    ended = asyncio.Event()
+
+    async def endless() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async with Background() as background:
+        background.start("endless", endless())
+        await asyncio.sleep(0)
+    assert ended.is_set()

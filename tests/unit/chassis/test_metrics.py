@@ -1,0 +1,30 @@
+import asyncio
+import re
+
+from services.chassis import metrics
+from tests.eventually import eventually
+
+
+def test_the_same_name_gives_the_same_metric() -> None:
+    first = metrics.counter("test_things_total", "Things", ["kind"])
+    assert metrics.counter("test_things_total", "Things", ["kind"]) is first
+
+
+def test_what_was_counted_is_shown() -> None:
+    metrics.counter("test_shown_total", "Shown", ["kind"]).labels("a").inc(2)
+    assert b'test_shown_total{kind="a"} 2.0' in metrics.render()
+
+
+def test_the_process_is_described_once_and_may_be_again() -> None:
+    metrics.describe_process("1.2.3")
+    metrics.describe_process("1.2.3")
+    shown = metrics.render()
+    assert b'mobiletest_build_info{version="1.2.3"} 1.0' in shown
+    assert b"process_resident_memory_bytes" in shown
+
+
+async def test_the_lag_of_the_loop_is_measured() -> None:
+    task = asyncio.create_task(metrics.watch_loop_lag(every=0.001))
+    shown = re.compile(rb"mobiletest_event_loop_lag_seconds_count [1-9]")
+    await eventually(lambda: shown.search(metrics.render()))
+    task.cancel()

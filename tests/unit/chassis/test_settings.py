@@ -1,0 +1,51 @@
+import pytest
+
+from services.chassis.settings import ProcessSettings, load
+
+
+class Settings(ProcessSettings):
+    workers: int
+    nickname: str = "none"
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    monkeypatch.setenv("MOBILETEST_SERVICE_TOKEN", "0123456789abcdef, fedcba9876543210")
+    monkeypatch.setenv("MOBILETEST_WORKERS", "3")
+    return monkeypatch
+
+
+def test_variables_have_the_prefix_and_unknown_ones_are_left_alone(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("MOBILETEST_NICKNAME", "n")
+    environment.setenv("MOBILETEST_OF_ANOTHER_SERVICE", "x")
+    settings = load(Settings)
+    assert (settings.workers, settings.nickname) == (3, "n")
+
+
+def test_several_tokens_are_accepted_for_rotation(environment: pytest.MonkeyPatch) -> None:
+    assert load(Settings).tokens == ("0123456789abcdef", "fedcba9876543210")
+
+
+def test_tokens_are_not_shown(environment: pytest.MonkeyPatch) -> None:
+    assert "0123456789abcdef" not in repr(load(Settings))
+
+
+def test_every_error_is_printed_with_its_variable_and_the_process_exits_2(
+    environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environment.setenv("MOBILETEST_WORKERS", "many")
+    environment.setenv("MOBILETEST_LOG_LEVEL", "loud")
+    environment.setenv("MOBILETEST_SERVICE_TOKEN", "short")
+    with pytest.raises(SystemExit) as exit_:
+        load(Settings)
+    assert exit_.value.code == 2
+    printed = capsys.readouterr().err
+    for variable in ("MOBILETEST_WORKERS", "MOBILETEST_LOG_LEVEL", "MOBILETEST_SERVICE_TOKEN"):
+        assert f"{variable}: " in printed
+
+
+def test_a_wrong_secret_is_not_printed(environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    environment.setenv("MOBILETEST_SERVICE_TOKEN", "too-short-token")
+    with pytest.raises(SystemExit):
+        load(Settings)
+    assert "too-short-token" not in capsys.readouterr().err
