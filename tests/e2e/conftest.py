@@ -4,22 +4,33 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from services.catalog.commands import bootstrapped
+from services.chassis.mongo import Mongo
 from tests.e2e.client import Api
 from tests.e2e.world import World
 from tests.keeper import SharedStack
 
 
+async def fresh_key(stack: SharedStack, name: str) -> str:
+    """The key of a new organisation with every scope, made as `python -m services.catalog bootstrap` makes it."""
+    mongo = await Mongo.connect(stack.mongo_uri, "catalog", "motor")
+    try:
+        return (await bootstrapped(mongo, name)).value
+    finally:
+        await mongo.close()
+
+
 @pytest.fixture
 async def api(stack: SharedStack) -> AsyncIterator[Api]:
     """A client of a fresh organisation, with every scope."""
-    async with Api(stack.url, stack.new_organisation().api_key) as api:
+    async with Api(stack.url, await fresh_key(stack, "Test")) as api:
         yield api
 
 
 @pytest.fixture
 async def foreign(stack: SharedStack) -> AsyncIterator[Api]:
     """A client of another organisation."""
-    async with Api(stack.url, stack.new_organisation("Foreign").api_key) as api:
+    async with Api(stack.url, await fresh_key(stack, "Foreign")) as api:
         yield api
 
 

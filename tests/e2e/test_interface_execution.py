@@ -2,15 +2,16 @@
 
 import asyncio
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
-from tests.e2e.client import Api, created, fresh
+from tests.e2e.client import Api, created
 from tests.e2e.shapes import START, assert_shape
-from tests.e2e.world import ENDED, FAILING, PASSING, UNKNOWN, World
+from tests.e2e.world import FAILING, PASSING, UNKNOWN, World
+from tests.eventually import eventually
 
 START_PATH = "/execution/api/execute_workflow_id_async"
-SLOW = ["launchApp", *[{"extendedWaitUntil": {"visible": "Never there", "timeout": 60_000}, "optional": True}] * 30]
 ONCE = {"execution_mode": {"retries": 0}}
 
 
@@ -65,7 +66,12 @@ class TestStartWorkflow:
         started = await world.start(workflow, headers)
         assert created(await api.get(f"/executions/{started['id']}"))["source"] == source
 
-    @pytest.mark.parametrize("number", ["x", "1.5", "", "99999999999"])
+    async def test_an_empty_header_is_as_good_as_none(self, api: Api, world: World) -> None:
+        *_, workflow = await world.passing_app()
+        started = await world.start(workflow, {"X-CI-PR-Number": "", "X-CI-Branch": ""})
+        assert created(await api.get(f"/executions/{started['id']}"))["ci"]["pr_number"] is None
+
+    @pytest.mark.parametrize("number", ["x", "1.5", "99999999999"])
     async def test_a_pull_request_number_is_an_integer(self, api: Api, world: World, number: str) -> None:
         *_, workflow = await world.passing_app()
         answer = await api.post(START_PATH, {"workflow_id": workflow["id"]}, headers={"X-CI-PR-Number": number})
@@ -189,7 +195,7 @@ class TestStartWorkflow:
 
     async def test_the_same_idempotency_key_starts_one_execution(self, api: Api, world: World) -> None:
         *_, workflow = await world.passing_app()
-        headers = {"Idempotency-Key": fresh("key")}
+        headers = {"Idempotency-Key": str(uuid4())}
         body = {"workflow_id": workflow["id"]}
 
         async def start() -> Any:
@@ -329,14 +335,15 @@ class TestFollow:
         assert answer.text.count("<failure") == 1
 
     async def test_a_cancelled_execution_ends_within_seconds(self, api: Api, world: World) -> None:
-        app, *_ = await world.passing_app()
-        slow = await world.test(SLOW)
-        await world.attach(app, slow)
-        started = await world.start(await world.workflow(slow))
+        workflow = await world.slow_workflow(minutes=5)
+        started = await world.start(workflow)
+        await eventually(lambda: world.stands(started["id"], "running"))
         answer = await api.post(f"/executions/{started['id']}/cancel")
         assert answer.status == 202
         execution = await world.ended(started["id"])
-        assert execution["status"] in ENDED
+        assert (execution["status"], execution["success"], execution["counts"]["cancelled"]) == ("cancelled", None, 1)
+        run = created(await api.get(f"/executions/{started['id']}/runs"))["items"][0]
+        assert (run["status"], run["failure"]["category"]) == ("cancelled", "cancelled_by_user")
         again = await api.post(f"/executions/{started['id']}/cancel")
         assert again.status == 409
 

@@ -11,6 +11,18 @@ FAILING = ["launchApp", {"extendedWaitUntil": {"visible": "Nothing of this name"
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 
+def paced_app_model(*, seconds: float) -> bytes:
+    """An app model with one screen, on which each step takes this much real time."""
+    return f"""app_model: 1
+pace: {{step: {round(seconds * 1000)}ms}}
+start: home
+screens:
+  home:
+    elements:
+      - {{type: text, text: Log in}}
+""".encode()
+
+
 class World:
     """An organisation under construction."""
 
@@ -65,6 +77,18 @@ class World:
             return page if len(ended) == runs else None
 
         return await eventually(probe, within=30)
+
+    async def slow_workflow(self, *, minutes: float) -> Any:
+        """A workflow of one test whose device takes this much real time."""
+        app, test = await self.app(), await self.test(["launchApp", *[{"assertVisible": "Log in"}] * 50])
+        artifact = paced_app_model(seconds=minutes * 60 / 51)
+        created(await self.api.upload(app["id"], artifact, version="1.0.0"))
+        await self.attach(app, test)
+        return await self.workflow(test)
+
+    async def stands(self, execution_id: str, status: str) -> bool:
+        """Whether an execution has this status."""
+        return bool(created(await self.api.get(f"/executions/{execution_id}"))["status"] == status)
 
     async def passing_app(self, version: str = "1.0.0", **app: Any) -> tuple[Any, Any, Any, Any]:
         """An app with one build, one attached passing test, and a workflow over it: (app, build, test, workflow)."""

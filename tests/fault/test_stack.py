@@ -11,27 +11,18 @@ import pytest
 
 from deploy.local.stack import Stack
 from tests.e2e.client import Api, created
-from tests.e2e.world import ENDED, FAILING, World
+from tests.e2e.world import ENDED, FAILING, World, paced_app_model
 from tests.eventually import eventually
 from tests.fault.recount import differences, runs_of
 
 KILLS = int(os.environ.get("KILLS", "3"))
-PACED_APP = b"""app_model: 1
-name: Paced
-pace: {step: 300ms}
-start: home
-screens:
-  home:
-    elements:
-      - {role: text, text: Log in}
-"""
 LONG = ["launchApp", *[{"assertVisible": "Log in"}] * 5]
 
 
 async def paced_app(world: World) -> tuple[Any, Any, Any]:
     """An app whose simulated device takes real time, with a passing and a failing test; (app, build, workflow)."""
     app = await world.app()
-    build = created(await world.api.upload(app["id"], PACED_APP, version="1.0.0"))
+    build = created(await world.api.upload(app["id"], paced_app_model(seconds=0.3), version="1.0.0"))
     tests = [await world.test(LONG) for _ in range(3)] + [await world.test(FAILING)]
     for test in tests:
         await world.attach(app, test)
