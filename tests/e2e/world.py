@@ -14,6 +14,7 @@ UNKNOWN = "00000000-0000-4000-8000-000000000000"
 def paced_app_model(*, seconds: float) -> bytes:
     """An app model with one screen, on which each step takes this much real time."""
     return f"""app_model: 1
+app: {{id: com.example.paced}}
 pace: {{step: {round(seconds * 1000)}ms}}
 start: home
 screens:
