@@ -42,9 +42,11 @@ class FakeKeys:
         self.holders: dict[str, Holder | Unauthenticated] = {}
         self.asked: list[str] = []
         self.hold: asyncio.Event | None = None
+        self.reached = asyncio.Event()
 
     async def verify(self, key: str) -> Holder:
         self.asked.append(key)
+        self.reached.set()
         if self.hold is not None:
             await self.hold.wait()
         found = self.holders.get(key, invalid())
@@ -200,8 +202,8 @@ def some_stats(request: reports_pb2.BatchGetAppStatsRequest) -> reports_pb2.Batc
 def accepts(behind: Behind, *scopes: str, org_id: str | None = None) -> str:
     """Script VerifyApiKey for a new key with these scopes (all when none are named); gives the key."""
     key, org = new_key(), org_id or str(uuid4())
-    numbers = [api_keys_pb2.Scope.Value(f"SCOPE_{scope.upper()}") for scope in scopes] or [1, 2, 3, 4]
-    answer = api_keys_pb2.VerifyApiKeyResponse(api_key_id=str(uuid4()), org_id=org, scopes=numbers)
+    names = [f"SCOPE_{scope.upper()}" for scope in scopes or ("read", "write", "execute", "admin")]
+    answer = api_keys_pb2.VerifyApiKeyResponse(api_key_id=str(uuid4()), org_id=org, scopes=names)
     before = behind.answers.get("VerifyApiKey")
 
     def verify(request: api_keys_pb2.VerifyApiKeyRequest) -> api_keys_pb2.VerifyApiKeyResponse:

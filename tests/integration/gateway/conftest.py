@@ -1,6 +1,6 @@
 """A running gateway before scripted services."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +55,11 @@ def settings(behind: Behind, **changes: Any) -> Settings:
     return Settings(**values)
 
 
+async def becomes_true(probe: Callable[[], Awaitable[Any]]) -> None:
+    """Wait until `probe` gives something true."""
+    await eventually(probe)
+
+
 @pytest.fixture
 async def behind() -> AsyncIterator[Behind]:
     async with services_behind() as services:
@@ -81,5 +86,5 @@ async def client(gateway: App, behind: Behind) -> AsyncIterator[Client]:
         async def ready() -> bool:
             return (await client("GET", "/readyz")).status == 200
 
-        await eventually(ready)
+        await becomes_true(ready)
         yield client

@@ -8,9 +8,8 @@ from google.protobuf.empty_pb2 import Empty
 from mobiletest.catalog.v1 import apps_pb2
 
 from services.chassis.errors import Unavailable
-from tests.eventually import eventually
 from tests.fakes.gateway import Behind, accepts, knows_apps, some_stats
-from tests.integration.gateway.conftest import Client
+from tests.integration.gateway.conftest import Client, becomes_true
 
 
 def an_app(**values: Any) -> apps_pb2.App:
@@ -82,7 +81,7 @@ async def test_reporting_is_asked_again_when_it_is_back(client: Client, behind: 
         answer = await client("GET", f"/api/v1/apps/{app.id}")
         return answer.json["recent_executions"] == 7 and "Warning" not in answer.headers
 
-    await eventually(whole)
+    await becomes_true(whole)
 
 
 async def test_a_slow_reporting_does_not_hold_up_apps(client: Client, behind: Behind) -> None:

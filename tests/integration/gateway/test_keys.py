@@ -14,9 +14,8 @@ from services.chassis.kafka import Producer
 from services.gateway.app import App, running
 from services.gateway.keys.holders import expired, invalid
 from services.gateway.keys.revocations import TOPIC
-from tests.eventually import eventually
 from tests.fakes.gateway import Behind, accepts, new_key
-from tests.integration.gateway.conftest import Client, settings
+from tests.integration.gateway.conftest import Client, becomes_true, settings
 
 PATH = "/api/v1/apps"
 
@@ -105,7 +104,11 @@ async def test_the_services_learn_who_calls(client: Client, behind: Behind) -> N
     trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     await client("GET", PATH, key=key, headers={"X-Request-ID": "my-id", "traceparent": trace})
     caller = behind.of("ListApps")[0].caller
-    assert (caller.org_id, caller.scopes, caller.request_id) == ("an-organisation", {"read", "write"}, "my-id")
+    assert (caller.org_id, caller.scopes, caller.request_id) == (
+        "an-organisation",
+        frozenset({"read", "write"}),
+        "my-id",
+    )
     assert caller.via_gateway
     assert caller.traceparent == trace
     assert caller.subject
@@ -142,7 +145,7 @@ async def test_a_deleted_key_is_forgotten_when_kafka_says_so(behind: Behind, kaf
         async def served() -> bool:
             return await status() == 200
 
-        await eventually(served)
+        await becomes_true(served)
         holder = behind.of("VerifyApiKey")[0]
         answer = behind.answers["VerifyApiKey"](holder.request)
         behind.on("VerifyApiKey", deny)
@@ -152,7 +155,7 @@ async def test_a_deleted_key_is_forgotten_when_kafka_says_so(behind: Behind, kaf
         async def refused() -> bool:
             return await status() == 401
 
-        await eventually(refused)
+        await becomes_true(refused)
 
 
 def deny(_: object) -> object:

@@ -73,7 +73,7 @@ async def test_runs_of_a_build_need_the_build(client: Client, behind: Behind) ->
             builds=[builds_pb2.Build(id=id_) for id_ in request.version_ids if id_ == known]
         ),
     )
-    item = reports_pb2.BuildRunItem(execution_id="e", status=5, source=3)
+    item = reports_pb2.BuildRunItem(execution_id="e", status="EXECUTION_STATUS_COMPLETED", source="EXECUTION_SOURCE_CI")
     item.metadata.update({"branch": "main", "attempts": 2})
     behind.on("ListBuildRuns", lambda _: reports_pb2.ListBuildRunsResponse(total=1, page=1, page_size=20, items=[item]))
     assert (await client("GET", f"/api/v1/apps/builds/{uuid4()}/runs")).json["detail"] == "Build not found"

@@ -20,7 +20,7 @@ from services.chassis.errors import (
 from services.gateway.app import App
 from tests.eventually import eventually
 from tests.fakes.gateway import Behind, accepts
-from tests.integration.gateway.conftest import Client
+from tests.integration.gateway.conftest import Client, becomes_true
 
 APPS = "/api/v1/apps"
 START = "/api/v1/execution/api/execute_workflow_id_async"
@@ -28,7 +28,7 @@ START = "/api/v1/execution/api/execute_workflow_id_async"
 
 def started(request: executions_pb2.StartWorkflowRequest) -> executions_pb2.ExecutionStart:
     id_ = str(uuid4())
-    return executions_pb2.ExecutionStart(status=3, message="Queued", id=id_, task_id=id_)
+    return executions_pb2.ExecutionStart(status="EXECUTION_STATUS_QUEUED", message="Queued", id=id_, task_id=id_)
 
 
 @pytest.fixture
@@ -295,7 +295,10 @@ async def test_what_was_created_answers_201_with_its_place(client: Client, behin
 
 
 async def test_a_cancel_answers_202(client: Client, behind: Behind) -> None:
-    behind.on("CancelExecution", lambda request: executions_pb2.Execution(id=request.execution_id, status=4))
+    behind.on(
+        "CancelExecution",
+        lambda request: executions_pb2.Execution(id=request.execution_id, status="EXECUTION_STATUS_RUNNING"),
+    )
     answer = await client("POST", f"/api/v1/executions/{uuid4()}/cancel")
     assert (answer.status, answer.json["status"]) == (202, "running")
 
@@ -319,13 +322,13 @@ async def test_readiness_needs_the_catalog(client: Client, behind: Behind) -> No
     async def not_ready() -> bool:
         return (await client("GET", "/readyz")).status == 503
 
-    await eventually(not_ready)
+    await becomes_true(not_ready)
     await behind.start("catalog")
 
     async def ready() -> bool:
         return (await client("GET", "/readyz")).status == 200
 
-    await eventually(ready)
+    await becomes_true(ready)
 
 
 async def test_requests_are_counted_by_template(client: Client, behind: Behind, gateway: App) -> None:

@@ -95,8 +95,12 @@ async def test_junit_comes_as_it_is(client: Client, behind: Behind) -> None:
 
 async def test_events_have_id_name_and_data_and_end_with_the_stream(client: Client, behind: Behind) -> None:
     async def events(_: object) -> AsyncIterator[Any]:
-        yield executions_pb2.ExecutionEvent(sequence=3, execution=executions_pb2.Execution(id="e", status=4))
-        yield executions_pb2.ExecutionEvent(sequence=5, run=runs_pb2.Run(id="r", status=5, success=True))
+        yield executions_pb2.ExecutionEvent(
+            sequence=3, execution=executions_pb2.Execution(id="e", status="EXECUTION_STATUS_RUNNING")
+        )
+        yield executions_pb2.ExecutionEvent(
+            sequence=5, run=runs_pb2.Run(id="r", status="EXECUTION_STATUS_COMPLETED", success=True)
+        )
 
     behind.on("WatchExecution", events)
     answer = await client("GET", f"/api/v1/executions/{uuid4()}/events", headers={"Last-Event-ID": "2"})

@@ -1,0 +1,333 @@
+"""Requests into messages: every place, every error, and never anything but the decoder's own."""
+
+import string
+from typing import Any
+from uuid import uuid4
+
+import orjson
+import pytest
+from google.protobuf.message import Message
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from services.gateway.contract.fields import request_fields
+from services.gateway.contract.operations import operations
+from services.gateway.decoding.issues import InvalidRequest, MalformedBody
+from services.gateway.decoding.requests import RequestDecoder, Source
+
+OPERATIONS = {operation.name: operation for operation in operations()}
+DECODERS = {name: RequestDecoder.of(operation) for name, operation in OPERATIONS.items()}
+ID = str(uuid4())
+
+
+def decode(name: str, *, body: object = None, query: str = "", strict: bool = False, **parts: Any) -> Any:
+    text = body if isinstance(body, bytes) or body is None else orjson.dumps(body)
+    path = dict.fromkeys(OPERATIONS[name].path_fields, ID) | parts.get("path", {})
+    return DECODERS[name].decode(Source(path, query, parts.get("headers", {}), text), strict=strict)
+
+
+def refused(name: str, **source: Any) -> list[tuple[tuple[str | int, ...], str, str]]:
+    with pytest.raises(InvalidRequest) as caught:
+        decode(name, **source)
+    return [(issue.loc, issue.type, issue.msg) for issue in caught.value.issues]
+
+
+def test_a_query_fills_the_message_and_enums_there_are_read_in_any_case() -> None:
+    message = decode("ListApps", query="page=2&page_size=500&platform=ANDROID&search=a%20%C3%A4+b").message
+    assert (message.page, message.page_size, message.platform, message.search) == (2, 500, 2, "a ä b")
+
+
+def test_of_a_repeated_parameter_the_last_counts() -> None:
+    assert decode("ListApps", query="page=2&page=3&&page_size=1").message.page == 3
+
+
+@pytest.mark.parametrize("text", ["", "1.5", "%201", "1%20", "one", "0x1", "1e3", "١", "1_0", "--1", "true", "null"])
+def test_an_integer_in_a_query_is_digits_only(text: str) -> None:
+    assert refused("ListApps", query=f"page={text}") == [
+        (("query", "page"), "int_parsing", "Input should be a valid integer, unable to parse string as an integer")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "type_", "msg"),
+    [
+        ("page=0", "greater_than_equal", "Input should be greater than or equal to 1"),
+        ("page_size=501", "less_than_equal", "Input should be less than or equal to 500"),
+        ("page_size=0", "greater_than_equal", "Input should be greater than or equal to 1"),
+        (f"page_size={10**9}", "less_than_equal", "Input should be less than or equal to 500"),
+        (f"page_size={'9' * 5000}", "less_than_equal", "Input should be less than or equal to 500"),
+        (f"page=-{'9' * 5000}", "greater_than_equal", "Input should be greater than or equal to 1"),
+        (f"page={2**31}", "less_than_equal", "Input should be less than or equal to 2147483647"),
+        ("platform=web", "enum", "Input should be 'iOS' or 'Android'"),
+        ("platform=", "enum", "Input should be 'iOS' or 'Android'"),
+    ],
+)
+def test_bounds_of_the_list_of_apps(query: str, type_: str, msg: str) -> None:
+    assert refused("ListApps", query=query) == [(("query", query.split("=")[0]), type_, msg)]
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "low", "high"),
+    [
+        ("ListApps", "page_size", 1, 500),
+        ("ListBuildRuns", "page_size", 1, 100),
+        ("GetAppWorkspace", "trend_days", 7, 60),
+        ("GetTestMatrix", "page_size", 2, 50),
+    ],
+)
+def test_bounds_at_below_and_above(name: str, field: str, low: int, high: int) -> None:
+    for good in (low, high):
+        assert getattr(decode(name, query=f"{field}={good}").message, field) == good
+    for bad, type_ in ((low - 1, "greater_than_equal"), (high + 1, "less_than_equal")):
+        assert refused(name, query=f"{field}={bad}")[0][:2] == (("query", field), type_)
+
+
+def test_bytes_that_are_no_text_are_refused_in_their_place() -> None:
+    assert refused("ListApps", query="search=%ff")[0][:2] == (("query", "search"), "string_unicode")
+    headers = {"X-CI-Branch": "\udcff"}
+    body = {"workflow_id": ID}
+    assert refused("StartWorkflow", body=body, headers=headers)[0][:2] == (("header", "x-ci-branch"), "string_unicode")
+
+
+def test_an_id_in_the_path_is_a_uuid_and_lower_case() -> None:
+    assert decode("GetApp", path={"app_id": ID.upper()}).message.app_id == ID
+    assert refused("GetApp", path={"app_id": "x"}) == [
+        (("path", "app_id"), "uuid_parsing", "Input should be a valid UUID")
+    ]
+
+
+def test_missing_fields_are_named_all_at_once() -> None:
+    assert refused("CreateApp", body=b"") == [
+        (("body", "name"), "missing", "Field required"),
+        (("body", "platform"), "missing", "Field required"),
+    ]
+
+
+@pytest.mark.parametrize("body", [[], "x", 1, None, True])
+def test_a_body_is_an_object(body: object) -> None:
+    loc, type_, _ = refused("CreateApp", body=orjson.dumps(body))[0]
+    assert (loc, type_) == (("body",), "model_attributes_type")
+
+
+@pytest.mark.parametrize(
+    ("name", "type_"),
+    [
+        ("", "string_too_short"),
+        ("   ", "string_too_short"),
+        ("x" * 201, "string_too_long"),
+        ("x" * 1001, "string_too_long"),
+    ],
+)
+def test_a_name_has_1_to_200_characters(name: str, type_: str) -> None:
+    found = refused("CreateApp", body={"name": name, "platform": "iOS"})
+    assert {(loc, kind) for loc, kind, _ in found} == {(("body", "name"), type_)}
+
+
+@pytest.mark.parametrize("name", ["x", "x" * 200, "  x  ", "ä" * 200, "\U0001f600" * 200])
+def test_a_name_at_its_bounds_is_fine(name: str) -> None:
+    assert decode("CreateApp", body={"name": name, "platform": "Android"}).message.name == name
+
+
+@pytest.mark.parametrize("platform", ["ios", "IOS", "web", "", "PLATFORM_IOS", 1, None, ["iOS"], {}])
+def test_a_platform_in_a_body_is_spelled_exactly(platform: object) -> None:
+    found = refused("CreateApp", body={"name": "x", "platform": platform})
+    assert found == [(("body", "platform"), "enum", "Input should be 'iOS' or 'Android'")]
+
+
+@pytest.mark.parametrize(
+    ("value", "type_"),
+    [(True, "int_type"), (1.0, "int_type"), ("1", "int_type"), (6, "less_than_equal"), (-1, "greater_than_equal"),
+     (2**31, "less_than_equal"), (10**30, "less_than_equal"), (-(10**30), "greater_than_equal"), ([], "int_type")],
+)  # fmt: skip
+def test_an_integer_in_a_body_is_a_json_integer_within_its_bounds(value: object, type_: str) -> None:
+    body = {"workflow_id": ID, "run_config": {"execution_mode": {"retries": value}}}
+    text = (
+        orjson.dumps(body) if not isinstance(value, int) or abs(value) < 2**63 else str(body).replace("'", '"').encode()
+    )
+    assert [(loc, kind) for loc, kind, _ in refused("StartWorkflow", body=text)] == [
+        (("body", "run_config", "execution_mode", "retries"), type_)
+    ]
+
+
+@pytest.mark.parametrize("value", ["true", 1, 0, None, []])
+def test_a_boolean_in_a_body_is_one(value: object) -> None:
+    body = {"workflow_id": ID, "override_build_config": value}
+    assert refused("StartWorkflow", body=body)[0][:2] == (("body", "override_build_config"), "bool_type")
+
+
+def test_null_leaves_what_may_be_null_unset() -> None:
+    body = {"workflow_id": ID, "run_config": None, "build_config": {"ios_build": None}}
+    message = decode("StartWorkflow", body=body).message
+    assert not message.HasField("run_config")
+    assert message.HasField("build_config")
+    assert not message.build_config.HasField("ios_build")
+
+
+def test_null_is_refused_where_there_is_no_such_thing() -> None:
+    assert refused("UpdateBuild", body={"metadata": None})[0][:2] == (("body", "metadata"), "dict_type")
+    assert refused("UpdateWorkflow", body={"name": None})[0][:2] == (("body", "name"), "string_type")
+    assert refused("CreateTest", body={"name": None, "steps": ["x"]})[0][:2] == (("body", "name"), "string_type")
+    assert refused("UpdateTest", body={"tags": None})[0][:2] == (("body", "tags"), "list_type")
+
+
+def test_a_patch_masks_what_the_body_names() -> None:
+    message = decode("UpdateApp", body={"name": None, "static_url": "", "nme": 1, "app_id": "x"}).message
+    assert list(message.update_mask.paths) == ["name", "static_url"]
+    assert message.app_id == ID
+    assert not message.HasField("name")
+    assert message.static_url == ""
+
+
+def test_nested_errors_have_nested_places() -> None:
+    body: dict[str, object] = {"name": "x", "steps": ["Tap", {"a": 1}], "tags": ["ok", 1]}
+    assert refused("CreateTest", body=body) == [(("body", "tags", 1), "string_type", "Input should be a valid string")]
+    body = {"workflow_id": ID, "build_config": {"android_build": {}}}
+    assert refused("StartWorkflow", body=body) == [
+        (("body", "build_config", "android_build", "app_id"), "missing", "Field required")
+    ]
+    assert refused("CreateWorkflow", body={"name": "x", "test_ids": [ID, "y"]})[0][:2] == (
+        ("body", "test_ids", 1),
+        "uuid_parsing",
+    )
+
+
+def test_lists_are_bounded_and_unique() -> None:
+    assert refused("CreateTest", body={"name": "x", "steps": []})[0][:2] == (("body", "steps"), "too_short")
+    assert refused("CreateTest", body={"name": "x", "steps": ["x"] * 1001})[0][:2] == (("body", "steps"), "too_long")
+    assert refused("CreateWorkflow", body={"name": "x", "test_ids": [ID, ID]})[0][:2] == (
+        ("body", "test_ids"),
+        "unique_items",
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-01-31T12:00:00Z", "2026-01-31T13:00:00.123456+01:00", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"]
+)
+def test_moments_are_read(text: str) -> None:
+    assert decode("CreateApiKey", body={"name": "x", "expires_at": text}).message.HasField("expires_at")
+
+
+@pytest.mark.parametrize(
+    ("value", "type_"),
+    [("soon", "datetime_parsing"), (1, "datetime_parsing"), ("2026-01-31T12:00:00", "timezone_aware"),
+     ("2026-01-31", "timezone_aware"), ("0001-01-01T00:00:00+02:00", "datetime_parsing"),
+     ("9999-12-31T23:59:59-02:00", "datetime_parsing"), ("2026-02-30T00:00:00Z", "datetime_parsing")],
+)  # fmt: skip
+def test_what_is_no_moment_is_refused(value: object, type_: str) -> None:
+    assert refused("CreateApiKey", body={"name": "x", "expires_at": value})[0][:2] == (("body", "expires_at"), type_)
+
+
+def test_headers_fill_their_fields_and_empty_ones_are_absent() -> None:
+    headers = {"X-CI-PR-Number": "12", "x-ci-branch": "main", "X-CI-Run-ID": "", "X-CI-Odd": "1", "Accept": "*/*"}
+    decoded = decode("StartWorkflow", body={"workflow_id": ID}, headers=headers)
+    assert (decoded.message.ci.pr_number, decoded.message.ci.branch) == (12, "main")
+    assert not decoded.message.ci.HasField("run_id")
+    assert decoded.ignored == ("x-ci-odd",)
+
+
+def test_without_headers_there_is_no_attribution() -> None:
+    assert not decode("StartWorkflow", body={"workflow_id": ID}).message.HasField("ci")
+
+
+def test_what_comes_from_headers_is_no_part_of_the_body() -> None:
+    body = {"workflow_id": ID, "ci": {"branch": "x"}, "service_client": "y"}
+    decoded = decode("StartWorkflow", body=body)
+    assert decoded.ignored == ("ci", "service_client")
+    assert not decoded.message.HasField("service_client")
+
+
+def test_unknown_names_are_ignored_with_their_paths() -> None:
+    body = {"workflow_id": ID, "retries": 1, "run_config": {"llm_config": {"modle": "x"}}}
+    decoded = decode("StartWorkflow", body=body, query="dry=1")
+    assert decoded.ignored == ("dry", "retries", "run_config.llm_config.modle")
+
+
+def test_strict_handling_names_the_nearest_field_next_to_all_other_errors() -> None:
+    body = {"workflow_id": "x", "overide_build_config": True}
+    assert refused("StartWorkflow", body=body, strict=True) == [
+        (("body", "workflow_id"), "uuid_parsing", "Input should be a valid UUID"),
+        (
+            ("body", "overide_build_config"),
+            "extra_forbidden",
+            "Extra inputs are not permitted; did you mean 'override_build_config'?",
+        ),
+    ]
+
+
+def test_free_form_objects_take_any_json() -> None:
+    metadata = {"a": [1, 2.5, "x", None, True, {"b": {}}], "$where": 1, "a.b": "c", "": ""}
+    message = decode("UpdateBuild", body={"metadata": metadata}).message
+    assert dict(message.metadata)["$where"] == 1
+
+
+@pytest.mark.parametrize(("wrap", "depth"), [(lambda x: {"a": x}, 40), (lambda x: [x], 60)])
+def test_free_form_objects_are_not_too_deep(wrap: Any, depth: int) -> None:
+    value: object = 1
+    for _ in range(depth):
+        value = wrap(value)
+    assert refused("UpdateBuild", body={"metadata": {"x": value}})[0][1] == "too_deep"
+
+
+def test_what_is_allowed_as_depth_survives_the_wire() -> None:
+    value: object = 1
+    for _ in range(25):
+        value = {"a": value}
+    message = decode("UpdateBuild", body={"metadata": value}).message
+    assert type(message).FromString(message.SerializeToString()) == message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"{", b'{"name": "\\ud800"}', b"[" * 100_000, b'{"a": 1e999}', b"\xff", b"nul", b'{"a": NaN}', b'{"a":1}x'],
+)
+def test_what_is_no_json_is_malformed_and_says_where(text: bytes) -> None:
+    with pytest.raises(MalformedBody, match=r"line \d+, column \d+"):
+        decode("CreateApp", body=text)
+
+
+def test_a_list_of_errors_is_bounded() -> None:
+    assert len(refused("CreateWorkflow", body={"name": "x", "test_ids": [1] * 5000})) <= 101
+
+
+any_text = st.text(st.characters(codec="utf-8"))
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | any_text,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(any_text, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def field_names(name: str) -> list[str]:
+    return [field.name for field in request_fields(OPERATIONS[name].input)]
+
+
+@pytest.mark.parametrize("name", sorted(OPERATIONS))
+@settings(deadline=None, max_examples=30)
+@given(data=st.data())
+def test_whatever_comes_the_decoder_gives_a_message_or_its_own_error(name: str, data: st.DataObject) -> None:
+    names = st.sampled_from(field_names(name)) | st.text(max_size=5)
+    body = data.draw(st.dictionaries(names, json_values, max_size=5) | json_values)
+    query = data.draw(st.text(string.printable, max_size=30) | names.map(lambda n: f"{n}=1&{n}=x"))
+    headers = data.draw(st.dictionaries(st.sampled_from(["X-CI-PR-Number", "X-CI-Branch", "Last-Event-ID"]), st.text()))
+    path = {field: data.draw(st.text(min_size=1)) for field in OPERATIONS[name].path_fields}
+    text = orjson.dumps(body, default=str, option=orjson.OPT_NON_STR_KEYS) if fits(body) else repr(body).encode()
+    try:
+        decoded = DECODERS[name].decode(Source(path, query, headers, text), strict=data.draw(st.booleans()))
+    except (InvalidRequest, MalformedBody):
+        return
+    assert isinstance(decoded.message, Message)
+
+
+def fits(value: object) -> bool:
+    try:
+        orjson.dumps(value)
+    except TypeError:
+        return False
+    return True
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=40))
+def test_any_bytes_are_a_body_or_an_error(body: bytes) -> None:
+    with pytest.raises((InvalidRequest, MalformedBody)):
+        decode("CreateApp", body=body)

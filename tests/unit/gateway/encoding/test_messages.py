@@ -1,0 +1,191 @@
+"""Messages into JSON, next to what json_format makes of them."""
+
+from typing import Any
+
+import orjson
+import pytest
+from google.protobuf import json_format, struct_pb2, timestamp_pb2
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mobiletest.catalog.v1 import apps_pb2, builds_pb2
+from mobiletest.executor.v1 import executions_pb2
+from mobiletest.reporting.v1 import reports_pb2
+
+from services.gateway.contract.enums import spellings
+from services.gateway.contract.fields import fields
+from services.gateway.contract.operations import EMPTY, HTTP_BODY, operations
+from services.gateway.encoding import values
+from services.gateway.encoding.messages import encoder
+from services.gateway.encoding.responses import ResponseEncoders
+
+ANSWERS = sorted(
+    {op.output.full_name: op.output for op in operations() if op.output.full_name not in (EMPTY, HTTP_BODY)}.items()
+)
+
+texts = st.text(st.characters(codec="utf-8"), max_size=8)
+free_form = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=6,
+)
+moments = st.builds(
+    lambda seconds, milliseconds: timestamp_pb2.Timestamp(seconds=seconds, nanos=milliseconds * 1_000_000),
+    st.integers(-62135596800, 253402300799),
+    st.integers(0, 999),
+)
+
+
+def struct(content: dict[str, Any]) -> struct_pb2.Struct:
+    made = struct_pb2.Struct()
+    made.update(content)
+    return made
+
+
+def scalar(field: FieldDescriptor) -> st.SearchStrategy[Any]:
+    if field.enum_type is not None:
+        return st.sampled_from(sorted(spellings(field.enum_type).by_number))
+    if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
+        return texts
+    if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
+        return st.booleans()
+    if field.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE:
+        return st.floats(allow_nan=False, allow_infinity=False)
+    return st.integers(0, 2**31 - 1)
+
+
+def content(field: FieldDescriptor) -> st.SearchStrategy[Any]:
+    inner = field.message_type
+    if inner is None:
+        return scalar(field)
+    known = {
+        "google.protobuf.Timestamp": moments,
+        "google.protobuf.Struct": st.dictionaries(texts, free_form, max_size=3).map(struct),
+        "google.protobuf.Value": free_form.map(lambda value: struct({"x": value}).fields["x"]),
+    }
+    if inner.full_name in known:
+        return known[inner.full_name]
+    return st.deferred(lambda: messages(inner))
+
+
+def messages(descriptor: Descriptor) -> st.SearchStrategy[Message]:
+    """Any message of this type that a service could answer with."""
+    make = GetMessageClass(descriptor)
+    shown = {
+        field.name: st.lists(content(field.descriptor), max_size=2) if field.repeated else content(field.descriptor)
+        for field in fields(descriptor)
+    }
+    return st.fixed_dictionaries({}, optional=shown).map(lambda chosen: make(**chosen))
+
+
+def ours(message: Message) -> Any:
+    return orjson.loads(orjson.dumps(encoder(message.DESCRIPTOR)(message)))
+
+
+def theirs(message: Message) -> Any:
+    """json_format, with the differences that are meant: our spellings, internal fields, nulls, numbers for int64."""
+    plain = json_format.MessageToDict(message, preserving_proto_field_name=True, use_integers_for_enums=True)
+    descriptor: Any = message.DESCRIPTOR
+    return complete(plain, descriptor)
+
+
+def complete(plain: Any, descriptor: Descriptor) -> dict[str, Any]:
+    return {field.name: converted(plain.get(field.name), field.descriptor, field) for field in fields(descriptor)}
+
+
+def converted(value: Any, field: FieldDescriptor, known: Any) -> Any:
+    if known.repeated:
+        return [one(item, field) for item in value or []]
+    if value is None:
+        absent = known.presence or field.message_type is not None or field.enum_type is not None
+        return None if absent else field.default_value
+    return one(value, field)
+
+
+def one(value: Any, field: FieldDescriptor) -> Any:
+    if field.message_type is not None and not field.message_type.full_name.startswith("google."):
+        return complete(value, field.message_type)
+    if field.enum_type is not None:
+        return spellings(field.enum_type).by_number.get(value)
+    if field.cpp_type == FieldDescriptor.CPPTYPE_INT64:
+        return int(value)
+    return value
+
+
+@pytest.mark.parametrize(("name", "descriptor"), ANSWERS)
+@settings(deadline=None, max_examples=25)
+@given(data=st.data())
+def test_answers_read_as_json_format_writes_them(name: str, descriptor: Descriptor, data: st.DataObject) -> None:
+    message = data.draw(messages(descriptor))
+    assert ours(message) == theirs(message), name
+
+
+@pytest.mark.parametrize(("name", "descriptor"), ANSWERS)
+@settings(deadline=None, max_examples=25)
+@given(data=st.data())
+def test_remembered_items_read_the_same(name: str, descriptor: Descriptor, data: st.DataObject) -> None:
+    message = data.draw(messages(descriptor))
+    encoders = ResponseEncoders()
+    for encode in (encoders.whole(descriptor), encoders.remembered(descriptor), encoders.remembered(descriptor)):
+        assert orjson.loads(encode(message)) == ours(message), name
+
+
+def test_an_empty_app_has_every_key_and_nothing_internal() -> None:
+    found = ours(apps_pb2.App(revision=7))
+    assert list(found) == [field.name for field in apps_pb2.App.DESCRIPTOR.fields if field.name != "revision"]
+    assert set(found.values()) == {None}
+
+
+def test_counts_without_presence_are_zero() -> None:
+    found = ours(reports_pb2.AppBuildHealthItem(build_id="b"))
+    assert (found["observed_tests"], found["coverage_rate"], found["pass_rate"]) == (0, 0.0, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("2026-01-02T03:04:05Z", "2026-01-02T03:04:05Z"),
+        ("2026-01-02T03:04:05.25Z", "2026-01-02T03:04:05.250Z"),
+        ("2026-01-02T03:04:05.0009Z", "2026-01-02T03:04:05Z"),
+        ("1969-12-31T23:59:59.5Z", "1969-12-31T23:59:59.500Z"),
+        ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"),
+        ("9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"),
+    ],
+)
+def test_moments_are_utc_with_milliseconds_when_there_are_any(text: str, shown: str) -> None:
+    moment = timestamp_pb2.Timestamp()
+    moment.FromJsonString(text)
+    assert values.timestamp(moment) == shown
+
+
+def test_an_unspecified_enum_is_null_and_int64_a_number() -> None:
+    found = ours(executions_pb2.Execution(id="e", revision=2**53))
+    assert found["status"] is None
+    assert found["revision"] == 2**53
+
+
+@pytest.mark.parametrize("number", [0, 5, -3, 2**53 - 1, 2.5, 1e300, float("nan"), float("inf")])
+def test_whole_numbers_in_free_form_read_as_whole(number: float) -> None:
+    build = builds_pb2.Build()
+    build.metadata.fields["n"].number_value = number
+    text = orjson.dumps(encoder(build.DESCRIPTOR)(build)["metadata"])
+    finite = number == number and abs(number) != float("inf")
+    assert orjson.loads(text) == {"n": number if finite else None}
+    if isinstance(number, int):
+        assert text == b'{"n":%d}' % number
+
+
+def test_a_changed_message_is_not_taken_for_the_remembered_one() -> None:
+    descriptor: Any = apps_pb2.App.DESCRIPTOR
+    encode = ResponseEncoders().remembered(descriptor)
+    app = apps_pb2.App(name="old")
+    assert orjson.loads(encode(app))["name"] == "old"
+    app.name = "new"
+    assert orjson.loads(encode(app))["name"] == "new"
+
+
+def test_a_type_that_json_cannot_show_is_refused_at_start() -> None:
+    with pytest.raises(TypeError):
+        encoder(builds_pb2.UploadBuildRequest.DESCRIPTOR)

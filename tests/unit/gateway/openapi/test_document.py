@@ -1,0 +1,110 @@
+"""The OpenAPI document: valid, and equal to what is served."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from openapi_spec_validator import validate
+
+from services.chassis.clock import SystemClock
+from services.chassis.health import Health
+from services.gateway.app import _options, _router
+from services.gateway.contract.operations import operations
+from services.gateway.openapi.document import describe
+from services.gateway.settings import Settings
+from services.gateway.upstream.calls import Upstreams
+from tests.fakes.gateway import TOKEN
+
+DOCUMENT = describe(operations(), "1.2.3")
+
+
+class NoChannel:
+    """Channels that nobody calls."""
+
+    def unary_unary(self, path: str, *_: Any, **__: Any) -> Any:
+        return path
+
+    unary_stream = stream_unary = unary_unary
+
+
+def test_it_is_valid() -> None:
+    validate(DOCUMENT)
+    assert DOCUMENT["openapi"].startswith("3.1")
+    assert DOCUMENT["info"]["version"] == "1.2.3"
+
+
+async def test_routes_and_document_are_equal() -> None:
+    upstreams = Upstreams(dict.fromkeys(("catalog", "executor", "reporting"), NoChannel()))
+    settings = Settings(service_tokens=TOKEN)  # type: ignore[arg-type]
+    served = set(_router(settings, upstreams, Health(), asyncio.Event()).routes)
+    written = {(verb.upper(), path) for path, item in DOCUMENT["paths"].items() for verb in item}
+    assert served == written
+    assert SystemClock() is not None
+    assert _options(settings).limits.seconds == 10
+
+
+def parameters(path: str, verb: str = "get") -> dict[str, Any]:
+    found = DOCUMENT["paths"][path][verb]["parameters"]
+    return {item["name"]: item for item in found if "name" in item}
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "low", "high", "default"),
+    [
+        ("/api/v1/apps", "page_size", 1, 500, 50),
+        ("/api/v1/apps", "page", 1, 2**31 - 1, 1),
+        ("/api/v1/apps/builds/{version_id}/runs", "page_size", 1, 100, 20),
+        ("/api/v1/apps/{app_id}/workspace", "trend_days", 7, 60, 14),
+        ("/api/v1/apps/{app_id}/test_matrix", "page_size", 2, 50, 10),
+    ],
+)
+def test_bounds_and_defaults_of_the_interface(path: str, name: str, low: int, high: int, default: int) -> None:
+    schema = parameters(path)[name]["schema"]
+    assert (schema["minimum"], schema["maximum"], schema["default"]) == (low, high, default)
+
+
+def test_all_attribution_headers_are_parameters_of_the_start() -> None:
+    found = parameters("/api/v1/execution/api/execute_workflow_id_async", "post")
+    assert set(found) == {
+        "X-Service-Client",
+        "X-CI-System",
+        "X-CI-Commit-SHA",
+        "X-CI-Branch",
+        "X-CI-PR-Number",
+        "X-CI-Run-URL",
+        "X-CI-Run-ID",
+        "X-CI-Repository",
+    }
+    assert found["X-CI-PR-Number"]["schema"]["type"] == "integer"
+
+
+def test_an_app_is_described_as_in_the_interface() -> None:
+    properties = DOCUMENT["components"]["schemas"]["App"]["properties"]
+    assert list(properties)[:3] == ["id", "org_id", "name"]
+    assert "revision" not in properties
+    assert properties["id"]["type"] == ["string", "null"]
+    assert properties["id"]["format"] == "uuid"
+    assert properties["created_at"]["format"] == "date-time"
+    assert properties["platform"]["enum"] == ["iOS", "Android", None]
+    assert properties["system_prompt"]["description"] == "App-level system prompt injected into LLM calls."
+
+
+def test_every_operation_has_words_errors_and_security() -> None:
+    for path, item in DOCUMENT["paths"].items():
+        for verb, operation in item.items():
+            assert operation["summary"], (path, verb)
+            if operation.get("security") == []:
+                continue
+            assert {"401", "403", "422", "503"} <= operation["responses"].keys()
+    assert DOCUMENT["security"] == [{"apiKey": []}]
+
+
+def test_every_property_has_a_description() -> None:
+    for name, schema in DOCUMENT["components"]["schemas"].items():
+        for key, value in schema.get("properties", {}).items():
+            assert value.get("description") or name in ("Error", "ValidationError"), f"{name}.{key}"
+
+
+def test_uploads_are_described_as_a_form() -> None:
+    content = DOCUMENT["paths"]["/api/v1/apps/{app_id}/builds"]["post"]["requestBody"]["content"]
+    assert set(content) == {"application/json", "multipart/form-data"}
