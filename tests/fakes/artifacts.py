@@ -24,11 +24,11 @@ def ipa(bundle_id: str = "com.example.shop", version: str | None = "1.0", *, bui
 
 
 def archive(entries: Mapping[str, bytes]) -> bytes:
-    """A zip archive of the entries, compressed."""
+    """A zip archive of the entries, compressed; the same entries make the same bytes at any time."""
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
+    with zipfile.ZipFile(file, "w") as made:
         for name, content in entries.items():
-            made.writestr(name, content)
+            made.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return file.getvalue()
 
 
