@@ -7,9 +7,9 @@ from typing import Protocol
 from services.chassis import logs
 from services.chassis.consuming import is_transient
 from services.executor.model.runs import Limits
-from services.executor.ports import Runs
+from services.executor.ports import RunKey, Runs
 
-BATCH = 200
+BATCH = 50
 
 log = logs.get(__name__)
 
@@ -51,7 +51,16 @@ class Reaper:
     async def reap(self) -> int:
         """Look at everything that is due once; how many runs that were."""
         due = await self._runs.due(BATCH)
-        for key in due:
-            await self._runs.expire(key)
-            log.info("run_was_due", execution_id=key.execution_id, run_id=key.run_id)
+        await asyncio.gather(*(self._expire(key) for key in due))
         return len(due)
+
+    async def _expire(self, key: RunKey) -> None:
+        """One that cannot be written now is due again the next time, and holds up no other."""
+        try:
+            await self._runs.expire(key)
+        except Exception as error:
+            if not is_transient(error):
+                raise
+            log.warning("run_not_reaped", execution_id=key.execution_id, run_id=key.run_id, error=repr(error))
+        else:
+            log.info("run_was_due", execution_id=key.execution_id, run_id=key.run_id)

@@ -57,35 +57,34 @@ class MongoExecutions:
         return await self._ledger.now()
 
     async def add(self, change: Change, plans: Mapping[str, Plan]) -> Execution:
-        async def work(session: Session) -> Change:
+        async def decide(_: Session) -> Change:
+            return change
+
+        async def write(session: Session, _: Change) -> None:
             await self._executions.insert_one(execution_document(change.execution), session=session)
             if change.runs:
                 runs = [run_document(run, self._ledger.limits) for run in change.runs]
                 await self._runs.insert_many(runs, session=session)
                 documents = [plan_document(run, plans[run.id]) for run in change.runs]
                 await self._plans.insert_many(documents, session=session)
-            return change
 
         try:
-            await self._ledger.commit(change.execution.id, work)
+            await self._ledger.commit(change.execution.id, decide, write)
         except DuplicateKeyError:
             return await self.get(change.execution.id)
         return change.execution
 
     async def cancel(self, execution_id: str) -> Execution:
-        async def work(session: Session) -> Change:
+        async def decide(session: Session) -> Change:
             execution = await self._find(execution_id, session=session)
             if execution.status.terminal:
                 raise FailedPrecondition(f"The execution has ended: it is {execution.status}", reason="EXECUTION_ENDED")
             query = {"execution_id": execution_id, "status": {"$in": _OPEN}}
             found = await self._runs.find(query, session=session).sort("position", 1).to_list(None)
-            change = changes.cancel(execution, [run_of(document) for document in found], now)
-            await self._ledger.replace(session, change)
-            return change
+            return changes.cancel(execution, [run_of(document) for document in found], now)
 
-        await self._find(execution_id)
         now = await self.now()
-        return (await self._ledger.commit(execution_id, work)).execution
+        return (await self._ledger.commit(execution_id, decide)).execution
 
     async def get(self, execution_id: str) -> Execution:
         return await self._find(execution_id)

@@ -30,6 +30,12 @@ from services.executor.storage.schema import EXECUTIONS, RUNS, STEPS
 Step = Callable[[Run, datetime], Run]
 """One of the functions of `model.lifecycle`: the run and the database's clock -> the run that it becomes."""
 
+Decide = Callable[[Session], Awaitable[Change]]
+"""Reads, and says what is to change."""
+
+Write = Callable[[Session, Change], Awaitable[None]]
+"""Stores a change."""
+
 
 class Ledger:
     """Runs changes: each is one transaction, stored, put into the outbox, counted, and published after the commit.
@@ -49,17 +55,22 @@ class Ledger:
         moment: datetime = (await self.mongo.database.command("hello"))["localTime"]
         return moment.replace(tzinfo=UTC)
 
-    async def commit(self, execution_id: str, work: Callable[[Session], Awaitable[Change]]) -> Change:
-        """Run `work`, which stores what it changes, in a transaction with the events of the change."""
+    async def commit(self, execution_id: str, decide: Decide, write: Write | None = None) -> Change:
+        """Decide on a change and store it with its events, in one transaction.
 
-        async def with_events(session: Session) -> tuple[Change, list[Event]]:
-            change = await work(session)
+        What others want to write too is written last: a process that is killed leaves its transaction to the
+        database, which keeps the documents locked until it gives up on it.
+        """
+
+        async def work(session: Session) -> tuple[Change, list[Event]]:
+            change = await decide(session)
             events = events_of(change, self._outbox.event)
             await self._outbox.add(session, events)
+            await (write or self._replace)(session, change)
             return change, events
 
         async with self._lock(execution_id):
-            change, events = await self.mongo.transaction(with_events)
+            change, events = await self.mongo.transaction(work)
         self._outbox.committed(events)
         telemetry.observe(change)
         return change
@@ -67,22 +78,23 @@ class Ledger:
     async def change_run(self, execution_id: str, run_id: str, step: Step) -> Change:
         """Let one run take a step. NotFound when there is no such run, and whatever `step` raises."""
 
-        async def work(session: Session) -> Change:
+        async def decide(session: Session) -> Change:
             execution, run, now = await self._load(session, run_id)
             after = step(run, now)
             moves = [(run, after)]
             if run.status is not after.status and after.status.terminal:
                 moves += await self._released(session, execution, now)
-            change = apply(execution, moves, now)
-            await self.replace(session, change)
-            return change
+            return apply(execution, moves, now)
 
-        return await self.commit(execution_id, work)
+        return await self.commit(execution_id, decide)
 
-    async def replace(self, session: Session, change: Change) -> None:
+    async def _replace(self, session: Session, change: Change) -> None:
         """Store what a change made of documents that exist."""
         if not change.runs:
             return
+        steps = [steps_document(run, attempt) for run in change.runs for attempt in run.attempts if attempt.steps]
+        if steps:
+            await self.mongo.collection(STEPS).insert_many(steps, session=session)
         runs = [
             ReplaceOne({"_id": run.id, "revision": run.revision - 1}, run_document(run, self.limits))
             for run in change.runs
@@ -92,11 +104,6 @@ class Ledger:
             raise Aborted("The run was changed by somebody else at the same time, try again")
         execution = execution_document(change.execution)
         await self.mongo.collection(EXECUTIONS).replace_one({"_id": execution["_id"]}, execution, session=session)
-        steps = [
-            steps_document(run, run.attempts[-1]) for run in change.runs if run.attempts and run.attempts[-1].steps
-        ]
-        if steps:
-            await self.mongo.collection(STEPS).insert_many(steps, session=session)
 
     def _lock(self, execution_id: str) -> asyncio.Lock:
         lock = self._locks.get(execution_id)
