@@ -1,0 +1,161 @@
+"""A scripted device and what a runner needs beside it, for tests that are not about the simulated device."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from services.executor.automation.devices import Build, Device, DeviceFailure, DeviceInfo, Seed
+from services.executor.automation.elements import Bounds, Element, Point, Role
+from services.executor.automation.ports import Answer, ModelUnavailable, Question
+from services.executor.automation.timers import VirtualTimer
+
+Target = Element | Point
+
+
+def screen(*children: Element) -> Element:
+    return Element(role=Role.SCREEN, bounds=Bounds(0, 0, 360, 640), children=children)
+
+
+def button(text: str, **fields: object) -> Element:
+    return Element(role=Role.BUTTON, text=text, **fields)  # type: ignore[arg-type]
+
+
+class FakeDevice:
+    """Shows what `show` makes of its time, writes down what it is asked to do, and fails where `failing` says so."""
+
+    def __init__(self, show: Callable[[float], Element] | Element | None = None) -> None:
+        self.info = DeviceInfo("fake-1", "android", "fake", simulated=False)
+        self.timer = VirtualTimer()
+        self.show = show if show is not None else screen()
+        self.failing: dict[str, DeviceFailure] = {}
+        self.done: list[str] = []
+        self.closed = 0
+
+    async def begin_step(self, title: str) -> None:
+        await self.timer.sleep(0)
+
+    async def install(self, build: Build) -> None:
+        self._note("install")
+
+    async def launch(self, app_id: str | None = None, *, clear_state: bool = False, stop_first: bool = True) -> None:
+        said = [app_id or "", "clear" if clear_state else "", "" if stop_first else "resume"]
+        self._note(" ".join(filter(None, ["launch", *said])))
+
+    async def stop(self, app_id: str | None = None) -> None:
+        self._note(" ".join(filter(None, ["stop", app_id])))
+
+    async def tree(self) -> Element:
+        self._note("tree", quiet=True)
+        return self.show if isinstance(self.show, Element) else self.show(self.timer.now())
+
+    async def screenshot(self) -> bytes:
+        self._note("screenshot", quiet=True)
+        return b"\x89PNG picture"
+
+    async def tap(self, target: Target) -> None:
+        self._note(f"tap {_named(target)}")
+
+    async def double_tap(self, target: Target) -> None:
+        self._note(f"double_tap {_named(target)}")
+
+    async def long_press(self, target: Target, seconds: float = 1.0) -> None:
+        self._note(f"long_press {_named(target)} {seconds:g}")
+
+    async def type(self, text: str, target: Element | None = None) -> None:
+        self._note(f"type {text}{' into ' + _named(target) if target else ''}")
+
+    async def clear(self, target: Element | None = None, characters: int | None = None) -> None:
+        self._note(f"clear {_named(target) if target else characters}")
+
+    async def swipe(self, start: Point, end: Point, seconds: float = 0.4) -> None:
+        self._note(f"swipe {start.x:g},{start.y:g} {end.x:g},{end.y:g}")
+
+    async def back(self) -> None:
+        self._note("back")
+
+    async def press_key(self, key: str) -> None:
+        self._note(f"press {key}")
+
+    async def hide_keyboard(self) -> None:
+        self._note("hide keyboard")
+
+    async def open_link(self, url: str) -> None:
+        self._note(f"open {url}")
+
+    async def close(self) -> None:
+        self.closed += 1
+
+    def _note(self, what: str, *, quiet: bool = False) -> None:
+        failure = self.failing.get(what.split()[0])
+        if failure is not None:
+            raise failure
+        if not quiet:
+            self.done.append(what)
+
+
+def _named(target: Target) -> str:
+    return target.name if isinstance(target, Element) else f"{target.x:g},{target.y:g}"
+
+
+class FakeDevices:
+    """Gives one device, again and again."""
+
+    def __init__(self, device: Device | None = None, failure: DeviceFailure | None = None) -> None:
+        self.device = device
+        self.failure = failure
+        self.released: list[Device] = []
+
+    async def acquire(self, platform: str, build: Build, seed: Seed) -> Device:
+        if self.failure is not None or self.device is None:
+            raise self.failure or AssertionError("there is no device")
+        return self.device
+
+    async def release(self, device: Device) -> None:
+        await device.close()
+        self.released.append(device)
+
+
+class FakeModel:
+    """Answers what it was given, in turn, and remembers the questions."""
+
+    def __init__(self, answers: Iterable[Answer | ModelUnavailable] = ()) -> None:
+        self._answers = list(answers)
+        self.questions: list[Question] = []
+
+    def check(self) -> None:
+        return None
+
+    async def choose(self, question: Question) -> Answer:
+        self.questions.append(question)
+        answer = self._answers.pop(0)
+        if isinstance(answer, ModelUnavailable):
+            raise answer
+        return answer
+
+
+class FakeCache:
+    """Remembers by sentence alone."""
+
+    def __init__(self, answers: dict[str, Answer] | None = None) -> None:
+        self.answers = answers or {}
+
+    async def recall(self, app: str, sentence: str, tree: Element) -> Answer | None:
+        return self.answers.get(sentence)
+
+    async def remember(self, app: str, sentence: str, tree: Element, answer: Answer) -> None:
+        self.answers[sentence] = answer
+
+
+class FakeEvidence:
+    """Keeps in memory; fails when told to."""
+
+    def __init__(self, failure: Exception | None = None) -> None:
+        self.failure = failure
+        self.kept: dict[str, bytes] = {}
+
+    async def keep(self, name: str, content: bytes, content_type: str) -> None:
+        if self.failure is not None:
+            raise self.failure
+        self.kept[name] = content
+
+
+def names(elements: Sequence[Element]) -> list[str]:
+    return [element.name for element in elements]
