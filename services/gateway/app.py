@@ -34,8 +34,6 @@ from services.gateway.settings import Settings
 from services.gateway.upstream.calls import Upstreams
 
 KEY_EVENTS = {TOPIC: 1}
-SESSION_SECONDS = 6.0
-"""Nobody shares this group, so nobody needs patience; some brokers let a new member wait for half of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +110,7 @@ async def _hear_of_deleted_keys(
         bootstrap=settings.kafka_bootstrap,
         instance_id=None,
         dlq=producer,
-        session_seconds=SESSION_SECONDS,
+        session_seconds=settings.kafka_session_seconds,
     )
     health.register("key events", consumer.check, affects="liveness")
     await stack.enter_async_context(background.running("key events", consumer.run(), stop=consumer.stop, grace=1.0))

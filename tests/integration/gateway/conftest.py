@@ -48,6 +48,7 @@ def settings(behind: Behind, **changes: Any) -> Settings:
         "http_listen": "127.0.0.1:0",
         "kafka_bootstrap": NO_BROKER,
         "kafka_idempotence": False,
+        "kafka_session_seconds": 2,
         "shutdown_grace_seconds": 1,
         **{f"{name}_address": address for name, address in behind.addresses.items()},
         **changes,
