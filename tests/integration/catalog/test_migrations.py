@@ -1,0 +1,114 @@
+"""The schema: migrations that may run again, validators that refuse, and an index for every query that lists."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from pymongo.errors import WriteError
+
+from services.catalog.storage.migrations import MIGRATIONS, RULES
+from services.chassis.migrations import migrate
+from services.chassis.mongo import Mongo
+
+
+@pytest.fixture
+async def mongo(mongo_uri: str, mongo_database: str) -> AsyncIterator[Mongo]:
+    """A migrated database."""
+    connected = await Mongo.connect(mongo_uri, mongo_database)
+    await migrate(connected, MIGRATIONS)
+    yield connected
+    await connected.close()
+
+
+async def test_a_migration_that_died_in_the_middle_runs_again(mongo: Mongo) -> None:
+    """Collections and indexes that are there already are no error."""
+    for migration in MIGRATIONS:
+        await migration.apply(mongo)
+    assert set(RULES) <= set(await mongo.database.list_collection_names())
+
+
+@pytest.mark.parametrize("collection", RULES)
+async def test_a_document_without_its_fields_is_refused(mongo: Mongo, collection: str) -> None:
+    """Whoever writes it."""
+    with pytest.raises(WriteError, match="failed validation"):
+        await mongo.collection(collection).insert_one({"_id": str(uuid4())})
+
+
+WRONG = [
+    ("apps", {"platform": "ios"}),
+    ("apps", {"versions_count": -1}),
+    ("builds", {"version": ""}),
+    ("builds", {"sha256": "ABC"}),
+    ("api_keys", {"secret_sha256": "the secret itself"}),
+    ("artifacts", {"uses": -1}),
+]
+
+
+@pytest.mark.parametrize(("collection", "wrong"), WRONG)
+async def test_a_document_with_a_wrong_value_is_refused(mongo: Mongo, collection: str, wrong: dict[str, Any]) -> None:
+    """The validator names the value, so that the other fields are seen to be right."""
+    with pytest.raises(WriteError) as refusal:
+        await mongo.collection(collection).insert_one(dict(wrong))
+    rules = (refusal.value.details or {})["errInfo"]["details"]["schemaRulesNotSatisfied"]
+    [properties] = [rule for rule in rules if rule["operatorName"] == "properties"]
+    assert {each["propertyName"] for each in properties["propertiesNotSatisfied"]} == set(wrong)
+
+
+LIST = {"created_at": -1, "_id": -1}
+QUERIES: list[tuple[str, dict[str, Any], dict[str, int], str]] = [
+    ("apps", {"live": True}, LIST, "list"),
+    ("apps", {"live": True, "platform": "iOS"}, LIST, "list_of_platform"),
+    ("builds", {"app_id": "a", "live": True}, {"uploaded_at": -1, "_id": -1}, "list"),
+    ("builds", {"app_id": "a", "version": "1", "live": True}, {}, "version"),
+    ("builds", {"app_id": {"$in": ["a", "b"]}, "version": {"$in": ["1", "2"]}, "live": True}, {}, "version"),
+    ("tests", {"live": True}, LIST, "list"),
+    ("tests", {"tags": {"$in": ["x"]}, "live": True}, {}, "tagged"),
+    ("test_versions", {"test_id": "t"}, {"version_number": -1}, "list"),
+    ("attachments", {"app_id": "a", "attached": True}, {"name_folded": 1, "test_id": 1}, "of_app"),
+    ("attachments", {"test_id": {"$in": ["t"]}, "attached": True}, {}, "of_test"),
+    ("workflows", {"live": True}, LIST, "list"),
+    ("workflows", {"test_ids": "t", "live": True}, {}, "with_test"),
+    ("counters", {}, {}, "own"),
+]
+
+
+def crowd(number: int) -> dict[str, Any]:
+    """One of many documents, with the fields that any of the queries asks for."""
+    return {
+        "_id": str(number),
+        "org_id": "o",
+        "app_id": f"a{number % 20}",
+        "test_id": f"t{number % 30}",
+        "test_ids": [f"t{number % 30}"],
+        "tags": [f"x{number % 30}"],
+        "platform": "iOS" if number % 10 == 0 else "Android",
+        "version": str(number),
+        "version_number": number,
+        "name_folded": str(number),
+        "created_at": number,
+        "uploaded_at": number,
+        "attached": True,
+        "live": True,
+    }
+
+
+def stages(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    """The stages of a plan, from the outermost in."""
+    inner = [plan["inputStage"]] if "inputStage" in plan else plan.get("inputStages", [])
+    return [plan, *(stage for each in inner for stage in stages(each))]
+
+
+@pytest.mark.parametrize(("collection", "condition", "sort", "index"), QUERIES)
+async def test_a_query_finds_its_index(
+    mongo: Mongo, collection: str, condition: dict[str, Any], sort: dict[str, int], index: str
+) -> None:
+    """Organisation first, and no sorting in memory."""
+    await mongo.collection(collection).insert_many(map(crowd, range(300)), bypass_document_validation=True)
+    query: dict[str, Any] = {"find": collection, "filter": {"org_id": "o", **condition}}
+    if sort:
+        query["sort"] = sort
+    explained = await mongo.database.command({"explain": query, "verbosity": "queryPlanner"})
+    found = stages(explained["queryPlanner"]["winningPlan"])
+    assert [stage["indexName"] for stage in found if stage["stage"] == "IXSCAN"] == [index]
+    assert not [stage for stage in found if stage["stage"] == "SORT"]
