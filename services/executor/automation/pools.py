@@ -44,8 +44,10 @@ class Pool:
 class Pools:
     """The Devices port over pools."""
 
-    def __init__(self, pools: Iterable[Pool]) -> None:
+    def __init__(self, pools: Iterable[Pool], *, wait_seconds: float = WAIT_SECONDS) -> None:
+        """`wait_seconds` is how long a run waits for a free device."""
         self._pools = tuple(pools)
+        self._wait_seconds = wait_seconds
         self._held: Counter[str] = Counter()
         self._holders: dict[Device, tuple[Pool, int]] = {}
         self._freed = asyncio.Event()
@@ -66,11 +68,11 @@ class Pools:
         if not self._of(platform):
             raise DeviceFailure(Category.CONFIG_INVALID, f"no device pool for {platform} is configured")
         try:
-            async with asyncio.timeout(WAIT_SECONDS):
+            async with asyncio.timeout(self._wait_seconds):
                 pool, number = await self._place(platform)
         except TimeoutError as error:
             raise DeviceFailure(
-                Category.DEVICE_UNAVAILABLE, f"no device for {platform} became free within {WAIT_SECONDS:g} s"
+                Category.DEVICE_UNAVAILABLE, f"no device for {platform} became free within {self._wait_seconds:g} s"
             ) from error
         try:
             device = self._open(pool, number, build, seed)

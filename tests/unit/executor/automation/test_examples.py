@@ -1,0 +1,74 @@
+"""The example workspace: every test on every build's model gives the verdict that the build was made for."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from services.executor.automation.attempt import Automation, Plan
+from services.executor.automation.devices import Build
+from services.executor.automation.pools import Pools
+from services.executor.model.run_config import FallbackTrigger, RunConfig
+from services.flows.parser import check_steps
+
+EXAMPLES = Path(__file__).parents[4] / "examples"
+TESTS: list[dict[str, Any]] = [yaml.safe_load(path.read_text()) for path in sorted((EXAMPLES / "tests").glob("*.yaml"))]
+APPS: list[dict[str, Any]] = yaml.safe_load((EXAMPLES / "apps.yaml").read_text())
+
+RUNS = 8
+CHECKOUT = {"Check out", "Check out, in commands"}
+BROKEN = {("Android", "1.1.0"): {"assertion_failed", "step_timeout"}, ("iOS", "1.1.0"): {"app_crash"}}
+"""How both checkouts fail on these builds."""
+
+FLAKY = {("Android", "1.2.0"): {"Add to cart"}, ("iOS", "1.2.0"): {"Add to cart"}}
+
+CELLS = [
+    pytest.param(app["platform"], build, test, id=f"{app['platform']}-{build['version']}-{test['name']}")
+    for app in APPS
+    for build in app["builds"]
+    for test in TESTS
+    if test["platform"] in (None, app["platform"])
+]
+
+
+async def categories(platform: str, content: bytes, steps: list[Any]) -> list[str | None]:
+    """How the test ends in several runs: the category of its failure, or None where it passed."""
+
+    async def read(limit: int) -> bytes:
+        return content[:limit]
+
+    automation = Automation(Pools.load(None))
+    build = Build(app_name="Example Shop", read=read)
+    config = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
+    ended = []
+    for run in range(RUNS):
+        plan = Plan(run_id=f"r{run}", attempt=1, platform=platform.lower(), steps=steps, build=build, config=config)
+        failure = (await automation.attempt(plan)).failure
+        ended.append(str(failure.category) if failure is not None else None)
+    return ended
+
+
+def _content(name: str) -> bytes:
+    return (EXAMPLES / name).read_bytes()
+
+
+@pytest.mark.parametrize(("platform", "build", "test"), CELLS)
+async def test_each_test_on_each_build(platform: str, build: dict[str, str], test: dict[str, Any]) -> None:
+    ended = await categories(platform, _content(build["file"]), test["steps"])
+    name, cell = test["name"], (platform, build["version"])
+    if name in FLAKY.get(cell, set()):
+        assert set(ended) == {None, "assertion_failed"}
+    elif name in CHECKOUT and cell in BROKEN:
+        assert len(set(ended)) == 1
+        assert ended[0] in BROKEN[cell]
+    else:
+        assert ended == [None] * RUNS
+
+
+def test_the_workspace_hangs_together() -> None:
+    assert len(TESTS) >= 10
+    assert all(check_steps(test["steps"]) == () for test in TESTS)
+    workflow = yaml.safe_load((EXAMPLES / "workflow.yaml").read_text())
+    assert set(workflow["tests"]) == {test["name"] for test in TESTS}
+    assert all((EXAMPLES / build["file"]).exists() for app in APPS for build in app["builds"])
