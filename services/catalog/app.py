@@ -106,7 +106,7 @@ def _servicers(settings: Settings, mongo: Mongo, outbox: Outbox, objects: Object
     clock = SystemClock()
     store = MongoStore(mongo, Publisher(outbox), clock)
     spool = Spool(settings.spool_folder, max_bytes=settings.artifact_max_bytes)
-    spool.discard_leftovers()
+    spool.prepare()
     uploads = UploadUseCases(store, objects, spool=spool, inspector=ProcessInspector(), clock=clock)
     builds = BuildsServicer(BuildUseCases(store, objects, clock), uploads)
     tests = TestsServicer(TestUseCases(store, clock), AttachmentUseCases(store, clock))

@@ -24,8 +24,9 @@ class Spool:
         self._folder = folder
         self._max_bytes = max_bytes
 
-    def discard_leftovers(self) -> None:
-        """Remove what processes that were killed have left; uploads that go on are younger than a day."""
+    def prepare(self) -> None:
+        """Make the folder, and remove what killed processes left there; uploads under way are younger than a day."""
+        self._folder.mkdir(parents=True, exist_ok=True)
         yesterday = time.time() - LEFTOVER_SECONDS
         for path in self._folder.glob(f"{PREFIX}*"):
             with suppress(FileNotFoundError):
@@ -54,7 +55,6 @@ class Spool:
             size += len(chunk)
             self._check(size)
             await asyncio.to_thread(_append, file, chunk, digest)
-        await asyncio.to_thread(file.flush)
         return Received(path, digest.hexdigest(), size)
 
     def _check(self, size: int) -> None:
@@ -80,6 +80,7 @@ def _removed(path: Path) -> None:
 def _append(file: IO[bytes], chunk: bytes, digest: "hashlib._Hash") -> None:
     try:
         file.write(chunk)
+        file.flush()
     except OSError as problem:
         message = "There is no room for the file at present, try again later"
         raise Unavailable(message, reason="SPOOL_FULL", retry_after=30.0) from problem

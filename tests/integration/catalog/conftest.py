@@ -46,6 +46,7 @@ class Service:
     """The running catalog: its stubs, and where it keeps things. Calls are made as the caller of the test."""
 
     settings: Settings
+    address: str
     objects: Path
     spool: Path
     apps: Any
@@ -86,7 +87,7 @@ async def service(
         app = await stack.enter_async_context(running(settings))
         descriptors = [file.DESCRIPTOR.services_by_name[name] for name, file in _FILES.items()]
         channel = await stack.enter_async_context(rpc.channel(app.grpc_address, TOKEN, services=descriptors))
-        yield Service(settings, objects, spool, **_stubs(channel))
+        yield Service(settings, app.grpc_address, objects, spool, **_stubs(channel))
 
 
 def _stubs(channel: rpc.Channel) -> dict[str, Any]:

@@ -1,8 +1,11 @@
 """The gRPC service Builds, on the running catalog: real files, real inspection, real object store."""
 
 import asyncio
+import os
+import sys
 from collections.abc import AsyncIterator, Callable
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -16,7 +19,7 @@ from mobiletest.types.v1.platform_pb2 import PLATFORM_ANDROID
 from services.chassis.errors import AlreadyExists, FailedPrecondition, InvalidArgument, NotFound
 from tests.eventually import eventually
 from tests.fakes.artifacts import apk, archive
-from tests.integration.catalog.conftest import Service, foreign
+from tests.integration.catalog.conftest import TOKEN, Service, foreign
 from tests.integration.catalog.test_apps_rpc import failed, made
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -122,6 +125,11 @@ async def test_uploads_of_the_same_version_at_the_same_time(service: Service) ->
     assert now.versions_count == 1
 
 
+def size(path: Path) -> int:
+    """How much of a file has arrived; none of one that has gone."""
+    return path.stat().st_size if path.exists() else 0
+
+
 async def test_an_upload_that_is_cut_leaves_nothing(service: Service) -> None:
     """No build, no object, no file in the spool."""
     app = await made(service)
@@ -140,6 +148,41 @@ async def test_an_upload_that_is_cut_leaves_nothing(service: Service) -> None:
     await eventually(lambda: not list(service.spool.iterdir()))
     assert service.files() == []
     assert (await service.apps.GetApp(apps_pb2.GetAppRequest(app_id=app.id))).versions_count == 0
+
+
+KILLED_CLIENT = """
+import asyncio, grpc, sys
+from mobiletest.catalog.v1 import builds_pb2, builds_pb2_grpc
+address, token, org_id, app_id = sys.argv[1:]
+
+async def messages():
+    metadata = builds_pb2.UploadBuildMetadata(app_id=app_id, version="1")
+    yield builds_pb2.UploadBuildRequest(metadata=metadata)
+    yield builds_pb2.UploadBuildRequest(chunk=b"half of it")
+    await asyncio.Event().wait()
+
+async def main():
+    metadata = (("authorization", f"Bearer {token}"), ("x-org-id", org_id))
+    async with grpc.aio.insecure_channel(address) as channel:
+        await builds_pb2_grpc.BuildsStub(channel).UploadBuild(messages(), metadata=metadata)
+
+asyncio.run(main())
+"""
+
+
+async def test_a_client_that_is_killed_leaves_nothing(service: Service) -> None:
+    """gRPC shows its end as the end of the file first; it is no build all the same."""
+    app = await made(service)
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", KILLED_CLIENT, service.address, TOKEN, app.org_id, app.id),
+        env={"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    await eventually(lambda: any(size(path) for path in service.spool.iterdir()))
+    child.kill()
+    await child.wait()
+    await eventually(lambda: not list(service.spool.iterdir()))
+    now = await service.apps.GetApp(apps_pb2.GetAppRequest(app_id=app.id))
+    assert (now.versions_count, service.files()) == (0, [])
 
 
 async def stray_chunk() -> AsyncIterator[builds_pb2.UploadBuildRequest]:

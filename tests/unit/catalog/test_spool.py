@@ -48,5 +48,5 @@ async def test_leftovers_of_killed_processes_are_discarded(tmp_path: Path) -> No
         for path in (old, other):
             path.write_bytes(b"x")
             os.utime(path, (0, file.path.stat().st_mtime - LEFTOVER_SECONDS - 1))
-        spool.discard_leftovers()
+        spool.prepare()
         assert inside(tmp_path) == sorted([file.path, other])
