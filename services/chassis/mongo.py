@@ -54,13 +54,18 @@ class Mongo:
     @classmethod
     async def connect(cls, uri: str, database: str, driver: Literal["motor", "pymongo"] = "motor") -> "Mongo":
         """Connect, waiting for ever for a MongoDB that is not there yet."""
-        mongo = cls(_client(uri, driver), database, driver)
+        mongo = cls.unconnected(uri, database, driver)
         try:
             await mongo.wait()
         except BaseException:
             await mongo.close()
             raise
         return mongo
+
+    @classmethod
+    def unconnected(cls, uri: str, database: str, driver: Literal["motor", "pymongo"] = "motor") -> "Mongo":
+        """The same without waiting: its driver connects in the background."""
+        return cls(_client(uri, driver), database, driver)
 
     async def wait(self) -> None:
         """Return as soon as the primary answers."""

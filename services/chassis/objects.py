@@ -26,7 +26,10 @@ class StoredObject:
 
 
 class ObjectStore:
-    """Objects by key ("org/ab12..."). Absent keys are NotFound, a store that is down Unavailable."""
+    """Objects by key ("org/ab12..."). Absent keys are NotFound, a store that is down or full is Unavailable.
+
+    A key that would lead out of the store ("..") is a ValueError: keys are made by us, never by clients.
+    """
 
     def __init__(self, store: Any) -> None:
         self._store = store

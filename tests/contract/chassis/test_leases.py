@@ -1,0 +1,44 @@
+import asyncio
+
+from services.chassis.leases import LEASES, Lease
+from services.chassis.mongo import Mongo
+
+
+async def test_one_owner_at_a_time(mongo: Mongo) -> None:
+    first, second = (Lease(mongo, "sweeper", owner, seconds=60) for owner in ("a", "b"))
+    assert await first.acquire()
+    assert not await second.acquire()
+    assert await first.acquire()
+
+
+async def test_a_lease_given_up_is_free_at_once(mongo: Mongo) -> None:
+    first, second = (Lease(mongo, "sweeper", owner, seconds=60) for owner in ("a", "b"))
+    assert await first.acquire()
+    await first.release()
+    assert await second.acquire()
+
+
+async def test_only_its_owner_gives_it_up(mongo: Mongo) -> None:
+    first, second = (Lease(mongo, "sweeper", owner, seconds=60) for owner in ("a", "b"))
+    assert await first.acquire()
+    await second.release()
+    assert not await second.acquire()
+
+
+async def test_a_lease_that_ran_out_is_free(mongo: Mongo) -> None:
+    first, second = (Lease(mongo, "sweeper", owner, seconds=60) for owner in ("a", "b"))
+    assert await first.acquire()
+    long_ago = {"$set": {"expires_at": {"$subtract": ["$$NOW", 1]}}}
+    await mongo.collection(LEASES).update_one({"_id": "sweeper"}, [long_ago])
+    assert await second.acquire()
+    assert not await first.acquire()
+
+
+async def test_of_many_that_ask_at_once_one_gets_it(mongo: Mongo) -> None:
+    leases = [Lease(mongo, "sweeper", f"owner-{n}", seconds=60) for n in range(10)]
+    assert sum(await asyncio.gather(*(lease.acquire() for lease in leases))) == 1
+
+
+async def test_leases_of_other_names_do_not_matter(mongo: Mongo) -> None:
+    assert await Lease(mongo, "one", "a", seconds=60).acquire()
+    assert await Lease(mongo, "two", "b", seconds=60).acquire()

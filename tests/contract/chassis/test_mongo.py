@@ -1,0 +1,113 @@
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+from pymongo.errors import DuplicateKeyError, PyMongoError
+
+from services.chassis.errors import Unavailable
+from services.chassis.mongo import Document, Mongo, Session, unavailable
+from tests.contract.chassis.conftest import Driver
+
+NOWHERE = "mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=200"
+
+
+async def test_a_transaction_is_seen_as_a_whole_and_gives_its_result(mongo: Mongo) -> None:
+    async def work(session: Session) -> str:
+        await mongo.collection("a").insert_one({"_id": 1}, session=session)
+        await mongo.collection("b").insert_one({"_id": 1}, session=session)
+        return "done"
+
+    assert await mongo.transaction(work) == "done"
+    assert await mongo.collection("a").count_documents({}) == 1
+    assert await mongo.collection("b").count_documents({}) == 1
+
+
+async def test_a_transaction_that_fails_leaves_nothing(mongo: Mongo) -> None:
+    async def work(session: Session) -> None:
+        await mongo.collection("a").insert_one({"_id": 1}, session=session)
+        raise LookupError("no")
+
+    with pytest.raises(LookupError):
+        await mongo.transaction(work)
+    assert await mongo.collection("a").count_documents({}) == 0
+
+
+async def test_transactions_that_meet_are_run_again(mongo: Mongo) -> None:
+    counters = mongo.collection("counters")
+    await counters.insert_one({"_id": 1, "n": 0})
+
+    async def add_one(session: Session) -> None:
+        found = await counters.find_one({"_id": 1}, session=session)
+        await counters.update_one({"_id": 1}, {"$set": {"n": found["n"] + 1}}, session=session)
+
+    await asyncio.gather(*(mongo.transaction(add_one) for _ in range(8)))
+    assert (await counters.find_one({"_id": 1}))["n"] == 8
+
+
+async def test_an_error_of_the_data_is_not_run_again(mongo: Mongo) -> None:
+    runs = 0
+
+    async def work(session: Session) -> None:
+        nonlocal runs
+        runs += 1
+        await mongo.collection("a").insert_many([{"_id": 1}, {"_id": 1}], session=session)
+
+    with pytest.raises(PyMongoError):
+        await mongo.transaction(work)
+    assert runs == 1
+
+
+async def test_writes_and_reads_are_those_of_the_majority(mongo: Mongo) -> None:
+    assert mongo.database.write_concern.document == {"w": "majority", "j": True}
+    assert mongo.database.read_concern.level == "majority"
+
+
+async def test_times_come_back_as_they_were_stored(mongo: Mongo) -> None:
+    moment = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
+    await mongo.collection("a").insert_one({"_id": 1, "at": moment})
+    assert (await mongo.collection("a").find_one({"_id": 1}))["at"] == moment
+
+
+async def test_a_pipeline_gives_all_its_documents(mongo: Mongo) -> None:
+    await mongo.collection("a").insert_many([{"_id": n} for n in range(250)])
+    found = await mongo.aggregate("a", [{"$match": {"_id": {"$gte": 50}}}, {"$sort": {"_id": 1}}])
+    assert [row["_id"] for row in found] == list(range(50, 250))
+
+
+async def test_changes_are_watched(mongo: Mongo) -> None:
+    async with mongo.watch("a", [{"$match": {"operationType": "insert"}}]) as changes:
+        await mongo.collection("a").insert_one({"_id": 7})
+        change: Document = await anext(changes)
+    assert change["documentKey"] == {"_id": 7}
+
+
+async def test_a_database_that_is_away_is_unavailable_for_a_second(driver: Driver) -> None:
+    mongo = Mongo.unconnected(NOWHERE, "db", driver)
+    with pytest.raises(PyMongoError) as error:
+        await mongo.collection("a").find_one({})
+    await mongo.close()
+    found = unavailable(error.value)
+    assert isinstance(found, Unavailable)
+    assert found.retry_after == 1.0
+
+
+async def test_readiness_fails_at_once_while_no_primary_is_known(driver: Driver) -> None:
+    mongo = Mongo.unconnected(NOWHERE, "db", driver)
+    with pytest.raises(Unavailable):
+        await mongo.ping()
+    await mongo.close()
+
+
+async def test_a_start_waits_for_a_database_that_is_not_there(driver: Driver) -> None:
+    connecting = asyncio.create_task(Mongo.connect(NOWHERE, "db", driver))
+    _, pending = await asyncio.wait([connecting], timeout=1.0)
+    assert pending
+    connecting.cancel()
+    await asyncio.wait([connecting])
+
+
+async def test_an_error_of_the_data_is_no_outage(mongo: Mongo) -> None:
+    await mongo.collection("a").insert_one({"_id": 1})
+    with pytest.raises(DuplicateKeyError) as error:
+        await mongo.collection("a").insert_one({"_id": 1})
+    assert unavailable(error.value) is None

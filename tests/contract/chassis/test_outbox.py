@@ -1,0 +1,73 @@
+import pytest
+
+from mobiletest.catalog.v1 import apps_pb2
+from services.chassis.context import Caller, bind
+from services.chassis.events import Event
+from services.chassis.migrations import migrate
+from services.chassis.mongo import Mongo, Session
+from services.chassis.outbox import FRESH_LIMIT, MIGRATION, OUTBOX, Outbox
+from tests.fakes.chassis import FakeClock
+
+
+@pytest.fixture
+async def outbox(mongo: Mongo) -> Outbox:
+    await migrate(mongo, [MIGRATION])
+    return Outbox(mongo, "tests", FakeClock())
+
+
+def an_event(outbox: Outbox, *, subject: str | None = None, sequence: int = 0) -> Event:
+    return outbox.event("t", "k", apps_pb2.App(name="x"), subject=subject, sequence=sequence)
+
+
+async def store(mongo: Mongo, outbox: Outbox, *events: Event) -> None:
+    async def work(session: Session) -> None:
+        await outbox.add(session, events)
+
+    await mongo.transaction(work)
+
+
+async def test_an_event_carries_its_message_and_the_trace_of_the_caller(outbox: Outbox) -> None:
+    with bind(Caller("org", traceparent="00-a-b-01")):
+        event = an_event(outbox)
+    assert event.type == "mobiletest.catalog.v1.App"
+    assert apps_pb2.App.FromString(event.payload).name == "x"
+    assert (event.source, event.traceparent) == ("tests", "00-a-b-01")
+
+
+async def test_rows_come_and_go_with_the_transaction(mongo: Mongo, outbox: Outbox) -> None:
+    async def work(session: Session) -> None:
+        await outbox.add(session, [an_event(outbox)])
+        raise LookupError("no")
+
+    with pytest.raises(LookupError):
+        await mongo.transaction(work)
+    assert await mongo.collection(OUTBOX).count_documents({}) == 0
+    await store(mongo, outbox, an_event(outbox))
+    assert await mongo.collection(OUTBOX).count_documents({"pending": True}) == 1
+
+
+async def test_no_events_are_no_rows(mongo: Mongo, outbox: Outbox) -> None:
+    await store(mongo, outbox)
+    assert await mongo.collection(OUTBOX).count_documents({}) == 0
+
+
+async def test_the_log_of_a_subject_is_read_back_in_order(mongo: Mongo, outbox: Outbox) -> None:
+    events = [an_event(outbox, subject="e-1", sequence=n) for n in (3, 1, 2)]
+    await store(mongo, outbox, *events, an_event(outbox, subject="e-2", sequence=9), an_event(outbox))
+    log = await outbox.history("e-1")
+    assert [event.sequence for event in log] == [1, 2, 3]
+    assert set(log) == set(events)
+    assert [event.sequence for event in await outbox.history("e-1", after=2)] == [3]
+    assert len(await outbox.history("e-1", limit=2)) == 2
+
+
+async def test_handing_over_never_blocks_and_keeps_within_its_bounds(outbox: Outbox) -> None:
+    event = an_event(outbox)
+    outbox.committed([event] * (FRESH_LIMIT + 5))
+    assert outbox.fresh.qsize() == FRESH_LIMIT
+
+
+async def test_sent_rows_are_kept_for_seven_days(mongo: Mongo, outbox: Outbox) -> None:
+    indexes = await mongo.collection(OUTBOX).index_information()
+    assert indexes["expiry"]["expireAfterSeconds"] == 7 * 24 * 3600
+    assert indexes["expiry"]["key"] == [("sent_at", 1)]

@@ -1,0 +1,76 @@
+import asyncio
+from collections.abc import AsyncIterator
+
+import grpc
+import pytest
+
+from mobiletest.catalog.v1 import apps_pb2
+from services.chassis import errors
+from services.chassis.context import Caller, bind
+from services.chassis.idempotency import MIGRATION, Idempotency
+from services.chassis.migrations import migrate
+from services.chassis.mongo import Mongo
+from services.chassis.status import domain_error
+from tests.integration.chassis.probe import Probe, serving
+
+REQUEST = apps_pb2.CreateAppRequest(name="a", platform=1)
+
+
+@pytest.fixture
+async def probe(mongo_uri: str, mongo_database: str) -> AsyncIterator[Probe]:
+    mongo = await Mongo.connect(mongo_uri, mongo_database)
+    await migrate(mongo, [MIGRATION])
+    async with serving(idempotency=Idempotency(mongo)) as probe:
+        yield probe
+    await mongo.close()
+
+
+async def test_a_repeat_with_the_key_answers_the_same_and_says_so(probe: Probe) -> None:
+    with bind(Caller("org-1", idempotency_key="k")):
+        first = await probe.stub.CreateApp(REQUEST)
+        call = probe.stub.CreateApp(REQUEST)
+        assert await call == first
+        assert ("x-idempotent-replayed", "true") in list(await call.trailing_metadata())
+    assert len(probe.apps.callers) == 1
+
+
+async def test_without_a_key_each_call_is_one_of_its_own(probe: Probe) -> None:
+    with bind(Caller("org-1")):
+        first, second = await probe.stub.CreateApp(REQUEST), await probe.stub.CreateApp(REQUEST)
+    assert first.id != second.id
+
+
+async def test_fifty_at_once_are_one_creation(probe: Probe) -> None:
+    async def create() -> object:
+        try:
+            return (await probe.stub.CreateApp(REQUEST)).id
+        except grpc.aio.AioRpcError as error:
+            return domain_error(error)
+
+    with bind(Caller("org-1", idempotency_key="k")):
+        results = await asyncio.gather(*(create() for _ in range(50)))
+        again = (await probe.stub.CreateApp(REQUEST)).id
+    assert len(probe.apps.callers) == 1
+    assert {again} == {result for result in results if isinstance(result, str)}
+    assert all(isinstance(result, str | errors.Aborted) for result in results)
+
+
+async def test_a_creation_that_was_cut_off_has_the_same_id_when_repeated(probe: Probe) -> None:
+    """The commit went through, the answer did not: the repeat creates under the id that is there already."""
+    ids: list[str] = []
+
+    async def cut() -> None:
+        raise errors.Unavailable("the connection broke after the commit")
+
+    with bind(Caller("org-1", idempotency_key="k")):
+        probe.apps.then = cut
+        with pytest.raises(grpc.aio.AioRpcError):
+            await probe.stub.CreateApp(REQUEST)
+        probe.apps.then = _nothing
+        ids.append((await probe.stub.CreateApp(REQUEST)).id)
+    assert ids == [probe.apps.ids[0]]
+    assert probe.apps.ids[0] == probe.apps.ids[1]
+
+
+async def _nothing() -> None:
+    pass
