@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from services.executor.automation.devices import Build, Device, DeviceFailure, DeviceInfo, Seed
 from services.executor.automation.elements import Bounds, Element, Point, Role
-from services.executor.automation.ports import Answer, ModelUnavailable, Question
+from services.executor.automation.ports import Answer, Look, ModelUnavailable, Question
 from services.executor.automation.timers import VirtualTimer
 
 Target = Element | Point
@@ -137,7 +137,7 @@ class FakeCache:
     def __init__(self, answers: dict[str, Answer] | None = None) -> None:
         self.answers = answers or {}
 
-    async def recall(self, app: str, sentence: str, tree: Element) -> Answer | None:
+    async def recall(self, app: str, sentence: str, look: Look) -> Answer | None:
         return self.answers.get(sentence)
 
     async def remember(self, app: str, sentence: str, tree: Element, answer: Answer) -> None:

@@ -59,11 +59,13 @@ class Automation:
         model: Model | None = None,
         cache: StepCache | None = None,
         clock: Clock | None = None,
+        release_seconds: float = RELEASE_SECONDS,
     ) -> None:
         self._devices = devices
         self._model = model or NoModel()
         self._cache = cache or NoCache()
         self._clock = clock or SystemClock()
+        self._release_seconds = release_seconds
         self._closing: set[asyncio.Task[None]] = set()
 
     async def attempt(
@@ -71,7 +73,8 @@ class Automation:
     ) -> Result:
         """The result; what a test, an app or a device does wrong is in its failure and never raised.
 
-        When it is cancelled the device is closed before CancelledError comes out, within RELEASE_SECONDS.
+        When it is cancelled the device is closed before CancelledError comes out, or after `release_seconds` closes
+        by itself.
         """
         try:
             steps = parse_steps(plan.steps)
@@ -152,7 +155,7 @@ class Automation:
         closing = asyncio.create_task(self._devices.release(device))
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
-        await asyncio.wait({closing}, timeout=RELEASE_SECONDS)
+        await asyncio.wait({closing}, timeout=self._release_seconds)
 
 
 async def _out_of_time(plan: Plan, journal: Journal) -> Failure:

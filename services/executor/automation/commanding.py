@@ -29,6 +29,9 @@ from services.flows.commands import (
     TapOn,
 )
 
+CONDITION_SECONDS = 3.0
+"""How long something may take to appear before a condition does not hold."""
+
 
 class Commander:
     """Does what a command says, waiting up to `seconds` for what it needs. Raises StepFailed and DeviceFailure."""
@@ -83,29 +86,29 @@ class Commander:
                 raise AssertionError(f"{type(command).__name__} is no command of its own")
 
     async def holds(self, condition: Condition) -> bool:
-        """Whether a condition holds on the screen as it is now, without waiting."""
+        """Whether a condition holds; the screen gets a moment to become what it is going to be."""
         if condition.platform is not None and condition.platform != self._platform:
             return False
-        if condition.visible is None and condition.not_visible is None:
-            return True
-        outline = await self._watcher.look()
-        shown = condition.visible is None or bool(select(condition.visible, outline))
-        return shown and (condition.not_visible is None or not select(condition.not_visible, outline))
+        if condition.visible is not None:
+            seconds = min(CONDITION_SECONDS, self._seconds)
+            if await self._watcher.until(_First(condition.visible), seconds) is None:
+                return False
+        return condition.not_visible is None or await self._watcher.until_gone(_First(condition.not_visible), 0) is None
 
     async def _found(self, selector: Selector) -> Element:
-        element = await self._watcher.until(_first(selector), self._seconds)
+        element = await self._watcher.until(_First(selector), self._seconds)
         if element is None:
             raise not_found(str(selector), self._seconds, self._watcher.seen)
         return element
 
     async def _seen(self, selector: Selector, seconds: float, category: Category) -> Deed:
-        element = await self._watcher.until(_first(selector), seconds)
+        element = await self._watcher.until(_First(selector), seconds)
         if element is None:
             raise not_visible(str(selector), seconds, self._watcher.seen, category)
         return _deed(Action.ASSERT_VISIBLE, element)
 
     async def _gone(self, selector: Selector, seconds: float, category: Category) -> Deed:
-        element = await self._watcher.until_gone(_first(selector), seconds)
+        element = await self._watcher.until_gone(_First(selector), seconds)
         if element is not None:
             raise still_visible(str(selector), seconds, element, category)
         return _deed(Action.ASSERT_NOT_VISIBLE)
@@ -132,10 +135,6 @@ class Commander:
 
 def _deed(action: Action, element: Element | None = None) -> Deed:
     return Deed(action=action, resolution=Resolution.COMMAND, element=element)
-
-
-def _first(selector: Selector) -> "_First":
-    return _First(selector)
 
 
 class _First:

@@ -2,6 +2,7 @@
 
 from services.executor.automation.deeds import Deed
 from services.executor.automation.devices import Device
+from services.executor.automation.elements import Element
 from services.executor.automation.failing import StepFailed
 from services.executor.automation.performing import Performer, Undecided
 from services.executor.automation.ports import Answer, Model, ModelUnavailable, Question, StepCache
@@ -88,8 +89,7 @@ class Interpreter:
     async def _ask(self, sentence: str, why: str) -> Deed:
         try:
             self._model.check()
-            tree = (await self._watcher.look()).root
-            answer = await self._model.choose(Question(sentence, tree, why, self._app_prompt))
+            answer = await self._model.choose(Question(sentence, await self._look(), why, self._app_prompt))
         except ModelUnavailable as unavailable:
             raise StepFailed(
                 Category.LLM_UNAVAILABLE,
@@ -104,8 +104,11 @@ class Interpreter:
         await self._performer.apply(Intent(action=answer.action, value=answer.value), answer.element)
         return Deed(action=answer.action, resolution=resolution, element=answer.element)
 
+    async def _look(self) -> Element:
+        return (await self._watcher.look()).root
+
     async def _recall(self, sentence: str) -> Deed | None:
-        answer = await self._cache.recall(self._app_name, sentence, (await self._watcher.look()).root)
+        answer = await self._cache.recall(self._app_name, sentence, self._look)
         return await self._apply(answer, Resolution.CACHE) if answer is not None else None
 
     async def _remember(self, sentence: str, grounding: Grounding) -> None:

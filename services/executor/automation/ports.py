@@ -60,10 +60,15 @@ class NoModel:
         raise AssertionError("unreachable")
 
 
+Look = Callable[[], Awaitable[Element]]
+"""Gives the screen as it is now; that may take a while."""
+
+
 class StepCache(Protocol):
     """Remembers which action carried out a sentence on a screen."""
 
-    async def recall(self, app: str, sentence: str, tree: Element) -> Answer | None: ...
+    async def recall(self, app: str, sentence: str, look: Look) -> Answer | None:
+        """The action for this screen, with the element as it is there now."""
 
     async def remember(self, app: str, sentence: str, tree: Element, answer: Answer) -> None: ...
 
@@ -71,7 +76,7 @@ class StepCache(Protocol):
 class NoCache:
     """Remembers nothing."""
 
-    async def recall(self, app: str, sentence: str, tree: Element) -> Answer | None:
+    async def recall(self, app: str, sentence: str, look: Look) -> Answer | None:
         return None
 
     async def remember(self, app: str, sentence: str, tree: Element, answer: Answer) -> None:

@@ -9,6 +9,8 @@ from services.executor.automation.devices import Device, DeviceFailure
 from services.executor.automation.failing import FORGIVABLE, StepFailed
 from services.executor.automation.interpreting import Interpreter
 from services.executor.automation.journal import STEPS_LIMIT, Journal
+from services.executor.automation.sentences.grammar import understand
+from services.executor.automation.sentences.intents import Intent
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category, Failure
 from services.flows.commands import (
@@ -84,8 +86,7 @@ class Runner:
 
     async def _in_time(self, command: Command) -> Deed:
         """Bounds in real time what is bounded in the device's time already: a device may hang."""
-        own = command.timeout_seconds if isinstance(command, ExtendedWaitUntil) else None
-        limit = max(self._seconds, own or 0.0) + HANG_SECONDS
+        limit = max(self._seconds, _own_seconds(command)) + HANG_SECONDS
         try:
             async with asyncio.timeout(limit):
                 if isinstance(command, Sentence):
@@ -181,6 +182,18 @@ class _Failed(Exception):
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
         self.failure = failure
+
+
+def _own_seconds(command: Command) -> float:
+    """How long the step itself says that it may take; 0 if it does not say."""
+    match command:
+        case Sentence(text):
+            meaning = understand(text)
+            return meaning.seconds or 0.0 if isinstance(meaning, Intent) else 0.0
+        case ExtendedWaitUntil():
+            return command.timeout_seconds or 0.0
+        case _:
+            return 0.0
 
 
 def _resolution(step: Step, failed: StepFailed) -> Resolution | None:

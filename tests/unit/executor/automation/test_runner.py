@@ -490,6 +490,27 @@ async def test_cancelling_closes_the_device_before_it_comes_out() -> None:
     assert (device.closed, devices.released) == (1, [device])
 
 
+async def test_a_device_that_does_not_close_holds_nobody_up() -> None:
+    class Stuck(SlowDevice):
+        """Closes when it is let go."""
+
+        let_go = asyncio.Event()
+
+        async def close(self) -> None:
+            await self.let_go.wait()
+            self.closed += 1
+
+    device = Stuck()
+    task = asyncio.create_task(Automation(FakeDevices(device), release_seconds=0.01).attempt(plan(["Tap Pay"])))
+    await device.tapping.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert device.closed == 0
+    device.let_go.set()
+    await eventually(lambda: device.closed == 1)
+
+
 async def test_cancelling_lands_while_waiting_on_a_virtual_clock() -> None:
     device = FakeDevice()
     task = asyncio.create_task(Automation(FakeDevices(device)).attempt(plan(["Tap Pay"], step_seconds=1e9)))
