@@ -57,6 +57,14 @@ class Notice(Enum):
     """It is not this worker's any more."""
 
 
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """`oldest_seconds`: how long the oldest claimable run has waited; `stuck`: runs that are long overdue."""
+
+    oldest_seconds: float
+    stuck: int
+
+
 class Runs(Protocol):
     """Runs of all organisations, for workers and the reaper. Every write of a worker shows its token."""
 
@@ -83,6 +91,9 @@ class Runs(Protocol):
 
     async def due(self, limit: int) -> list[RunKey]:
         """Runs that time has something to say about."""
+
+    async def backlog(self) -> Backlog:
+        """How the queue stands."""
 
     async def expire(self, key: RunKey) -> None:
         """Let time do to the run what it has to; nothing if that has changed meanwhile."""

@@ -2,14 +2,17 @@
 
 import asyncio
 from datetime import timedelta
+from time import monotonic
 from typing import Protocol
 
 from services.chassis import logs
 from services.chassis.consuming import is_transient
+from services.executor import telemetry
 from services.executor.model.runs import Limits
-from services.executor.ports import RunKey, Runs
+from services.executor.ports import Backlog, RunKey, Runs
 
 BATCH = 50
+MEASURE_SECONDS = 5.0
 
 log = logs.get(__name__)
 
@@ -33,6 +36,7 @@ class Reaper:
         self._turn = turn
         self._rest = limits.lease_ttl
         self._every = timedelta(seconds=every)
+        self._measured_at = float("-inf")
 
     async def run(self) -> None:
         """Reap until cancelled."""
@@ -41,6 +45,9 @@ class Reaper:
             try:
                 if await self._turn.acquire():
                     await self.reap()
+                    await self._measure()
+                else:
+                    _show(Backlog(0.0, 0))
             except Exception as error:
                 if not is_transient(error):
                     raise
@@ -54,6 +61,11 @@ class Reaper:
         await asyncio.gather(*(self._expire(key) for key in due))
         return len(due)
 
+    async def _measure(self) -> None:
+        if monotonic() - self._measured_at >= MEASURE_SECONDS:
+            self._measured_at = monotonic()
+            _show(await self._runs.backlog())
+
     async def _expire(self, key: RunKey) -> None:
         """One that cannot be written now is due again the next time, and holds up no other."""
         try:
@@ -64,3 +76,9 @@ class Reaper:
             log.warning("run_not_reaped", execution_id=key.execution_id, run_id=key.run_id, error=repr(error))
         else:
             log.info("run_was_due", execution_id=key.execution_id, run_id=key.run_id)
+
+
+def _show(backlog: Backlog) -> None:
+    """One process shows the figures of all; the others show nothing waiting."""
+    telemetry.oldest_unclaimed.set(backlog.oldest_seconds)
+    telemetry.stuck.set(backlog.stuck)

@@ -20,7 +20,7 @@ from services.executor.model.lifecycle import NotClaimable
 from services.executor.model.plans import Plan, Resolved
 from services.executor.model.runs import Limits, Platform, Run, Target
 from services.executor.model.states import Status
-from services.executor.ports import Claim, Notice, Page, Progress, RunKey, Wanted
+from services.executor.ports import Backlog, Claim, Notice, Page, Progress, RunKey, Wanted
 
 
 def plan(name: str = "Log in", *, platform: Platform | None = Platform.ANDROID, config_error: str = "") -> Plan:
@@ -208,6 +208,12 @@ class FakeExecutions:
     async def due(self, limit: int) -> list[RunKey]:
         due = [r for r in self.stored.values() if (at := r.due_at(self.limits)) is not None and at <= self.clock]
         return [RunKey(run.execution_id, run.id) for run in due[:limit]]
+
+    async def backlog(self) -> Backlog:
+        waiting = [run.claimable_at for run in self.stored.values() if run.claimable_at]
+        overdue = [at for run in self.stored.values() if (at := run.due_at(self.limits)) is not None]
+        stuck = sum(at < self.clock - timedelta(seconds=60) for at in overdue)
+        return Backlog(max(0.0, (self.clock - min(waiting, default=self.clock)).total_seconds()), stuck)
 
     async def expire(self, key: RunKey) -> None:
         self._move(key, lifecycle.overdue(self.stored[key.run_id], self.clock, self.limits))

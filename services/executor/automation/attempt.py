@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from services.chassis.clock import Clock, SystemClock
 from services.executor.automation.commanding import Commander
+from services.executor.automation.deciding import SETTLE_SECONDS
 from services.executor.automation.devices import NO_BUILD, Build, Device, DeviceFailure, Devices, Seed
 from services.executor.automation.interpreting import Interpreter
 from services.executor.automation.journal import Journal
-from services.executor.automation.performing import SETTLE_SECONDS, Performer
+from services.executor.automation.performing import Performer
 from services.executor.automation.ports import (
     Evidence,
     Model,

@@ -1,23 +1,19 @@
 """Carries out what a sentence means, waiting for what it needs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
+from services.executor.automation.deciding import CHECKS, SETTLE_SECONDS, Decision, disagreement
 from services.executor.automation.devices import Device
 from services.executor.automation.elements import Element
 from services.executor.automation.failing import StepFailed, not_found, not_visible, still_visible
 from services.executor.automation.gestures import scroll, scroll_to_end, scroll_until, swipe
 from services.executor.automation.sentences.grounder import Grounding, Reason, decide
-from services.executor.automation.sentences.intents import Action, Comparison, Intent
+from services.executor.automation.sentences.intents import Action, Intent
 from services.executor.automation.sentences.matching import Outline
 from services.executor.automation.watching import Watcher
 from services.executor.model.failures import Category
 
-SETTLE_SECONDS = 2.0
-"""How long a screen on which the sentence cannot be decided gets to become another one."""
-
 LONG_PRESS_SECONDS = 1.0
-
-Check = Callable[[Intent, Element], bool]
 
 
 class Undecided(Exception):
@@ -50,7 +46,7 @@ class Performer:
                 return await self._wait_until_gone(intent)
             case Action.SCROLL_UNTIL_VISIBLE:
                 return await self._scroll_until(intent)
-            case action if action in _CHECKS:
+            case action if action in CHECKS:
                 return await self._wait_until_so(intent)
             case _ if intent.target is not None or intent.action in (Action.TYPE, Action.CLEAR):
                 grounding = await self._ready(intent)
@@ -63,10 +59,10 @@ class Performer:
 
     async def apply(self, intent: Intent, element: Element | None) -> None:
         """What somebody else decided: the action, or the check, on this element as it is now."""
-        check = _CHECKS.get(intent.action)
+        check = CHECKS.get(intent.action)
         if check is not None:
             if element is None or not check(intent, element):
-                what = _disagreement(intent, element) if element is not None else "the element is not there"
+                what = disagreement(intent, element) if element is not None else "the element is not there"
                 raise StepFailed(Category.ASSERTION_FAILED, what, element=element)
         elif intent.action in (Action.ASSERT_VISIBLE, Action.WAIT_FOR, Action.SCROLL_UNTIL_VISIBLE):
             if element is None:
@@ -137,7 +133,7 @@ class Performer:
     async def _ready(self, intent: Intent) -> Grounding:
         """The element to act on, once it is there and enabled."""
         patience = self._patience if intent.whole_phrase else SETTLE_SECONDS
-        decided = _Decided(intent, self._device, patience, needs_enabled=intent.action is not Action.SWIPE)
+        decided = Decision(intent, self._device, patience, needs_enabled=intent.action is not Action.SWIPE)
         grounding = await self._watcher.until(decided, self._seconds)
         if grounding is not None:
             return self._certain(grounding)
@@ -175,7 +171,7 @@ class Performer:
 
     async def _wait_until_gone(self, intent: Intent) -> Grounding:
         seconds = self._seconds if intent.seconds is None else intent.seconds
-        first = await self._watcher.until(_Decided(intent, self._device), SETTLE_SECONDS)
+        first = await self._watcher.until(Decision(intent, self._device), SETTLE_SECONDS)
         grounding = self._certain(first or decide(intent, await self._watcher.look()))
         present = _present(intent)
         element = await self._watcher.until_gone(present, seconds)
@@ -196,7 +192,7 @@ class Performer:
     async def _wait_until_so(self, intent: Intent) -> Grounding:
         """For checks of how an element is."""
         seconds = self._seconds if intent.seconds is None else intent.seconds
-        decided = _Decided(intent, self._device, holds=_CHECKS[intent.action])
+        decided = Decision(intent, self._device, holds=CHECKS[intent.action])
         grounding = await self._watcher.until(decided, seconds)
         if grounding is not None:
             return self._certain(grounding)
@@ -205,54 +201,10 @@ class Performer:
             raise not_found(str(intent.target), seconds, self._watcher.seen)
         raise StepFailed(
             Category.ASSERTION_FAILED,
-            f"{_disagreement(intent, last.element)} (waited {seconds:g} s)",
-            reason=_disagreement(intent, last.element),
+            f"{disagreement(intent, last.element)} (waited {seconds:g} s)",
+            reason=disagreement(intent, last.element),
             element=last.element,
         )
-
-
-class _Decided:
-    """What the grounder says of a screen, once that is something to go by.
-
-    A refusal counts when it has been the answer for a while; an answer counts when its element is enabled, where that
-    is needed, and when the check holds on it.
-    """
-
-    def __init__(
-        self,
-        intent: Intent,
-        device: Device,
-        patience: float = SETTLE_SECONDS,
-        *,
-        needs_enabled: bool = False,
-        holds: Check | None = None,
-    ) -> None:
-        self._intent = intent
-        self._patience = patience
-        self._timer = device.timer
-        self._needs_enabled = needs_enabled
-        self._holds = holds
-        self._refused_since: float | None = None
-        self.last: Grounding | None = None
-
-    def __call__(self, outline: Outline) -> Grounding | None:
-        grounding = self.last = decide(self._intent, outline)
-        if grounding.reason in (Reason.AMBIGUOUS, Reason.NEEDS_MODEL):
-            return grounding if self._refused_for_long() else None
-        self._refused_since = None
-        if grounding.reason is Reason.NOT_FOUND:
-            return None
-        element = grounding.element
-        if element is not None and self._needs_enabled and not element.enabled:
-            return None
-        if element is not None and self._holds is not None and not self._holds(self._intent, element):
-            return None
-        return grounding
-
-    def _refused_for_long(self) -> bool:
-        now = self._timer.now()
-        self._refused_since = now if self._refused_since is None else self._refused_since
-        return now - self._refused_since >= self._patience
 
 
 def _found(intent: Intent) -> Callable[[Outline], Grounding | None]:
@@ -265,38 +217,3 @@ def _found(intent: Intent) -> Callable[[Outline], Grounding | None]:
 
 def _present(intent: Intent) -> Callable[[Outline], Element | None]:
     return lambda outline: decide(intent, outline).element
-
-
-def text_of(element: Element) -> str:
-    """What can be read on an element; of a field, what is typed in."""
-    return element.text if element.editable else element.text or element.label
-
-
-def _has_text(intent: Intent, element: Element) -> bool:
-    wanted, held = " ".join((intent.value or "").split()), " ".join(text_of(element).split())
-    return wanted.casefold() in held.casefold() if intent.comparison is Comparison.CONTAINS else wanted == held
-
-
-_CHECKS: Mapping[Action, Check] = {
-    Action.ASSERT_ENABLED: lambda intent, element: element.enabled,
-    Action.ASSERT_DISABLED: lambda intent, element: not element.enabled,
-    Action.ASSERT_CHECKED: lambda intent, element: element.checked is True,
-    Action.ASSERT_UNCHECKED: lambda intent, element: element.checked is False,
-    Action.ASSERT_TEXT: _has_text,
-}
-
-
-def _disagreement(intent: Intent, element: Element) -> str:
-    what = element.describe()
-    match intent.action:
-        case Action.ASSERT_ENABLED:
-            return f"{what} is disabled"
-        case Action.ASSERT_DISABLED:
-            return f"{what} is enabled"
-        case Action.ASSERT_CHECKED:
-            return f"{what} is not checked"
-        case Action.ASSERT_UNCHECKED:
-            return f"{what} is checked"
-        case _:
-            relation = "does not contain" if intent.comparison is Comparison.CONTAINS else "is not"
-            return f'the text of {what} is "{text_of(element)}", which {relation} "{intent.value}"'

@@ -148,15 +148,19 @@ def settle(execution: Execution, now: datetime) -> Execution:
 def message(execution: Execution) -> str:
     """One sentence that says how the execution stands."""
     counts = execution.counts
-    if not execution.status.terminal:
-        done = counts.total - counts.open
-        state = "Queued" if execution.status is not Status.RUNNING else "Running"
-        return f"{state}: {done} of {counts.total} runs ended."
+    runs = "1 run" if counts.total == 1 else f"{counts.total} runs"
+    if execution.status.terminal:
+        return f"{execution.status.capitalize()}: {_tally(counts)} of {runs}."
+    if execution.status is Status.RUNNING:
+        return f"Running: {counts.total - counts.open} of {runs} ended."
+    return f"Queued: {runs}."
+
+
+def _tally(counts: Counts) -> str:
     parts = {
         "passed": counts.passed,
         "failed": counts.failed,
         "ended without a verdict": counts.infra_failed,
         "cancelled": counts.cancelled,
     }
-    said = ", ".join(f"{number} {words}" for words, number in parts.items() if number) or "nothing to run"
-    return f"{execution.status.capitalize()}: {said} of {counts.total} runs."
+    return ", ".join(f"{number} {words}" for words, number in parts.items() if number) or "none"

@@ -59,7 +59,8 @@ def hand_back(run: Run, token: int, now: datetime) -> Run:
     _check(run, token)
     if run.cancel_requested_at is not None:
         return _end(_close_attempt(run, Result(failure=_CANCELLED), now), _CANCELLED, now)
-    gone = Failure(Category.EXECUTOR_LOST, f"Worker {run.attempts[-1].worker} stopped and handed the run back.")
+    message = f"Worker {run.attempts[-1].worker} stopped and handed the run back."
+    gone = Failure(Category.EXECUTOR_LOST, message, reason="The worker stopped.")
     closed = _close_attempt(run, Result(failure=gone), now)
     last = replace(closed.attempts[-1], handed_back=True)
     return _release(replace(closed, attempts=(*closed.attempts[:-1], last)), now)
@@ -136,21 +137,23 @@ def _end(run: Run, failure: Failure | None, now: datetime) -> Run:
     )
 
 
-_CANCELLED = Failure(Category.CANCELLED_BY_USER, "Cancelled on request.")
+_CANCELLED = Failure(Category.CANCELLED_BY_USER, "Cancelled on request.", reason="Cancelled on request.")
 
 
 def _lost(run: Run, now: datetime) -> Failure:
     if run.deadline_at is not None and now >= run.deadline_at:
-        return Failure(Category.RUN_TIMEOUT, "The run took longer than its time limit and its worker did not end it.")
-    worker = run.attempts[-1].worker
-    return Failure(Category.EXECUTOR_LOST, f"Worker {worker} stopped renewing its lease on the run.")
+        message = "The run took longer than its time limit and its worker did not end it."
+        return Failure(Category.RUN_TIMEOUT, message, reason=message)
+    message = f"Worker {run.attempts[-1].worker} stopped renewing its lease on the run."
+    return Failure(Category.EXECUTOR_LOST, message, reason="The worker was lost.")
 
 
 def _too_late(run: Run, limits: Limits) -> Failure:
     if run.status is Status.QUEUED:
-        seconds = limits.queue_timeout.total_seconds()
-        return Failure(Category.QUEUE_TIMEOUT, f"No worker was free for {seconds:.0f} s.")
-    return Failure(Category.RUN_TIMEOUT, f"The run did not end within {limits.run_timeout.total_seconds():.0f} s.")
+        message = f"No worker was free for {limits.queue_timeout.total_seconds():.0f} s."
+        return Failure(Category.QUEUE_TIMEOUT, message, reason="No worker was free.")
+    message = f"The run did not end within {limits.run_timeout.total_seconds():.0f} s."
+    return Failure(Category.RUN_TIMEOUT, message, reason="The run took too long.")
 
 
 def invalid(run: Run, failure: Failure, now: datetime) -> Run:

@@ -1,7 +1,7 @@
 """Runs as workers and the reaper see them: claims, leases and results, across organisations."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from pymongo import UpdateOne
 
@@ -12,10 +12,12 @@ from services.executor.model import lifecycle
 from services.executor.model.attempts import Result
 from services.executor.model.lifecycle import Fenced, NotClaimable
 from services.executor.model.runs import Platform, Run
-from services.executor.ports import Claim, Notice, RunKey
+from services.executor.ports import Backlog, Claim, Notice, RunKey
 from services.executor.storage.ledger import Ledger, Step
 from services.executor.storage.records import plan_of
 from services.executor.storage.schema import PLANS, RUNS
+
+STUCK_AFTER = timedelta(seconds=60)
 
 
 class MongoRuns:
@@ -88,6 +90,14 @@ class MongoRuns:
         wanted = {"due_at": {"$exists": True}, "$expr": {"$lte": ["$due_at", "$$NOW"]}}
         found = self._runs.find(wanted, {"execution_id": 1}).sort("due_at", 1).limit(limit)
         return [_key(document) for document in await found.to_list(None)]
+
+    async def backlog(self) -> Backlog:
+        now = await self._ledger.now()
+        waiting = {"claimable_at": {"$exists": True}, "target.platform": {"$in": [p.value for p in Platform]}}
+        oldest = await self._runs.find(waiting, {"claimable_at": 1}).sort("claimable_at", 1).limit(1).to_list(None)
+        since = oldest[0]["claimable_at"] if oldest else now
+        stuck = await self._runs.count_documents({"due_at": {"$lt": now - STUCK_AFTER}}, limit=1000)
+        return Backlog(max(0.0, (now - since).total_seconds()), stuck)
 
     async def expire(self, key: RunKey) -> None:
         def step(run: Run, now: datetime) -> Run:

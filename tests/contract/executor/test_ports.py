@@ -400,3 +400,17 @@ async def test_a_run_is_found_under_its_own_execution_only(world: World) -> None
     [key] = await keys_of(world, one)
     with pytest.raises(NotFound, match=r"^Run not found$"):
         await world.executions.run(two.id, key.run_id)
+
+
+async def test_the_backlog_says_how_long_the_oldest_waits_and_what_is_stuck(world: World) -> None:
+    empty = await world.runs.backlog()
+    assert (empty.oldest_seconds, empty.stuck) == (0.0, 0)
+    execution = await start(world, plan(), plan())
+    key, _ = await keys_of(world, execution)
+    await claimed(world, key)
+    await world.advance(70)
+    backlog = await world.runs.backlog()
+    assert 70 <= backlog.oldest_seconds < 100
+    assert backlog.stuck == 0
+    await world.advance(10)
+    assert (await world.runs.backlog()).stuck == 1

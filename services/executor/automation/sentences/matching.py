@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 
 from services.executor.automation.elements import Element, Role, walk
 from services.executor.automation.sentences.intents import Reading, Related, Relation, Target
+from services.executor.automation.sentences.places import apart, nearest
 
 Wanted = Callable[[Element], bool]
 
@@ -224,10 +225,10 @@ def _seen_from(related: Related, outline: Outline, wanted: Wanted) -> list[Eleme
     if related.relation is Relation.INSIDE:
         within = _sharing_most(others, anchor, outline)
         return _counted(within, ordinal)
-    apart = [(gap, each) for each in others if (gap := _apart(each, anchor, related.relation)) is not None]
+    gaps = [(gap, each) for each in others if (gap := apart(each, anchor, related.relation)) is not None]
     if ordinal is not None:
-        return _nth([element for _, element in sorted(apart, key=lambda pair: pair[0])], ordinal)
-    return _nearest(apart)
+        return _nth([element for _, element in sorted(gaps, key=lambda pair: pair[0])], ordinal)
+    return nearest(gaps)
 
 
 def _uncounted(target: Target) -> Target:
@@ -242,28 +243,3 @@ def _sharing_most(found: list[Element], anchor: Element, outline: Outline) -> li
         if within:
             return within
     return []
-
-
-def _apart(element: Element, anchor: Element, relation: Relation) -> float | None:
-    """How far the element is from the anchor in the direction of the relation; None if it is not there."""
-    this, other = element.bounds, anchor.bounds
-    rows = min(this.bottom, other.bottom) - max(this.y, other.y) > 0
-    columns = min(this.right, other.right) - max(this.x, other.x) > 0
-    gaps = {
-        Relation.BELOW: (columns, this.y - other.bottom),
-        Relation.ABOVE: (columns, other.y - this.bottom),
-        Relation.RIGHT_OF: (rows, this.x - other.right),
-        Relation.LEFT_OF: (rows, other.x - this.right),
-    }
-    if relation is Relation.NEXT_TO:
-        beside = [gaps[side] for side in (Relation.LEFT_OF, Relation.RIGHT_OF)]
-        return min((gap for lined_up, gap in beside if lined_up and gap >= 0), default=None)
-    lined_up, gap = gaps[relation]
-    return gap if lined_up and gap >= 0 else None
-
-
-def _nearest(found: list[tuple[float, Element]]) -> list[Element]:
-    if not found:
-        return []
-    least = min(distance for distance, _ in found)
-    return [element for distance, element in found if distance == least]

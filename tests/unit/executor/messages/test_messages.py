@@ -156,7 +156,7 @@ def test_an_execution_leaves_absent_what_is_not_known() -> None:
     absent = ("workflow_id", "success", "service_client", "build_config", "failure", "started_at", "completed_at")
     assert not any(proto.HasField(name) for name in absent)
     assert proto.id == proto.task_id
-    assert proto.message == "Queued: 0 of 1 runs ended."
+    assert proto.message == "Queued: 1 run."
     assert start_proto(execution_of()).status == execution_pb2.EXECUTION_STATUS_QUEUED
 
 

@@ -84,8 +84,11 @@ def test_an_execution_without_any_run_that_can_be_made_fails_at_once() -> None:
 def test_the_message_says_how_it_stands() -> None:
     run = queued_run()
     execution = execution_of(run, queued_run())
-    assert message(execution) == "Queued: 0 of 2 runs ended."
+    assert message(execution) == "Queued: 2 runs."
     execution, _ = finished(*claimed(execution, run))
     assert message(execution) == "Running: 1 of 2 runs ended."
     done = replace(execution, status=Status.COMPLETED, counts=Counts(total=3, passed=1, failed=2))
     assert message(done) == "Completed: 1 passed, 2 failed of 3 runs."
+    broken = replace(execution, status=Status.FAILED, counts=Counts(total=1, infra_failed=1))
+    assert message(broken) == "Failed: 1 ended without a verdict of 1 run."
+    assert message(replace(broken, counts=Counts())) == "Failed: none of 0 runs."
