@@ -4,30 +4,19 @@ import re
 from collections.abc import Callable, Mapping
 
 from services.flows.commands import (
-    AssertNotVisible,
-    AssertVisible,
-    Back,
     Command,
     Condition,
-    EraseText,
-    ExtendedWaitUntil,
-    InputText,
-    LaunchApp,
     Repeat,
     Retry,
     RunFlow,
-    Scroll,
     Sentence,
     Step,
-    StopApp,
-    Swipe,
-    TakeScreenshot,
-    TapOn,
 )
 from services.flows.documents import Bounds, read_json, read_yaml
 from services.flows.errors import StepError
+from services.flows.leaves import COMMON, LEAVES
 from services.flows.nodes import DocumentError, Node, given, nearest, shown
-from services.flows.reading import app_id, condition, direction, position, selector, without_variables
+from services.flows.reading import condition, without_variables
 
 STEP_LIMIT = 1_000
 """How many steps a test may have, those inside other steps included."""
@@ -36,11 +25,7 @@ SENTENCE_LIMIT = 500
 NESTING_LIMIT = 8
 TIMES_LIMIT = 1_000
 RETRIES_LIMIT = 10
-WAIT_LIMIT_SECONDS = 1_800
 BOUNDS = Bounds()
-
-COMMON = ("label", "optional")
-Reader = Callable[[Node], Command]
 
 
 def parse_steps(value: object, root: str = "steps") -> tuple[Step, ...]:
@@ -160,84 +145,6 @@ def _command(name: str, arguments: Node, depth: int) -> Step:
     return Step(path=arguments.place.path, name=name, command=command, label=label, optional=optional)
 
 
-def _launch_app(node: Node) -> Command:
-    if node.is_null:
-        return LaunchApp()
-    if not node.is_mapping:
-        return LaunchApp(app_id(node))
-    entries = node.fields(("appId", "clearState", "stopApp", *COMMON))
-    stop_app = given(entries, "stopApp", Node.boolean)
-    return LaunchApp(
-        app_id=given(entries, "appId", app_id),
-        clear_state=given(entries, "clearState", Node.boolean) or False,
-        stop_app=stop_app is not False,
-    )
-
-
-def _stop_app(node: Node) -> Command:
-    if node.is_null:
-        return StopApp()
-    if not node.is_mapping:
-        return StopApp(app_id(node))
-    return StopApp(given(node.fields(("appId", *COMMON)), "appId", app_id))
-
-
-def _input_text(node: Node) -> Command:
-    written = node.fields(("text", *COMMON), required=("text",))["text"] if node.is_mapping else node
-    return InputText(without_variables(written))
-
-
-def _erase_text(node: Node) -> Command:
-    if node.is_null:
-        return EraseText()
-    if not node.is_mapping:
-        return EraseText(node.integer(1, 10_000))
-    entries = node.fields(("charactersToErase", *COMMON))
-    return EraseText(entries["charactersToErase"].integer(1, 10_000)) if "charactersToErase" in entries else EraseText()
-
-
-def _bare(command: Command) -> Reader:
-    def read(node: Node) -> Command:
-        if not node.is_null:
-            node.fields(COMMON)
-        return command
-
-    return read
-
-
-def _swipe(node: Node) -> Command:
-    entries = node.fields(("direction", "start", "end", "from", "duration", *COMMON))
-    seconds = entries["duration"].number(1, 60_000) / 1000 if "duration" in entries else 0.4
-    if "start" in entries or "end" in entries:
-        if "direction" in entries or "from" in entries:
-            raise node.fault("swipe has either start and end, or direction with an optional from")
-        both = node.fields(("start", "end", "duration", *COMMON), required=("start", "end"))
-        return Swipe(start=position(both["start"]), end=position(both["end"]), seconds=seconds)
-    if "direction" not in entries:
-        raise node.fault("swipe needs a direction (up, down, left, right), or start and end")
-    source = given(entries, "from", selector)
-    return Swipe(direction=direction(entries["direction"]), source=source, seconds=seconds)
-
-
-def _extended_wait_until(node: Node) -> Command:
-    entries = node.fields(("visible", "notVisible", "timeout", *COMMON))
-    if "visible" not in entries and "notVisible" not in entries:
-        raise node.fault("extendedWaitUntil needs visible or notVisible")
-    return ExtendedWaitUntil(
-        visible=given(entries, "visible", selector),
-        not_visible=given(entries, "notVisible", selector),
-        timeout_seconds=given(entries, "timeout", lambda found: found.number(0, WAIT_LIMIT_SECONDS * 1000) / 1000),
-    )
-
-
-def _take_screenshot(node: Node) -> Command:
-    if node.is_null:
-        return TakeScreenshot()
-    if not node.is_mapping:
-        return TakeScreenshot(node.string(limit=200))
-    return TakeScreenshot(given(node.fields(("path", *COMMON)), "path", lambda found: found.string(limit=200)))
-
-
 def _run_flow(node: Node, depth: int) -> Command:
     if not node.is_mapping or "file" in node.mapping():
         raise node.fault("runFlow with a file is not supported: write its commands inline, under commands")
@@ -261,30 +168,8 @@ def _retry(node: Node, depth: int) -> Command:
     return Retry(_steps(entries["commands"], depth + 1), 1 if retries is None else retries)
 
 
-def _selecting(command: Callable[..., Command]) -> Reader:
-    def read(node: Node) -> Command:
-        return command(selector(node, also=COMMON))
-
-    return read
-
-
 NESTING: Mapping[str, Callable[[Node, int], Command]] = {"runFlow": _run_flow, "repeat": _repeat, "retry": _retry}
 """The commands that hold other steps."""
-
-LEAVES: Mapping[str, Reader] = {
-    "launchApp": _launch_app,
-    "stopApp": _stop_app,
-    "tapOn": _selecting(TapOn),
-    "inputText": _input_text,
-    "eraseText": _erase_text,
-    "back": _bare(Back()),
-    "swipe": _swipe,
-    "scroll": _bare(Scroll()),
-    "assertVisible": _selecting(AssertVisible),
-    "assertNotVisible": _selecting(AssertNotVisible),
-    "extendedWaitUntil": _extended_wait_until,
-    "takeScreenshot": _take_screenshot,
-}
 
 COMMANDS = frozenset((*LEAVES, *NESTING))
 """The commands that are supported, by their names in Maestro."""

@@ -7,14 +7,14 @@ what is no regular expression at all ("+", "Total (2") means itself.
 """
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
-STATE_LIMIT = 2_000
+from services.flows.automaton import Automaton, Build, CharacterTest, TooLarge
+
 TEXT_LIMIT = 20_000
-WORK_LIMIT = 1_000_000
-"""Steps of an automaton for one text (under half a second); what takes more does not match."""
+SHORT_TEXT = 500
+"""Answers about texts up to this length are remembered: a screen is looked at again and again."""
 
 NESTING_LIMIT = 50
 
@@ -22,8 +22,6 @@ _SPECIAL = frozenset("\\.[](){}*+?|^$")
 _FLAGS = re.compile(r"^\(\?[is]{1,2}\)")
 _CLASS_ESCAPES = frozenset("dDwWsS")
 _CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "0": "\0"}
-
-CharacterTest = Callable[[str], bool]
 
 
 class PatternError(ValueError):
@@ -42,6 +40,8 @@ class Pattern:
 
     def matches(self, text: str) -> bool:
         """Whether it matches the whole text, in any case; equal texts match even if they have special characters."""
+        if len(text) <= SHORT_TEXT:
+            return _remembered(self.source, text)
         return len(text) <= TEXT_LIMIT and _matches(self.source, text)
 
 
@@ -52,6 +52,10 @@ def compiled(source: str) -> Pattern:
 
 
 @lru_cache(maxsize=8192)
+def _remembered(source: str, text: str) -> bool:
+    return _matches(source, text)
+
+
 def _matches(source: str, text: str) -> bool:
     texts = {text, text.replace("\n", " ")}
     if any(source.casefold() == each.casefold() for each in texts):
@@ -66,54 +70,8 @@ def _automaton(source: str) -> "Automaton | None":
         return _Parser(_FLAGS.sub("", source)).parse()
     except _Malformed:
         return None
-
-
-@dataclass(slots=True)
-class Automaton:
-    """States are numbers: each has free moves, or one test of a character and where it leads."""
-
-    free: list[list[int]] = field(default_factory=list)
-    tests: list[CharacterTest | None] = field(default_factory=list)
-    leads: list[int] = field(default_factory=list)
-    start: int = 0
-    end: int = 0
-
-    def accepts(self, text: str) -> bool:
-        current = self._closure([self.start])
-        work = 0
-        for character in text:
-            current = self._closure(self._step(current, character))
-            work += len(current)
-            if not current or work > WORK_LIMIT:
-                return False
-        return self.end in current
-
-    def _step(self, states: Iterable[int], character: str) -> list[int]:
-        tests, leads = self.tests, self.leads
-        return [leads[state] for state in states if (test := tests[state]) is not None and test(character)]
-
-    def _closure(self, states: Iterable[int]) -> set[int]:
-        reached: set[int] = set()
-        waiting = list(states)
-        while waiting:
-            state = waiting.pop()
-            if state not in reached:
-                reached.add(state)
-                waiting.extend(self.free[state])
-        return reached
-
-    def state(self) -> int:
-        if len(self.free) >= STATE_LIMIT:
-            raise PatternError("the regular expression is too large")
-        self.free.append([])
-        self.tests.append(None)
-        self.leads.append(-1)
-        return len(self.free) - 1
-
-
-Fragment = tuple[int, int]
-Build = Callable[[], Fragment]
-"""Adds a piece to the automaton; called once per repetition."""
+    except TooLarge:
+        raise PatternError("the regular expression is too large") from None
 
 
 class _Parser:
@@ -136,13 +94,13 @@ class _Parser:
         branches = [self._sequence()]
         while self._take("|"):
             branches.append(self._sequence())
-        return branches[0] if len(branches) == 1 else lambda: self._either(branches)
+        return branches[0] if len(branches) == 1 else lambda: self.automaton.either(branches)
 
     def _sequence(self) -> Build:
         pieces: list[Build] = []
         while self.position < len(self.source) and self.source[self.position] not in "|)":
             pieces.append(self._repeated())
-        return lambda: self._chain(pieces)
+        return lambda: self.automaton.chain(pieces)
 
     def _repeated(self) -> Build:
         build = self._atom()
@@ -220,61 +178,23 @@ class _Parser:
         text = self.source[self.position : end if end >= 0 else len(self.source)]
         self.position = end + 2 if end >= 0 else len(self.source)
         pieces = [self._literal(character) for character in text]
-        return lambda: self._chain(pieces)
+        return lambda: self.automaton.chain(pieces)
 
     def _anchor(self, character: str) -> Build:
         at_edge = self.position == 1 if character == "^" else self.position == len(self.source)
-        return (lambda: self._chain([])) if at_edge else self._one(lambda _: False)
+        return (lambda: self.automaton.chain([])) if at_edge else self._one(lambda _: False)
 
     def _literal(self, character: str) -> Build:
         folded = character.casefold()
         return self._one(lambda other: other == character or other.casefold() == folded)
 
     def _one(self, test: CharacterTest) -> Build:
-        def build() -> Fragment:
-            begin, end = self.automaton.state(), self.automaton.state()
-            self.automaton.tests[begin], self.automaton.leads[begin] = test, end
-            return begin, end
-
-        return build
-
-    def _chain(self, pieces: list[Build]) -> Fragment:
-        begin = end = self.automaton.state()
-        for piece in pieces:
-            first, last = piece()
-            self.automaton.free[end].append(first)
-            end = last
-        return begin, end
-
-    def _either(self, branches: list[Build]) -> Fragment:
-        begin, end = self.automaton.state(), self.automaton.state()
-        for branch in branches:
-            first, last = branch()
-            self.automaton.free[begin].append(first)
-            self.automaton.free[last].append(end)
-        return begin, end
+        return lambda: self.automaton.one(test)
 
     def _repetition(self, build: Build, low: int, high: int | None) -> Build:
         if high is not None and high < low:
             raise _Malformed
-
-        def repeated() -> Fragment:
-            begin, end = self._chain([build] * low)
-            if high is None:
-                first, last = build()
-                self.automaton.free[end].append(first)
-                self.automaton.free[last].append(end)
-                return begin, end
-            optional = [end]
-            for _ in range(high - low):
-                first, end = build()
-                self.automaton.free[optional[-1]].append(first)
-                optional.append(end)
-            for state in optional[:-1]:
-                self.automaton.free[state].append(end)
-            return begin, end
-
-        return repeated
+        return lambda: self.automaton.repeated(build, low, high)
 
     def _peek(self) -> str:
         return self.source[self.position : self.position + 1]
