@@ -12,20 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from deploy.local import binaries
 from tests.eventually import eventually
 from tests.integration.local.processes import is_alive
 
+pytestmark = pytest.mark.usefixtures("programs")
+
 CHILDREN = {"mongod", "broker", "catalog", "executor", "reporting", "gateway", "worker-1"}
-
-
-@pytest.fixture(autouse=True)
-def programs() -> None:
-    """These tests need programs to start, wherever the other suites have their servers."""
-    try:
-        binaries.mongod(), binaries.broker()
-    except binaries.BinaryMissing as missing:
-        pytest.skip(str(missing))
 
 
 class Run:

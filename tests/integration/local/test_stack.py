@@ -8,19 +8,11 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from pymongo import AsyncMongoClient
 
-from deploy.local import binaries
 from deploy.local.child import ChildDied
 from deploy.local.stack import Stack, running
 from tests.integration.local.processes import is_alive
 
-
-@pytest.fixture(autouse=True)
-def programs() -> None:
-    """These tests need programs to start, wherever the other suites have their servers."""
-    try:
-        binaries.mongod(), binaries.broker()
-    except binaries.BinaryMissing as missing:
-        pytest.skip(str(missing))
+pytestmark = pytest.mark.usefixtures("programs")
 
 
 @asynccontextmanager

@@ -1,8 +1,12 @@
 """Which source the tests' servers come from, and that a missing one is not looked for twice."""
 
+import os
+import tempfile
+from pathlib import Path
+
 import pytest
 
-from tests.infrastructure import Infrastructure, Unavailable, describe, source_name
+from tests.infrastructure import Infrastructure, Unavailable, describe, remove_left_over_folders, source_name
 
 GIVEN = {"MOBILETEST_MONGO_URI": "mongodb://db", "MOBILETEST_KAFKA_BOOTSTRAP": "kafka:9092"}
 
@@ -44,3 +48,14 @@ async def test_what_cannot_be_had_says_why_each_time(source: str, reason: str) -
 
 def test_the_report_says_where_each_server_comes_from() -> None:
     assert describe(GIVEN) == "mongo given, kafka given"
+
+
+def test_folders_of_killed_runs_are_removed_and_those_of_live_ones_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    live, dead = tmp_path / f"mobiletest-test-{os.getpid()}-a", tmp_path / "mobiletest-test-99999999-b"
+    live.mkdir()
+    dead.mkdir()
+    remove_left_over_folders()
+    assert (live.exists(), dead.exists()) == (True, False)

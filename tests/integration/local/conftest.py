@@ -1,0 +1,15 @@
+"""What the supervisor's tests need: programs to start, wherever the other suites have their servers."""
+
+import pytest
+
+from deploy.local import binaries
+from tests.conftest import give_up
+
+
+@pytest.fixture
+def programs() -> None:
+    """A mongod and a broker on this machine."""
+    try:
+        binaries.mongod(), binaries.broker()
+    except binaries.BinaryMissing as missing:
+        give_up(str(missing))
