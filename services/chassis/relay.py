@@ -22,6 +22,19 @@ from services.chassis.mongo import Mongo
 from services.chassis.outbox import OUTBOX, Outbox, to_event
 
 BATCH = 500
+NEWEST_BY_PLACE: list[dict[str, Any]] = [
+    {"$match": {"place": {"$gte": ""}}},
+    {"$sort": {"place": 1, "offset": -1}},
+    {
+        "$group": {
+            "_id": "$place",
+            "topic": {"$first": "$topic"},
+            "partition": {"$first": "$partition"},
+            "offset": {"$first": "$offset"},
+            "id": {"$first": "$_id"},
+        }
+    },
+]
 
 log = logs.get(__name__)
 
@@ -162,13 +175,7 @@ class Relay:
             log.warning("outbox_mark_failed", error=repr(error))
 
     async def _watermarks(self) -> list[Mark]:
-        newest = {"topic": "$topic", "partition": "$partition", "offset": "$offset", "id": "$_id"}
-        pipeline: list[dict[str, Any]] = [
-            {"$match": {"place": {"$gte": ""}}},
-            {"$sort": {"place": 1, "offset": -1}},
-            {"$group": {"_id": "$place", **{name: {"$first": value} for name, value in newest.items()}}},
-        ]
-        rows = await self._mongo.aggregate(OUTBOX, pipeline)
+        rows = await self._mongo.aggregate(OUTBOX, NEWEST_BY_PLACE)
         return [Mark(row["topic"], row["partition"], row["offset"], row["id"]) for row in rows]
 
     async def _mark_lost(self, mark: Mark) -> int:

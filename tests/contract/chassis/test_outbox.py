@@ -1,6 +1,6 @@
 import pytest
-
 from mobiletest.catalog.v1 import apps_pb2
+
 from services.chassis.context import Caller, bind
 from services.chassis.events import Event
 from services.chassis.migrations import migrate

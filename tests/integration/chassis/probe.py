@@ -1,4 +1,4 @@
-"""A service of the tests' own on the protos of the catalog's apps: what a servicer saw, and whatever it is told to do."""
+"""A service of the tests' own on the protos of the catalog: notes what it saw and does what it is told."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from google.api import httpbody_pb2
-
 from mobiletest.catalog.v1 import apps_pb2, apps_pb2_grpc, builds_pb2, builds_pb2_grpc
+
 from services.chassis import context, rpc
 from services.chassis.channel import Channel
 from services.chassis.context import Caller

@@ -3,8 +3,8 @@ from collections.abc import AsyncIterator
 
 import grpc
 import pytest
-
 from mobiletest.catalog.v1 import apps_pb2
+
 from services.chassis import errors
 from services.chassis.context import Caller, bind
 from services.chassis.idempotency import MIGRATION, Idempotency

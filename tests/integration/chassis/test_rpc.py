@@ -5,8 +5,8 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-
 from mobiletest.catalog.v1 import apps_pb2, apps_pb2_grpc, builds_pb2
+
 from services.chassis import context, errors, metrics, rpc
 from services.chassis.channel import MAX_MESSAGE_BYTES
 from services.chassis.context import Caller, bind

@@ -1,0 +1,78 @@
+"""A small service as a process of its own: MongoDB, an outbox, a gRPC server, and a part that dies when told to."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from mobiletest.catalog.v1 import apps_pb2, apps_pb2_grpc
+
+from services.chassis import outbox, rpc
+from services.chassis.health import AdminServer, Health
+from services.chassis.kafka import Producer
+from services.chassis.lifecycle import Background, main
+from services.chassis.migrations import migrate
+from services.chassis.mongo import Mongo
+from services.chassis.relay import Relay
+from services.chassis.settings import ProcessSettings
+from tests.eventually import eventually
+
+
+class Settings(ProcessSettings):
+    sample_database: str
+    sample_folder: Path
+
+
+@dataclass(frozen=True)
+class App:
+    background: Background
+
+
+class Apps(apps_pb2_grpc.AppsServicer):
+    """ListApps answers after it has seen the file `go`; GetApp kills a background task."""
+
+    def __init__(self, folder: Path, background: Background) -> None:
+        self._folder = folder
+        self._background = background
+
+    async def ListApps(self, _: object, __: object) -> apps_pb2.ListAppsResponse:  # noqa: N802
+        (self._folder / "entered").touch()
+        await eventually((self._folder / "go").exists)
+        return apps_pb2.ListAppsResponse(total=7)
+
+    async def GetApp(self, _: object, __: object) -> apps_pb2.App:  # noqa: N802
+        self._background.start("doomed", _die())
+        return apps_pb2.App()
+
+
+async def _die() -> None:
+    raise LookupError("this part is broken")
+
+
+@asynccontextmanager
+async def running(settings: Settings) -> AsyncIterator[App]:
+    async with AsyncExitStack() as stack:
+        background = await stack.enter_async_context(Background())
+        health = Health()
+        admin = await stack.enter_async_context(AdminServer(settings.admin_listen, health))
+        (settings.sample_folder / "admin").write_text(admin.address)
+        mongo = await Mongo.connect(settings.mongo_uri, settings.sample_database, settings.mongo_driver)
+        stack.push_async_callback(mongo.close)
+        health.register("mongodb", mongo.ping)
+        await migrate(mongo, [outbox.MIGRATION])
+        producer = await stack.enter_async_context(Producer(settings.kafka_bootstrap, {}, idempotence=False))
+        relay = Relay(mongo, outbox.Outbox(mongo, "sample"), producer)
+        await stack.enter_async_context(background.running("relay", relay.run()))
+        servicer: rpc.Servicer = (
+            apps_pb2_grpc.add_AppsServicer_to_server,
+            Apps(settings.sample_folder, background),
+            apps_pb2.DESCRIPTOR.services_by_name["Apps"],
+        )
+        address = await stack.enter_async_context(rpc.server(settings, [servicer], health=health))
+        (settings.sample_folder / "grpc").write_text(address)
+        await stack.enter_async_context(health.serving(background))
+        yield App(background)
+
+
+if __name__ == "__main__":
+    main(running, Settings)
