@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -11,23 +11,16 @@ from services.catalog.storage.artifacts import MongoUnusedArtifacts
 from services.catalog.storage.store import MongoStore
 from services.catalog.sweeper import Sweeper
 from services.chassis import context
-from services.chassis.clock import SystemClock
 from services.chassis.errors import Aborted, NotFound
 from services.chassis.objects import ObjectStore
 from services.chassis.outbox import Outbox
 from tests.contract.catalog.conftest import emptied
+from tests.fakes.chassis import FakeClock
 
 SHA = "ab" * 32
 
 
-@dataclass
-class MovingClock(SystemClock):
-    """The machine's clock, moved by the test."""
-
-    ahead: timedelta = timedelta()
-
-    def now(self) -> datetime:
-        return super().now() + self.ahead
+DAY = 24 * 3600.0
 
 
 @dataclass
@@ -37,7 +30,7 @@ class House:
     store: MongoStore
     unused: MongoUnusedArtifacts
     objects: ObjectStore
-    clock: MovingClock
+    clock: FakeClock
 
     async def keep(self, uses: int = 0) -> None:
         """An artifact that lies in the object store."""
@@ -63,7 +56,7 @@ class House:
 async def house(mongo_uri: str, migrated_database: str) -> AsyncIterator[House]:
     """An empty house."""
     async with emptied(mongo_uri, migrated_database, "motor") as mongo:
-        clock = MovingClock()
+        clock = FakeClock()
         store = MongoStore(mongo, Publisher(Outbox(mongo, SOURCE)), clock)
         yield House(store, MongoUnusedArtifacts(mongo, clock), ObjectStore.open("memory:///"), clock)
 
@@ -72,7 +65,7 @@ async def test_an_unused_artifact_is_removed_after_a_day(house: House) -> None:
     """Not before; afterwards it is stored anew."""
     await house.keep()
     assert await house.swept() == 0
-    house.clock.ahead = timedelta(days=1, seconds=1)
+    house.clock.advance(DAY + 1)
     assert await house.swept() == 1
     assert not await house.lies_there()
     assert not await house.store.artifacts.expect(SHA, 1)
@@ -81,19 +74,19 @@ async def test_an_unused_artifact_is_removed_after_a_day(house: House) -> None:
 async def test_a_used_artifact_stays(house: House) -> None:
     """Until its last use has ended, and a day longer."""
     await house.keep(uses=2)
-    house.clock.ahead = timedelta(days=9)
+    house.clock.advance(9 * DAY)
     assert await house.swept() == 0
     for _ in range(2):
         await house.store.artifacts.use(SHA, -1)
     assert await house.swept() == 0
-    house.clock.ahead = timedelta(days=11)
+    house.clock.advance(2 * DAY)
     assert await house.swept() == 1
 
 
 async def test_an_upload_keeps_an_unused_artifact_for_another_day(house: House) -> None:
     """It is about to be used."""
     await house.keep()
-    house.clock.ahead = timedelta(days=2)
+    house.clock.advance(2 * DAY)
     assert await house.store.artifacts.expect(SHA, 1)
     assert await house.swept() == 0
     assert await house.lies_there()
@@ -102,7 +95,7 @@ async def test_an_upload_keeps_an_unused_artifact_for_another_day(house: House) 
 async def test_an_artifact_is_claimed_once(house: House) -> None:
     """And an upload of the same file has to wait until it is gone."""
     await house.keep()
-    house.clock.ahead = timedelta(days=2)
+    house.clock.advance(2 * DAY)
     before = house.clock.now() - timedelta(days=1)
     org_id = context.current().org_id
     assert await house.unused.claim(before) == (org_id, SHA)
@@ -116,9 +109,9 @@ async def test_an_artifact_is_claimed_once(house: House) -> None:
 async def test_a_claim_that_died_is_taken_back_by_the_next_upload(house: House) -> None:
     """After a minute, as if the artifact were not there."""
     await house.keep()
-    house.clock.ahead = timedelta(days=2)
+    house.clock.advance(2 * DAY)
     await house.unused.claim(house.clock.now() - timedelta(days=1))
-    house.clock.ahead += timedelta(minutes=2)
+    house.clock.advance(120)
     assert not await house.store.artifacts.expect(SHA, 1)
     await house.unused.forget(context.current().org_id, SHA)
     await house.store.artifacts.stored(SHA)

@@ -7,18 +7,8 @@ from uuid import uuid4
 from services.catalog.model.counts import Counts
 from services.catalog.storage.counted import RecentCounters
 from services.chassis import context
-from services.chassis.clock import SystemClock
 from services.chassis.context import Caller
-
-
-@dataclass
-class SteppingClock(SystemClock):
-    """A clock that the test moves."""
-
-    seconds: float = 0.0
-
-    def monotonic(self) -> float:
-        return self.seconds
+from tests.fakes.chassis import FakeClock
 
 
 @dataclass
@@ -39,9 +29,9 @@ class SlowCounters:
         self.counts = change
 
 
-def recent() -> tuple[RecentCounters, SlowCounters, SteppingClock]:
+def recent() -> tuple[RecentCounters, SlowCounters, FakeClock]:
     """Counters that answer at once."""
-    slow, clock = SlowCounters(), SteppingClock()
+    slow, clock = SlowCounters(), FakeClock()
     slow.gate.set()
     return RecentCounters(slow, clock), slow, clock
 
@@ -49,8 +39,8 @@ def recent() -> tuple[RecentCounters, SlowCounters, SteppingClock]:
 async def test_counters_are_read_once_a_second() -> None:
     """However many lists there are; each organisation has its own."""
     counters, slow, clock = recent()
-    for moment, reads in ((0.0, 1), (0.9, 1), (1.0, 2)):
-        clock.seconds = moment
+    for seconds, reads in ((0.0, 1), (0.75, 1), (0.25, 2)):
+        clock.advance(seconds)
         await counters.get()
         assert slow.reads == reads
     with context.bind(Caller(str(uuid4()))):
