@@ -15,6 +15,7 @@ from services.gateway.handlers.downloads import DownloadHandler
 from services.gateway.handlers.events import EventsHandler
 from services.gateway.handlers.forms import FormLimits
 from services.gateway.handlers.invocation import Invocation, Limits
+from services.gateway.handlers.shared import SharedHandler
 from services.gateway.handlers.unary import Invoke, UnaryHandler, direct, renderer
 from services.gateway.handlers.uploads import UploadHandler
 from services.gateway.serving.exchange import Endpoint, Handler
@@ -74,10 +75,17 @@ class Endpoints:
             return self._upload(operation)
         return self._unary(operation)
 
-    def _unary(self, operation: Operation) -> UnaryHandler:
+    def _unary(self, operation: Operation) -> Handler:
+        if operation.verb == "GET" and operation.name not in self._reads and operation.output.full_name != HTTP_BODY:
+            return self._shared(operation)
         invoke = self._invocations.get(operation.name) or self._direct(operation.name)
         encode = self._encoders.remembered if operation.name in self._reads else self._encoders.whole
         return UnaryHandler(self._invocation(operation), invoke, renderer(operation, lambda: encode(operation.output)))
+
+    def _shared(self, operation: Operation) -> SharedHandler:
+        invoke = self._invocations.get(operation.name) or self._direct(operation.name)
+        encode = self._encoders.whole(operation.output)
+        return SharedHandler(self._invocation(operation), invoke, encode, self._options.limits.seconds)
 
     def _stream(self, operation: Operation) -> Handler:
         invocation, rpc = self._invocation(operation), self._upstreams.rpc(operation.descriptor)

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import grpc
+from google.protobuf.message import Message
 
 from services.chassis import context, status
 from services.chassis.errors import InvalidArgument
@@ -29,6 +30,7 @@ class Invocation:
 
     def __init__(self, operation: Operation, limits: Limits) -> None:
         self._decoder = RequestDecoder.of(operation)
+        self._request = operation.request
         self._takes_body = operation.takes_body
         self._waits = "wait" in operation.input.fields_by_name
         self._limits = limits
@@ -42,6 +44,10 @@ class Invocation:
         if decoded.ignored:
             exchange.note_ignored(decoded.ignored)
         return decoded
+
+    def message(self, raw: bytes) -> Message:
+        """The request message with these bytes."""
+        return self._request.FromString(raw)
 
     def seconds(self, decoded: Decoded, exchange: Exchange) -> float:
         """How long the call may take: what the client asks for, else the default; a long poll gets its wait on top."""

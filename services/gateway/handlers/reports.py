@@ -9,18 +9,17 @@ from typing import Any
 from mobiletest.catalog.v1 import apps_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
-from services.gateway.handlers.unary import Invoke
-from services.gateway.serving.exchange import Exchange
+from services.gateway.handlers.unary import Asking, Invoke
 from services.gateway.upstream.reads import Reads
 
 
 def of_app(apps: Reads, report: Invoke) -> Invoke:
     """A report with `app_id` and `min_app_revision` in its request."""
 
-    async def invoke(request: Any, exchange: Exchange, seconds: float) -> Any:
-        app = await apps.get(exchange.caller, request.app_id, seconds)
+    async def invoke(request: Any, asking: Asking, seconds: float) -> Any:
+        app = await apps.get(asking.caller, request.app_id, seconds)
         request.min_app_revision = app.revision
-        return await report(request, exchange, seconds)
+        return await report(request, asking, seconds)
 
     return invoke
 
@@ -28,10 +27,10 @@ def of_app(apps: Reads, report: Invoke) -> Invoke:
 def workspace(apps: Reads, report: Invoke) -> Invoke:
     """The workspace: as `of_app`, with the catalog's fields filled in."""
 
-    async def invoke(request: Any, exchange: Exchange, seconds: float) -> reports_pb2.AppWorkspace:
-        app = await apps.get(exchange.caller, request.app_id, seconds)
+    async def invoke(request: Any, asking: Asking, seconds: float) -> reports_pb2.AppWorkspace:
+        app = await apps.get(asking.caller, request.app_id, seconds)
         request.min_app_revision = app.revision
-        answer: reports_pb2.AppWorkspace = await report(request, exchange, seconds)
+        answer: reports_pb2.AppWorkspace = await report(request, asking, seconds)
         add_catalog_fields(answer, app)
         return answer
 
@@ -41,9 +40,9 @@ def workspace(apps: Reads, report: Invoke) -> Invoke:
 def of_known(things: Reads, id_field: str, report: Invoke) -> Invoke:
     """A report on something that the catalog has to know."""
 
-    async def invoke(request: Any, exchange: Exchange, seconds: float) -> Any:
-        await things.get(exchange.caller, getattr(request, id_field), seconds)
-        return await report(request, exchange, seconds)
+    async def invoke(request: Any, asking: Asking, seconds: float) -> Any:
+        await things.get(asking.caller, getattr(request, id_field), seconds)
+        return await report(request, asking, seconds)
 
     return invoke
 

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Protocol
 
 from aiohttp.web import Response, StreamResponse
 from google.protobuf.message import Message
 
 from services.chassis.boundary import REPLAYED
+from services.chassis.context import Caller
 from services.gateway.contract.operations import EMPTY, HTTP_BODY, Operation
 from services.gateway.encoding.responses import ToJson
 from services.gateway.handlers.invocation import Invocation
@@ -15,8 +16,19 @@ from services.gateway.serving.exchange import Exchange
 from services.gateway.serving.responses import empty_response, json_response
 from services.gateway.upstream.calls import Rpc
 
-Invoke = Callable[[Any, Exchange, float], Awaitable[Any]]
-"""(request message, exchange, seconds) -> response message"""
+
+class Asking(Protocol):
+    """Who asks, and the headers that the answer will have; an exchange, or one question for many of them."""
+
+    @property
+    def caller(self) -> Caller: ...
+
+    @property
+    def headers(self) -> dict[str, str]: ...
+
+
+Invoke = Callable[[Any, Asking, float], Awaitable[Any]]
+"""(request message, asking, seconds) -> response message"""
 
 Render = Callable[[Any, Exchange], StreamResponse]
 
@@ -42,11 +54,11 @@ class UnaryHandler:
 def direct(rpc: Rpc) -> Invoke:
     """Invokes the RPC itself."""
 
-    async def invoke(request: Message, exchange: Exchange, seconds: float) -> Any:
+    async def invoke(request: Message, asking: Asking, seconds: float) -> Any:
         call = rpc(request, timeout=seconds)
         answer = await call
-        if exchange.caller.idempotency_key is not None and REPLAYED in tuple(await call.trailing_metadata() or ()):
-            exchange.headers["Idempotent-Replayed"] = "true"
+        if asking.caller.idempotency_key is not None and REPLAYED in tuple(await call.trailing_metadata() or ()):
+            asking.headers["Idempotent-Replayed"] = "true"
         return answer
 
     return invoke

@@ -30,4 +30,4 @@ def checksum(text: str) -> str:
 
 def fingerprint(key: str) -> bytes:
     """What a key is remembered by; the key itself is kept nowhere."""
-    return sha256(key.encode("ascii")).digest()
+    return sha256(key.encode(errors="surrogateescape")).digest()

@@ -2,8 +2,8 @@
 
 import asyncio
 import re
+from secrets import token_hex
 from time import perf_counter
-from uuid import uuid4
 
 from aiohttp.web import BaseRequest, StreamResponse
 
@@ -55,4 +55,4 @@ class Dispatcher:
 def request_id(request: BaseRequest) -> str:
     """The client's own when it is sane, else a new one."""
     given = request.headers.get(_REQUEST_ID_HEADER)
-    return given if given is not None and _REQUEST_ID.fullmatch(given) else str(uuid4())
+    return given if given is not None and _REQUEST_ID.fullmatch(given) else token_hex(16)

@@ -21,7 +21,7 @@ PAUSE_SECONDS = 1.0
 
 log = logs.get(__name__)
 
-Asked = Batch[reports_pb2.AppStats] | None
+Asked = Batch[str, reports_pb2.AppStats] | None
 """A question that is under way; None when it was not worth asking."""
 
 
@@ -31,7 +31,7 @@ class AppStats:
     def __init__(self, upstreams: Upstreams, seconds: float, clock: Clock) -> None:
         service = reports_pb2.DESCRIPTOR.services_by_name["Reports"]
         self._rpc = upstreams.rpc(service.methods_by_name["BatchGetAppStats"])
-        self._batches: Batches[reports_pb2.AppStats] = Batches(self._fetch)
+        self._batches: Batches[str, reports_pb2.AppStats] = Batches(self._fetch)
         self._seconds = seconds
         self._clock = clock
         self._failures = 0

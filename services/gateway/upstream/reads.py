@@ -23,7 +23,7 @@ class Reads:
         self._ids = batch.input_type.fields[0].name
         self._items = batch.output_type.fields[0].name
         self._missing = f"{thing} not found"
-        self._batches: Batches[Any] = Batches(self._fetch)
+        self._batches: Batches[str, Any] = Batches(self._fetch)
 
     async def get(self, caller: Caller, id_: str, seconds: float) -> Any:
         """The message; NotFound when the caller's organisation has none with this id."""

@@ -8,6 +8,7 @@ from google.protobuf.empty_pb2 import Empty
 from mobiletest.catalog.v1 import apps_pb2
 
 from services.chassis.errors import Unavailable
+from tests.eventually import eventually
 from tests.fakes.gateway import Behind, accepts, knows_apps, some_stats
 from tests.integration.gateway.conftest import Client, becomes_true
 
@@ -170,6 +171,23 @@ async def test_a_page_of_apps_has_its_envelope_and_one_call_for_all_stats(client
     assert behind.requests("ListApps")[0].search == "a b"
     assert behind.requests("ListApps")[0].page == 1, "the services apply the defaults of the contract"
     assert len(behind.of("BatchGetAppStats")) == 1
+
+
+async def test_the_same_question_asked_at_the_same_time_is_asked_once(client: Client, behind: Behind) -> None:
+    gate = asyncio.Event()
+
+    async def page(request: apps_pb2.ListAppsRequest) -> apps_pb2.ListAppsResponse:
+        await gate.wait()
+        return apps_pb2.ListAppsResponse(page=request.page)
+
+    behind.on("ListApps", page)
+    asking = [asyncio.create_task(client("GET", f"/api/v1/apps?page={1 + number % 2}")) for number in range(40)]
+    await eventually(lambda: len(behind.of("ListApps")) == 4)
+    gate.set()
+    answers = await asyncio.gather(*asking)
+    assert [answer.json["page"] for answer in answers] == [1, 2] * 20
+    assert len({answer.headers["X-Request-ID"] for answer in answers}) == 40
+    assert len(behind.of("ListApps")) < 40
 
 
 async def test_a_dependency_that_is_down_is_a_503_with_retry_after(client: Client, behind: Behind) -> None:

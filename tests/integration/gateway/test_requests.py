@@ -284,7 +284,7 @@ async def test_a_client_that_goes_cancels_the_call(client: Client, behind: Behin
     request = asyncio.create_task(client("GET", APPS))
     await reached.wait()
     request.cancel()
-    await eventually(lambda: "ListApps" in behind.cancelled)
+    await eventually(lambda: "ListApps" in behind.cancelled, within=5)
 
 
 async def test_what_was_created_answers_201_with_its_place(client: Client, behind: Behind) -> None:

@@ -109,13 +109,38 @@ async def test_an_error_goes_to_those_in_the_call_and_to_nobody_else() -> None:
 
 async def test_one_who_leaves_does_not_take_the_call_along() -> None:
     store = Store()
-    batches = Batches(store.fetch)
-    batch = batches.join(ONE, ["a"])
-    leaving, staying = (asyncio.create_task(batch.results(5)) for _ in range(2))
+    batches = Batches(store.fetch, in_flight=1)
+    batches.join(ONE, ["x"])
+    leaving, staying = (asyncio.create_task(batches.join(ONE, ["a"]).results(5)) for _ in range(2))
     await settle()
     leaving.cancel()
     store.gate.set()
     assert await staying == {"a": "A"}
+
+
+async def test_when_all_have_left_the_call_is_cancelled() -> None:
+    store = Store()
+    batches = Batches(store.fetch, in_flight=1)
+    leaving = [asyncio.create_task(batches.join(ONE, ["a"]).results(5)) for _ in range(2)]
+    await settle()
+    for task in leaving:
+        task.cancel()
+    await settle()
+    store.gate.set()
+    assert await batches.join(ONE, ["b"]).results(1) == {"b": "B"}
+    assert leaving[0].cancelled()
+
+
+async def test_questions_have_lanes_of_their_own() -> None:
+    store = Store()
+    batches = Batches(store.fetch, in_flight=1)
+    for question in (b"1", b"2", b"1"):
+        batches.join(ONE, ["a"], question=question)
+    await settle()
+    assert store.calls == [["a"], ["a"]]
+    store.gate.set()
+    await settle()
+    assert len(store.calls) == 3
 
 
 async def test_nothing_is_kept_of_an_organisation_that_asks_no_more() -> None:
