@@ -1,0 +1,46 @@
+"""The executor's variables."""
+
+from datetime import timedelta
+
+import pytest
+
+from services.chassis.settings import load
+from services.executor.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOBILETEST_SERVICE_TOKEN", "t" * 20)
+
+
+def test_without_variables_it_does_everything_with_the_limits_of_the_design() -> None:
+    settings = load(Settings)
+    assert (settings.serves, settings.works) == (True, True)
+    limits = settings.limits
+    assert (limits.queue_timeout, limits.run_timeout) == (timedelta(hours=1), timedelta(minutes=30))
+    assert (limits.lease_ttl, settings.step_timeout_seconds) == (timedelta(seconds=15), 30.0)
+
+
+@pytest.mark.parametrize(("role", "serves", "works"), [("api", True, False), ("worker", False, True)])
+def test_the_role_says_what_it_does(monkeypatch: pytest.MonkeyPatch, role: str, serves: bool, works: bool) -> None:
+    monkeypatch.setenv("MOBILETEST_EXECUTOR_ROLE", role)
+    settings = load(Settings)
+    assert (settings.serves, settings.works) == (serves, works)
+
+
+def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("MOBILETEST_EXECUTOR_ROLE", "both")
+    monkeypatch.setenv("MOBILETEST_EXECUTOR_SLOTS", "0")
+    with pytest.raises(SystemExit) as raised:
+        load(Settings)
+    assert raised.value.code == 2
+    errors = capsys.readouterr().err
+    assert "MOBILETEST_EXECUTOR_ROLE" in errors
+    assert "MOBILETEST_EXECUTOR_SLOTS" in errors
+
+
+def test_draining_leaves_time_to_hand_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOBILETEST_SHUTDOWN_GRACE_SECONDS", "30")
+    assert load(Settings).drain_seconds == 25.0
+    monkeypatch.setenv("MOBILETEST_SHUTDOWN_GRACE_SECONDS", "2")
+    assert load(Settings).drain_seconds == 0.0
