@@ -26,7 +26,7 @@ lint: venv proto ## ruff and the dependency rule
 	$(BIN)/lint-imports --no-cache
 
 types: venv proto ## mypy --strict
-	$(BIN)/mypy services cli deploy tests/fakes examples benchmarks protos
+	$(BIN)/mypy services deploy examples benchmarks protos tests/fakes tests/deploy tests/images
 
 protos-check: venv proto $(BUF) ## buf lint, and buf breaking against the committed image
 	$(BUF) lint build/protos.binpb --config buf.yaml
@@ -65,6 +65,8 @@ gen/.ready: .venv/.ready protos/generate.py $(shell find protos -name '*.proto')
 
 $(BUF):
 	npm install --silent --no-fund --no-audit --prefix build/tools @bufbuild/buf@$(BUF_VERSION)
+
+include deploy/deploy.mk
 
 clean: ## Remove what was generated, but not the state of `make run`
 	rm -rf .venv gen build .mypy_cache .ruff_cache .pytest_cache

@@ -1,6 +1,6 @@
 """Compiles the protos: Python modules into gen/, and a descriptor image for buf into build/protos.binpb.
 
-The image, which has the comments, also goes to gen/mobiletest/descriptors.binpb: the gateway's OpenAPI document quotes it.
+The image, which has the comments, also goes to gen/mobiletest/descriptors.binpb: the OpenAPI document quotes it.
 
 The rules of protovalidate and the HTTP annotations come from the installed packages, so no copy of theirs is kept here.
 """

@@ -3,12 +3,20 @@
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import TypeVar, overload
 
 T = TypeVar("T")
 
 
-async def eventually(probe: Callable[[], T | Awaitable[T]], *, within: float = 20.0, every: float = 0.02) -> T:
+@overload
+async def eventually(probe: Callable[[], Awaitable[T]], *, within: float = 20.0, every: float = 0.02) -> T: ...
+
+
+@overload
+async def eventually(probe: Callable[[], T], *, within: float = 20.0, every: float = 0.02) -> T: ...
+
+
+async def eventually(probe: Callable[[], object], *, within: float = 20.0, every: float = 0.02) -> object:
     """Call `probe` until its result is truthy and return that result.
 
     `probe` may be a function or a coroutine function. An AssertionError counts as "not yet"; when `within`
@@ -17,7 +25,7 @@ async def eventually(probe: Callable[[], T | Awaitable[T]], *, within: float = 2
     deadline = asyncio.get_running_loop().time() + within
     while True:
         failure: AssertionError | None = None
-        result: T | None = None
+        result: object = None
         try:
             answer = probe()
             result = await answer if inspect.isawaitable(answer) else answer

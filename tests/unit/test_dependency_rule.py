@@ -1,0 +1,63 @@
+"""Where the drivers, the protos and the environment may be known. What services may import: .importlinter."""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SERVICES = ROOT / "services"
+RULES = [
+    ("motor", r"chassis/mongo\.py"),
+    ("pymongo", r"chassis/.*|\w+/storage(/.*|\.py)?"),
+    ("aiokafka", r"chassis/.*"),
+    ("obstore", r"chassis/.*"),
+    ("aiohttp", r"chassis/.*|gateway/.*"),
+    ("mobiletest.catalog", r"(catalog|gateway|executor|reporting)/.*"),
+    ("mobiletest.executor", r"(executor|gateway|reporting)/.*"),
+    ("mobiletest.reporting", r"(reporting|gateway)/.*"),
+]
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for path in sorted(SERVICES.rglob("*.py")):
+        yield str(path.relative_to(SERVICES)), path
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The full names of what a module imports."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+
+
+@pytest.mark.parametrize(("package", "places"), RULES, ids=[package for package, _ in RULES])
+def test_a_package_is_known_only_in_its_places(package: str, places: str) -> None:
+    outside = [
+        name
+        for name, path in modules()
+        if any(f"{module}.".startswith(f"{package}.") for module in imported(path)) and not re.fullmatch(places, name)
+    ]
+    assert outside == []
+
+
+def test_a_model_knows_the_standard_library_and_models_only() -> None:
+    strange = [
+        (name, module)
+        for name, path in modules()
+        if re.match(r"\w+/model(/|\.py)", name)
+        for module in imported(path)
+        if module.split(".")[0] not in sys.stdlib_module_names
+        and not re.match(r"services\.\w+\.model|services\.flows", module)
+    ]
+    assert strange == []
+
+
+def test_the_environment_is_read_in_settings_only() -> None:
+    readers = [name for name, path in modules() if re.search(r"os\.(environ|getenv)", path.read_text())]
+    assert [name for name in readers if not name.endswith("settings.py")] == []
