@@ -2,7 +2,12 @@
 
 from datetime import UTC, datetime, timedelta
 
+from hypothesis import HealthCheck, settings
+
 from services.reporting.model.history import Attempt, BuildRef
+
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""For properties: a busy machine is no failure."""
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

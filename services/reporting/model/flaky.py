@@ -87,7 +87,8 @@ def assess(attempts: Iterable[Attempt], rules: FlakyRules = DEFAULT_RULES) -> As
     """Judge the decided attempts of one test on one app, whatever their order and however often each is told."""
     decided = list(attempts)
     everything = order(decided, rules.window)
-    calm = order((attempt for attempt in decided if not attempt.storm), rules.window)
+    stormy = any(attempt.storm for attempt in decided)
+    calm = order((attempt for attempt in decided if not attempt.storm), rules.window) if stormy else everything
     lone = lone_failures(calm)
     score = _score(calm, lone, rules)
     alone = sum(_shares_no_code(calm, index) for index in lone)

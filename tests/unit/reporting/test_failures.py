@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.reporting.model.failures import REASON_LENGTH, fingerprint, normalise
+from tests.fakes.reporting import UNHURRIED
 
 NORMALISED = [
     ('Element "Order 1234" not found after 30 seconds', 'Element "Order 1234" not found after <time>'),
@@ -64,6 +65,7 @@ def test_at_most_200_characters_remain() -> None:
     assert len(normalise("word " * 100)) == REASON_LENGTH
 
 
+@UNHURRIED
 @given(st.text(string.printable + "“”‘’\x1b", max_size=300))
 def test_any_text_has_one_line_of_bounded_length(message: str) -> None:
     reason = normalise(message)
@@ -71,6 +73,7 @@ def test_any_text_has_one_line_of_bounded_length(message: str) -> None:
     assert len(reason) <= REASON_LENGTH
 
 
+@UNHURRIED
 @given(st.integers(10, 10**9), st.integers(10, 10**9), st.uuids(), st.uuids())
 def test_numbers_and_ids_make_no_difference(one: int, other: int, first: object, second: object) -> None:
     assert normalise(f"Row {one} of {first} is gone") == normalise(f"Row {other} of {second} is gone")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from services.reporting.model.flaky import Classification, FlakyRules, assess
 from services.reporting.model.history import Attempt, retain
-from tests.fakes.reporting import START, build_ref, letters
+from tests.fakes.reporting import START, UNHURRIED, build_ref, letters
 
 WORKED_EXAMPLES = [
     ("P/P/P/P/P/P/P/P/P/P", 0.000, "stable"),
@@ -104,22 +104,26 @@ def _drawn(draw: st.DrawFn, index: int, storms: set[int]) -> Attempt:
     )
 
 
+@UNHURRIED
 @given(histories())
 def test_score_is_at_least_0_and_below_1(history: list[Attempt]) -> None:
     assert 0.0 <= assess(history).score < 1.0
 
 
+@UNHURRIED
 @given(histories(), st.booleans())
 def test_score_of_a_constant_history_is_0(history: list[Attempt], verdict: bool) -> None:
     assert assess([replace(item, passed=verdict) for item in history]).score == 0.0
 
 
+@UNHURRIED
 @given(st.integers(2, 20), st.integers(2, 20), st.booleans())
 def test_score_of_one_lasting_change_between_builds_is_0(before: int, after: int, passed_before: bool) -> None:
     first, then = ("P", "F") if passed_before else ("F", "P")
     assert assess(letters("/".join([first] * before + [then] * after))).score == 0.0
 
 
+@UNHURRIED
 @given(histories(), st.randoms(use_true_random=False), st.integers(0, 5))
 def test_order_of_arrival_and_duplicates_change_nothing(history: list[Attempt], random: Random, repeats: int) -> None:
     shuffled = history + history[:repeats]
@@ -127,6 +131,7 @@ def test_order_of_arrival_and_duplicates_change_nothing(history: list[Attempt], 
     assert assess(shuffled) == assess(history)
 
 
+@UNHURRIED
 @given(histories(), st.lists(st.tuples(st.booleans(), st.integers(1, 8)), max_size=10))
 def test_attempts_older_than_the_window_change_nothing(history: list[Attempt], older: list[tuple[bool, int]]) -> None:
     rules = FlakyRules(window=10)
@@ -139,6 +144,7 @@ def test_attempts_older_than_the_window_change_nothing(history: list[Attempt], o
     assert assess(history + ancient, rules) == assess(history, rules)
 
 
+@UNHURRIED
 @given(histories(), st.integers(1, 12))
 def test_incremental_equals_recomputed(history: list[Attempt], window: int) -> None:
     """Keeping only what `retain` keeps after each arrival gives the assessment of the whole history."""
@@ -150,6 +156,7 @@ def test_incremental_equals_recomputed(history: list[Attempt], window: int) -> N
     assert assess(kept, rules) == assess(history, rules)
 
 
+@UNHURRIED
 @given(histories(), st.integers(1, 12), st.randoms(use_true_random=False))
 def test_storms_that_are_settled_later_give_the_same(history: list[Attempt], window: int, random: Random) -> None:
     """Attempts arrive while their execution is unsettled; what is retained is enough whichever way it turns out."""

@@ -11,6 +11,7 @@ from services.reporting.model.flaky import FlakyRules
 from services.reporting.model.fold import Rules, fold
 from services.reporting.model.recount import recount
 from services.reporting.model.tables import Table, Tables
+from tests.fakes.reporting import UNHURRIED
 from tests.fakes.reporting_worlds import worlds
 
 SMALL_WINDOWS = Rules(flaky=FlakyRules(window=3))
@@ -46,12 +47,13 @@ def cut(told: list[Told], random: Random) -> list[list[Told]]:
     return batches
 
 
+@UNHURRIED
 @given(worlds())
 def test_one_batch_equals_a_recount(told: list[Told]) -> None:
     assert contents(folded([told], SMALL_WINDOWS)) == contents(recount(told, SMALL_WINDOWS))
 
 
-@settings(max_examples=150)
+@settings(UNHURRIED, max_examples=150)
 @given(worlds(), st.randoms(use_true_random=False), st.integers(1, 3))
 def test_order_duplicates_and_batches_change_nothing(told: list[Told], random: Random, times: int) -> None:
     expected = contents(recount(told, SMALL_WINDOWS))
@@ -60,6 +62,7 @@ def test_order_duplicates_and_batches_change_nothing(told: list[Told], random: R
     assert contents(folded(cut(shuffled, random), SMALL_WINDOWS)) == expected
 
 
+@UNHURRIED
 @given(worlds(), st.randoms(use_true_random=False))
 def test_replaying_everything_changes_nothing(told: list[Told], random: Random) -> None:
     tables = folded(cut(told, random), SMALL_WINDOWS)
@@ -69,6 +72,7 @@ def test_replaying_everything_changes_nothing(told: list[Told], random: Random) 
     assert contents(tables) == before
 
 
+@UNHURRIED
 @given(worlds())
 def test_counts_are_conserved(told: list[Told]) -> None:
     """Every finished run of an app is in exactly one day; every one with a build in exactly one cell."""
