@@ -5,11 +5,15 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 from uuid import uuid4
 
+import hypothesis
 import pytest
 from pymongo import MongoClient
 
 from tests.infrastructure import Unavailable, describe
 from tests.keeper import Keeper, SharedStack, ask
+
+hypothesis.settings.register_profile("mobiletest", deadline=None)  # a loaded machine is no failure
+hypothesis.settings.load_profile("mobiletest")
 
 _keeper = pytest.StashKey[Keeper]()
 

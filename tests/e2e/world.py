@@ -60,8 +60,8 @@ class World:
         """Wait until an execution has ended; the execution."""
 
         async def probe() -> Any:
-            answer = await self.api.get(f"/executions/{execution_id}", params={"wait": 10})
-            return answer.body if answer.body["status"] in ENDED else None
+            execution = created(await self.api.get(f"/executions/{execution_id}", params={"wait": 10}))
+            return execution if execution["status"] in ENDED else None
 
         return await eventually(probe, within=60)
 

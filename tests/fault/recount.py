@@ -73,7 +73,8 @@ def _health_differences(workspace: Any, runs: list[Any]) -> list[str]:
             "exact_runs": len(own),
             "completed_runs": verdicts.total(),
             "passed_runs": verdicts[True],
-            "failed_runs": verdicts[False],
+            "failed_runs": sum(outcome(run) == "failed_runs" for run in own),
+            "infra_failed_runs": sum(run["status"] == "failed" for run in own),
         }
         found += [
             f"build {build['version']} {name}: {build[name]}, recount {n}"

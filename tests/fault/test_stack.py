@@ -128,11 +128,12 @@ async def test_a_stopped_mongodb_is_503_and_recovers_without_a_restart(
     assert refused.status == 503
     await own_stack.start("mongod")
 
-    async def recovered() -> bool:
-        return (await own_api.get(f"/apps/{app['id']}")).status == 200
+    async def accepted() -> Any:
+        answer = await own_api.post("/execution/api/execute_workflow_id_async", {"workflow_id": workflow["id"]})
+        assert answer.status in (200, 503), answer.text
+        return answer.body if answer.status == 200 else None
 
-    await eventually(recovered, within=60)
-    execution = await own_world.run(workflow)
+    execution = await own_world.ended((await eventually(accepted, within=60, every=0.2))["id"])
     assert execution["status"] == "completed"
     runs = await all_ended(own_api, app, within=60)
     await eventually(lambda: no_differences(own_api, app, runs), within=60)
