@@ -1,0 +1,121 @@
+"""Connections: what is half-sent, too many or too large ends; what is under way at a stop is finished."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import uuid4
+
+import aiohttp
+import pytest
+from mobiletest.catalog.v1 import apps_pb2
+
+from services.gateway.app import App, running
+from tests.fakes.gateway import Behind, accepts
+from tests.integration.gateway.conftest import Client, becomes_true, settings
+
+
+@pytest.fixture
+def changes() -> dict[str, Any]:
+    return {"keepalive_timeout_seconds": 0.5, "max_connections": 20}
+
+
+async def connect(gateway: App) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    host, port = gateway.http_address.split(":")
+    return await asyncio.open_connection(host, int(port))
+
+
+async def says(gateway: App, text: bytes) -> bytes:
+    """Everything that comes back until the gateway ends the connection."""
+    reader, writer = await connect(gateway)
+    writer.write(text)
+    try:
+        async with asyncio.timeout(10):
+            return await reader.read()
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize("text", [b"", b"GET /healthz HTT", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: "])
+async def test_a_connection_that_sends_no_whole_request_is_ended(gateway: App, text: bytes) -> None:
+    assert await says(gateway, text) == b""
+
+
+async def test_an_idle_connection_is_ended_after_its_answer(gateway: App) -> None:
+    answer = await says(gateway, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\n" + b"".join(b"X-%d: y\r\n" % number for number in range(10_000)) + b"\r\n",
+        b"POST /api/v1/apps HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nX-Bad: a\rb\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
+    ],
+    ids=["long address", "many headers", "two lengths", "bare return", "TLS"],
+)
+async def test_what_is_no_sane_request_is_refused_in_json(gateway: App, text: bytes) -> None:
+    answer = await says(gateway, text)
+    assert answer[9:12] in (b"400", b"431")
+    assert b'"detail"' in answer
+    assert b"x-request-id" in answer.lower()
+
+
+async def test_a_chunked_body_that_is_broken_is_a_400(client: Client, gateway: App) -> None:
+    head = f"POST /api/v1/apps HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {client.key}\r\n"
+    answer = await says(gateway, head.encode() + b"Transfer-Encoding: chunked\r\n\r\nnonsense\r\n")
+    assert answer[9:12] == b"400"
+
+
+async def test_more_connections_than_allowed_are_closed_at_once(gateway: App) -> None:
+    held = [await connect(gateway) for _ in range(20)]
+    reader, writer = await connect(gateway)
+    try:
+        writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert await reader.read() == b""
+    except ConnectionResetError:
+        pass
+    finally:
+        for _, one in [*held, (reader, writer)]:
+            one.close()
+
+
+async def test_pipelined_requests_are_answered_in_order(client: Client, gateway: App) -> None:
+    request = b"GET /api/v1/nothing%d HTTP/1.1\r\nHost: x\r\nX-Request-ID: number-%d\r\n\r\n"
+    answer = await says(gateway, b"".join(request % (number, number) for number in range(5)))
+    assert [answer.index(b"number-%d" % number) for number in range(5)] == sorted(
+        answer.index(b"number-%d" % number) for number in range(5)
+    )
+
+
+async def test_a_stop_lets_requests_finish_and_ends_event_streams(behind: Behind) -> None:
+    never, reached, gate = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def events(_: object) -> AsyncIterator[Any]:
+        await never.wait()
+        yield
+
+    async def page(_: object) -> apps_pb2.ListAppsResponse:
+        reached.set()
+        await gate.wait()
+        return apps_pb2.ListAppsResponse(page=1)
+
+    behind.on("WatchExecution", events)
+    behind.on("ListApps", page)
+    key = accepts(behind)
+    async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {key}"}) as session:
+        async with running(settings(behind, shutdown_grace_seconds=5)) as app:
+
+            async def ready() -> bool:
+                async with session.get(f"{app.url}/readyz") as answer:
+                    return answer.status == 200
+
+            await becomes_true(ready)
+            watching = await session.get(f"{app.url}/api/v1/executions/{uuid4()}/events")
+            listing = asyncio.create_task(session.get(f"{app.url}/api/v1/apps"))
+            await reached.wait()
+            asyncio.get_running_loop().call_later(0.1, gate.set)
+        assert (await listing).status == 200
+        assert b"still here" in await watching.read()
