@@ -11,7 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaConnectionError, TopicAlreadyExistsError, for_code
 
 DEAD_LETTERS = ".dlq"
-RENEW_SECONDS = 240.0  # brokers close connections that were idle for 10 minutes
+RENEW_SECONDS = 45.0  # brokers close connections that were idle for ten minutes, load balancers after one
 LOOK_SECONDS = 2.0
 
 

@@ -98,7 +98,7 @@ def main(running: Running[S], settings_class: type[S]) -> NoReturn:
     """Run a service as this process. Exits 0 after a stop, 1 after a failure, 2 for wrong settings."""
     settings = load(settings_class)
     logs.configure(settings)
-    metrics.describe_process(settings.version)
+    metrics.describe_process(settings.version, settings.commit)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         code = runner.run(serve(running, settings))
     raise SystemExit(code)

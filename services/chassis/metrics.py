@@ -48,9 +48,9 @@ def render() -> bytes:
     return generate_latest(REGISTRY)
 
 
-def describe_process(version: str) -> None:
+def describe_process(version: str, commit: str) -> None:
     """Add build_info and the figures of the operating system (fds, RSS, CPU); once per process."""
-    gauge("mobiletest_build_info", "The build of this process", ["version"]).labels(version).set(1)
+    gauge("mobiletest_build_info", "The build of this process", ["version", "commit"]).labels(version, commit).set(1)
     if "process" not in _platform:
         _platform["process"] = (ProcessCollector(registry=REGISTRY), PlatformCollector(registry=REGISTRY))
 

@@ -23,6 +23,7 @@ from pymongo.write_concern import WriteConcern
 
 from services.chassis import logs
 from services.chassis.errors import Unavailable
+from services.chassis.mongo_metrics import Commands, Connections
 
 Document = dict[str, Any]
 Session = Any  # the drivers' session types have nothing in common that could be named
@@ -175,6 +176,7 @@ def _client(uri: str, driver: str) -> Any:
         "retryWrites": True,
         "retryReads": True,
         "appname": "mobiletest",
+        "event_listeners": [Commands(), Connections()],
     }
     if driver == "pymongo":
         return AsyncMongoClient(uri, **options)

@@ -11,9 +11,12 @@ import obstore
 from obstore.exceptions import BaseError
 from obstore.store import LocalStore, from_url
 
+from services.chassis import metrics
 from services.chassis.errors import NotFound, ResourceExhausted, Unavailable
 
 CHUNK_BYTES = 1024 * 1024
+
+_bytes = metrics.counter("mobiletest_artifact_bytes_total", "Bytes stored (in) and read (out)", ["direction"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,7 @@ class ObjectStore:
             await obstore.put_async(self._store, key, content)
         except (BaseError, OSError) as error:
             raise _domain_error(error, key) from error
+        _bytes.labels("in").inc(len(content))
         return StoredObject(key, len(content), sha256(content).hexdigest())
 
     async def put_stream(self, key: str, chunks: AsyncIterator[bytes], *, max_bytes: int | None = None) -> StoredObject:
@@ -62,6 +66,7 @@ class ObjectStore:
             await obstore.put_async(self._store, key, counted, chunk_size=CHUNK_BYTES, max_concurrency=2)
         except (BaseError, OSError) as error:
             raise counted.failure or _domain_error(error, key) from error
+        _bytes.labels("in").inc(counted.size)
         return StoredObject(key, counted.size, counted.hash.hexdigest())
 
     async def get_stream(self, key: str) -> AsyncIterator[bytes]:
@@ -69,6 +74,7 @@ class ObjectStore:
         try:
             found = await obstore.get_async(self._store, key)
             async for chunk in found.stream(min_chunk_size=CHUNK_BYTES):
+                _bytes.labels("out").inc(len(chunk))
                 yield bytes(chunk)
         except (BaseError, OSError) as error:
             raise _domain_error(error, key) from error

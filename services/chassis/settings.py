@@ -29,6 +29,7 @@ class ProcessSettings(BaseSettings):
     reflection: bool = False
     instance: str = Field(default_factory=socket.gethostname, min_length=1)
     version: str = "dev"
+    commit: str = "unknown"
 
     @field_validator("service_tokens")
     @classmethod

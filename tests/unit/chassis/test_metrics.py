@@ -16,10 +16,10 @@ def test_what_was_counted_is_shown() -> None:
 
 
 def test_the_process_is_described_once_and_may_be_again() -> None:
-    metrics.describe_process("1.2.3")
-    metrics.describe_process("1.2.3")
+    metrics.describe_process("1.2.3", "abc")
+    metrics.describe_process("1.2.3", "abc")
     shown = metrics.render()
-    assert b'mobiletest_build_info{version="1.2.3"} 1.0' in shown
+    assert b'mobiletest_build_info{commit="abc",version="1.2.3"} 1.0' in shown
     assert b"process_resident_memory_bytes" in shown
 
 

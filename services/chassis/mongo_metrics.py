@@ -1,0 +1,62 @@
+"""What the driver does, as metrics: how long commands take, how many connections are in use and waited for."""
+
+from pymongo import monitoring
+
+from services.chassis import metrics
+
+_commands = metrics.histogram("mobiletest_mongo_command_seconds", "Duration of commands", ["command"])
+_failures = metrics.counter("mobiletest_mongo_command_failures_total", "Commands that failed", ["command"])
+_in_use = metrics.gauge("mobiletest_mongo_connections_in_use", "Connections that are checked out")
+_wait = metrics.histogram("mobiletest_mongo_connection_wait_seconds", "Time until a connection was free")
+
+
+class Commands(monitoring.CommandListener):
+    """Durations by the name of the command (find, update ...): a small, closed set."""
+
+    def started(self, event: monitoring.CommandStartedEvent) -> None:
+        """Nothing is known yet."""
+
+    def succeeded(self, event: monitoring.CommandSucceededEvent) -> None:
+        _commands.labels(event.command_name).observe(event.duration_micros / 1e6)
+
+    def failed(self, event: monitoring.CommandFailedEvent) -> None:
+        _commands.labels(event.command_name).observe(event.duration_micros / 1e6)
+        _failures.labels(event.command_name).inc()
+
+
+class Connections(monitoring.ConnectionPoolListener):
+    """How much of the pool is in use, and what waiting for it costs."""
+
+    def connection_checked_out(self, event: monitoring.ConnectionCheckedOutEvent) -> None:
+        _in_use.inc()
+        _wait.observe(event.duration or 0.0)
+
+    def connection_checked_in(self, event: monitoring.ConnectionCheckedInEvent) -> None:
+        _in_use.dec()
+
+    def pool_created(self, event: monitoring.PoolCreatedEvent) -> None:
+        """Not counted."""
+
+    def pool_ready(self, event: monitoring.PoolReadyEvent) -> None:
+        """Not counted."""
+
+    def pool_cleared(self, event: monitoring.PoolClearedEvent) -> None:
+        """Not counted."""
+
+    def pool_closed(self, event: monitoring.PoolClosedEvent) -> None:
+        """Not counted."""
+
+    def connection_created(self, event: monitoring.ConnectionCreatedEvent) -> None:
+        """Not counted."""
+
+    def connection_ready(self, event: monitoring.ConnectionReadyEvent) -> None:
+        """Not counted."""
+
+    def connection_closed(self, event: monitoring.ConnectionClosedEvent) -> None:
+        """Not counted."""
+
+    def connection_check_out_started(self, event: monitoring.ConnectionCheckOutStartedEvent) -> None:
+        """Not counted."""
+
+    def connection_check_out_failed(self, event: monitoring.ConnectionCheckOutFailedEvent) -> None:
+        """Not counted."""
