@@ -130,6 +130,7 @@ def _options(settings: Settings) -> Options:
         limits=Limits(
             body=BodyLimits(settings.max_body_bytes, settings.body_timeout_seconds),
             seconds=settings.request_timeout_seconds,
+            most_seconds=settings.max_request_timeout_seconds,
             stream_seconds=settings.stream_timeout_seconds,
         ),
         form=FormLimits(settings.max_upload_bytes, settings.max_body_bytes, settings.idle_timeout_seconds),

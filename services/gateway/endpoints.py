@@ -85,7 +85,7 @@ class Endpoints:
     def _shared(self, operation: Operation) -> SharedHandler:
         invoke = self._invocations.get(operation.name) or self._direct(operation.name)
         encode = self._encoders.whole(operation.output)
-        return SharedHandler(self._invocation(operation), invoke, encode, self._options.limits.seconds)
+        return SharedHandler(self._invocation(operation), invoke, encode, self._options.limits.most_seconds)
 
     def _stream(self, operation: Operation) -> Handler:
         invocation, rpc = self._invocation(operation), self._upstreams.rpc(operation.descriptor)

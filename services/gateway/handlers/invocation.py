@@ -18,10 +18,11 @@ from services.gateway.serving.exchange import Exchange
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of one request: its JSON body, and seconds for calls and for streams."""
+    """Bounds of one request: its JSON body, seconds for calls (usually, and at most) and for streams."""
 
     body: BodyLimits
     seconds: float
+    most_seconds: float
     stream_seconds: float
 
 

@@ -37,11 +37,12 @@ class _Answer:
 class SharedHandler:
     """A GET with a JSON answer. The question is the organisation and the bytes of the request message."""
 
-    def __init__(self, invocation: Invocation, invoke: Invoke, encode: ToJson, seconds: float) -> None:
+    def __init__(self, invocation: Invocation, invoke: Invoke, encode: ToJson, most_seconds: float) -> None:
+        """A call may take `most_seconds`; those who wait for it leave when their own time is up."""
         self._invocation = invocation
         self._invoke = invoke
         self._encode = encode
-        self._seconds = seconds
+        self._most_seconds = most_seconds
         self._batches: Batches[bytes, _Answer] = Batches(self._ask)
 
     async def __call__(self, exchange: Exchange) -> StreamResponse:
@@ -57,6 +58,6 @@ class SharedHandler:
         """A batch has one question, because each question has its own lane."""
         (question,) = questions
         asking = _Question(context.current())
-        with context.within(self._seconds):
-            message = await self._invoke(self._invocation.message(question), asking, self._seconds)
+        with context.within(self._most_seconds):
+            message = await self._invoke(self._invocation.message(question), asking, self._most_seconds)
         return {question: _Answer(self._encode(message), asking.headers)}

@@ -4,10 +4,9 @@ from typing import Any
 
 import orjson
 import pytest
-from google.protobuf import json_format, struct_pb2, timestamp_pb2
+from google.protobuf import json_format, timestamp_pb2
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
-from google.protobuf.message_factory import GetMessageClass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mobiletest.catalog.v1 import apps_pb2, builds_pb2
@@ -16,68 +15,10 @@ from mobiletest.reporting.v1 import reports_pb2
 
 from services.gateway.contract.enums import spellings
 from services.gateway.contract.fields import fields
-from services.gateway.contract.operations import EMPTY, HTTP_BODY, operations
 from services.gateway.encoding import values
 from services.gateway.encoding.messages import encoder
 from services.gateway.encoding.responses import ResponseEncoders
-
-ANSWERS = sorted(
-    {op.output.full_name: op.output for op in operations() if op.output.full_name not in (EMPTY, HTTP_BODY)}.items()
-)
-
-texts = st.text(st.characters(codec="utf-8"), max_size=8)
-free_form = st.recursive(
-    st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | texts,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
-    max_leaves=6,
-)
-moments = st.builds(
-    lambda seconds, milliseconds: timestamp_pb2.Timestamp(seconds=seconds, nanos=milliseconds * 1_000_000),
-    st.integers(-62135596800, 253402300799),
-    st.integers(0, 999),
-)
-
-
-def struct(content: dict[str, Any]) -> struct_pb2.Struct:
-    made = struct_pb2.Struct()
-    made.update(content)
-    return made
-
-
-def scalar(field: FieldDescriptor) -> st.SearchStrategy[Any]:
-    if field.enum_type is not None:
-        return st.sampled_from(sorted(spellings(field.enum_type).by_number))
-    if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
-        return texts
-    if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
-        return st.booleans()
-    if field.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE:
-        return st.floats(allow_nan=False, allow_infinity=False)
-    return st.integers(0, 2**31 - 1)
-
-
-def content(field: FieldDescriptor) -> st.SearchStrategy[Any]:
-    inner = field.message_type
-    if inner is None:
-        return scalar(field)
-    known = {
-        "google.protobuf.Timestamp": moments,
-        "google.protobuf.Struct": st.dictionaries(texts, free_form, max_size=3).map(struct),
-        "google.protobuf.Value": free_form.map(lambda value: struct({"x": value}).fields["x"]),
-    }
-    if inner.full_name in known:
-        return known[inner.full_name]
-    return st.deferred(lambda: messages(inner))
-
-
-def messages(descriptor: Descriptor) -> st.SearchStrategy[Message]:
-    """Any message of this type that a service could answer with."""
-    make = GetMessageClass(descriptor)
-    shown = {
-        field.name: st.lists(content(field.descriptor), max_size=2) if field.repeated else content(field.descriptor)
-        for field in fields(descriptor)
-    }
-    return st.fixed_dictionaries({}, optional=shown).map(lambda chosen: make(**chosen))
+from tests.unit.gateway.strategies import ANSWERS, messages
 
 
 def ours(message: Message) -> Any:

@@ -3,19 +3,25 @@
 import asyncio
 from typing import Any
 
+import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped, unused-ignore]
 from openapi_spec_validator import validate
 
-from services.chassis.clock import SystemClock
 from services.chassis.health import Health
-from services.gateway.app import _options, _router
+from services.gateway.app import _router
 from services.gateway.contract.operations import operations
+from services.gateway.encoding.messages import encoder
 from services.gateway.openapi.document import describe
 from services.gateway.settings import Settings
 from services.gateway.upstream.calls import Upstreams
 from tests.fakes.gateway import TOKEN
+from tests.unit.gateway.strategies import ANSWERS, messages
 
 DOCUMENT = describe(operations(), "1.2.3")
+SCHEMAS = DOCUMENT["components"]["schemas"]
 
 
 class NoChannel:
@@ -35,12 +41,10 @@ def test_it_is_valid() -> None:
 
 async def test_routes_and_document_are_equal() -> None:
     upstreams = Upstreams(dict.fromkeys(("catalog", "executor", "reporting"), NoChannel()))
-    settings = Settings(service_tokens=TOKEN)  # type: ignore[arg-type]
-    served = set(_router(settings, upstreams, Health(), asyncio.Event()).routes)
+    variables = Settings(service_tokens=TOKEN)  # type: ignore[arg-type]
+    served = set(_router(variables, upstreams, Health(), asyncio.Event()).routes)
     written = {(verb.upper(), path) for path, item in DOCUMENT["paths"].items() for verb in item}
     assert served == written
-    assert SystemClock() is not None
-    assert _options(settings).limits.seconds == 10
 
 
 def parameters(path: str, verb: str = "get") -> dict[str, Any]:
@@ -108,3 +112,20 @@ def test_every_property_has_a_description() -> None:
 def test_uploads_are_described_as_a_form() -> None:
     content = DOCUMENT["paths"]["/api/v1/apps/{app_id}/builds"]["post"]["requestBody"]["content"]
     assert set(content) == {"application/json", "multipart/form-data"}
+
+
+@pytest.mark.parametrize(("name", "descriptor"), ANSWERS)
+@settings(deadline=None, max_examples=15)
+@given(data=st.data())
+def test_what_is_encoded_fits_what_is_described(name: str, descriptor: Any, data: st.DataObject) -> None:
+    answer = orjson.loads(orjson.dumps(encoder(descriptor)(data.draw(messages(descriptor)))))
+    if descriptor.name in SCHEMAS:
+        whole = {"$ref": f"#/components/schemas/{descriptor.name}", "components": DOCUMENT["components"]}
+        Draft202012Validator(whole).validate(answer)
+    assert isinstance(answer, dict), name
+
+
+@pytest.mark.parametrize("schema", [name for name in DOCUMENT["components"]["schemas"] if name.endswith("Request")])
+def test_every_body_names_what_is_required(schema: str) -> None:
+    described = SCHEMAS[schema]
+    assert set(described.get("required", [])) <= set(described["properties"])
