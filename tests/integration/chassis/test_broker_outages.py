@@ -2,13 +2,14 @@
 
 import signal
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
 from deploy.local.broker import Broker
 from services.chassis.kafka import Producer, PublishResult
 from tests.eventually import eventually
-from tests.integration.chassis.outboxes import Bench, bench
+from tests.integration.chassis.outboxes import NEVER, PACE, Bench, bench
 from tests.unit.chassis.samples import an_event
 
 TOPIC = "events"
@@ -65,6 +66,18 @@ async def test_a_log_that_grew_beyond_the_watermark_is_seen_to_be_another(shaken
         assert all(isinstance(result, PublishResult) for result in results)
     async with shaken.consuming(), shaken.relaying():
         await arrived(shaken, keys("lost", 20))
+
+
+async def test_what_is_written_after_a_loss_does_not_hide_it(shaken: Bench, own_broker: Broker) -> None:
+    """The new rows would soon lie beyond the old watermarks, so the look comes before the first of them."""
+    async with shaken.consuming(), shaken.relaying(replace(PACE, check=NEVER)):
+        await shaken.write(*keys("before", 5))
+        await arrived(shaken, keys("before", 5))
+        await own_broker.child.kill()
+        await shaken.write(*keys("during", 100))
+        shaken.arrived.clear()
+        await own_broker.start()
+        await arrived(shaken, keys("before", 5) | keys("during", 100))
 
 
 async def test_a_broker_that_hangs_holds_up_nobody(shaken: Bench, own_broker: Broker) -> None:
