@@ -80,6 +80,18 @@ async def test_what_is_written_after_a_loss_does_not_hide_it(shaken: Bench, own_
         await arrived(shaken, keys("before", 5) | keys("during", 100))
 
 
+async def test_nothing_is_published_on_a_connection_that_was_not_looked_at(shaken: Bench, own_broker: Broker) -> None:
+    former = await shaken.producer.connect()
+    await own_broker.child.kill()
+    await own_broker.start()
+    await eventually(lambda: _connected_anew(shaken, former))
+    results = await shaken.producer.publish([an_event(TOPIC)], connection=former)
+    assert isinstance(results[0], Exception)
+    results = await shaken.producer.publish([an_event(TOPIC)], connection=await shaken.producer.connect())
+    assert isinstance(results[0], PublishResult)
+    assert results[0].offset == 0
+
+
 async def test_a_broker_that_hangs_holds_up_nobody(shaken: Bench, own_broker: Broker) -> None:
     async with shaken.consuming(), shaken.relaying():
         await shaken.write(*keys("before", 5))
@@ -118,3 +130,7 @@ async def test_a_service_that_starts_before_its_broker_waits_for_it(
 
 async def _quiet(shaken: Bench) -> bool:
     return await shaken.pending() == 0
+
+
+async def _connected_anew(shaken: Bench, former: int) -> bool:
+    return await shaken.producer.connect() > former
