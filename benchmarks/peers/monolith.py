@@ -169,8 +169,12 @@ async def start(body: Start, org_id: Organisation) -> Started:
     ]
     outbox = [{"_id": str(uuid4()), "payload": run, "sent_at": None} for run in runs]
     outbox += [{"_id": str(uuid4()), "request": run["_id"], "sent_at": None} for run in runs]
-    async with await app.state.client.start_session() as session, session.start_transaction():
+
+    async def work(session: Any) -> None:
         await db.executions.insert_one({"_id": id_, "workflow_id": workflow["_id"]} | common, session=session)
         await db.runs.insert_many(runs, session=session)
         await db.outbox.insert_many(outbox, session=session)
+
+    async with await app.state.client.start_session() as session:
+        await session.with_transaction(work)
     return Started(status="queued", message="Execution queued", id=id_, task_id=id_)

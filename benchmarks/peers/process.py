@@ -54,6 +54,8 @@ async def running(mongo_uri: str, seed: Seed, api_key: str) -> AsyncIterator[Tar
 async def _fill(db: Any, seed: Seed, api_key: str) -> None:
     """Put the same apps, stats, counts, workflow, test, build and key there, with the indexes that ours has."""
     org_id = seed.apps[0]["org_id"]
+    for written in ("executions", "runs", "outbox"):
+        await db.create_collection(written)
     await db.apps.create_index([("org_id", 1), ("created_at", -1), ("_id", -1)])
     await db.apps.insert_many([_document(app) for app in seed.apps])
     await db.stats.insert_many(
