@@ -1,5 +1,6 @@
 """Runs as workers and the reaper see them: claims, leases and results, across organisations."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
@@ -33,11 +34,9 @@ class MongoRuns:
         def step(run: Run, now: datetime) -> Run:
             return lifecycle.claim(run, worker, now, self._limits)
 
-        plan = await self._plans.find_one({"_id": key.run_id})
-        if plan is None:
-            return None
+        changing = self._ledger.change_run(key.execution_id, key.run_id, step)
         try:
-            change = await self._ledger.change_run(key.execution_id, key.run_id, step)
+            change, plan = await asyncio.gather(changing, self._plans.find_one({"_id": key.run_id}))
         except (NotClaimable, NotFound):
             return None
         return Claim(change.execution, change.runs[0], plan_of(plan))

@@ -31,9 +31,14 @@ class Requests:
         return self._worker.free(self._platform)
 
     async def handle(self, events: list[Event]) -> None:
-        """Claim what is asked for and still to be had. What finds no room is found in MongoDB later."""
+        """Claim what is asked for and still to be had. What finds no room is found in MongoDB later.
+
+        After a time with full slots most requests are old news, which one query for all of them tells.
+        """
         asked = [_key(event) for event in events if _is_request(event)]
-        await self._worker.take(await self._runs.still_claimable(asked), self._platform)
+        if len(asked) > 1:
+            asked = await self._runs.still_claimable(asked)
+        await self._worker.take(asked, self._platform)
 
 
 class Search:
