@@ -1,8 +1,8 @@
 """Reads that arrive together share a call.
 
-Nothing waits while fewer than two calls of a lane (an organisation, or one question of an organisation) are under way;
-what arrives after that forms the next batch. Every batch starts after the reads in it arrived, so nobody gets an answer
-from before the question.
+While a call of a lane (an organisation, or one question of an organisation) is under way, what arrives forms the next
+batch. It starts when the call ends, or after `PATIENCE_SECONDS`, so that one slow call holds nobody up for long.
+Every batch starts after the reads in it arrived: nobody gets an answer from before the question.
 """
 
 import asyncio
@@ -17,7 +17,8 @@ from services.chassis.errors import Unavailable
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-IN_FLIGHT = 2
+IN_FLIGHT = 4
+PATIENCE_SECONDS = 0.05
 MOST_KEYS = 1000
 
 Fetch = Callable[[Sequence[K]], Awaitable[Mapping[K, V]]]
@@ -52,14 +53,24 @@ class _Queue(Generic[K, V]):
         self.lane = lane
         self.waiting: deque[Batch[K, V]] = deque()
         self.running: set[asyncio.Task[None]] = set()
+        self.patience: asyncio.TimerHandle | None = None
 
 
 class Batches(Generic[K, V]):
     """Reads of one kind. `join` never waits; the batch that it gives does."""
 
-    def __init__(self, fetch: Fetch[K, V], *, in_flight: int = IN_FLIGHT, most_keys: int = MOST_KEYS) -> None:
+    def __init__(
+        self,
+        fetch: Fetch[K, V],
+        *,
+        in_flight: int = IN_FLIGHT,
+        patience: float = PATIENCE_SECONDS,
+        most_keys: int = MOST_KEYS,
+    ) -> None:
+        """`in_flight` bounds the calls of a lane when they are slow, `most_keys` the keys of one call."""
         self._fetch = fetch
         self._in_flight = in_flight
+        self._patience = patience
         self._most_keys = most_keys
         self._queues: dict[Hashable, _Queue[K, V]] = {}
 
@@ -72,7 +83,7 @@ class Batches(Generic[K, V]):
         batch = self._with_room(queue, caller, len(keys))
         batch.keys.update(dict.fromkeys(keys))
         batch.interested += 1
-        self._start(queue)
+        self._go_on(queue)
         return batch
 
     def _with_room(self, queue: _Queue[K, V], caller: Caller, count: int) -> Batch[K, V]:
@@ -81,16 +92,31 @@ class Batches(Generic[K, V]):
         queue.waiting.append(Batch(caller))
         return queue.waiting[-1]
 
+    def _go_on(self, queue: _Queue[K, V]) -> None:
+        """Start the next batch when nothing is under way; else see that it does not wait for too long."""
+        if queue.waiting and not queue.running:
+            self._start(queue)
+        if queue.waiting and queue.patience is None:
+            queue.patience = asyncio.get_running_loop().call_later(self._patience, self._lose_patience, queue)
+
+    def _lose_patience(self, queue: _Queue[K, V]) -> None:
+        queue.patience = None
+        if queue.waiting and len(queue.running) < self._in_flight:
+            self._start(queue)
+        self._go_on(queue)
+
     def _start(self, queue: _Queue[K, V]) -> None:
-        while queue.waiting and len(queue.running) < self._in_flight:
-            batch = queue.waiting.popleft()
-            task = batch.task = asyncio.create_task(self._run(batch))
-            queue.running.add(task)
-            task.add_done_callback(lambda done: self._ended(queue, done))
+        batch = queue.waiting.popleft()
+        batch.task = asyncio.create_task(self._run(batch))
+        queue.running.add(batch.task)
+        batch.task.add_done_callback(lambda done: self._ended(queue, done))
+        if not queue.waiting and queue.patience is not None:
+            queue.patience.cancel()
+            queue.patience = None
 
     def _ended(self, queue: _Queue[K, V], done: asyncio.Task[None]) -> None:
         queue.running.discard(done)
-        self._start(queue)
+        self._go_on(queue)
         if not queue.running and not queue.waiting:
             self._queues.pop(queue.lane, None)
 

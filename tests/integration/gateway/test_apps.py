@@ -182,7 +182,7 @@ async def test_the_same_question_asked_at_the_same_time_is_asked_once(client: Cl
 
     behind.on("ListApps", page)
     asking = [asyncio.create_task(client("GET", f"/api/v1/apps?page={1 + number % 2}")) for number in range(40)]
-    await eventually(lambda: len(behind.of("ListApps")) == 4)
+    await eventually(lambda: len(behind.of("ListApps")) >= 2)
     gate.set()
     answers = await asyncio.gather(*asking)
     assert [answer.json["page"] for answer in answers] == [1, 2] * 20

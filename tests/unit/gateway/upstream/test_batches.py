@@ -9,6 +9,7 @@ from services.chassis import context
 from services.chassis.context import Caller
 from services.chassis.errors import Unavailable
 from services.gateway.upstream.batches import Batches
+from tests.eventually import eventually
 
 ONE, OTHER = Caller("org-1", request_id="first"), Caller("org-2")
 
@@ -36,21 +37,32 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-async def test_two_calls_go_at_once_and_the_rest_waits_for_the_next() -> None:
+async def test_one_call_goes_at_once_and_the_rest_waits_for_the_next() -> None:
     store = Store()
     batches = Batches(store.fetch)
     joined = [batches.join(ONE, [key]) for key in "abcdef"]
     await settle()
-    assert store.calls == [["a"], ["b"]]
+    assert store.calls == [["a"]]
     store.gate.set()
     found = [await batch.results(1) for batch in joined]
-    assert store.calls == [["a"], ["b"], ["c", "d", "e", "f"]]
+    assert store.calls == [["a"], ["b", "c", "d", "e", "f"]]
     assert [results[key] for results, key in zip(found, "abcdef", strict=True)] == list("ABCDEF")
+
+
+async def test_a_slow_call_holds_up_the_next_only_for_a_while_and_the_calls_are_bounded() -> None:
+    store = Store()
+    batches = Batches(store.fetch, patience=0, in_flight=3)
+    for key in "abcde":
+        batches.join(ONE, [key])
+        await eventually(lambda: len(store.calls) == min(3, 1 + "abcde".index(key)))  # noqa: B023
+    assert store.calls == [["a"], ["b"], ["c"]]
+    store.gate.set()
+    await eventually(lambda: store.calls == [["a"], ["b"], ["c"], ["d", "e"]])
 
 
 async def test_the_same_key_is_asked_once_per_call() -> None:
     store = Store()
-    batches = Batches(store.fetch, in_flight=1)
+    batches = Batches(store.fetch)
     batches.join(ONE, ["x"])
     later = [batches.join(ONE, ["a", "b"]), batches.join(ONE, ["b", "c"])]
     store.gate.set()
@@ -66,7 +78,7 @@ async def test_what_is_missing_is_left_out() -> None:
 
 async def test_organisations_are_kept_apart_and_calls_go_out_as_the_first_who_asked() -> None:
     store = Store()
-    batches = Batches(store.fetch, in_flight=1)
+    batches = Batches(store.fetch)
     for caller in (ONE, ONE, OTHER, OTHER):
         batches.join(caller, ["a"])
     store.gate.set()
@@ -76,7 +88,7 @@ async def test_organisations_are_kept_apart_and_calls_go_out_as_the_first_who_as
 
 async def test_a_batch_has_no_more_keys_than_allowed() -> None:
     store = Store()
-    batches = Batches(store.fetch, in_flight=1, most_keys=3)
+    batches = Batches(store.fetch, most_keys=3)
     joined = [batches.join(ONE, keys) for keys in (["x"], ["a", "b"], ["c", "d"], ["e"])]
     store.gate.set()
     for batch in joined:
@@ -86,7 +98,7 @@ async def test_a_batch_has_no_more_keys_than_allowed() -> None:
 
 async def test_each_waits_as_long_as_it_likes() -> None:
     store = Store()
-    batches = Batches(store.fetch, in_flight=1)
+    batches = Batches(store.fetch)
     first, second = batches.join(ONE, ["a"]), batches.join(ONE, ["a"])
     with pytest.raises(TimeoutError):
         await first.results(0.01)
@@ -98,7 +110,7 @@ async def test_each_waits_as_long_as_it_likes() -> None:
 async def test_an_error_goes_to_those_in_the_call_and_to_nobody_else() -> None:
     store = Store()
     store.error = Unavailable("down")
-    batches = Batches(store.fetch, in_flight=1)
+    batches = Batches(store.fetch)
     first, second = batches.join(ONE, ["a"]), batches.join(ONE, ["b"])
     store.gate.set()
     with pytest.raises(Unavailable):
@@ -109,7 +121,7 @@ async def test_an_error_goes_to_those_in_the_call_and_to_nobody_else() -> None:
 
 async def test_one_who_leaves_does_not_take_the_call_along() -> None:
     store = Store()
-    batches = Batches(store.fetch, in_flight=1)
+    batches = Batches(store.fetch)
     batches.join(ONE, ["x"])
     leaving, staying = (asyncio.create_task(batches.join(ONE, ["a"]).results(5)) for _ in range(2))
     await settle()
@@ -120,7 +132,7 @@ async def test_one_who_leaves_does_not_take_the_call_along() -> None:
 
 async def test_when_all_have_left_the_call_is_cancelled() -> None:
     store = Store()
-    batches = Batches(store.fetch, in_flight=1)
+    batches = Batches(store.fetch)
     leaving = [asyncio.create_task(batches.join(ONE, ["a"]).results(5)) for _ in range(2)]
     await settle()
     for task in leaving:
@@ -133,7 +145,7 @@ async def test_when_all_have_left_the_call_is_cancelled() -> None:
 
 async def test_questions_have_lanes_of_their_own() -> None:
     store = Store()
-    batches = Batches(store.fetch, in_flight=1)
+    batches = Batches(store.fetch)
     for question in (b"1", b"2", b"1"):
         batches.join(ONE, ["a"], question=question)
     await settle()
