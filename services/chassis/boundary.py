@@ -16,7 +16,6 @@ from google.protobuf.message import Message
 from services.chassis import context as calling
 from services.chassis import logs, metrics, status
 from services.chassis.admission import admit, read_metadata
-from services.chassis.context import Caller
 from services.chassis.contracts import Method
 from services.chassis.errors import Unavailable
 from services.chassis.idempotency import Idempotency
@@ -79,9 +78,9 @@ class Boundary(grpc.aio.ServerInterceptor):  # type: ignore[misc, unused-ignore]
     def _unary(self, method: Method, servicer: Callable[[Message, Context], Awaitable[Message]]) -> Any:
         async def handle(request: Message, context: Context) -> Message:
             async with _Door(method, context), asyncio.timeout(_limit(method, context)):
-                with self._admitted(method, context) as caller:
+                with self._admitted(method, context):
                     prepare(request)
-                    return await self._once(method, caller, request, context, servicer)
+                    return await self._once(method, request, context, servicer)
 
         return handle
 
@@ -105,21 +104,21 @@ class Boundary(grpc.aio.ServerInterceptor):  # type: ignore[misc, unused-ignore]
         return handle
 
     @contextmanager
-    def _admitted(self, method: Method, context: Context) -> Iterator[Caller]:
+    def _admitted(self, method: Method, context: Context) -> Iterator[None]:
         caller = admit(method, read_metadata(context.invocation_metadata()), self._tokens)
         if (refusal := self._refusal()) is not None:
             raise refusal
         with calling.bind(caller), calling.within(context.time_remaining()):
-            yield caller
+            yield
 
     async def _once(
         self,
         method: Method,
-        caller: Caller,
         request: Message,
         context: Context,
         servicer: Callable[[Message, Context], Awaitable[Message]],
     ) -> Message:
+        caller = calling.current()
         if self._idempotency is None or not (method.takes_idempotency_key and caller.idempotency_key):
             return await servicer(request, context)
 

@@ -19,6 +19,7 @@ FETCH_WAIT_MS = 25  # Kafka answers a waiting fetch at once; Tansu looks again w
 JOIN_SECONDS = 60.0
 COMMIT_SECONDS = 5.0
 STALL_SECONDS = 30.0
+GONE = "the broker closed the connection"
 
 T = TypeVar("T")
 
@@ -47,10 +48,21 @@ class Membership:
     back empty. A new membership asks the broker anew for the group's offsets, which has the right answer.
     """
 
-    def __init__(self, group: Group, consumer: AIOKafkaConsumer, gone: "asyncio.Task[None]") -> None:
+    def __init__(
+        self,
+        group: Group,
+        consumer: AIOKafkaConsumer,
+        gone: "asyncio.Task[None]",
+        *,
+        stall_seconds: float = STALL_SECONDS,
+        commit_seconds: float = COMMIT_SECONDS,
+    ) -> None:
+        """`gone` ends when the broker has ended its connection to us."""
         self._group = group
         self._consumer = consumer
         self._gone = gone
+        self._stall_seconds = stall_seconds
+        self._commit_seconds = commit_seconds
         self._next: dict[TopicPartition, int] = {}
         self._looked_at = monotonic()
         self._behind = False
@@ -62,7 +74,7 @@ class Membership:
         if records:
             self._next.update({partition_of(record): record.offset + 1 for record in records})
             self._behind, self._looked_at = False, monotonic()
-        elif monotonic() - self._looked_at > STALL_SECONDS:
+        elif monotonic() - self._looked_at > self._stall_seconds:
             await self._look_for_stall()
         self._measure_lag()
         return records
@@ -73,7 +85,7 @@ class Membership:
         if not offsets:
             return
         try:
-            async with asyncio.timeout(COMMIT_SECONDS):
+            async with asyncio.timeout(self._commit_seconds):
                 await self._unless_gone(self._consumer.commit(offsets))
         except TimeoutError as error:
             raise KafkaConnectionError("the commit was not answered") from error
@@ -96,11 +108,14 @@ class Membership:
             await self._unless_gone(self._consumer.start())
 
     async def _unless_gone(self, work: Coroutine[Any, Any, T]) -> T:
+        if self._gone.done():
+            work.close()
+            raise KafkaConnectionError(GONE)
         task = asyncio.ensure_future(work)
         try:
             await asyncio.wait([task, self._gone], return_when=asyncio.FIRST_COMPLETED)
             if self._gone.done():
-                raise KafkaConnectionError("the broker closed the connection")
+                raise KafkaConnectionError(GONE)
             return task.result()
         finally:
             if not task.done():

@@ -1,0 +1,133 @@
+"""A member of a group, on a client of Kafka that does what the test wants."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+
+import pytest
+from aiokafka import ConsumerRecord, TopicPartition
+from aiokafka.errors import CommitFailedError, KafkaConnectionError, KafkaError
+
+from services.chassis import metrics
+from services.chassis.membership import Group, Membership
+from tests.fakes.chassis import record_of
+from tests.unit.chassis.samples import an_event
+
+PLACE = TopicPartition("t", 0)
+GROUP = Group("nowhere:1", "test-group", ("t",), {}, None, 1.0)
+
+
+@dataclass
+class FakeClient:
+    """The part of aiokafka's consumer that a member uses."""
+
+    batches: list[list[ConsumerRecord]] = field(default_factory=list)
+    end: int = 0
+    assigned: set[TopicPartition] = field(default_factory=lambda: {PLACE})
+    commits: list[dict[TopicPartition, int]] = field(default_factory=list)
+    hangs: bool = False
+    refuses: KafkaError | None = None
+
+    async def getmany(self, *, timeout_ms: int, max_records: int) -> dict[TopicPartition, list[ConsumerRecord]]:
+        if self.hangs:
+            await asyncio.Event().wait()
+        return {PLACE: self.batches.pop(0)} if self.batches else {}
+
+    async def commit(self, offsets: dict[TopicPartition, int]) -> None:
+        if self.hangs:
+            await asyncio.Event().wait()
+        if self.refuses:
+            raise self.refuses
+        self.commits.append(offsets)
+
+    async def end_offsets(self, places: set[TopicPartition]) -> dict[TopicPartition, int]:
+        return dict.fromkeys(places, self.end)
+
+    def highwater(self, _: TopicPartition) -> int:
+        return self.end
+
+    def assignment(self) -> set[TopicPartition]:
+        return self.assigned
+
+    def paused(self) -> set[TopicPartition]:
+        return set()
+
+
+Join = Callable[[FakeClient], Membership]
+
+
+@pytest.fixture
+async def broker() -> asyncio.Event:
+    """Set: the broker has gone."""
+    return asyncio.Event()
+
+
+@pytest.fixture
+async def join(broker: asyncio.Event) -> AsyncIterator[Join]:
+    async def until_gone() -> None:
+        await broker.wait()
+
+    gone = asyncio.create_task(until_gone())
+    yield lambda client: Membership(GROUP, client, gone, stall_seconds=-1, commit_seconds=0.05)
+    gone.cancel()
+
+
+def records(*offsets: int) -> list[ConsumerRecord]:
+    return [record_of(an_event(), offset) for offset in offsets]
+
+
+async def test_the_end_of_the_broker_ends_a_fetch_that_waits(join: Join, broker: asyncio.Event) -> None:
+    fetching = asyncio.create_task(join(FakeClient(hangs=True)).fetch(10, 60))
+    await asyncio.sleep(0)
+    broker.set()
+    with pytest.raises(KafkaConnectionError):
+        await fetching
+
+
+async def test_nothing_is_committed_to_a_broker_that_came_back(join: Join, broker: asyncio.Event) -> None:
+    client = FakeClient()
+    member = join(client)
+    broker.set()
+    await asyncio.sleep(0)
+    with pytest.raises(KafkaConnectionError):
+        await member.commit(records(500))
+    assert client.commits == []
+
+
+async def test_a_commit_that_is_not_answered_ends_the_membership(join: Join) -> None:
+    with pytest.raises(KafkaConnectionError):
+        await join(FakeClient(hangs=True)).commit(records(1))
+
+
+async def test_a_commit_that_is_refused_says_so(join: Join) -> None:
+    with pytest.raises(CommitFailedError):
+        await join(FakeClient(refuses=CommitFailedError())).commit(records(1))
+
+
+async def test_what_is_committed_is_the_next_offset_of_its_own_partitions(join: Join) -> None:
+    client = FakeClient()
+    await join(client).commit(records(3, 4))
+    client.assigned = set()
+    await join(client).commit(records(5))
+    assert client.commits == [{PLACE: 5}]
+
+
+async def test_records_that_are_there_but_never_arrive_end_the_membership(join: Join) -> None:
+    client = FakeClient(batches=[records(0)], end=10)
+    member = join(client)
+    assert len(await member.fetch(10, 0)) == 1
+    assert await member.fetch(10, 0) == []
+    with pytest.raises(KafkaConnectionError, match="none arrive"):
+        await member.fetch(10, 0)
+
+
+async def test_silence_at_the_end_of_the_log_is_no_stall(join: Join) -> None:
+    member = join(FakeClient(batches=[records(0)], end=1))
+    for _ in range(5):
+        await member.fetch(10, 0)
+
+
+async def test_the_lag_is_shown(join: Join) -> None:
+    await join(FakeClient(batches=[records(0, 1)], end=9)).fetch(10, 0)
+    shown = metrics.render().decode()
+    assert 'mobiletest_kafka_consumer_lag_records{group="test-group",partition="0",topic="t"} 7.0' in shown
