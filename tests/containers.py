@@ -45,7 +45,9 @@ def _mongo() -> Any:
 def _kafka() -> Any:
     from testcontainers.community.kafka import KafkaContainer
 
-    return KafkaContainer(os.environ.get("MOBILETEST_KAFKA_IMAGE", "confluentinc/cp-kafka:7.9.0")).with_kraft()
+    container = KafkaContainer(os.environ.get("MOBILETEST_KAFKA_IMAGE", "confluentinc/cp-kafka:7.9.0")).with_kraft()
+    # Members in tests may be silent for a second or two before they are dead; Kafka's own least is six.
+    return container.with_env("KAFKA_GROUP_MIN_SESSION_TIMEOUT_MS", "500")
 
 
 @asynccontextmanager
