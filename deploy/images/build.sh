@@ -8,12 +8,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-BASE_IMAGE=mobiletest/base:bookworm
-APP_IMAGE=mobiletest:dev
-MONGO_IMAGE=mobiletest/mongo:6.0.5
-KAFKA_VERSION=4.1.1
-# testcontainers wants a tag of 7.0 or more, Confluent's numbers: 8.1 is their name for Kafka 4.1.
-KAFKA_IMAGE=mobiletest/kafka:8.1.1
+# shellcheck source=deploy/images/names.sh
+source deploy/images/names.sh
 PYTHON=${PYTHON:-.venv/bin/python}
 export DOCKER_BUILDKIT=0 # the builder that needs no plugin
 
@@ -34,14 +30,14 @@ app() {
 mongo() {
     cp deploy/images/mongo/Dockerfile "$scratch"
     cp "$("$PYTHON" -c 'from deploy.local.binaries import mongod; print(mongod().path)')" "$scratch/mongod"
-    docker build --quiet --build-arg "BASE_IMAGE=$BASE_IMAGE" --tag "$MONGO_IMAGE" "$scratch"
+    docker build --quiet --build-arg "BASE_IMAGE=$BASE_IMAGE" --tag "$MOBILETEST_MONGO_IMAGE" "$scratch"
 }
 
 kafka() {
     cp deploy/images/kafka/* "$scratch"
     mvn --quiet --batch-mode --file "$scratch/pom.xml" "-Dkafka.version=$KAFKA_VERSION" dependency:copy-dependencies \
         -DincludeScope=runtime "-DoutputDirectory=$scratch/libs"
-    docker build --quiet --build-arg "BASE_IMAGE=$BASE_IMAGE" --tag "$KAFKA_IMAGE" "$scratch"
+    docker build --quiet --build-arg "BASE_IMAGE=$BASE_IMAGE" --tag "$MOBILETEST_KAFKA_IMAGE" "$scratch"
 }
 
 [[ $# -gt 0 ]] || set -- base app mongo kafka

@@ -1,4 +1,7 @@
-"""The stack of deploy/compose, on Apache Kafka and MongoDB in containers, used as a customer does."""
+"""The stack of deploy/compose, on Apache Kafka and MongoDB in containers, used as a customer does.
+
+Their images are those that the Compose file names, or MOBILETEST_MONGO_IMAGE and MOBILETEST_KAFKA_IMAGE.
+"""
 
 import json
 import sys
@@ -13,7 +16,6 @@ from tests.images.docker import ROOT, Result, compose, run
 FILE = ROOT / "deploy" / "compose" / "compose.yaml"
 PATIENCE_SECONDS = "180"
 SERVICES = ("gateway", "catalog", "executor-api", "executor-worker", "reporting")
-IMAGES = {"MOBILETEST_MONGO_IMAGE": "mobiletest/mongo:6.0.5", "MOBILETEST_KAFKA_IMAGE": "mobiletest/kafka:8.1.1"}
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Project:
         return f"http://{self('port', 'gateway', '8080').stdout.strip()}"
 
     def __call__(self, *arguments: str, check: bool = True) -> Result:
-        settings = {"MOBILETEST_SERVICE_TOKEN": "token-of-the-test", "MOBILETEST_PORT": "0", **IMAGES}
+        settings = {"MOBILETEST_SERVICE_TOKEN": "token-of-the-test", "MOBILETEST_PORT": "0"}
         prefix = (self.binary, "--project-name", "mobiletest-suite", "--progress", "quiet", "--file", str(FILE))
         return run(*prefix, *arguments, env=settings, check=check)
 
