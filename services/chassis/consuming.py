@@ -14,7 +14,7 @@ from services.chassis.clock import Clock, SystemClock
 from services.chassis.errors import Aborted, DeadlineExceeded, Unavailable
 from services.chassis.events import Event, InvalidMessage, Transient, decode
 from services.chassis.kafka import Producer, Record
-from services.chassis.membership import Group, Membership, joined
+from services.chassis.membership import FETCH_WAIT_MS, Group, Membership, joined
 from services.chassis.mongo import unavailable
 
 Handler = Callable[[list[Event]], Awaitable[None]]
@@ -54,15 +54,17 @@ class Consumer:
         capacity: Callable[[], int] | None = None,
         max_batch: int = 1000,
         session_seconds: float = 30.0,
+        fetch_wait_ms: int = FETCH_WAIT_MS,
         clock: Clock | None = None,
         join: Join = joined,
     ) -> None:
         """`instance_id` names this member for static membership (None, or a session under 10 s: a dynamic member).
 
         A member that has been silent for `session_seconds` loses its partitions to the others.
+        `fetch_wait_ms`: a longer wait spares a broker that looks for news only when the wait is over.
         `capacity()` bounds the next batch; at 0 nothing is fetched until `wake()`.
         """
-        self._group = Group(bootstrap, group, tuple(topics), dlq.topics, instance_id, session_seconds)
+        self._group = Group(bootstrap, group, tuple(topics), dlq.topics, instance_id, session_seconds, fetch_wait_ms)
         self._handler = handler
         self._dlq = dlq
         self._capacity = capacity or (lambda: max_batch)

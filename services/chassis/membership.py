@@ -15,7 +15,8 @@ from services.chassis.broker import closed, ensure_topics, until_disconnected
 from services.chassis.kafka import MAX_MESSAGE_BYTES
 
 STATIC_FROM_SECONDS = 10.0  # below, leaving and joining is as quick as coming back under the same name
-FETCH_WAIT_MS = 25  # Kafka answers a waiting fetch at once; Tansu looks again when the wait is over (16 ms at 100 ms)
+FETCH_WAIT_MS = 25
+"""How long a fetch waits for news. Kafka answers as soon as there are any; Tansu looks again when the wait is over."""
 JOIN_SECONDS = 60.0
 COMMIT_SECONDS = 5.0
 STALL_SECONDS = 30.0
@@ -39,6 +40,7 @@ class Group:
     known_topics: Mapping[str, int]
     instance_id: str | None
     session_seconds: float
+    fetch_wait_ms: int = FETCH_WAIT_MS
 
 
 class Membership:
@@ -166,7 +168,7 @@ def _consumer(group: Group) -> AIOKafkaConsumer:
         group_instance_id=group.instance_id if group.session_seconds >= STATIC_FROM_SECONDS else None,
         enable_auto_commit=False,
         auto_offset_reset="earliest",
-        fetch_max_wait_ms=FETCH_WAIT_MS,
+        fetch_max_wait_ms=group.fetch_wait_ms,
         max_partition_fetch_bytes=MAX_MESSAGE_BYTES,
         session_timeout_ms=milliseconds,
         heartbeat_interval_ms=min(3_000, milliseconds // 4),

@@ -34,6 +34,7 @@ from services.gateway.settings import Settings
 from services.gateway.upstream.calls import Upstreams
 
 KEY_EVENTS = {TOPIC: 1}
+KEY_NEWS_MS = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,7 @@ async def _hear_of_deleted_keys(
         bootstrap=settings.kafka_bootstrap,
         instance_id=None,
         dlq=producer,
+        fetch_wait_ms=KEY_NEWS_MS,
         session_seconds=settings.kafka_session_seconds,
     )
     health.register("key events", consumer.check, affects="liveness")

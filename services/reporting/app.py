@@ -20,6 +20,9 @@ from services.reporting.settings import Settings
 from services.reporting.storage import MIGRATIONS, MongoFolds, MongoReadModels
 from services.reporting.usecases import AppReports, Folding, RunLists
 
+NEWS_MS = 100
+"""How long a fetch waits for events: reports may be that much later, and a quiet broker is asked ten times a second."""
+
 
 @dataclass(frozen=True, slots=True)
 class App:
@@ -79,4 +82,5 @@ def _consumer(settings: Settings, mongo: Mongo, dead_letters: Producer) -> Consu
         dlq=dead_letters,
         session_seconds=settings.kafka_session_seconds,
         max_batch=settings.fold_batch,
+        fetch_wait_ms=NEWS_MS,
     )
