@@ -19,11 +19,17 @@ Counters = Table[CounterKey, dict[str, int]]
 
 def app_month(app_id: str, day: date) -> str:
     """The counter of the month that `day` lies in."""
-    return f"app:{app_id}:{_month(day)}"
+    return app_of_month(app_id, month(day))
+
+
+def app_of_month(app_id: str, month: str) -> str:
+    """The counter of a month, YYYY-MM."""
+    return f"app:{app_id}:{month}"
 
 
 @lru_cache(maxsize=1024)
-def _month(day: date) -> str:
+def month(day: date) -> str:
+    """The month that `day` lies in, YYYY-MM."""
     return f"{day:%Y-%m}"
 
 

@@ -36,21 +36,53 @@ def pass_rate(passed: int, failed: int) -> float | None:
     return passed / (passed + failed) if passed + failed else None
 
 
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The recent days that lie in one month: the month's counters, and the fields of these days by what they count."""
+
+    month: str
+    passed: tuple[str, ...]
+    failed: tuple[str, ...]
+    executions: tuple[str, ...]
+
+
+@lru_cache(maxsize=8)
+def windows(today: date) -> tuple[Window, ...]:
+    """The 14 UTC days that end with `today`, by month; lists of apps need them once for each app."""
+    days: dict[str, list[tuple[str, ...]]] = {}
+    for day in counters.last_days(today, RECENT_DAYS):
+        days.setdefault(counters.month(day), []).append(_names(day))
+    return tuple(
+        Window(
+            month,
+            passed=tuple(names[0] for names in fields),
+            failed=tuple(name for names in fields for name in names[1:3]),
+            executions=tuple(names[4] for names in fields),
+        )
+        for month, fields in days.items()
+    )
+
+
 def stats_counters(app_id: str, today: date) -> list[str]:
     """The counters that `app_stats` reads."""
-    return [counters.app_all(app_id), *counters.months(app_id, counters.last_days(today, RECENT_DAYS))]
+    return [counters.app_all(app_id), *(counters.app_of_month(app_id, window.month) for window in windows(today))]
 
 
 def app_stats(fields: Fields, app_id: str, today: date) -> AppStats:
     """The stats of the 14 UTC days that end with today."""
-    days = counters.last_days(today, RECENT_DAYS)
-    points = trend(fields, app_id, days)
-    return AppStats(
-        app_id=app_id,
-        recent_executions=sum(_of_day(fields, app_id, day).get(_names(day)[4], 0) for day in days),
-        rolling_pass_rate=pass_rate(sum(point.passed for point in points), sum(point.failed for point in points)),
-        attribution_ready=fields.get(counters.app_all(app_id), {}).get("attributed", 0) > 0,
-    )
+    executions = passed = failed = 0
+    for window in windows(today):
+        counted = fields.get(counters.app_of_month(app_id, window.month))
+        if counted:
+            executions += _sum(counted, window.executions)
+            passed += _sum(counted, window.passed)
+            failed += _sum(counted, window.failed)
+    attributed = fields.get(counters.app_all(app_id), {}).get("attributed", 0)
+    return AppStats(app_id, executions, pass_rate(passed, failed), attributed > 0)
+
+
+def _sum(counted: Mapping[str, int], names: Sequence[str]) -> int:
+    return sum(counted.get(name, 0) for name in names)
 
 
 def trend(fields: Fields, app_id: str, days: Sequence[date]) -> list[TrendPoint]:
