@@ -285,6 +285,8 @@ class FakeArtifacts:
         self.kept[run_id, attempt, name] = content
 
     async def read(self, run_id: str, attempt: int, name: str) -> AsyncIterator[bytes]:
+        if (run_id, attempt, name) not in self.kept:
+            raise NotFound("Object not found")
         yield self.kept[run_id, attempt, name]
 
 

@@ -1,0 +1,34 @@
+"""Artifacts: on the fake, and in a local object store."""
+
+from pathlib import Path
+
+import pytest
+
+from services.chassis.errors import NotFound
+from services.chassis.objects import ObjectStore
+from services.executor.artifacts import StoredArtifacts
+from services.executor.ports import Artifacts
+from tests.fakes.executor import FakeArtifacts
+
+RUN = "6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10"
+
+
+@pytest.fixture(params=["fake", "store"])
+def artifacts(request: pytest.FixtureRequest, tmp_path: Path) -> Artifacts:
+    return FakeArtifacts() if request.param == "fake" else StoredArtifacts(ObjectStore.open(tmp_path.as_uri()))
+
+
+async def content(artifacts: Artifacts, attempt: int, name: str) -> bytes:
+    return b"".join([chunk async for chunk in artifacts.read(RUN, attempt, name)])
+
+
+async def test_what_was_put_is_read_by_run_attempt_and_name(artifacts: Artifacts) -> None:
+    await artifacts.put(RUN, 1, "shot.png", b"first")
+    await artifacts.put(RUN, 2, "shot.png", b"second" * 100_000)
+    assert await content(artifacts, 1, "shot.png") == b"first"
+    assert await content(artifacts, 2, "shot.png") == b"second" * 100_000
+
+
+async def test_what_is_not_there_is_not_found(artifacts: Artifacts) -> None:
+    with pytest.raises(NotFound):
+        await content(artifacts, 1, "other.png")

@@ -1,0 +1,79 @@
+"""The catalog: the fake, and the real client against a server on the wire."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from uuid import uuid4
+
+import grpc
+import pytest
+from mobiletest.types.v1 import platform_pb2
+
+from services.chassis.context import current
+from services.chassis.errors import NotFound
+from services.chassis.status import domain_error
+from services.executor.catalog import RemoteCatalog, open_channel
+from services.executor.model.executions import BuildConfig, Kind
+from services.executor.model.plans import Resolved
+from services.executor.model.runs import Platform
+from services.executor.ports import Catalog
+from tests.fakes.executor import FakeCatalog, plan
+from tests.integration.executor.catalog_server import TOKEN, Shelf, serving
+
+
+@dataclass
+class Scene:
+    """A catalog that knows one workflow, one test and one build's file."""
+
+    catalog: Catalog
+    workflow_id: str
+    test_id: str
+    build_id: str
+
+
+@pytest.fixture(params=["fake", "remote"])
+async def scene(request: pytest.FixtureRequest) -> AsyncIterator[Scene]:
+    build_id = str(uuid4())
+    if request.param == "fake":
+        fake = FakeCatalog()
+        fake.files[build_id] = b"0123456789" * 20_000
+        yield Scene(fake, fake.workflow(plan("One"), plan("Two")), fake.add(Resolved(plans=(plan(),))), build_id)
+        return
+    shelf = Shelf(files={build_id: b"0123456789" * 20_000})
+    runs = [shelf.planned("Tap it", name=name, platform=platform_pb2.PLATFORM_ANDROID) for name in ("One", "Two")]
+    async with serving(shelf), open_channel(shelf.address, TOKEN) as to:
+        yield Scene(RemoteCatalog(to), shelf.workflow(*runs), shelf.test(shelf.planned("Tap it")), build_id)
+
+
+async def test_a_workflow_resolves_to_its_runs_in_order(scene: Scene) -> None:
+    found = await scene.catalog.resolve(Kind.WORKFLOW, scene.workflow_id, BuildConfig(), override_build_config=False)
+    assert (found.workflow_id, found.workflow_name, found.max_parallel) == (scene.workflow_id, "Nightly", None)
+    assert [made.target.test_name for made in found.plans] == ["One", "Two"]
+    assert {made.target.platform for made in found.plans} == {Platform.ANDROID}
+    assert all(made.steps and made.target.build_uploaded_at for made in found.plans)
+
+
+async def test_a_test_resolves_without_a_workflow(scene: Scene) -> None:
+    found = await scene.catalog.resolve(Kind.TEST, scene.test_id, BuildConfig(), override_build_config=False)
+    assert (found.workflow_id, len(found.plans)) == ("", 1)
+
+
+async def test_the_beginning_of_a_file_is_read(scene: Scene) -> None:
+    org_id = current().org_id
+    assert await scene.catalog.artifact(org_id, scene.build_id, 15) == b"012345678901234"
+    assert len(await scene.catalog.artifact(org_id, scene.build_id, 1_000_000)) == 200_000
+
+
+async def test_what_is_unknown_is_not_found(scene: Scene) -> None:
+    calls = {
+        "Workflow not found": scene.catalog.resolve(
+            Kind.WORKFLOW, str(uuid4()), BuildConfig(), override_build_config=False
+        ),
+        "Test not found": scene.catalog.resolve(Kind.TEST, str(uuid4()), BuildConfig(), override_build_config=False),
+        "Build not found": scene.catalog.artifact(current().org_id, str(uuid4()), 10),
+    }
+    for message, call in calls.items():
+        with pytest.raises((NotFound, grpc.aio.AioRpcError)) as raised:
+            await call
+        error = domain_error(raised.value)
+        assert isinstance(error, NotFound)
+        assert error.message == message
