@@ -39,6 +39,8 @@ class MongoApps:
         return found[0] if found else None
 
     async def many(self, app_ids: Collection[str]) -> Sequence[App]:
+        if not app_ids:
+            return ()
         return self._apps(await self._rows.raw({**among(app_ids), **LIVE}))
 
     async def page(self, filter: AppFilter, page: Page) -> Sequence[App]:

@@ -33,6 +33,8 @@ class MongoAttachments:
         return [_from_document(document) for document in documents]
 
     async def of_tests(self, test_ids: Collection[str]) -> Sequence[Attachment]:
+        if not test_ids:
+            return ()
         condition = {"test_id": {"$in": list(test_ids)}, "attached": True}
         return [_from_document(document) for document in await self._rows.every(condition, _OLDEST_FIRST)]
 

@@ -40,6 +40,8 @@ class MongoBuilds:
         return from_document(document) if document else None
 
     async def of_versions(self, app_ids: Collection[str], versions: Collection[str]) -> Sequence[Build]:
+        if not app_ids or not versions:
+            return ()
         either = {"app_id": {"$in": list(app_ids)}, "version": {"$in": list(versions)}}
         return [from_document(document) for document in await self._rows.every({**either, **LIVE})]
 

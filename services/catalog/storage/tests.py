@@ -30,10 +30,14 @@ class MongoTests:
         return from_document(document) if document else None
 
     async def many(self, test_ids: Collection[str], *, deleted: bool = False) -> Sequence[Test]:
+        if not test_ids:
+            return ()
         condition = among(test_ids) if deleted else {**among(test_ids), **LIVE}
         return [from_document(document) for document in await self._rows.every(condition)]
 
     async def tagged(self, tags: Collection[str]) -> Sequence[Test]:
+        if not tags:
+            return ()
         condition = {"tags": {"$in": list(tags)}, **LIVE}
         return [from_document(document) for document in await self._rows.every(condition, _BY_NAME)]
 

@@ -1,5 +1,6 @@
 """Which runs a start means: gathers what `model.resolution` decides on."""
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -37,34 +38,44 @@ class ResolutionUseCases:
         workflow = await self._store.workflows.get(workflow_id)
         if workflow is None:
             raise no_such_workflow()
-        tests = await self._tests(workflow)
+        tests, attachments = await self._selected(workflow)
         if not tests:
             raise Refused("workflow_id", f'the workflow "{workflow.name}" selects no tests; add test_ids or tags')
         wish = Wish(requested, override, workflow.build_config)
-        return Resolved(workflow, plan(tests, await self._stock(tests, wish), wish))
+        return Resolved(workflow, plan(tests, await self._stock(attachments, wish), wish))
 
     @refusing
     async def of_test(self, test_id: str, requested: BuildConfig, *, override: bool) -> Resolved:
         """The runs of one test. NotFound; InvalidArgument: an unknown app or version is requested."""
-        test = await self._store.tests.get(test_id)
+        test, attachments = await asyncio.gather(
+            self._store.tests.get(test_id), self._store.attachments.of_tests([test_id])
+        )
         if test is None:
             raise no_such_test()
         wish = Wish(requested, override)
-        return Resolved(None, plan([test], await self._stock([test], wish), wish))
+        return Resolved(None, plan([test], await self._stock(attachments, wish), wish))
 
-    async def _tests(self, workflow: Workflow) -> list[Test]:
-        """Those listed, in order, then those tagged, by name; a listed one that was deleted is among them."""
-        listed = {test.id: test for test in await self._store.tests.many(workflow.test_ids, deleted=True)}
-        tagged = await self._store.tests.tagged(workflow.tags) if workflow.tags else ()
+    async def _selected(self, workflow: Workflow) -> tuple[list[Test], Sequence[Attachment]]:
+        """Tests with their attachments: those listed, in order, then those tagged, by name, each once.
+
+        A listed one that was deleted is among them.
+        """
+        kept, tagged, attached = await asyncio.gather(
+            self._store.tests.many(workflow.test_ids, deleted=True),
+            self._store.tests.tagged(workflow.tags),
+            self._store.attachments.of_tests(workflow.test_ids),
+        )
+        listed = {test.id: test for test in kept}
+        further = [test for test in tagged if test.id not in listed]
+        also_attached = await self._store.attachments.of_tests([test.id for test in further])
         ordered = [listed[test_id] for test_id in workflow.test_ids if test_id in listed]
-        return [*ordered, *(test for test in tagged if test.id not in listed)]
+        return [*ordered, *further], [*attached, *also_attached]
 
-    async def _stock(self, tests: Sequence[Test], wish: Wish) -> Stock:
-        attachments = await self._store.attachments.of_tests([test.id for test in tests])
+    async def _stock(self, attachments: Sequence[Attachment], wish: Wish) -> Stock:
         choices = [c for config in (wish.requested, wish.stored) for p in Platform if (c := config.choice(p))]
         app_ids = {a.app_id for a in attachments} | {choice.app_id for choice in choices}
-        apps = await self._store.apps.many(app_ids) if app_ids else ()
-        builds = await self._store.builds.of_versions(app_ids, _versions(apps, attachments, choices)) if apps else ()
+        apps = await self._store.apps.many(app_ids)
+        builds = await self._store.builds.of_versions({app.id for app in apps}, _versions(apps, attachments, choices))
         return _stock(apps, attachments, builds)
 
 

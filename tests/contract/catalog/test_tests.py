@@ -126,3 +126,12 @@ async def test_the_attachments_of_tests_come_oldest_first(store: Store) -> None:
         [attachment("b", "1", minutes=2), attachment("a", "2", minutes=1), attachment("c", "3")]
     )
     assert [a.app_id for a in await store.attachments.of_tests(["1", "2"])] == ["a", "b"]
+
+
+async def test_nothing_is_found_for_nothing(store: Store) -> None:
+    """No ids, no tags."""
+    await store.tests.add(a_test(tags=("x",)))
+    await store.attachments.put([attachment()])
+    found = [await store.tests.many([]), await store.tests.many([], deleted=True), await store.tests.tagged([])]
+    assert [list(tests) for tests in found] == [[], [], []]
+    assert list(await store.attachments.of_tests([])) == []

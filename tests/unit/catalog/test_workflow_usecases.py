@@ -1,5 +1,7 @@
 """Making, changing and deleting workflows, and planning what they start."""
 
+import asyncio
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -153,6 +155,52 @@ async def test_a_plan_gathers_what_the_rules_ask_for(catalog: Catalog, app: App)
     [run] = (await catalog.resolution.of_test(test, BuildConfig(None, AppChoice(app.id)), override=True)).runs
     assert run.build is not None
     assert run.build.version == "1"
+
+
+class Meeting:
+    """Look-ups that wait for each other: they return only when all of them are under way."""
+
+    def __init__(self, expected: int) -> None:
+        self.expected = expected
+        self.arrived = 0
+        self.complete = asyncio.Event()
+
+    def attend(self, table: Any, method: str) -> None:
+        """Make the method of the fake table wait for the others before it looks."""
+        look = getattr(table, method)
+
+        async def looked(*args: Any, **kwargs: Any) -> Any:
+            self.arrived += 1
+            if self.arrived == self.expected:
+                self.complete.set()
+            await self.complete.wait()
+            return await look(*args, **kwargs)
+
+        setattr(table, method, looked)
+
+
+async def test_a_plan_of_a_workflow_looks_its_tests_and_attachments_up_at_once(catalog: Catalog, app: App) -> None:
+    """One round trip for the listed tests, the tagged ones, and the attachments of the listed ones."""
+    listed, tagged = await written(catalog, "a", app=app), await written(catalog, "b", "smoke", app=app)
+    workflow = await catalog.workflows.create(NewWorkflow("w", test_ids=(listed,), tags=("smoke",)))
+    meeting = Meeting(3)
+    meeting.attend(catalog.store.tests, "many")
+    meeting.attend(catalog.store.tests, "tagged")
+    meeting.attend(catalog.store.attachments, "of_tests")
+    async with asyncio.timeout(10):
+        resolved = await catalog.resolution.of_workflow(workflow.id, NO_BUILD_CONFIG, override=False)
+    assert [(run.test.id, run.app and run.app.id) for run in resolved.runs] == [(listed, app.id), (tagged, app.id)]
+
+
+async def test_a_plan_of_a_test_looks_it_and_its_attachments_up_at_once(catalog: Catalog, app: App) -> None:
+    """In one round trip."""
+    test = await written(catalog, "t", app=app)
+    meeting = Meeting(2)
+    meeting.attend(catalog.store.tests, "get")
+    meeting.attend(catalog.store.attachments, "of_tests")
+    async with asyncio.timeout(10):
+        [run] = (await catalog.resolution.of_test(test, NO_BUILD_CONFIG, override=False)).runs
+    assert (run.app and run.app.id, run.build and run.build.version) == (app.id, "2")
 
 
 async def test_a_request_for_what_is_unknown_is_refused(catalog: Catalog, app: App) -> None:
