@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from services.catalog.model.apps import App
 from services.catalog.model.artifacts import Hostile, Inspection
-from services.catalog.model.attachments import Attachment
+from services.catalog.model.attachments import Attachment, detached
 from services.catalog.model.builds import Build
 from services.catalog.model.counts import Counts
 from services.catalog.model.facts import Fact
@@ -121,9 +121,9 @@ class FakeBuilds(_Table[Build]):
             raise Taken("version")
         await super().replace(build)
 
-    async def replace_all(self, builds: Sequence[Build]) -> None:
-        for build in builds:
-            await self.replace(build)
+    async def delete_all(self, app_id: str, at: datetime) -> None:
+        for build in await self.of_app(app_id):
+            await self.replace(replace(build, deleted_at=at, revision=build.revision + 1))
 
 
 @dataclass
@@ -145,6 +145,10 @@ class FakeArtifacts:
 
     async def use(self, sha256: str, change: int) -> None:
         self.rows[_org(), sha256].uses += change
+
+    async def release(self, sha256s: Iterable[str]) -> None:
+        for sha256 in sha256s:
+            await self.use(sha256, -1)
 
 
 class FakeTests(_Table[Test]):
@@ -208,6 +212,9 @@ class FakeAttachments:
 
     async def put(self, attachments: Sequence[Attachment]) -> None:
         self.rows |= {(a.app_id, a.test_id): a for a in attachments}
+
+    async def detach_all(self, app_id: str) -> None:
+        await self.put([detached(attachment) for attachment in await self.of_app(app_id)])
 
     async def rename_test(self, test_id: str, name: str) -> None:
         self.rows |= {(a.app_id, a.test_id): replace(a, test_name=name) for a in self._own() if a.test_id == test_id}

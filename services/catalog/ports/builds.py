@@ -1,6 +1,6 @@
 """The builds, and the artifacts that they share."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -38,8 +38,8 @@ class Builds(Protocol):
     async def of_app(self, app_id: str) -> Sequence[Build]:
         """All builds of the app."""
 
-    async def replace_all(self, builds: Sequence[Build]) -> None:
-        """Keep many changed builds whose versions do not change."""
+    async def delete_all(self, app_id: str, at: datetime) -> None:
+        """Keep all builds of the app as deleted, each one revision later, however many there are."""
 
 
 class Artifacts(Protocol):
@@ -56,6 +56,9 @@ class Artifacts(Protocol):
 
     async def use(self, sha256: str, change: int) -> None:
         """Change the number of its uses by 1 or -1."""
+
+    async def release(self, sha256s: Iterable[str]) -> None:
+        """Take one use off for each mention, however many there are."""
 
 
 class UnusedArtifacts(Protocol):

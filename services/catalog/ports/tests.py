@@ -71,5 +71,8 @@ class Attachments(Protocol):
     async def put(self, attachments: Sequence[Attachment]) -> None:
         """Keep new or changed attachments."""
 
+    async def detach_all(self, app_id: str) -> None:
+        """Keep all attachments of the app as ended (see `detached`), however many there are."""
+
     async def rename_test(self, test_id: str, name: str) -> None:
         """Note the new name of a test in its attachments."""

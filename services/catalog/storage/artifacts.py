@@ -1,11 +1,13 @@
 """What lies, or is about to lie, in the object store: one document per organisation and content."""
 
+from collections import Counter
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from pymongo.errors import DuplicateKeyError
 
 from services.catalog.model.builds import artifact_key
-from services.catalog.storage.queries import Rows
+from services.catalog.storage.queries import Rows, among
 from services.chassis import context
 from services.chassis.clock import Clock
 from services.chassis.errors import Aborted
@@ -41,6 +43,14 @@ class MongoArtifacts:
     async def use(self, sha256: str, change: int) -> None:
         touched = {"$inc": {"uses": change}, "$set": {"touched_at": self._clock.now()}}
         await self._rows.update({"_id": _own_id(sha256)}, touched)
+
+    async def release(self, sha256s: Iterable[str]) -> None:
+        released: dict[int, list[str]] = {}
+        for sha256, mentions in Counter(sha256s).items():
+            released.setdefault(mentions, []).append(_own_id(sha256))
+        for mentions, ids in released.items():
+            touched = {"$inc": {"uses": -mentions}, "$set": {"touched_at": self._clock.now()}}
+            await self._rows.update_all(among(ids), touched)
 
     async def _take_back(self, sha256: str, now: datetime) -> None:
         abandoned = {"_id": _own_id(sha256), "state": LEAVING, "touched_at": {"$lt": now - REMOVAL_LIMIT}}

@@ -42,6 +42,10 @@ class MongoAttachments:
         for attachment in attachments:
             await self._rows.put(_to_document(attachment))
 
+    async def detach_all(self, app_id: str) -> None:
+        ended = {"$set": {"attached": False, "pinned_version": None}, "$inc": {"revision": 1}}
+        await self._rows.update_all({"app_id": app_id, "attached": True}, ended)
+
     async def rename_test(self, test_id: str, name: str) -> None:
         await self._rows.update_all({"test_id": test_id}, {"$set": {"test_name": name, "name_folded": folded(name)}})
 

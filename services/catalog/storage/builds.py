@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
+from datetime import datetime
 
 from services.catalog.model.builds import Build
 from services.catalog.model.pages import Page
@@ -54,9 +55,9 @@ class MongoBuilds:
     async def replace(self, build: Build) -> None:
         await self._rows.put(to_document(build))
 
-    async def replace_all(self, builds: Sequence[Build]) -> None:
-        for build in builds:
-            await self.replace(build)
+    async def delete_all(self, app_id: str, at: datetime) -> None:
+        gone = {"$set": {"deleted_at": at, "live": False}, "$inc": {"revision": 1}}
+        await self._rows.update_all({"app_id": app_id, **LIVE}, gone)
 
 
 def to_document(build: Build) -> Document:

@@ -1,6 +1,6 @@
 """What can be done with apps."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -105,11 +105,11 @@ class AppUseCases:
             gone = rules.deleted(app, now)
             builds = [replace(b, deleted_at=now, revision=b.revision + 1) for b in await change.builds.of_app(app_id)]
             ended = [detached(attachment) for attachment in await change.attachments.of_app(app_id)]
-            await change.builds.replace_all(builds)
-            await change.attachments.put(ended)
+            await change.builds.delete_all(app_id, now)
+            await change.attachments.detach_all(app_id)
             await change.apps.replace(gone)
             await change.counters.add(of_app(app.platform, -1))
-            await _release(change, [b.sha256 for b in builds if b.sha256])
+            await change.artifacts.release(b.sha256 for b in builds if b.sha256)
             change.announce(*builds, *ended, gone)
 
         await self._store.change(work, of=app_id)
@@ -132,8 +132,3 @@ async def _with_current(change: Change, app: App) -> App:
         return replace(app, current_build_id=None)
     build = await change.builds.of_version(app.id, app.current_version)
     return replace(app, current_build_id=build.id if build else None)
-
-
-async def _release(change: Change, artifacts: Collection[str]) -> None:
-    for sha256 in artifacts:
-        await change.artifacts.use(sha256, -1)

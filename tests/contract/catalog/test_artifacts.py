@@ -83,6 +83,22 @@ async def test_a_used_artifact_stays(house: House) -> None:
     assert await house.swept() == 1
 
 
+async def test_the_uses_of_many_builds_end_at_once(house: House) -> None:
+    """One for each mention, of each artifact."""
+    another = "cd" * 32
+    await house.keep(uses=3)
+    await house.store.artifacts.expect(another, 1)
+    await house.store.artifacts.use(another, 1)
+    await house.store.artifacts.release([SHA, another, SHA])
+    house.clock.advance(2 * DAY)
+    assert await house.swept() == 1
+    assert await house.lies_there()
+    await house.store.artifacts.release([SHA])
+    house.clock.advance(2 * DAY)
+    assert await house.swept() == 1
+    assert not await house.lies_there()
+
+
 async def test_an_upload_keeps_an_unused_artifact_for_another_day(house: House) -> None:
     """It is about to be used."""
     await house.keep()

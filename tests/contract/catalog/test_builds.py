@@ -4,6 +4,7 @@ import pytest
 
 from services.catalog.model.pages import Page
 from services.catalog.ports.store import Store, Taken
+from services.chassis import context
 from tests.contract.catalog.conftest import foreign
 from tests.fakes.catalog_samples import at, build
 
@@ -78,8 +79,21 @@ async def test_builds_by_versions_and_of_an_app(store: Store) -> None:
         await store.builds.add(each)
     assert {b.id for b in await store.builds.of_versions({"a", "b"}, {"1"})} == {"a@1", "b@1"}
     assert {b.id for b in await store.builds.of_app("a")} == {"a@1", "a@2"}
-    await store.builds.replace_all([build("1", "a", deleted_at=at(1)), build("2", "a", deleted_at=at(1))])
+
+
+async def test_all_builds_of_an_app_are_deleted_at_once(store: Store) -> None:
+    """Those of other apps and organisations stay; a version may be used again."""
+    for each in (build("1", "a"), build("2", "a"), build("1", "b")):
+        await store.builds.add(each)
+    with foreign() as other:
+        await store.builds.add(build("1", "a", id="foreign"))
+        await store.builds.delete_all("b", at(1))
+    await store.builds.delete_all("a", at(1))
+    with context.bind(other):
+        assert len(await store.builds.of_app("a")) == 1
     assert await store.builds.of_app("a") == []
+    assert await store.builds.of_app("b") == [build("1", "b")]
+    await store.builds.add(build("1", "a", id="again"))
 
 
 async def test_foreign_builds_do_not_exist(store: Store) -> None:

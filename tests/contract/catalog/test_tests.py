@@ -110,6 +110,16 @@ async def test_an_attachment_is_kept_changed_and_ended(store: Store) -> None:
     assert await store.attachments.of_tests(["test"]) == []
 
 
+async def test_all_attachments_of_an_app_end_at_once(store: Store) -> None:
+    """As if each was detached; those of other apps, and those that had ended, stay as they are."""
+    before = detached(attachment(test_id="3", pin="1"))
+    kept = [attachment(test_id="1", pin="1"), attachment(test_id="2"), before, attachment("other", "1")]
+    await store.attachments.put(kept)
+    await store.attachments.detach_all("app")
+    found = [await store.attachments.get(each.app_id, each.test_id) for each in kept]
+    assert found == [detached(kept[0]), detached(kept[1]), before, kept[3]]
+
+
 async def test_the_attachments_of_an_app_come_by_name(store: Store) -> None:
     """Test ids break ties; a renamed test moves."""
     named = {"1": "beta", "2": "Alpha", "3": "alpha"}
