@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from pymongo.errors import DuplicateKeyError
-
 from services.chassis.errors import FailedPrecondition, NotFound
 from services.chassis.events import Event
 from services.chassis.mongo import Document, Session
@@ -21,14 +19,12 @@ from services.executor.model.states import NEXT
 from services.executor.ports import Page, Wanted
 from services.executor.storage.ledger import Ledger
 from services.executor.storage.records import (
-    execution_document,
     execution_of,
-    plan_document,
-    run_document,
     run_of,
     with_steps,
 )
-from services.executor.storage.schema import EXECUTIONS, PLANS, RUNS, STEPS
+from services.executor.storage.schema import EXECUTIONS, RUNS, STEPS
+from services.executor.storage.starts import AlreadyThere, GroupCommit
 
 _OPEN = [status.value for status in NEXT if not status.terminal]
 _FILTERS = {
@@ -48,29 +44,18 @@ class MongoExecutions:
     def __init__(self, ledger: Ledger, outbox: Outbox) -> None:
         self._ledger = ledger
         self._outbox = outbox
+        self._starts = GroupCommit(ledger, outbox)
         self._executions = Tenant(ledger.mongo, EXECUTIONS)
         self._runs = Tenant(ledger.mongo, RUNS)
-        self._plans = Tenant(ledger.mongo, PLANS)
         self._steps = Tenant(ledger.mongo, STEPS)
 
     async def now(self) -> datetime:
         return await self._ledger.now()
 
     async def add(self, change: Change, plans: Mapping[str, Plan]) -> Execution:
-        async def decide(_: Session) -> Change:
-            return change
-
-        async def write(session: Session, _: Change) -> None:
-            await self._executions.insert_one(execution_document(change.execution), session=session)
-            if change.runs:
-                runs = [run_document(run, self._ledger.limits) for run in change.runs]
-                await self._runs.insert_many(runs, session=session)
-                documents = [plan_document(run, plans[run.id]) for run in change.runs]
-                await self._plans.insert_many(documents, session=session)
-
         try:
-            await self._ledger.commit(change.execution.id, decide, write)
-        except DuplicateKeyError:
+            await self._starts.store(change, plans)
+        except AlreadyThere:
             return await self.get(change.execution.id)
         return change.execution
 

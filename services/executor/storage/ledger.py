@@ -33,9 +33,6 @@ Step = Callable[[Run, datetime], Run]
 Decide = Callable[[Session], Awaitable[Change]]
 """Reads, and says what is to change."""
 
-Write = Callable[[Session, Change], Awaitable[None]]
-"""Stores a change."""
-
 
 class Ledger:
     """Runs changes: each is one transaction, stored, put into the outbox, counted, and published after the commit.
@@ -55,7 +52,7 @@ class Ledger:
         moment: datetime = (await self.mongo.database.command("hello"))["localTime"]
         return moment.replace(tzinfo=UTC)
 
-    async def commit(self, execution_id: str, decide: Decide, write: Write | None = None) -> Change:
+    async def commit(self, execution_id: str, decide: Decide) -> Change:
         """Decide on a change and store it with its events, in one transaction.
 
         What others want to write too is written last: a process that is killed leaves its transaction to the
@@ -66,7 +63,7 @@ class Ledger:
             change = await decide(session)
             events = events_of(change, self._outbox.event)
             await self._outbox.add(session, events)
-            await (write or self._replace)(session, change)
+            await self._replace(session, change)
             return change, events
 
         async with self._lock(execution_id):

@@ -1,5 +1,6 @@
 """What `Executions` and `Runs` promise, on the fake and on MongoDB."""
 
+import asyncio
 from collections.abc import Sequence
 from uuid import uuid4
 
@@ -9,6 +10,7 @@ from mobiletest.executor.v1 import events_pb2
 from services.chassis.context import Caller, bind
 from services.chassis.errors import FailedPrecondition, NotFound
 from services.chassis.events import Event
+from services.chassis.identity import derived
 from services.executor.events import logged
 from services.executor.model.attempts import Artifact, Result, Step, StepStatus
 from services.executor.model.executions import BuildConfig, Execution, Kind
@@ -81,6 +83,33 @@ async def test_a_start_that_is_repeated_gives_what_is_there(world: World) -> Non
     execution = await start(world, plan())
     again = (await world.executions.page(Wanted(), ALL))[0]
     assert [found.id for found in again] == [execution.id]
+
+
+async def start_in(org_id: str, world: World, key: str | None = None) -> Execution:
+    """A start of an organisation; one with the same `key` is a repeat."""
+    with bind(Caller(org_id=org_id, via_gateway=True)), derived(org_id, "StartWorkflow", key or str(uuid4())):
+        return await start(world, plan("One"))
+
+
+async def test_starts_of_many_organisations_at_once_are_each_stored_with_their_own(world: World) -> None:
+    organisations = [str(uuid4()) for _ in range(12)]
+    executions = await asyncio.gather(*(start_in(org_id, world) for org_id in organisations))
+    assert [execution.org_id for execution in executions] == organisations
+    for execution in executions:
+        with bind(Caller(org_id=execution.org_id)):
+            assert await world.executions.get(execution.id) == execution
+            assert [run.org_id for run in await runs_of(world, execution)] == [execution.org_id]
+            assert [told[1:] for told in await facts(world, execution)] == [("run", "queued"), ("execution", "queued")]
+
+
+async def test_a_repeated_start_among_others_gives_what_is_there_and_harms_none(world: World) -> None:
+    org_id, key = str(uuid4()), str(uuid4())
+    first = await start_in(org_id, world, key)
+    again, *others = await asyncio.gather(start_in(org_id, world, key), *(start_in(org_id, world) for _ in range(5)))
+    assert again.id == first.id
+    with bind(Caller(org_id=org_id)):
+        assert (await world.executions.page(Wanted(), ALL))[1] == 6
+    assert len({first.id, *(other.id for other in others)}) == 6
 
 
 async def test_a_plan_that_cannot_be_made_fails_at_once(world: World) -> None:
