@@ -8,6 +8,10 @@ S = TypeVar("S")
 V = TypeVar("V")
 
 
+LARGE = 16 * 1024
+"""What is larger is made anew each time: a few thousand long prompts would fill the memory."""
+
+
 class Memo(Generic[K, V]):
     """At most `capacity` results; the oldest goes first. What is made for a key must always be the same."""
 
@@ -15,8 +19,10 @@ class Memo(Generic[K, V]):
         self._made: dict[K, V] = {}
         self._capacity = capacity
 
-    def get(self, key: K, make: Callable[[S], V], source: S) -> V:
-        """What was made for the key, or is made of the source now."""
+    def get(self, key: K, make: Callable[[S], V], source: S, *, size: int) -> V:
+        """What was made for the key, or is made of the source now; `size` says how large it is, in bytes or letters."""
+        if size > LARGE:
+            return make(source)
         found = self._made.get(key)
         if found is not None:
             return found

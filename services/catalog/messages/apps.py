@@ -17,7 +17,8 @@ class AppMessages:
 
     def of(self, app: App) -> apps_pb2.App:
         """The message; not to be changed by the one who gets it. Reporting's fields are the gateway's to set."""
-        return self._memo.get((app.id, app.revision), _message, app)
+        size = len(app.system_prompt or "") + len(app.description or "")
+        return self._memo.get((app.id, app.revision), _message, app, size=size)
 
 
 def platform_counts(counts: Counts) -> apps_pb2.AppPlatformCounts:

@@ -56,7 +56,7 @@ class MongoApps:
         await self._rows.put(to_document(app))
 
     def _apps(self, documents: Sequence[bytes]) -> Sequence[App]:
-        return [self._memo.get(document, _decoded, document) for document in documents]
+        return [self._memo.get(document, _decoded, document, size=len(document)) for document in documents]
 
 
 def _condition(filter: AppFilter) -> Document:
