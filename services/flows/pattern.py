@@ -20,6 +20,7 @@ NESTING_LIMIT = 50
 
 _SPECIAL = frozenset("\\.[](){}*+?|^$")
 _FLAGS = re.compile(r"^\(\?[is]{1,2}\)")
+_ESCAPED_OR_BRACKET = re.compile(r"\\.|\[", re.DOTALL)
 _CLASS_ESCAPES = frozenset("dDwWsS")
 _CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "0": "\0"}
 
@@ -158,7 +159,7 @@ class _Parser:
         if found is None:
             raise _Malformed
         self.position = found.end()
-        return self._one(_tester("[" + found[0].replace("[", "\\[")))
+        return self._one(_tester("[" + _ESCAPED_OR_BRACKET.sub(_escaped, found[0])))
 
     def _escape(self) -> Build:
         character = self._peek()
@@ -204,6 +205,10 @@ class _Parser:
             return False
         self.position += 1
         return True
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return "\\[" if found[0] == "[" else found[0]
 
 
 @lru_cache(maxsize=1024)
