@@ -1,6 +1,6 @@
 """The read models computed from scratch, in the plainest way: what every fold must equal.
 
-Used by the property tests, by the fault tests that compare the reports with the executor's runs, and by verify.
+Used by the tests: nothing that serves calls it.
 """
 
 from collections.abc import Iterable, Sequence
