@@ -47,10 +47,19 @@ class Workers:
         return name
 
     async def end(self, name: str, number: signal.Signals) -> int:
-        """Send the signal and wait for the end; the exit code."""
+        """Send the signal and wait for the end; the exit code. A worker that has ended by itself is an error."""
         process = self.running.pop(name)
+        assert process.returncode is None, f"{name} ended with {process.returncode}:\n{self.log(name)[-4000:]}"
         process.send_signal(number)
         return await process.wait()
+
+    async def end_all(self) -> None:
+        """Kill what still runs, then complain about what did not."""
+        dead = [name for name, process in self.running.items() if process.returncode is not None]
+        for name in self.running.keys() - set(dead):
+            self.running[name].kill()
+            await self.running[name].wait()
+        assert not dead, "\n".join(f"{name} ended by itself:\n{self.log(name)[-4000:]}" for name in dead)
 
     def signal(self, name: str, number: signal.Signals) -> None:
         self.running[name].send_signal(number)
@@ -65,8 +74,7 @@ async def workers_of(environment: dict[str, str], logs: Path) -> AsyncIterator[W
     try:
         yield workers
     finally:
-        for name in list(workers.running):
-            await workers.end(name, signal.SIGKILL)
+        await workers.end_all()
 
 
 @pytest.fixture
