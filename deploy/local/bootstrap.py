@@ -5,6 +5,7 @@ import json
 import os
 import sys
 
+from deploy.local.child import die_with_parent
 from deploy.local.layout import Layout
 from deploy.local.state import Organisation
 
@@ -19,13 +20,20 @@ async def new_organisation(name: str, layout: Layout) -> Organisation:
     """Run the catalog's `bootstrap` in the environment that the services have and read its answer."""
     argv = [sys.executable, "-m", f"{layout.package}.catalog", "bootstrap", "--name", name]
     process = await asyncio.create_subprocess_exec(
-        *argv, env={**os.environ, **layout.shared}, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        *argv,
+        env={**os.environ, **layout.shared},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        preexec_fn=die_with_parent(),
     )
     try:
         output, errors = await asyncio.wait_for(process.communicate(), _PATIENCE_SECONDS)
+    except TimeoutError:
+        raise BootstrapFailed(f"bootstrap did not end within {_PATIENCE_SECONDS:.0f} s") from None
     finally:
         if process.returncode is None:
             process.kill()
+            await process.wait()
     if process.returncode != 0:
         raise BootstrapFailed(f"bootstrap ended with exit code {process.returncode}\n{errors.decode()}")
     answer = json.loads(output.decode().strip().splitlines()[-1])

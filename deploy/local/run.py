@@ -83,7 +83,7 @@ def _failed(error: Exception) -> int:
 def _say_where(stack: Stack, settings: StackSettings) -> None:
     for name, part in stack.parts.items():
         _say(f"{name:<10} pid {part.child.pid:<8} {part.origin}")
-    _say(f"API and dashboard  {stack.url}")
+    _say(f"API                {stack.url}")
     _say(f"address and key    {settings.state_dir / 'ready.json'}")
     _say(f"logs               {settings.state_dir / 'logs'}")
 
