@@ -19,8 +19,10 @@ async def main(address: Address) -> None:
 
 if __name__ == "__main__":
     try:
-        asyncio.run(main(Address(os.environ["MOBILETEST_URL"], os.environ["MOBILETEST_API_KEY"])))
-    except Refused as refused:
-        sys.exit(str(refused))
+        address = Address(os.environ["MOBILETEST_URL"], os.environ["MOBILETEST_API_KEY"])
     except KeyError as missing:
         sys.exit(f"Set {missing.args[0]}; `make run` writes both into .local/ready.json")
+    try:
+        asyncio.run(main(address))
+    except Refused as refused:
+        sys.exit(str(refused))

@@ -68,9 +68,10 @@ async def _app(client: Client, described_app: dict[str, Any]) -> tuple[Any, list
 
 
 async def _attach(client: Client, app: Any, tests: list[Any]) -> None:
-    """Attach the tests that can run on the app's platform."""
+    """Attach the tests that can run on the app's platform; those that are keep their pins."""
+    present = {attached["test_id"] for attached in await client.every(f"apps/{app['id']}/tests")}
     for test in tests:
-        if test["platform"] in (None, app["platform"]):
+        if test["id"] not in present and test["platform"] in (None, app["platform"]):
             await client.call("PUT", f"apps/{app['id']}/tests/{test['id']}", json={})
 
 
