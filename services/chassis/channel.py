@@ -13,6 +13,8 @@ from services.chassis.contracts import Method, methods
 from services.chassis.errors import DeadlineExceeded, Unavailable
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+MAX_METADATA_BYTES = 128 * 1024
+"""Trailers carry the details of an error; at gRPC's own 8 KiB a long list of violations would not arrive."""
 MARGIN_SECONDS = 0.05
 
 _handled = metrics.counter(
@@ -147,6 +149,7 @@ def _options(known: Iterable[Method]) -> list[tuple[str, Any]]:
         ("grpc.enable_retries", 1),
         ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
         ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+        ("grpc.max_metadata_size", MAX_METADATA_BYTES),
         ("grpc.keepalive_time_ms", 30 * 1000),
         ("grpc.keepalive_timeout_ms", 10 * 1000),
         ("grpc.keepalive_permit_without_calls", 1),

@@ -15,6 +15,9 @@ from services.chassis.mongo import unavailable
 
 DOMAIN = "mobiletest"
 DETAILS_KEY = "grpc-status-details-bin"
+MOST_VIOLATIONS = 100
+MOST_CHARACTERS = 500
+"""Details travel in the trailers, for which there is little room: what is beyond is left out."""
 
 CODES: dict[type[DomainError], int] = {
     errors.InvalidArgument: code_pb2.INVALID_ARGUMENT,
@@ -63,8 +66,9 @@ def to_proto(error: DomainError) -> status_pb2.Status:
     """The error as google.rpc.Status: ErrorInfo always; BadRequest and RetryInfo when it has them."""
     code = next((CODES[kind] for kind in type(error).__mro__ if kind in CODES), code_pb2.UNKNOWN)
     details: list[Message] = [error_details_pb2.ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=error.metadata)]
-    if error.violations:
-        details.append(error_details_pb2.BadRequest(field_violations=[_violation(v) for v in error.violations]))
+    violations = error.violations[:MOST_VIOLATIONS]
+    if violations:
+        details.append(error_details_pb2.BadRequest(field_violations=[_violation(v) for v in violations]))
     if error.retry_after is not None:
         retry = error_details_pb2.RetryInfo()
         retry.retry_delay.FromMilliseconds(round(error.retry_after * 1000))
@@ -73,11 +77,16 @@ def to_proto(error: DomainError) -> status_pb2.Status:
 
 
 def from_call(error: grpc.aio.AioRpcError) -> DomainError | None:
-    """What a called service answered, as a domain error; None when it failed internally (INTERNAL, UNKNOWN ...)."""
+    """What a called service answered, as a domain error; None when it failed internally (INTERNAL, UNKNOWN ...).
+
+    RESOURCE_EXHAUSTED without our details is gRPC's own: a message was too large, which repeating does not mend.
+    """
     kind = _ERRORS.get(error.code().value[0])
     if kind is None:
         return None
     proto = _details(error)
+    if proto is None and kind is errors.ResourceExhausted:
+        return None
     if proto is None:
         retry = 1.0 if kind is errors.Unavailable else None
         return kind(error.details() or kind.__name__, retry_after=retry)
@@ -113,7 +122,9 @@ def _details(error: grpc.aio.AioRpcError) -> status_pb2.Status | None:
 
 def _violation(violation: Violation) -> error_details_pb2.BadRequest.FieldViolation:
     return error_details_pb2.BadRequest.FieldViolation(
-        field=violation.field, description=violation.message, reason=violation.type
+        field=violation.field[:MOST_CHARACTERS],
+        description=violation.message[:MOST_CHARACTERS],
+        reason=violation.type,
     )
 
 

@@ -10,8 +10,8 @@ from mobiletest.catalog.v1 import apps_pb2, apps_pb2_grpc, builds_pb2
 from services.chassis import context, errors, metrics, rpc
 from services.chassis.channel import MAX_MESSAGE_BYTES
 from services.chassis.context import Caller, bind
-from services.chassis.errors import DomainError
-from services.chassis.status import domain_error
+from services.chassis.errors import DomainError, Violation
+from services.chassis.status import MOST_VIOLATIONS, domain_error
 from tests.eventually import eventually
 from tests.integration.chassis.probe import APPS, Probe, serving
 from tests.unit.chassis.samples import TOKEN, process_settings
@@ -73,6 +73,18 @@ async def test_a_domain_error_arrives_as_it_was_raised(probe: Probe, raised: Dom
     received = await failure(probe.stub.CreateApp(apps_pb2.CreateAppRequest(name="a", platform=1)))
     assert type(received) is type(raised)
     assert vars(received) == vars(raised)
+
+
+async def test_of_very_many_violations_the_first_arrive(probe: Probe) -> None:
+    many = [Violation(f"test_ids[{place}]", "x" * 600, "not_found") for place in range(1000)]
+
+    async def fail() -> None:
+        raise errors.InvalidArgument("test_ids[0]: Test not found", violations=many)
+
+    probe.apps.then = fail
+    received = await failure(probe.stub.CreateApp(apps_pb2.CreateAppRequest(name="a", platform=1)))
+    assert isinstance(received, errors.InvalidArgument)
+    assert [v.field for v in received.violations] == [v.field for v in many[:MOST_VIOLATIONS]]
 
 
 async def test_what_nobody_foresaw_is_not_told_to_the_caller(probe: Probe) -> None:
@@ -205,7 +217,9 @@ async def test_a_stream_ends_when_its_reader_goes(probe: Probe) -> None:
 
 async def test_a_message_beyond_the_limit_is_refused_and_the_server_goes_on(probe: Probe) -> None:
     large = apps_pb2.CreateAppRequest(name="x" * (MAX_MESSAGE_BYTES + 1), platform=1)
-    assert isinstance(await failure(probe.stub.CreateApp(large)), errors.ResourceExhausted)
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await probe.stub.CreateApp(large)
+    assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
     await probe.stub.ListApps(apps_pb2.ListAppsRequest())
 
 

@@ -63,6 +63,10 @@ def test_what_failed_inside_another_service_is_not_passed_on(code: grpc.StatusCo
     assert status.domain_error(rpc_error(code)) is None
 
 
+def test_a_message_too_large_for_grpc_is_our_own_fault() -> None:
+    assert status.domain_error(rpc_error(grpc.StatusCode.RESOURCE_EXHAUSTED)) is None
+
+
 def test_time_that_ran_out_is_a_deadline_exceeded() -> None:
     assert isinstance(status.domain_error(TimeoutError()), errors.DeadlineExceeded)
 
