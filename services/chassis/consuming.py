@@ -21,7 +21,8 @@ Handler = Callable[[list[Event]], Awaitable[None]]
 Pending = tuple[ConsumerRecord, Event]
 Join = Callable[[Group], AbstractAsyncContextManager[Membership]]
 
-MAX_POLL_AGE_SECONDS = 60.0
+MAX_POLL_AGE_SECONDS = 90.0
+"""Longer than a fruitless attempt to join takes: a broker's outage is no reason to restart this process."""
 POLL_SECONDS = 1.0
 
 log = logs.get(__name__)
@@ -181,11 +182,16 @@ class Consumer:
         return True
 
     async def _dead_letter(self, member: Membership, record: ConsumerRecord, error: InvalidMessage) -> None:
-        """Publish the record as it is to the dead letters; only then may its offset be committed."""
+        """Publish the record as it is to the dead letters; only then may its offset be committed.
+
+        A stop while that fails leaves the record, uncommitted, to the next member.
+        """
         log.error("message_dead_lettered", reason=error.reason, detail=str(error), **_place(record))
         letter = _letter(record, error, self._clock)
         attempt = 0
         while isinstance(result := (await self._dlq.publish_records([letter]))[0], Exception):
+            if self._stopping:
+                raise result
             attempt += 1
             await self._postpone(member, Transient(f"no dead letter: {result!r}"), attempt)
         _dead_lettered.labels(record.topic, error.reason).inc()

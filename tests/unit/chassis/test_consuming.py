@@ -10,6 +10,7 @@ from pymongo.errors import AutoReconnect
 from services.chassis.consuming import MAX_POLL_AGE_SECONDS, Consumer, backoff_seconds, is_transient
 from services.chassis.errors import Aborted, InvalidArgument, NotFound, Unavailable
 from services.chassis.events import Event, InvalidMessage, Transient
+from services.chassis.membership import COMMIT_SECONDS, JOIN_SECONDS
 from tests.fakes.chassis import FakeClock, FakeMembership, FakeProducer, raw_record, record_of
 from tests.unit.chassis.samples import an_event
 
@@ -129,6 +130,14 @@ async def test_nothing_is_committed_before_the_dead_letter_is_written() -> None:
     assert bench.member.committed == [0]
 
 
+async def test_a_stop_does_not_wait_for_dead_letters_that_cannot_be_written() -> None:
+    bench = Bench(records("bad"), bad={"bad"}, producer=FakeProducer(failures=[TimeoutError("no broker")] * 100))
+    bench.member.on_pause = bench.consumer.stop
+    await bench.consumer.run()
+    assert bench.producer.published == []
+    assert bench.member.committed == []
+
+
 async def test_records_that_went_to_another_member_are_dropped() -> None:
     bench = Bench(records("a"), failures=[Transient("later")])
     bench.member.revoked = True
@@ -164,8 +173,12 @@ async def test_liveness_fails_when_the_loop_is_stuck() -> None:
     bench = Bench([])
     await bench.consumer.check()
     bench.clock.advance(MAX_POLL_AGE_SECONDS + 1)
-    with pytest.raises(RuntimeError, match="has not polled for 61 s"):
+    with pytest.raises(RuntimeError, match="has not polled for 91 s"):
         await bench.consumer.check()
+
+
+def test_a_broker_that_does_not_let_us_join_is_no_reason_to_restart() -> None:
+    assert JOIN_SECONDS + COMMIT_SECONDS + backoff_seconds(50, most=2.0) < MAX_POLL_AGE_SECONDS
 
 
 def test_pauses_double_up_to_a_limit() -> None:
