@@ -94,7 +94,7 @@ class Batches(Generic[K, V]):
 
     def _go_on(self, queue: _Queue[K, V]) -> None:
         """Start the next batch when nothing is under way; else see that it does not wait for too long."""
-        if queue.waiting and not queue.running:
+        while queue.waiting and not queue.running:
             self._start(queue)
         if queue.waiting and queue.patience is None:
             queue.patience = asyncio.get_running_loop().call_later(self._patience, self._lose_patience, queue)
@@ -106,13 +106,18 @@ class Batches(Generic[K, V]):
         self._go_on(queue)
 
     def _start(self, queue: _Queue[K, V]) -> None:
+        """Start the next batch; one that everybody has left is dropped."""
         batch = queue.waiting.popleft()
-        batch.task = asyncio.create_task(self._run(batch))
-        queue.running.add(batch.task)
-        batch.task.add_done_callback(lambda done: self._ended(queue, done))
+        if batch.interested:
+            self._call(queue, batch)
         if not queue.waiting and queue.patience is not None:
             queue.patience.cancel()
             queue.patience = None
+
+    def _call(self, queue: _Queue[K, V], batch: Batch[K, V]) -> None:
+        batch.task = asyncio.create_task(self._run(batch))
+        queue.running.add(batch.task)
+        batch.task.add_done_callback(lambda done: self._ended(queue, done))
 
     def _ended(self, queue: _Queue[K, V], done: asyncio.Task[None]) -> None:
         queue.running.discard(done)

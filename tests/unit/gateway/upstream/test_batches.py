@@ -162,3 +162,17 @@ async def test_nothing_is_kept_of_an_organisation_that_asks_no_more() -> None:
     await batches.join(ONE, ["a"]).results(1)
     await settle()
     assert batches._queues == {}
+
+
+async def test_what_all_have_left_before_it_began_is_never_asked() -> None:
+    store = Store()
+    batches = Batches(store.fetch)
+    batches.join(ONE, ["a"])
+    leaving = asyncio.create_task(batches.join(ONE, ["b"]).results(5))
+    await settle()
+    leaving.cancel()
+    await settle()
+    store.gate.set()
+    await settle()
+    assert store.calls == [["a"]]
+    assert batches._queues == {}
