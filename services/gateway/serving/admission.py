@@ -1,5 +1,6 @@
 """What every request is asked before its endpoint sees it: who sends it, may they, and how shall it be treated."""
 
+import asyncio
 import re
 from collections.abc import Sequence
 from typing import Protocol
@@ -38,8 +39,10 @@ class Admission:
         self, request: BaseRequest, endpoint: Endpoint, path: dict[str, str], headers: dict[str, str]
     ) -> Exchange:
         """`headers` are those that every answer gets, X-Request-ID among them."""
-        holder = await self._holder(request, endpoint)
         given = request.headers
+        prefer, timeout = given.get("Prefer"), given.get("X-Request-Timeout")
+        async with asyncio.timeout(_limit(timeout)):
+            holder = await self._holder(request, endpoint)
         caller = Caller(
             org_id=holder.org_id,
             subject=holder.key_id,
@@ -49,7 +52,6 @@ class Admission:
             idempotency_key=_idempotency_key(given.get("Idempotency-Key")) if endpoint.takes_idempotency_key else None,
             via_gateway=True,
         )
-        prefer, timeout = given.get("Prefer"), given.get("X-Request-Timeout")
         return Exchange(
             http=request,
             path=path,
@@ -78,6 +80,11 @@ class Admission:
         if seconds <= 0:
             raise _refused("x-request-timeout", wording.above(0))
         return min(seconds, self._most_seconds)
+
+
+def _limit(text: str | None) -> float | None:
+    """How long the key may be asked about; a header that is no number of seconds is refused only afterwards."""
+    return float(text) or None if text is not None and _SECONDS.fullmatch(text) else None
 
 
 def _idempotency_key(text: str | None) -> str | None:

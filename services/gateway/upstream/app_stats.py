@@ -8,7 +8,7 @@ import grpc
 from mobiletest.catalog.v1 import apps_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
-from services.chassis import logs
+from services.chassis import context, logs
 from services.chassis.clock import Clock
 from services.chassis.context import Caller
 from services.chassis.errors import DomainError
@@ -47,8 +47,9 @@ class AppStats:
         """Set the fields in the apps; False, and the fields left unset, when reporting does not answer in time."""
         if asked is None:
             return False
+        left = context.time_remaining()
         with suppress(grpc.aio.AioRpcError, DomainError, TimeoutError):
-            found = await asked.results(self._seconds)
+            found = await asked.results(self._seconds if left is None else min(self._seconds, left))
             self._failures = 0
             for app in apps:
                 _set(app, found.get(app.id))

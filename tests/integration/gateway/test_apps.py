@@ -4,13 +4,15 @@ import asyncio
 from typing import Any
 from uuid import uuid4
 
+import aiohttp
 from google.protobuf.empty_pb2 import Empty
 from mobiletest.catalog.v1 import apps_pb2
 
 from services.chassis.errors import Unavailable
+from services.gateway.app import running
 from tests.eventually import eventually
 from tests.fakes.gateway import Behind, accepts, knows_apps, some_stats
-from tests.integration.gateway.conftest import Client, becomes_true
+from tests.integration.gateway.conftest import Client, becomes_true, settings
 
 
 def an_app(**values: Any) -> apps_pb2.App:
@@ -97,6 +99,24 @@ async def test_a_slow_reporting_does_not_hold_up_apps(client: Client, behind: Be
     answer = await client("GET", f"/api/v1/apps/{app.id}")
     assert answer.status == 200
     assert "Warning" in answer.headers
+
+
+async def test_the_clients_time_limit_holds_while_reporting_is_asked(behind: Behind) -> None:
+    app, never = an_app(), asyncio.Event()
+    knows_apps(behind, app)
+
+    async def hang(_: Any) -> Any:
+        await never.wait()
+
+    behind.on("BatchGetAppStats", hang)
+    async with (
+        running(settings(behind, stats_timeout_seconds=60)) as gateway,
+        aiohttp.ClientSession() as session,
+        asyncio.timeout(10),
+    ):
+        client = Client(session, gateway.url, accepts(behind))
+        answer = await client("GET", f"/api/v1/apps/{app.id}", headers={"X-Request-Timeout": "0.5"})
+    assert (answer.status, "Warning" in answer.headers) == (200, True)
 
 
 async def test_reads_that_arrive_together_share_calls(client: Client, behind: Behind) -> None:

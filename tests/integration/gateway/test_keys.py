@@ -130,6 +130,20 @@ async def test_a_catalog_that_is_down_is_a_503_and_not_a_401(client: Client, beh
     assert (await client("GET", PATH, key=new_key())).status == 503
 
 
+async def test_the_clients_time_limit_holds_while_the_catalog_is_asked_about_its_key(
+    client: Client, behind: Behind
+) -> None:
+    never = asyncio.Event()
+
+    async def hang(_: object) -> None:
+        await never.wait()
+
+    behind.on("VerifyApiKey", hang)
+    async with asyncio.timeout(5):
+        answer = await client("GET", PATH, key=new_key(), headers={"X-Request-Timeout": "0.2"})
+    assert answer.status == 504
+
+
 async def test_a_deleted_key_is_forgotten_when_kafka_says_so(behind: Behind, kafka_bootstrap: str) -> None:
     behind.on("ListApps", no_apps)
     async with (
