@@ -6,7 +6,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from uuid import uuid4
 
-from services.chassis import metrics
 from services.chassis.clock import SystemClock
 from services.chassis.consuming import Consumer
 from services.chassis.health import AdminServer, Health
@@ -70,7 +69,6 @@ async def running(settings: Settings) -> AsyncIterator[App]:
         dispatcher = Dispatcher(router, admission, Meter())
         address = await stack.enter_async_context(listening(settings.http_listen, dispatcher, _server_limits(settings)))
         stack.callback(closing.set)
-        background.start("loop lag", metrics.watch_loop_lag())
         await stack.enter_async_context(health.serving(background))
         yield App(address, admin.address, background)
 
@@ -143,4 +141,9 @@ def _options(settings: Settings) -> Options:
 
 
 def _server_limits(settings: Settings) -> ServerLimits:
-    return ServerLimits(settings.keepalive_timeout_seconds, settings.max_connections, settings.shutdown_grace_seconds)
+    return ServerLimits(
+        keepalive_seconds=settings.keepalive_timeout_seconds,
+        answer_seconds=settings.max_request_timeout_seconds,
+        connections=settings.max_connections,
+        grace_seconds=settings.shutdown_grace_seconds,
+    )

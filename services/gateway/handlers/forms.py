@@ -66,10 +66,12 @@ class Form:
 
     async def _read_field(self, part: BodyPartReader) -> None:
         content, name = bytearray(), part.name or ""
+        if len(self.fields) == MOST_FIELDS:
+            raise errors.too_many_fields(MOST_FIELDS)
         async for chunk in self.chunks(part):
             content += chunk
             self._fields_bytes += len(chunk)
-            if self._fields_bytes > self.limits.fields_bytes or len(self.fields) == MOST_FIELDS:
+            if self._fields_bytes > self.limits.fields_bytes:
                 raise errors.too_large(self.limits.fields_bytes)
         try:
             self.fields[name] = content.decode()
@@ -99,6 +101,7 @@ async def open_form(request: BaseRequest, limits: FormLimits) -> Form:
     """The form in a multipart request; HttpError 400, 413 or 415 for what the headers say."""
     bodies.check_encoding(request)
     bodies.check_length(request, limits.most_bytes)
+    await bodies.invite(request)
     try:
         return Form(await request.multipart(), limits)
     except (ValueError, AssertionError):

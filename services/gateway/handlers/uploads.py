@@ -64,23 +64,26 @@ class UploadHandler:
             return await self._send(self._description(form, file, exchange), kept.chunks(CHUNK_BYTES), exchange)
 
     async def _streamed(self, form: Form, file: BodyPartReader, exchange: Exchange) -> Any:
-        before = set(form.fields)
+        description, before = self._description(form, file, exchange), set(form.fields)
 
         async def chunks() -> AsyncIterator[bytes]:
             async for chunk in form.chunks(file):
                 yield chunk
             await form.finish()
-            late = FIELDS.intersection(form.fields) - before
-            if late:
-                raise InvalidRequest([_LATE.at(("body", name)) for name in sorted(late)])
+            late = sorted(form.fields.keys() - before)
+            refused = late if exchange.strict else [name for name in late if name in FIELDS]
+            if refused:
+                raise InvalidRequest([_LATE.at(("body", name)) for name in refused])
+            exchange.note_ignored([*description.ignored, *late])
 
-        return await self._send(self._description(form, file, exchange), chunks(), exchange)
+        return await self._send(description, chunks(), exchange)
 
     def _description(self, form: Form, file: BodyPartReader, exchange: Exchange) -> Decoded:
         body: dict[str, object] = dict(form.fields)
         if "metadata" in body:
             body["metadata"] = _metadata(form.fields["metadata"])
-        source = Source(exchange.path, "", exchange.http.headers, orjson.dumps(body))
+        http = exchange.http
+        source = Source(exchange.path, http.rel_url.raw_query_string, http.headers, orjson.dumps(body))
         decoded = self._decoder.decode(source, strict=exchange.strict)
         exchange.note_ignored(decoded.ignored)
         decoded.message.file_name = _file_name(file.filename)  # type: ignore[attr-defined]

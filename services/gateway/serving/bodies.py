@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
+from aiohttp import HttpVersion11
 from aiohttp.web import BaseRequest, RequestPayloadError
 
 from services.gateway.serving import errors
@@ -27,6 +28,7 @@ async def read_json(request: BaseRequest, limits: BodyLimits) -> bytes:
     check_length(request, limits.most_bytes)
     if not _is_json(request.content_type) and request.content_length != 0:
         raise errors.unsupported_type(JSON)
+    await invite(request)
     try:
         async with asyncio.timeout(limits.seconds):
             return b"".join([chunk async for chunk in bounded(request, limits.most_bytes)])
@@ -44,6 +46,13 @@ def check_length(request: BaseRequest, most_bytes: int) -> None:
     """What says that it is too large is refused before it is read."""
     if request.content_length is not None and request.content_length > most_bytes:
         raise errors.too_large(most_bytes)
+
+
+async def invite(request: BaseRequest) -> None:
+    """Tell a client that waits for it (Expect: 100-continue) to send its body: what the head says is acceptable."""
+    if request.version >= HttpVersion11 and request.headers.get("Expect", "").lower() == "100-continue":
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request.writer.output_size = 0  # the answer has not begun
 
 
 async def bounded(request: BaseRequest, most_bytes: int) -> AsyncIterator[bytes]:

@@ -39,6 +39,10 @@ def too_large(limit: int) -> HttpError:
     return HttpError(413, f"The body is larger than {limit} bytes", "BODY_TOO_LARGE", close=True)
 
 
+def too_many_fields(limit: int) -> HttpError:
+    return HttpError(413, f"The form has more than {limit} fields", "BODY_TOO_LARGE", close=True)
+
+
 def too_slow(seconds: float) -> HttpError:
     return HttpError(408, f"The body did not arrive within {seconds:g} s", "BODY_TOO_SLOW", close=True)
 

@@ -1,5 +1,6 @@
 """The listening side: aiohttp's low-level server, with its limits set and its own errors as JSON."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -23,15 +24,36 @@ log = logs.get(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ServerLimits:
-    """`keepalive_seconds` also ends a connection that sends nothing or half a header."""
+    """`keepalive_seconds` also ends a connection that sends nothing or half a header.
+
+    `answer_seconds` is the time that a client has to take an answer; streams have limits of their own.
+    """
 
     keepalive_seconds: float
+    answer_seconds: float
     connections: int
     grace_seconds: float
 
 
 class _Connection(RequestHandler):
-    """One connection. What is no HTTP gets an answer in JSON and is closed."""
+    """One connection. What is no HTTP gets an answer in JSON and is closed; so is a client that does not read."""
+
+    def __init__(self, manager: Server, *, answer_seconds: float, **options: Any) -> None:
+        super().__init__(manager, **options)
+        self._answer_seconds = answer_seconds
+
+    async def finish_response(
+        self, request: BaseRequest, resp: StreamResponse, start_time: float | None
+    ) -> tuple[StreamResponse, bool]:
+        """Send what is left of the answer; True with it when the client has gone."""
+        try:
+            async with asyncio.timeout(self._answer_seconds):
+                return await super().finish_response(request, resp, start_time)
+        except TimeoutError:
+            log.warning("answer_not_taken", seconds=self._answer_seconds)
+            if self.transport is not None:
+                self.transport.abort()
+            return resp, True
 
     def handle_error(
         self, request: BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
@@ -63,13 +85,14 @@ class _Server(Server):
         return _Connection(
             self,
             loop=self._loop,
+            answer_seconds=self._limits.answer_seconds,
             keepalive_timeout=self._limits.keepalive_seconds,
             max_line_size=MOST_LINE_BYTES,
             max_field_size=MOST_LINE_BYTES,
             max_headers=MOST_HEADERS,
             lingering_time=LINGER_SECONDS,
             auto_decompress=False,
-            access_log=None,  # type: ignore[arg-type]
+            access_log=None,
         )
 
     def connection_made(self, handler: RequestHandler, transport: Any) -> None:

@@ -1,22 +1,26 @@
 """Connections: what is half-sent, too many or too large ends; what is under way at a stop is finished."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
 import aiohttp
 import pytest
+import structlog
 from mobiletest.catalog.v1 import apps_pb2
 
 from services.gateway.app import App, running
+from tests.eventually import eventually
 from tests.fakes.gateway import Behind, accepts
 from tests.integration.gateway.conftest import Client, becomes_true, settings
 
 
 @pytest.fixture
 def changes() -> dict[str, Any]:
-    return {"keepalive_timeout_seconds": 0.5, "max_connections": 20}
+    return {"keepalive_timeout_seconds": 0.5, "max_connections": 20, "max_request_timeout_seconds": 3}
 
 
 async def connect(gateway: App) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -88,6 +92,27 @@ async def test_pipelined_requests_are_answered_in_order(client: Client, gateway:
     assert [answer.index(b"number-%d" % number) for number in range(5)] == sorted(
         answer.index(b"number-%d" % number) for number in range(5)
     )
+
+
+def drained(connection: socket.socket) -> int:
+    """How many bytes still come before the other side ends the connection."""
+    size = 0
+    with suppress(ConnectionResetError):
+        while received := connection.recv(65536):
+            size += len(received)
+    return size
+
+
+async def test_a_client_that_does_not_take_its_answer_is_left(client: Client, gateway: App, behind: Behind) -> None:
+    apps = [apps_pb2.App(id=str(uuid4()), description="x" * 30_000) for _ in range(450)]
+    behind.on("ListApps", lambda _: apps_pb2.ListAppsResponse(items=apps))
+    with socket.socket() as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.connect(("127.0.0.1", int(gateway.http_address.split(":")[1])))
+        slow.sendall(f"GET /api/v1/apps HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {client.key}\r\n\r\n".encode())
+        with structlog.testing.capture_logs() as logs:
+            await eventually(lambda: "answer_not_taken" in [line["event"] for line in logs])
+        assert 0 < await asyncio.to_thread(drained, slow) < 450 * 30_000
 
 
 async def test_a_stop_lets_requests_finish_and_ends_event_streams(behind: Behind) -> None:

@@ -77,6 +77,13 @@ async def test_a_body_that_says_it_is_too_large_is_refused_at_once(client: Clien
     writer.close()
 
 
+async def test_a_client_that_waits_for_it_is_told_to_send_its_body(client: Client, behind: Behind) -> None:
+    behind.on("CreateApp", lambda request: apps_pb2.App(id=str(uuid4()), name=request.name))
+    async with asyncio.timeout(10):
+        answer = await client("POST", APPS, json={"name": "a", "platform": "iOS"}, expect100=True)
+    assert (answer.status, answer.json["name"]) == (200, "a")
+
+
 async def test_a_chunked_body_that_grows_too_large_is_a_413(client: Client) -> None:
     async def chunks() -> Any:
         for _ in range(100):

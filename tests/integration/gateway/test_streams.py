@@ -241,3 +241,30 @@ async def test_a_build_kept_elsewhere_is_created_with_json(client: Client, behin
     body = {"version": "1", "artifact_url": "https://store/shop.apk"}
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", json=body)
     assert (answer.status, answer.json["artifact_url"]) == (201, "https://store/shop.apk")
+
+
+async def test_a_form_has_a_bounded_number_of_fields_even_when_they_are_empty(client: Client) -> None:
+    fields = tuple((f"x{number}", "") for number in range(200))
+    answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(*fields))
+    assert (answer.status, answer.json["code"]) == (413, "BODY_TOO_LARGE")
+
+
+async def test_what_is_ignored_of_a_streamed_upload_is_named_wherever_it_stands(client: Client, behind: Behind) -> None:
+    keep_upload(behind)
+    path = f"/api/v1/apps/{uuid4()}/builds?dry_run=1"
+    answer = await client("POST", path, data=form(("version", "1"), ("x", "y"), ("late", "z"), file_at=2))
+    assert (answer.status, answer.headers["X-Ignored-Fields"]) == (201, "dry_run, x, late")
+
+
+async def test_strict_handling_refuses_an_unknown_field_after_the_file(client: Client, behind: Behind) -> None:
+    keep_upload(behind)
+    data, headers = form(("version", "1"), ("late", "z"), file_at=1), {"Prefer": "handling=strict"}
+    answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=data, headers=headers)
+    assert (answer.status, answer.json["detail"][0]["loc"]) == (422, ["body", "late"])
+
+
+async def test_a_client_that_waits_for_it_is_told_to_send_its_form(client: Client, behind: Behind) -> None:
+    keep_upload(behind)
+    async with asyncio.timeout(10):
+        answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(), expect100=True)
+    assert answer.status == 201
