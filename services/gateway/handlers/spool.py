@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from tempfile import SpooledTemporaryFile
 
+from services.chassis.errors import Unavailable
+
 IN_MEMORY_BYTES = 1024 * 1024
 
 
@@ -15,9 +17,12 @@ class Spool:
         self._file = file
 
     async def fill(self, chunks: AsyncIterator[bytes]) -> None:
-        """Keep all chunks."""
+        """Keep all chunks; Unavailable when the disk has no room for them."""
         async for chunk in chunks:
-            await asyncio.to_thread(self._file.write, chunk)
+            try:
+                await asyncio.to_thread(self._file.write, chunk)
+            except OSError as error:
+                raise Unavailable(f"the upload cannot be kept: {error}", reason="SPOOL_FAILED") from error
         await asyncio.to_thread(self._file.seek, 0)
 
     async def chunks(self, size: int) -> AsyncIterator[bytes]:
