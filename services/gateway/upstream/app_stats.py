@@ -44,17 +44,22 @@ class AppStats:
         return self._batches.join(caller, app_ids)
 
     async def fill(self, asked: Asked, apps: Sequence[apps_pb2.App]) -> bool:
-        """Set the fields in the apps; False, and the fields left unset, when reporting does not answer in time."""
+        """Set the fields in the apps; False, and the fields left unset, when reporting does not answer in time.
+
+        That a client has less time than reporting may take says nothing about reporting.
+        """
         if asked is None:
             return False
         left = context.time_remaining()
+        seconds = self._seconds if left is None else min(self._seconds, left)
         with suppress(grpc.aio.AioRpcError, DomainError, TimeoutError):
-            found = await asked.results(self._seconds if left is None else min(self._seconds, left))
+            found = await asked.results(seconds)
             self._failures = 0
             for app in apps:
                 _set(app, found.get(app.id))
             return True
-        self._failed()
+        if seconds == self._seconds:
+            self._failed()
         return False
 
     async def _fetch(self, ids: Sequence[str]) -> Mapping[str, reports_pb2.AppStats]:
