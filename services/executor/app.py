@@ -23,7 +23,7 @@ from services.chassis.relay import Relay
 from services.executor.artifacts import StoredArtifacts
 from services.executor.automation.pools import Pools
 from services.executor.catalog import RemoteCatalog, open_channel
-from services.executor.events import RUN_REQUESTS, TOPICS
+from services.executor.events import RUN_REQUESTS, topics
 from services.executor.model.runs import Platform
 from services.executor.ports import Attempts, Catalog, Runs
 from services.executor.reaper import Reaper
@@ -95,7 +95,13 @@ class _Parts:
         self._stack.push_async_callback(self.mongo.close)
         self.health.register("mongodb", self.mongo.ping)
         await migrate(self.mongo, MIGRATIONS)
-        self.producer = await enter(Producer(settings.kafka_bootstrap, TOPICS, idempotence=settings.kafka_idempotence))
+        self.producer = await enter(
+            Producer(
+                settings.kafka_bootstrap,
+                topics(settings.run_request_partitions),
+                idempotence=settings.kafka_idempotence,
+            )
+        )
         self.outbox = Outbox(self.mongo, SOURCE)
         relay = Relay(self.mongo, self.outbox, self.producer)
         await enter(self.background.running("relay", relay.run()))

@@ -20,10 +20,17 @@ RUN_REQUESTS = {
     Platform.ANDROID: "mobiletest.executor.v1.run-requests.android",
     Platform.IOS: "mobiletest.executor.v1.run-requests.ios",
 }
-TOPICS = {EXECUTION_EVENTS: 12, RUN_REQUESTS[Platform.ANDROID]: 48, RUN_REQUESTS[Platform.IOS]: 48}
+RUN_REQUEST_PARTITIONS = 48
+TOPICS = {EXECUTION_EVENTS: 12, **dict.fromkeys(RUN_REQUESTS.values(), RUN_REQUEST_PARTITIONS)}
+"""The topics that the executor uses, with the partitions that they are created with."""
 
 Make = Callable[..., Event]
 """`Outbox.event`: (topic, key, message, subject=, sequence=) -> Event."""
+
+
+def topics(run_request_partitions: int) -> dict[str, int]:
+    """The topics, with another number of partitions for the requests."""
+    return {**TOPICS, **dict.fromkeys(RUN_REQUESTS.values(), run_request_partitions)}
 
 
 def events_of(change: Change, make: Make) -> list[Event]:

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from services.chassis.settings import ProcessSettings
+from services.executor.events import RUN_REQUEST_PARTITIONS
 from services.executor.model.runs import Limits
 
 
@@ -15,6 +16,8 @@ class Settings(ProcessSettings):
     executor_role: Literal["api", "worker", "all"] = "all"
     executor_database: str = "executor"
     executor_group: str = "executor-workers"
+    run_request_partitions: int = Field(default=RUN_REQUEST_PARTITIONS, ge=1, le=1000)
+    """As many workers can share the requests of a platform; each partition costs a worker some CPU at every fetch."""
     catalog_address: str = "127.0.0.1:50051"
     object_store: str = "file:///var/lib/mobiletest"
     executor_slots: int = Field(default=8, ge=1, le=1000)

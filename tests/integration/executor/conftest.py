@@ -49,6 +49,7 @@ def settings(
             "kafka_bootstrap": kafka_bootstrap,
             "kafka_idempotence": False,
             "kafka_session_seconds": 1.0,
+            "run_request_partitions": 4,
             "executor_group": f"workers-{topic_suffix}",
             "instance": f"worker-{uuid4()}",
             "catalog_address": shelf.address,
