@@ -28,8 +28,10 @@ def requests(target: Target, seed: Seed) -> dict[str, list[bytes]]:
     """What is measured: name -> requests to send round and round."""
     workflow = orjson.dumps({"workflow_id": seed.workflow["id"]})
     path = "/api/v1/execution/api/execute_workflow_id_async"
+    pages = [f"/api/v1/apps/?page={page}&page_size={size}" for size in range(43, 58) for page in (1, 2, 3)]
     return {
         "list of 50 apps": [target.request("GET", "/api/v1/apps/")],
+        "lists of 43 to 57 apps, 45 different pages": [target.request("GET", page) for page in pages],
         "get one app, distinct ids": [target.request("GET", f"/api/v1/apps/{app['id']}") for app in seed.apps],
         "start an execution": [target.request("POST", path, workflow)],
     }

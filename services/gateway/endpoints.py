@@ -133,8 +133,8 @@ class Endpoints:
             "GetAppWorkspace": reports.workspace(self._reads["GetApp"], self._direct("GetAppWorkspace")),
             "GetTestMatrix": reports.of_app(self._reads["GetApp"], self._direct("GetTestMatrix")),
             "GetAppCoverage": reports.of_app(self._reads["GetApp"], self._direct("GetAppCoverage")),
-            "ListBuildRuns": reports.of_known(self._reads["GetBuild"], "version_id", self._direct("ListBuildRuns")),
-            "ListTestRuns": reports.of_known(self._reads["GetTest"], "test_id", self._direct("ListTestRuns")),
+            "ListBuildRuns": reports.runs_of(self._reads["GetBuild"], "version_id", self._direct("ListBuildRuns")),
+            "ListTestRuns": reports.runs_of(self._reads["GetTest"], "test_id", self._direct("ListTestRuns")),
         }
 
     def _id_field(self, name: str) -> str:

@@ -192,6 +192,19 @@ class TestRuns:
         assert (passed["success"], failed["success"]) == (True, False)
         assert failed["report_metadata"]["category"] in ("element_not_found", "assertion_failed", "step_timeout")
 
+    async def test_the_runs_of_a_deleted_build_and_test_stay_readable(
+        self, api: Api, foreign: Api, world: World
+    ) -> None:
+        _, build, test, workflow = await world.passing_app()
+        execution = await world.run(workflow)
+        before = await world.reported(build, 1)
+        assert (await api.delete(f"/apps/builds/{build['id']}")).status == 204
+        assert (await api.delete(f"/tests/{test['id']}")).status == 204
+        assert created(await api.get(f"/apps/builds/{build['id']}/runs")) == before
+        runs = created(await api.get(f"/tests/{test['id']}/runs"))
+        assert [item["execution_id"] for item in runs["items"]] == [execution["id"]]
+        assert (await foreign.get(f"/apps/builds/{build['id']}/runs")).status == 404
+
     async def test_pages_newest_first(self, api: Api, world: World) -> None:
         _, build, _, workflow = await world.passing_app()
         ids = [(await world.run(workflow))["id"] for _ in range(3)]

@@ -9,6 +9,7 @@ from typing import Any
 from mobiletest.catalog.v1 import apps_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
+from services.chassis.errors import NotFound
 from services.gateway.handlers.unary import Asking, Invoke
 from services.gateway.upstream.reads import Reads
 
@@ -37,11 +38,17 @@ def workspace(apps: Reads, report: Invoke) -> Invoke:
     return invoke
 
 
-def of_known(things: Reads, id_field: str, report: Invoke) -> Invoke:
-    """A report on something that the catalog has to know."""
+def runs_of(things: Reads, id_field: str, report: Invoke) -> Invoke:
+    """The runs of what the catalog knows, or of what it has deleted: that history stays readable."""
 
     async def invoke(request: Any, asking: Asking, seconds: float) -> Any:
-        await things.get(asking.caller, getattr(request, id_field), seconds)
+        try:
+            await things.get(asking.caller, getattr(request, id_field), seconds)
+        except NotFound:
+            history = await report(request, asking, seconds)
+            if history.total:
+                return history
+            raise
         return await report(request, asking, seconds)
 
     return invoke

@@ -65,7 +65,7 @@ async def test_matrix_and_coverage_wait_for_the_revision_of_the_app(client: Clie
     assert behind.requests("GetAppCoverage")[0].min_app_revision == 12
 
 
-async def test_runs_of_a_build_need_the_build(client: Client, behind: Behind) -> None:
+async def test_runs_of_a_build_need_the_build_or_its_history(client: Client, behind: Behind) -> None:
     known = str(uuid4())
     behind.on(
         "BatchGetBuilds",
@@ -75,14 +75,24 @@ async def test_runs_of_a_build_need_the_build(client: Client, behind: Behind) ->
     )
     item = reports_pb2.BuildRunItem(execution_id="e", status="EXECUTION_STATUS_COMPLETED", source="EXECUTION_SOURCE_CI")
     item.metadata.update({"branch": "main", "attempts": 2})
-    behind.on("ListBuildRuns", lambda _: reports_pb2.ListBuildRunsResponse(total=1, page=1, page_size=20, items=[item]))
+    deleted = str(uuid4())
+    behind.on(
+        "ListBuildRuns",
+        lambda request: (
+            reports_pb2.ListBuildRunsResponse(total=1, page=1, page_size=20, items=[item])
+            if request.version_id in (known, deleted)
+            else reports_pb2.ListBuildRunsResponse(page=1, page_size=20)
+        ),
+    )
     assert (await client("GET", f"/api/v1/apps/builds/{uuid4()}/runs")).json["detail"] == "Build not found"
     row = (await client("GET", f"/api/v1/apps/builds/{known}/runs")).json["items"][0]
+    assert (await client("GET", f"/api/v1/apps/builds/{deleted}/runs")).json["items"] == [row]
     assert (row["status"], row["source"], row["metadata"]) == ("completed", "ci", {"branch": "main", "attempts": 2})
     assert row["started_at"] is row["report_metadata"] is None
 
 
 async def test_runs_of_a_test_need_the_test(client: Client, behind: Behind) -> None:
     behind.on("BatchGetTests", lambda _: tests_pb2.BatchGetTestsResponse())
+    behind.on("ListTestRuns", lambda _: reports_pb2.ListTestRunsResponse(page=1, page_size=20))
     answer = await client("GET", f"/api/v1/tests/{uuid4()}/runs")
     assert (answer.status, answer.json["detail"]) == (404, "Test not found")
