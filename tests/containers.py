@@ -8,7 +8,7 @@ from typing import Any
 
 from pymongo.errors import PyMongoError
 
-from deploy.local.mongod import REPLICA_SET, direct, ensure_replica_set, is_primary
+from deploy.local.mongod import REPLICA_SET, TRANSACTION_LIFETIME, direct, ensure_replica_set, is_primary
 from deploy.local.waiting import until
 
 _MONGO_PORT = 27017
@@ -38,7 +38,9 @@ def _mongo() -> Any:
     from testcontainers.core.container import DockerContainer
 
     image = os.environ.get("MOBILETEST_MONGO_IMAGE", "mongo:8.0")
-    container = DockerContainer(image).with_command(f"--replSet {REPLICA_SET} --bind_ip_all")
+    container = DockerContainer(image).with_command(
+        f"--replSet {REPLICA_SET} --bind_ip_all --setParameter {TRANSACTION_LIFETIME}"
+    )
     return container.with_exposed_ports(_MONGO_PORT)
 
 

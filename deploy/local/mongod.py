@@ -13,6 +13,8 @@ from deploy.local.child import Child, ChildSpec
 from deploy.local.ports import LOOPBACK, Ports, accepts
 
 REPLICA_SET = "rs0"
+TRANSACTION_LIFETIME = "transactionLifetimeLimitSeconds=10"
+"""A process that is killed leaves its transaction open, and what it locked stays locked for this long (else 60 s)."""
 _NOT_YET_INITIALIZED = 94
 _REMOVED_FROM_SET = 93  # InvalidReplicaSetConfig: the node does not find its own address in the stored one
 
@@ -56,7 +58,11 @@ class Mongod:
             "--wiredTigerCacheSizeGB": "0.25",
         }
         # A node without peers has nobody to hand over to, so it need not wait for that when it stops.
-        parameters = ["diagnosticDataCollectionEnabled=false", "shutdownTimeoutMillisForSignaledShutdown=0"]
+        parameters = [
+            "diagnosticDataCollectionEnabled=false",
+            "shutdownTimeoutMillisForSignaledShutdown=0",
+            TRANSACTION_LIFETIME,
+        ]
         argv = [str(self.binary.path), "--quiet", "--nounixsocket"]
         argv += [word for option in options.items() for word in option]
         return argv + [word for parameter in parameters for word in ("--setParameter", parameter)]

@@ -10,8 +10,13 @@ from deploy.local.mongod import Mongod
 from deploy.local.ports import Ports
 from deploy.local.state import State
 
-# What the services must know of Tansu: it has no idempotent producers, and who joins a group waits half a session.
-_TANSU = {"MOBILETEST_KAFKA_IDEMPOTENCE": "false", "MOBILETEST_KAFKA_SESSION_SECONDS": "2"}
+# What the services must know of Tansu: it has no idempotent producers, who joins a group waits half a session, and
+# a fetch names every partition, which an idle worker pays for.
+_TANSU = {
+    "MOBILETEST_KAFKA_IDEMPOTENCE": "false",
+    "MOBILETEST_KAFKA_SESSION_SECONDS": "2",
+    "MOBILETEST_RUN_REQUEST_PARTITIONS": "4",
+}
 
 
 class Part(Protocol):

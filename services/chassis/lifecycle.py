@@ -11,6 +11,8 @@ import uvloop
 from services.chassis import logs, metrics
 from services.chassis.settings import ProcessSettings, load
 
+CANCEL_AGAIN_SECONDS = 1.0
+
 log = logs.get(__name__)
 
 S = TypeVar("S", bound=ProcessSettings)
@@ -79,9 +81,12 @@ def _what_killed(task: asyncio.Task[None]) -> BaseException | None:
 
 
 async def _cancel(*tasks: asyncio.Task[None]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    """Cancel until all have ended: PyMongo swallows a cancellation that comes while a change stream is opened."""
+    left = set(tasks)
+    while left:
+        for task in left:
+            task.cancel()
+        _, left = await asyncio.wait(left, timeout=CANCEL_AGAIN_SECONDS)
 
 
 class App(Protocol):

@@ -60,7 +60,8 @@ class Outbox:
 
     async def history(self, subject: str, *, after: int = 0, limit: int = 1000) -> list[Event]:
         """The events of a subject with a sequence above `after`, in order; as far back as the retention goes."""
-        query = {"subject": subject, "sequence": {"$gt": after}}
+        of_subject = {"$type": "string", "$eq": subject}  # the type, too, or the partial index is not used
+        query = {"subject": of_subject, "sequence": {"$gt": after}}
         rows = await self._rows.find(query).sort([("sequence", 1), ("_id", 1)]).limit(limit).to_list(None)
         return [to_event(row) for row in rows]
 

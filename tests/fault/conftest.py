@@ -9,7 +9,7 @@ from deploy.local.stack import Stack, running
 from tests.e2e.client import Api
 from tests.e2e.world import World
 
-SHORT = {"MOBILETEST_LEASE_SECONDS": "3", "MOBILETEST_SLOTS": "4", "MOBILETEST_SHUTDOWN_GRACE_SECONDS": "2"}
+SHORT = {"MOBILETEST_LEASE_SECONDS": "3", "MOBILETEST_EXECUTOR_SLOTS": "4", "MOBILETEST_SHUTDOWN_GRACE_SECONDS": "2"}
 
 
 @pytest.fixture

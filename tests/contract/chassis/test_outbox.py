@@ -71,3 +71,16 @@ async def test_sent_rows_are_kept_for_seven_days(mongo: Mongo, outbox: Outbox) -
     indexes = await mongo.collection(OUTBOX).index_information()
     assert indexes["expiry"]["expireAfterSeconds"] == 7 * 24 * 3600
     assert indexes["expiry"]["key"] == [("sent_at", 1)]
+
+
+async def test_the_log_of_a_subject_is_looked_up_by_its_index(mongo: Mongo, outbox: Outbox) -> None:
+    """Every watcher of an execution asks; a scan would cost more with each execution there ever was."""
+    await store(mongo, outbox, *(an_event(outbox, subject=f"e-{n}", sequence=1) for n in range(50)))
+    level = {"profile": 2, "filter": {"ns": f"{mongo.database.name}.{OUTBOX}", "op": "query"}}
+    await mongo.database.command(level)
+    await outbox.history("e-7")
+    await mongo.database.command({"profile": 0})
+    looked = await mongo.database["system.profile"].find_one({"planSummary": {"$exists": True}})
+    assert looked is not None
+    assert "IXSCAN" in looked["planSummary"]
+    assert looked["docsExamined"] == 1

@@ -152,3 +152,21 @@ async def test_leaving_cancels_what_still_runs() -> None:
         background.start("endless", endless())
         await asyncio.sleep(0)
     assert ended.is_set()
+
+
+async def test_a_part_that_swallows_a_cancellation_is_cancelled_again() -> None:
+    """PyMongo does so while a change stream is being opened."""
+    swallowed = asyncio.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            swallowed.set()
+        await asyncio.Event().wait()
+
+    async with Background() as background:
+        task = background.start("deaf", work())
+        await asyncio.sleep(0)
+    assert swallowed.is_set()
+    assert task.done()
