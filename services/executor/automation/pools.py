@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
+from services.chassis import logs
 from services.executor.automation.devices import Build, Device, DeviceFailure, DeviceInfo, Seed
 from services.executor.automation.simulated.device import SimulatedDevice
 from services.executor.automation.simulated.model import NO_PACE, Pace
 from services.executor.model.failures import Category
 from services.flows.documents import read_yaml
 from services.flows.nodes import DocumentError, Node, given
+
+log = logs.get(__name__)
 
 PLATFORMS = ("android", "ios")
 Kind = Literal["simulated", "webdriver"]
@@ -87,8 +90,8 @@ class Pools:
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await device.close()
-        except Exception:  # noqa: S110 - a device that cannot be closed must not keep its place
-            pass
+        except Exception as error:  # a device that cannot be closed must not keep its place
+            log.warning("device_not_closed", device=device.info.name, error=repr(error))
         finally:
             if pool is not None:
                 self._give_back(pool)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from services.chassis.clock import Clock
@@ -101,13 +102,11 @@ class AppReports:
             if app is None:
                 raise NotFound("App not found")
             return app
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(self._revision_wait):
                 while app is None or app.revision < min_revision:
                     await asyncio.sleep(REVISION_POLL_SECONDS)
                     app = await self._read.app(app_id)
-        except TimeoutError:
-            pass
         return app
 
     async def _attached(self, app_id: str) -> Attached:

@@ -475,7 +475,8 @@ class SlowDevice(FakeDevice):
         await asyncio.Event().wait()
 
     async def close(self) -> None:
-        await asyncio.sleep(0.01)
+        for _ in range(10):
+            await asyncio.sleep(0)
         await super().close()
 
 
