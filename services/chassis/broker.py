@@ -99,17 +99,30 @@ async def lost(bootstrap: str, marks: Sequence[Mark]) -> list[Mark]:
     end lies behind the last record by the length of the last batch. What retention has deleted is not lost.
     """
     consumer = AIOKafkaConsumer(
-        bootstrap_servers=bootstrap, enable_auto_commit=False, auto_offset_reset="earliest", fetch_max_wait_ms=100
+        bootstrap_servers=bootstrap,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        fetch_max_wait_ms=100,
+        request_timeout_ms=5_000,
     )
     try:
         await consumer.start()
-        existing = await consumer.topics()
-        places = {TopicPartition(m.topic, m.partition): m for m in marks if m.topic in existing}
+        existing = await _partitions(consumer)
+        places = {place: m for m in marks if (place := TopicPartition(m.topic, m.partition)) in existing}
         found = await _first_records(consumer, places) if places else {}
         ends = await consumer.end_offsets([place for place in places if place not in found])
         return [mark for mark in marks if _is_lost(mark, found, ends)]
     finally:
         await closed(consumer.stop(), LOOK_SECONDS)
+
+
+async def _partitions(consumer: AIOKafkaConsumer) -> set[TopicPartition]:
+    """All that there are. A topic that was made anew may have fewer: nobody leads those that are missing."""
+    return {
+        TopicPartition(topic, partition)
+        for topic in await consumer.topics()
+        for partition in consumer.partitions_for_topic(topic) or ()
+    }
 
 
 async def _first_records(

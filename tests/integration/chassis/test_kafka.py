@@ -200,6 +200,16 @@ async def test_the_broker_has_what_it_was_given(bench: Bench) -> None:
         assert await lost(bench.bootstrap, [wrong]) == [wrong]
 
 
+async def test_a_mark_on_a_partition_that_is_no_more_is_lost(bench: Bench) -> None:
+    """A broker that came back empty may make the topic anew with fewer; asking it about the others never ends."""
+    event = an_event(bench.topic)
+    (sent,) = await bench.producer.publish([event])
+    assert isinstance(sent, PublishResult)
+    gone = Mark(bench.topic, 99, 0, event.id)
+    there = Mark(bench.topic, sent.partition, sent.offset, event.id)
+    assert await lost(bench.bootstrap, [gone, there]) == [gone]
+
+
 async def _count(bootstrap: str, topic: str, expected: int) -> bool:
     """Whether partition 0 of `topic` holds `expected` records."""
     reader = AIOKafkaConsumer(bootstrap_servers=bootstrap)
