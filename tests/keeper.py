@@ -11,10 +11,9 @@ import socket
 import threading
 import traceback
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from deploy.local.state import Organisation
 from tests.infrastructure import Infrastructure, Unavailable
 
 ADDRESS = "MOBILETEST_TEST_KEEPER"
@@ -73,7 +72,6 @@ class _Requests:
             "mongo": infrastructure.mongo,
             "kafka": infrastructure.kafka,
             "stack": self._stack,
-            "organisation": self._organisation,
         }
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -94,10 +92,6 @@ class _Requests:
     async def _stack(self) -> dict[str, object]:
         stack = await self._infrastructure.stack()
         return {name: getattr(stack, name) for name in SharedStack.__dataclass_fields__}
-
-    async def _organisation(self, name: str) -> dict[str, str]:
-        stack = await self._infrastructure.stack()
-        return asdict(await stack.new_organisation(name))
 
 
 def ask(want: str, **arguments: str) -> Any:
@@ -124,7 +118,3 @@ class SharedStack:
     service_token: str
     mongo_uri: str
     kafka_bootstrap: str
-
-    def new_organisation(self, name: str = "Test") -> Organisation:
-        """A fresh organisation with an API key that has every scope."""
-        return Organisation(**ask("organisation", name=name))

@@ -1,7 +1,6 @@
 """Attempts through the automation: claims in its words, its evidence into the object store."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 
 from services.chassis import logs
 from services.chassis.errors import NotFound
@@ -10,7 +9,7 @@ from services.executor import telemetry
 from services.executor.automation.attempt import Automation, Plan
 from services.executor.automation.devices import Build, DeviceFailure
 from services.executor.automation.pools import Pools
-from services.executor.model.attempts import Artifact, Result
+from services.executor.model.attempts import Result
 from services.executor.model.failures import Category
 from services.executor.model.runs import Platform
 from services.executor.ports import Artifacts, Claim, Progress
@@ -38,8 +37,7 @@ class AutomatedAttempts:
 
     async def run(self, claim: Claim, progress: Progress) -> Result:
         evidence = ClaimEvidence(self._artifacts, claim)
-        result = await self._automation.attempt(self._plan(claim), evidence=evidence, progress=progress)
-        return _with_flat_names(result)
+        return await self._automation.attempt(self._plan(claim), evidence=evidence, progress=progress)
 
     def _plan(self, claim: Claim) -> Plan:
         plan, target = claim.plan, claim.run.target
@@ -96,25 +94,8 @@ class ClaimEvidence:
         """Store it; a store that fails costs the artifact, never the verdict."""
         run_id, attempt = self._claim.run.id, self._claim.attempt
         try:
-            await self._artifacts.put(run_id, attempt, _flat(name), content)
+            await self._artifacts.put(run_id, attempt, name, content)
         except Exception as error:
             telemetry.artifact_failures.inc()
             log.warning("artifact_not_kept", run_id=run_id, attempt=attempt, name=name, error=repr(error))
             raise
-
-
-def _with_flat_names(result: Result) -> Result:
-    """Names without slashes, since they are one segment of a path in the API."""
-    return replace(
-        result,
-        artifacts=tuple(_renamed(artifact) for artifact in result.artifacts),
-        steps=tuple(replace(step, screenshot=_flat(step.screenshot)) for step in result.steps),
-    )
-
-
-def _renamed(artifact: Artifact) -> Artifact:
-    return replace(artifact, name=_flat(artifact.name))
-
-
-def _flat(name: str) -> str:
-    return name.replace("/", "-")
