@@ -98,6 +98,10 @@ async def lost(bootstrap: str, marks: Sequence[Mark]) -> list[Mark]:
     Reads the record at each mark, since ends alone do not tell: a log may have grown again beyond the mark, and Tansu's
     end lies behind the last record by the length of the last batch. What retention has deleted is not lost.
     """
+    existing = await _partitions(bootstrap)
+    places = {place: mark for mark in marks if (place := TopicPartition(mark.topic, mark.partition)) in existing}
+    if not places:
+        return list(marks)
     consumer = AIOKafkaConsumer(
         bootstrap_servers=bootstrap,
         enable_auto_commit=False,
@@ -107,22 +111,22 @@ async def lost(bootstrap: str, marks: Sequence[Mark]) -> list[Mark]:
     )
     try:
         await consumer.start()
-        existing = await _partitions(consumer)
-        places = {place: m for m in marks if (place := TopicPartition(m.topic, m.partition)) in existing}
-        found = await _first_records(consumer, places) if places else {}
+        found = await _first_records(consumer, places)
         ends = await consumer.end_offsets([place for place in places if place not in found])
         return [mark for mark in marks if _is_lost(mark, found, ends)]
     finally:
         await closed(consumer.stop(), LOOK_SECONDS)
 
 
-async def _partitions(consumer: AIOKafkaConsumer) -> set[TopicPartition]:
+async def _partitions(bootstrap: str) -> set[TopicPartition]:
     """All that there are. A topic that was made anew may have fewer: nobody leads those that are missing."""
-    return {
-        TopicPartition(topic, partition)
-        for topic in await consumer.topics()
-        for partition in consumer.partitions_for_topic(topic) or ()
-    }
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap, request_timeout_ms=5_000)
+    try:
+        await admin.start()
+        topics = await admin.describe_topics()
+    finally:
+        await closed(admin.close(), LOOK_SECONDS)
+    return {TopicPartition(t["topic"], p["partition"]) for t in topics for p in t["partitions"]}
 
 
 async def _first_records(
