@@ -19,6 +19,7 @@ from services.executor.automation.ports import (
     NoModel,
     Progress,
     StepCache,
+    StepKey,
 )
 from services.executor.automation.runner import Runner
 from services.executor.automation.sentences.grammar import understand
@@ -37,9 +38,16 @@ RELEASE_SECONDS = 1.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What to run. `steps` are as stored (JSON values); `run_seconds` is what is left of the run's time."""
+    """What to run. `steps` are as stored (JSON values); `run_seconds` is what is left of the run's time.
+
+    `org_id` and `app` (its id) say whose step cache is used; `use_cache` and `ask_model` whether in this attempt.
+    """
 
     run_id: str
+    org_id: str = ""
+    app: str = ""
+    use_cache: bool = True
+    ask_model: bool = True
     attempt: int
     platform: str
     steps: object
@@ -142,10 +150,10 @@ class Automation:
             watcher,
             performer,
             model=self._model,
-            cache=self._cache,
+            cache=self._cache if plan.use_cache else NoCache(),
             grounder=config.execution_mode.grounder_type or Grounder.ACCESSIBILITY,
             fallback=config.fallback_trigger or FallbackTrigger.STEP_FAIL,
-            app_name=plan.build.app_name,
+            cached=lambda sentence: StepKey(plan.org_id, plan.app, plan.platform, sentence),
             app_prompt=plan.app_prompt,
         )
         commander = Commander(device, watcher, platform=plan.platform, seconds=plan.step_seconds)

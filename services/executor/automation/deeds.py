@@ -4,12 +4,15 @@ from dataclasses import dataclass, field
 
 from services.executor.automation.elements import Element
 from services.executor.automation.sentences.intents import Action
-from services.executor.model.attempts import Resolution
+from services.executor.model.attempts import CacheOutcome, Resolution
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deed:
-    """`picture` is a screenshot that the step asked for, `name` what it is to be called."""
+    """`picture` is a screenshot that the step asked for, `name` what it is to be called.
+
+    `cache`, `model_calls` and `model_tokens` say what finding the action took.
+    """
 
     action: Action
     resolution: Resolution
@@ -17,3 +20,6 @@ class Deed:
     message: str = ""
     picture: bytes | None = field(default=None, repr=False)
     name: str | None = None
+    cache: CacheOutcome | None = None
+    model_calls: int = 0
+    model_tokens: int = 0

@@ -1,8 +1,10 @@
 """The device port: what the runner asks of a phone, a simulator or a browser, and how devices are had."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, Protocol, TypeAlias
 
 from services.executor.automation.elements import Element, Point
 from services.executor.model.failures import Category
@@ -29,16 +31,19 @@ class DeviceInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
-    """The app to test. `read(limit)` gives the first `limit` bytes of the artifact, or raises DeviceFailure.
+    """The app to test. `read(limit)` gives the first `limit` bytes of the artifact, `file()` the whole of it as a file
+    of this machine; both raise DeviceFailure and are None for a build without an artifact.
 
-    It is None for a build without an artifact.
+    `artifact_url` is where a build lies that the service only knows the address of; `static_url` a web build's page.
     """
 
     app_name: str = "app"
     version: str = ""
     package_name: str | None = None
     static_url: str | None = None
+    artifact_url: str | None = None
     read: Callable[[int], Awaitable[bytes]] | None = None
+    file: Callable[[], Awaitable[Path]] | None = None
 
 
 NO_BUILD = Build()
@@ -50,6 +55,32 @@ class Seed:
 
     run_id: str
     attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A driver's session: the address of its hub, and its id there. Whoever finds it left behind deletes it."""
+
+    hub: str
+    id: str
+
+
+OnSession: TypeAlias = Callable[[Session], Awaitable[None]]
+"""Told of a session as soon as there is one, before anything is done in it; an exception from it ends the attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What is on the screen, as the driver says it."""
+
+    content: str
+    content_type: str = "application/xml"
+
+
+Orientation: TypeAlias = Literal["portrait", "landscape"]
+Argument: TypeAlias = str | int | float | bool
+NO_PERMISSIONS: Mapping[str, str] = MappingProxyType({})
+NO_ARGUMENTS: Mapping[str, Argument] = MappingProxyType({})
 
 
 class Timer(Protocol):
@@ -80,16 +111,36 @@ class Device(Protocol):
     async def install(self, build: Build) -> None:
         """Put the build on the device, over what is there (app_install_failed, artifact_invalid)."""
 
-    async def launch(self, app_id: str | None = None, *, clear_state: bool = False, stop_first: bool = True) -> None:
-        """Start the app under test, or another one (app_launch_failed)."""
+    async def launch(
+        self,
+        app_id: str | None = None,
+        *,
+        clear_state: bool = False,
+        stop_first: bool = True,
+        permissions: Mapping[str, str] = NO_PERMISSIONS,
+        arguments: Mapping[str, Argument] = NO_ARGUMENTS,
+    ) -> None:
+        """Start the app under test, or another one (app_launch_failed).
+
+        `permissions` are allow, deny or unset by their names ("camera", "all"); `arguments` are given to the app.
+        """
 
     async def stop(self, app_id: str | None = None) -> None: ...
+
+    async def clear_state(self, app_id: str | None = None) -> None:
+        """Forget everything that the app has kept; a running one is stopped."""
 
     async def tree(self) -> Element:
         """What is on the screen now. The root's bounds are the screen's (app_crash when the app has died)."""
 
+    async def source(self) -> Source:
+        """The screen as the driver itself describes it, for people."""
+
     async def screenshot(self) -> bytes:
         """A PNG of the screen."""
+
+    async def log(self) -> str:
+        """What the device logged since it was asked last; empty where there is no log."""
 
     async def tap(self, target: Element | Point) -> None: ...
 
@@ -114,6 +165,16 @@ class Device(Protocol):
 
     async def open_link(self, url: str) -> None: ...
 
+    async def set_location(self, latitude: float, longitude: float) -> None: ...
+
+    async def set_orientation(self, orientation: Orientation) -> None: ...
+
+    async def contexts(self) -> Sequence[str]:
+        """The views that can be entered, the native one first; a web view has a name of its own."""
+
+    async def enter_context(self, name: str) -> None:
+        """From now on this view is looked at and acted in (script_error for one that there is not)."""
+
     async def close(self) -> None:
         """End the session whatever state it is in; may be called twice; never raises."""
 
@@ -121,7 +182,7 @@ class Device(Protocol):
 class Devices(Protocol):
     """Where devices come from."""
 
-    async def acquire(self, platform: str, build: Build, seed: Seed) -> Device:
+    async def acquire(self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None) -> Device:
         """A free device of the platform (android, ios). Raises DeviceFailure: config_invalid, device_unavailable."""
 
     async def release(self, device: Device) -> None:

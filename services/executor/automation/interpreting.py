@@ -1,11 +1,13 @@
 """Carries out sentences: from memory, by the rules, and by a model where the rules end."""
 
+from collections.abc import Callable
+
 from services.executor.automation.deeds import Deed
 from services.executor.automation.devices import Device
 from services.executor.automation.elements import Element
 from services.executor.automation.failing import StepFailed
 from services.executor.automation.performing import Performer, Undecided
-from services.executor.automation.ports import Answer, Model, ModelUnavailable, Question, StepCache
+from services.executor.automation.ports import Answer, Model, ModelUnavailable, Question, StepCache, StepKey
 from services.executor.automation.sentences.grammar import understand
 from services.executor.automation.sentences.grounder import Grounding
 from services.executor.automation.sentences.intents import Action, Intent, NotUnderstood
@@ -28,9 +30,10 @@ class Interpreter:
         cache: StepCache,
         grounder: Grounder,
         fallback: FallbackTrigger,
-        app_name: str,
+        cached: Callable[[str], StepKey],
         app_prompt: str | None,
     ) -> None:
+        """`cached` gives the key under which the step cache has a sentence."""
         self._device = device
         self._watcher = watcher
         self._performer = performer
@@ -38,7 +41,7 @@ class Interpreter:
         self._cache = cache
         self._grounder = grounder
         self._fallback = fallback
-        self._app_name = app_name
+        self._cached = cached
         self._app_prompt = app_prompt
 
     async def do(self, sentence: str) -> Deed:
@@ -108,10 +111,12 @@ class Interpreter:
         return (await self._watcher.look()).root
 
     async def _recall(self, sentence: str) -> Deed | None:
-        answer = await self._cache.recall(self._app_name, sentence, self._look)
-        return await self._apply(answer, Resolution.CACHE) if answer is not None else None
+        recalled = await self._cache.recall(self._cached(sentence), self._look)
+        if not isinstance(recalled.kept, Answer):
+            return None
+        return await self._apply(recalled.kept, Resolution.CACHE)
 
     async def _remember(self, sentence: str, grounding: Grounding) -> None:
         if self._watcher.seen is not None and grounding.element is not None:
             answer = Answer(grounding.action, grounding.element, grounding.value)
-            await self._cache.remember(self._app_name, sentence, self._watcher.seen.root, answer)
+            await self._cache.remember(self._cached(sentence), self._watcher.seen.root, answer)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from services.chassis import logs
-from services.executor.automation.devices import Build, Device, DeviceFailure, DeviceInfo, Seed
+from services.executor.automation.devices import Build, Device, DeviceFailure, DeviceInfo, OnSession, Seed
 from services.executor.automation.simulated.device import SimulatedDevice
 from services.executor.automation.simulated.model import NO_PACE, Pace
 from services.executor.model.failures import Category
@@ -67,7 +67,9 @@ class Pools:
     def free(self, platform: str) -> int:
         return sum(pool.slots - self._held[pool.name] for pool in self._of(platform))
 
-    async def acquire(self, platform: str, build: Build, seed: Seed) -> Device:
+    async def acquire(
+        self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None
+    ) -> Device:
         if not self._of(platform):
             raise DeviceFailure(Category.CONFIG_INVALID, f"no device pool for {platform} is configured")
         try:

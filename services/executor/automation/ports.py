@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from services.executor.automation.elements import Element
+from services.executor.automation.elements import Element, Point
 from services.executor.automation.sentences.intents import Action
-from services.executor.model.attempts import Step
+from services.executor.model.attempts import CacheOutcome, Step
 
 
 class ModelUnavailable(Exception):
@@ -26,11 +26,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The action to take: on which element, with which value."""
+    """The action to take: on which element, or at which point of the screen, with which value."""
 
     action: Action
     element: Element | None = None
     value: str | None = None
+    point: Point | None = None
 
 
 class Model(Protocol):
@@ -64,23 +65,72 @@ Look = Callable[[], Awaitable[Element]]
 """Gives the screen as it is now; that may take a while."""
 
 
+@dataclass(frozen=True, slots=True)
+class StepKey:
+    """Whose memory it is: a sentence (or a goal) of the tests of one app of an organisation, on one platform."""
+
+    org_id: str
+    app: str
+    platform: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A goal taken apart: the sentences that reach it, in order."""
+
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What the memory has: with a hit an answer whose element is the one on the screen now, or a plan."""
+
+    outcome: CacheOutcome
+    kept: Answer | Planned | None = None
+
+
 class StepCache(Protocol):
-    """Remembers which action carried out a sentence on a screen."""
+    """Remembers what carried out a sentence on a screen. Never raises: a memory that is away has nothing."""
 
-    async def recall(self, app: str, sentence: str, look: Look) -> Answer | None:
-        """The action for this screen, with the element as it is there now."""
+    async def recall(self, key: StepKey, look: Look) -> Recalled:
+        """What is kept for this sentence on this screen: hit, miss, or stale (its element is not there)."""
 
-    async def remember(self, app: str, sentence: str, tree: Element, answer: Answer) -> None: ...
+    async def remember(self, key: StepKey, tree: Element, kept: Answer | Planned) -> None:
+        """Keep what has worked on this screen, the plan of a goal whatever the screen."""
+
+    async def forget(self, key: StepKey, tree: Element) -> None:
+        """Drop what did not work on this screen."""
 
 
 class NoCache:
     """Remembers nothing."""
 
-    async def recall(self, app: str, sentence: str, look: Look) -> Answer | None:
+    async def recall(self, key: StepKey, look: Look) -> Recalled:
+        return Recalled(CacheOutcome.MISS)
+
+    async def remember(self, key: StepKey, tree: Element, kept: Answer | Planned) -> None:
         return None
 
-    async def remember(self, app: str, sentence: str, tree: Element, answer: Answer) -> None:
+    async def forget(self, key: StepKey, tree: Element) -> None:
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class HumanQuestion:
+    """What a person is asked about a step that cannot go on; `screenshot` is the name of an artifact."""
+
+    text: str
+    step_index: int
+    options: tuple[str, ...]
+    screenshot: str = ""
+
+
+class Human(Protocol):
+    """A person who may be asked."""
+
+    async def ask(self, question: HumanQuestion) -> str | None:
+        """One of the options, or a step in a sentence to carry out instead; None when nobody answered in time."""
 
 
 class Evidence(Protocol):

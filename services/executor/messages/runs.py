@@ -84,6 +84,10 @@ def _step(step: Step) -> runs_pb2.StepResult:
         category=to_proto(execution_pb2.FailureCategory, step.category),
         screenshot=step.screenshot,
         depth=step.depth,
+        tree=step.tree,
+        cache=to_proto(runs_pb2.CacheOutcome, step.cache) or None,
+        model_calls=step.model_calls,
+        model_tokens=step.model_tokens,
     )
 
 

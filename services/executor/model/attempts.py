@@ -27,6 +27,14 @@ class Resolution(StrEnum):
     MODEL = "model"
 
 
+class CacheOutcome(StrEnum):
+    """What the step cache knew: stale is an action that could not be carried out any more."""
+
+    HIT = "hit"
+    MISS = "miss"
+    STALE = "stale"
+
+
 @dataclass(frozen=True, slots=True)
 class Artifact:
     """Something kept about an attempt; `name` is unique within the run."""
@@ -39,7 +47,10 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What one step of a test did. `index` and `depth` count from 0; `screenshot` is the name of an artifact."""
+    """What one step of a test did. `index` and `depth` count from 0; `screenshot` and `tree` are names of artifacts.
+
+    `cache` is None where the step cache was not asked.
+    """
 
     index: int
     kind: str
@@ -54,17 +65,25 @@ class Step:
     category: Category | None = None
     screenshot: str = ""
     depth: int = 0
+    tree: str = ""
+    cache: CacheOutcome | None = None
+    model_calls: int = 0
+    model_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What a worker says at the end of an attempt: it passed when there is no failure."""
+    """What a worker says at the end of an attempt: it passed when there is no failure.
+
+    `cache_failed` says that an action from the step cache went wrong on the way.
+    """
 
     failure: Failure | None = None
     device: str | None = None
     simulated: bool = False
     steps: tuple[Step, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
+    cache_failed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

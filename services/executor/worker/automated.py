@@ -43,6 +43,8 @@ class AutomatedAttempts:
         plan, target = claim.plan, claim.run.target
         return Plan(
             run_id=claim.run.id,
+            org_id=claim.run.org_id,
+            app=target.app_id or "",
             attempt=claim.attempt,
             platform=(target.platform or Platform.ANDROID).lower(),
             steps=list(plan.steps),
