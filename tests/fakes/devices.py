@@ -4,8 +4,17 @@ from collections.abc import Callable, Iterable, Sequence
 
 from services.executor.automation.devices import Build, Device, DeviceFailure, DeviceInfo, Seed
 from services.executor.automation.elements import Bounds, Element, Point, Role
-from services.executor.automation.ports import Answer, Look, ModelUnavailable, Question
+from services.executor.automation.ports import (
+    Answer,
+    Look,
+    ModelUnavailable,
+    Planned,
+    Question,
+    Recalled,
+    StepKey,
+)
 from services.executor.automation.timers import VirtualTimer
+from services.executor.model.attempts import CacheOutcome
 
 Target = Element | Point
 
@@ -132,16 +141,20 @@ class FakeModel:
 
 
 class FakeCache:
-    """Remembers by sentence alone."""
+    """Remembers by sentence alone, with the very element."""
 
-    def __init__(self, answers: dict[str, Answer] | None = None) -> None:
-        self.answers = answers or {}
+    def __init__(self, kept: dict[str, Answer | Planned] | None = None) -> None:
+        self.kept = kept or {}
 
-    async def recall(self, app: str, sentence: str, look: Look) -> Answer | None:
-        return self.answers.get(sentence)
+    async def recall(self, key: StepKey, look: Look) -> Recalled:
+        kept = self.kept.get(key.sentence)
+        return Recalled(CacheOutcome.MISS) if kept is None else Recalled(CacheOutcome.HIT, kept)
 
-    async def remember(self, app: str, sentence: str, tree: Element, answer: Answer) -> None:
-        self.answers[sentence] = answer
+    async def remember(self, key: StepKey, tree: Element, kept: Answer | Planned) -> None:
+        self.kept[key.sentence] = kept
+
+    async def forget(self, key: StepKey, tree: Element) -> None:
+        self.kept.pop(key.sentence, None)
 
 
 class FakeEvidence:
