@@ -2,10 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from services.chassis import logs
 from services.chassis.errors import NotFound
 from services.chassis.status import domain_error
-from services.executor import telemetry
 from services.executor.automation.attempt import Automation, Plan
 from services.executor.automation.devices import Build, DeviceFailure
 from services.executor.automation.pools import Pools
@@ -14,8 +12,7 @@ from services.executor.model.failures import Category
 from services.executor.model.runs import Platform
 from services.executor.ports import Artifacts, Claim, Progress
 from services.executor.worker.builds import BuildFiles
-
-log = logs.get(__name__)
+from services.executor.worker.evidence import ClaimEvidence
 
 
 class AutomatedAttempts:
@@ -83,21 +80,3 @@ def _unreadable(error: Exception) -> Exception:
         return error
     category = Category.ARTIFACT_INVALID if isinstance(known, NotFound) else Category.NETWORK_ERROR
     return DeviceFailure(category, f"The build's file could not be had from the catalog: {known.message}.")
-
-
-class ClaimEvidence:
-    """Where one attempt's evidence goes."""
-
-    def __init__(self, artifacts: Artifacts, claim: Claim) -> None:
-        self._artifacts = artifacts
-        self._claim = claim
-
-    async def keep(self, name: str, content: bytes, content_type: str) -> None:
-        """Store it; a store that fails costs the artifact, never the verdict."""
-        run_id, attempt = self._claim.run.id, self._claim.attempt
-        try:
-            await self._artifacts.put(run_id, attempt, name, content)
-        except Exception as error:
-            telemetry.artifact_failures.inc()
-            log.warning("artifact_not_kept", run_id=run_id, attempt=attempt, name=name, error=repr(error))
-            raise
