@@ -1,8 +1,21 @@
 """A scripted device and what a runner needs beside it, for tests that are not about the simulated device."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from services.executor.automation.devices import Build, Device, DeviceFailure, DeviceInfo, Seed
+from services.executor.automation.devices import (
+    NO_ARGUMENTS,
+    NO_PERMISSIONS,
+    Argument,
+    Build,
+    Device,
+    DeviceFailure,
+    DeviceInfo,
+    OnSession,
+    Orientation,
+    Seed,
+    Session,
+    Source,
+)
 from services.executor.automation.elements import Bounds, Element, Point, Role
 from services.executor.automation.ports import (
     Answer,
@@ -28,7 +41,10 @@ def button(text: str, **fields: object) -> Element:
 
 
 class FakeDevice:
-    """Shows what `show` makes of its time, writes down what it is asked to do, and fails where `failing` says so."""
+    """Shows what `show` makes of its time, writes down what it is asked to do, and fails where `failing` says so.
+
+    `logged` is what the device logs next, `views` are its contexts.
+    """
 
     def __init__(self, show: Callable[[float], Element] | Element | None = None) -> None:
         self.info = DeviceInfo("fake-1", "android", "fake", simulated=False)
@@ -36,6 +52,8 @@ class FakeDevice:
         self.show = show if show is not None else screen()
         self.failing: dict[str, DeviceFailure] = {}
         self.done: list[str] = []
+        self.logged = ""
+        self.views = ["NATIVE_APP"]
         self.closed = 0
 
     async def begin_step(self, title: str) -> None:
@@ -44,20 +62,41 @@ class FakeDevice:
     async def install(self, build: Build) -> None:
         self._note("install")
 
-    async def launch(self, app_id: str | None = None, *, clear_state: bool = False, stop_first: bool = True) -> None:
+    async def launch(
+        self,
+        app_id: str | None = None,
+        *,
+        clear_state: bool = False,
+        stop_first: bool = True,
+        permissions: Mapping[str, str] = NO_PERMISSIONS,
+        arguments: Mapping[str, Argument] = NO_ARGUMENTS,
+    ) -> None:
         said = [app_id or "", "clear" if clear_state else "", "" if stop_first else "resume"]
-        self._note(" ".join(filter(None, ["launch", *said])))
+        given = [*_pairs(permissions), *_pairs(arguments)]
+        self._note(" ".join(filter(None, ["launch", *said, *given])))
 
     async def stop(self, app_id: str | None = None) -> None:
         self._note(" ".join(filter(None, ["stop", app_id])))
+
+    async def clear_state(self, app_id: str | None = None) -> None:
+        self._note(" ".join(filter(None, ["clear_state", app_id])))
 
     async def tree(self) -> Element:
         self._note("tree", quiet=True)
         return self.show if isinstance(self.show, Element) else self.show(self.timer.now())
 
+    async def source(self) -> Source:
+        self._note("source", quiet=True)
+        return Source("<fake/>")
+
     async def screenshot(self) -> bytes:
         self._note("screenshot", quiet=True)
         return b"\x89PNG picture"
+
+    async def log(self) -> str:
+        self._note("log", quiet=True)
+        said, self.logged = self.logged, ""
+        return said
 
     async def tap(self, target: Target) -> None:
         self._note(f"tap {_named(target)}")
@@ -89,6 +128,19 @@ class FakeDevice:
     async def open_link(self, url: str) -> None:
         self._note(f"open {url}")
 
+    async def set_location(self, latitude: float, longitude: float) -> None:
+        self._note(f"location {latitude:g},{longitude:g}")
+
+    async def set_orientation(self, orientation: Orientation) -> None:
+        self._note(f"orientation {orientation}")
+
+    async def contexts(self) -> Sequence[str]:
+        self._note("contexts", quiet=True)
+        return tuple(self.views)
+
+    async def enter_context(self, name: str) -> None:
+        self._note(f"enter {name}")
+
     async def close(self) -> None:
         self.closed += 1
 
@@ -100,21 +152,30 @@ class FakeDevice:
             self.done.append(what)
 
 
+def _pairs(said: Mapping[str, object]) -> list[str]:
+    return [f"{name}={value}" for name, value in said.items()]
+
+
 def _named(target: Target) -> str:
     return target.name if isinstance(target, Element) else f"{target.x:g},{target.y:g}"
 
 
 class FakeDevices:
-    """Gives one device, again and again."""
+    """Gives one device, again and again, and tells of `session` where there is one."""
 
-    def __init__(self, device: Device | None = None, failure: DeviceFailure | None = None) -> None:
+    def __init__(
+        self, device: Device | None = None, failure: DeviceFailure | None = None, session: Session | None = None
+    ) -> None:
         self.device = device
         self.failure = failure
+        self.session = session
         self.released: list[Device] = []
 
-    async def acquire(self, platform: str, build: Build, seed: Seed) -> Device:
+    async def acquire(self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None) -> Device:
         if self.failure is not None or self.device is None:
             raise self.failure or AssertionError("there is no device")
+        if self.session is not None and on_session is not None:
+            await on_session(self.session)
         return self.device
 
     async def release(self, device: Device) -> None:

@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from services.executor.automation.devices import DeviceFailure, Seed, Timer
+from services.executor.automation.devices import NO_ARGUMENTS, Argument, DeviceFailure, Seed, Timer
 from services.executor.automation.elements import Role
 from services.executor.automation.simulated.chance import draw
-from services.executor.automation.simulated.expressions import Template, Value
+from services.executor.automation.simulated.expressions import Template, Value, shown
+from services.executor.automation.simulated.logbook import Logbook
 from services.executor.automation.simulated.model import (
+    DEVICE,
+    PERMISSION,
     Add,
     AppModel,
     Crash,
@@ -45,9 +48,12 @@ class RunningApp:
     visits: int = 0
     launches: int = 0
     happenings: int = 0
+    log: Logbook = field(init=False)
 
     def __post_init__(self) -> None:
-        self.state = dict(self.model.state)
+        self.log = Logbook(self.timer)
+        self.state = dict(DEVICE)
+        self._forget()
 
     @property
     def running(self) -> bool:
@@ -57,14 +63,16 @@ class RunningApp:
     def screen(self) -> Screen:
         return self.model.screens[self.history[-1]]
 
-    async def launch(self, *, clear_state: bool) -> None:
+    async def launch(self, arguments: Mapping[str, Argument] = NO_ARGUMENTS) -> None:
+        """Start it anew. An argument sets the variable of its name."""
         self.stop()
         self.launches += 1
-        if clear_state:
-            self.state = dict(self.model.state)
+        self.log.add(f"start {self.model.id}")
+        self._take(arguments)
         await self.timer.sleep(self.model.launch_delay)
         for effect in self._chosen(self.model.launch, "launch", self.launches):
             if isinstance(effect, Crash):
+                self.log.add(f"crash: {effect.message}")
                 raise DeviceFailure(Category.APP_LAUNCH_FAILED, f"{self.model.name} did not start: {effect.message}")
         for effect in self._chosen(self.model.start, "start", self.launches):
             self._apply(effect)
@@ -72,9 +80,36 @@ class RunningApp:
             raise DeviceFailure(Category.APP_LAUNCH_FAILED, f"{self.model.name} did not start: no start screen applies")
 
     def stop(self) -> None:
+        if self.running:
+            self.log.add(f"stop {self.model.id}")
         self.history.clear()
         self.crash = None
         self.frozen_until = 0.0
+
+    def clear_state(self) -> None:
+        """Stop it; variables and permissions are as at first."""
+        self.stop()
+        self._forget()
+
+    def permit(self, permissions: Mapping[str, str]) -> None:
+        """`all` means every permission that the model knows."""
+        known = {name.removeprefix(PERMISSION) for name in self.state if name.startswith(PERMISSION)}
+        for name, value in permissions.items():
+            if name != "all" and name not in known:
+                self.log.add(f"the permission {name} is unknown to {self.model.id}")
+            for each in known if name == "all" else known & {name}:
+                self.state[PERMISSION + each] = value
+
+    def _take(self, arguments: Mapping[str, Argument]) -> None:
+        for name, value in arguments.items():
+            if name in self.model.state:
+                self.state[name] = value
+            else:
+                self.log.add(f"the argument {name} is unknown to {self.model.id}")
+
+    def _forget(self) -> None:
+        self.state.update(self.model.state)
+        self.state.update({PERMISSION + name: "unset" for name in self.model.permissions})
 
     async def respond(self) -> None:
         """Wait for a slow app; raises when it crashed, and when it hangs longer than a system bears."""
@@ -132,6 +167,7 @@ class RunningApp:
         self.focus = None
         self.scrolled = 0.0
         self.ready_at = self.timer.now() + self.screen.delay
+        self.log.add(f"screen {self.screen.name}")
 
     def _chosen(self, outcomes: Outcomes, what: str, count: int) -> tuple[Effect, ...]:
         for position, outcome in enumerate(outcomes):
@@ -152,12 +188,15 @@ class RunningApp:
                 self.go_back()
             case Set(name, value):
                 self.state[name] = value.fill(self.state) if isinstance(value, Template) else value
+                self.log.add(f"{name} is {shown(self.state[name])}")
             case Add(name, amount):
                 held = self.state[name]
                 self.state[name] = (held if isinstance(held, int | float) else 0) + amount
             case Crash(message):
                 self.crash = message
+                self.log.add(f"crash: {message}")
             case Freeze(seconds):
+                self.log.add(f"no answer for {seconds:g} s")
                 self.frozen_until = self.timer.now() + seconds
             case Nothing():
                 pass

@@ -1,8 +1,19 @@
 """The device port over an app model: taps change the model's state, trees and pictures are made of it."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 
-from services.executor.automation.devices import Build, DeviceFailure, DeviceInfo, Seed
+from services.executor.automation.devices import (
+    NO_ARGUMENTS,
+    NO_PERMISSIONS,
+    Argument,
+    Build,
+    DeviceFailure,
+    DeviceInfo,
+    Orientation,
+    Seed,
+    Source,
+)
 from services.executor.automation.elements import Bounds, Element, Point, Role
 from services.executor.automation.simulated.app import RunningApp
 from services.executor.automation.simulated.drawing import draw_screen
@@ -11,11 +22,13 @@ from services.executor.automation.simulated.layout import BAR, HEIGHT, WIDTH, Pl
 from services.executor.automation.simulated.model import NO_PACE, AppModel, Pace, Widget
 from services.executor.automation.simulated.reading import BYTES_LIMIT, ModelError, built_in, read_artifact
 from services.executor.automation.simulated.rendering import home_screen, layout_of, render
+from services.executor.automation.simulated.source import written
 from services.executor.automation.timers import VirtualTimer
 from services.executor.model.failures import Category
 
 _KEYS = frozenset({"enter", "home", "tab", "space", "backspace", "delete", "escape", "search"})
 _KEYS |= {"volume up", "volume down", "power"}
+_NATIVE = "NATIVE_APP"
 _STROKE = 24
 """A shorter movement is no swipe."""
 
@@ -31,6 +44,7 @@ class SimulatedDevice:
         self.timer = VirtualTimer(pace.scale)
         self._app: RunningApp | None = None
         self._any_id = False
+        self._surroundings: dict[str, str | float] = {}
 
     async def begin_step(self, title: str) -> None:
         if self._pace.step > 0:
@@ -43,6 +57,7 @@ class SimulatedDevice:
             self._pace = model.pace
             self.timer = VirtualTimer(model.pace.scale)
         self._app = RunningApp(model, self._seed, self.timer)
+        self._app.state.update(self._surroundings)
 
     async def _model(self, build: Build) -> AppModel:
         content = await build.read(BYTES_LIMIT + 1) if build.read is not None else b""
@@ -53,15 +68,30 @@ class SimulatedDevice:
         except ModelError as error:
             raise DeviceFailure(Category.ARTIFACT_INVALID, f"the build's app model cannot be used: {error}") from error
 
-    async def launch(self, app_id: str | None = None, *, clear_state: bool = False, stop_first: bool = True) -> None:
+    async def launch(
+        self,
+        app_id: str | None = None,
+        *,
+        clear_state: bool = False,
+        stop_first: bool = True,
+        permissions: Mapping[str, str] = NO_PERMISSIONS,
+        arguments: Mapping[str, Argument] = NO_ARGUMENTS,
+    ) -> None:
+        """Permissions and arguments are taken as docs/app-models.md says; what the model does not know is logged."""
         if self._app is None:
             await self.install(self._build)
         app = self._installed(app_id)
-        if stop_first or clear_state or not app.running:
-            await app.launch(clear_state=clear_state)
+        if clear_state:
+            app.clear_state()
+        app.permit(permissions)
+        if stop_first or not app.running:
+            await app.launch(arguments)
 
     async def stop(self, app_id: str | None = None) -> None:
         self._installed(app_id).stop()
+
+    async def clear_state(self, app_id: str | None = None) -> None:
+        self._installed(app_id).clear_state()
 
     def _installed(self, app_id: str | None) -> RunningApp:
         if self._app is None:
@@ -75,6 +105,12 @@ class SimulatedDevice:
     async def tree(self) -> Element:
         app = await self._responding()
         return render(app, self.info.platform) if app is not None else home_screen(self.info.platform)
+
+    async def source(self) -> Source:
+        return Source(written(await self.tree(), self.info.platform))
+
+    async def log(self) -> str:
+        return self._app.log.taken() if self._app is not None else ""
 
     async def screenshot(self) -> bytes:
         running = self._app is not None and self._app.running and self._app.crash is None
@@ -162,9 +198,32 @@ class SimulatedDevice:
         if app is None or url not in app.model.links:
             raise DeviceFailure(Category.SCRIPT_ERROR, f"no app on this device opens {url}")
         if not app.running:
-            await app.launch(clear_state=False)
+            await app.launch()
         await app.respond()
         app.happen(app.model.links, url, "link")
+
+    async def set_location(self, latitude: float, longitude: float) -> None:
+        """What app models know as device.latitude and device.longitude."""
+        await self._know({"device.latitude": latitude, "device.longitude": longitude})
+
+    async def set_orientation(self, orientation: Orientation) -> None:
+        """What app models know as device.orientation; the screen keeps its size."""
+        await self._know({"device.orientation": orientation})
+
+    async def _know(self, values: Mapping[str, str | float]) -> None:
+        self._surroundings.update(values)
+        app = await self._responding()
+        if self._app is not None:
+            self._app.state.update(values)
+        if app is not None:
+            app.log.add(", ".join(f"{name} is {value}" for name, value in values.items()))
+
+    async def contexts(self) -> Sequence[str]:
+        return (_NATIVE,)
+
+    async def enter_context(self, name: str) -> None:
+        if name != _NATIVE:
+            raise DeviceFailure(Category.SCRIPT_ERROR, f"there is no view {name}; there is only {_NATIVE}")
 
     async def close(self) -> None:
         self._app = None

@@ -14,9 +14,9 @@ DEPTH_LIMIT = 20
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<text>"[^"]*"|'[^']*')|(?P<number>-?\d{1,15}(?:\.\d{1,10})?)"""
-    r"""|(?P<word>[A-Za-z_]\w*)|(?P<operator>==|!=|<=|>=|<|>|\(|\)))"""
+    r"""|(?P<word>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)|(?P<operator>==|!=|<=|>=|<|>|\(|\)))"""
 )
-_PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w+)\}")
+_PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w+(?:\.\w+)?)\}")
 _CONSTANTS: Mapping[str, Value] = {"true": True, "false": False}
 _ORDERINGS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,

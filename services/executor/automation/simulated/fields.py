@@ -60,10 +60,14 @@ _WIDGET_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class ModelReader:
-    """Knows the variables and screens of the model, so that a wrong name is found where it stands."""
+    """Knows the variables and screens of the model, so that a wrong name is found where it stands.
+
+    `settable` are the variables that an effect may change.
+    """
 
     variables: frozenset[str]
     screens: tuple[str, ...]
+    settable: frozenset[str]
 
     def widgets(self, node: Node, path: str) -> tuple[Widget, ...]:
         return tuple(self._widget(item, f"{path}/{index}") for index, item in enumerate(node.items()))
@@ -158,12 +162,14 @@ class ModelReader:
         return self.template(node)
 
     def _variable(self, node: Node) -> str:
-        self._check(node.string(), node)
-        return node.string()
+        name = node.string()
+        if name not in self.settable:
+            raise node.fault(f"{shown(name)} is no variable of state{nearest(name, self.settable)}")
+        return name
 
     def _known(self, name: str, node: Node) -> str:
-        if name not in self.variables:
-            raise node.fault_of_name(f"{shown(name)} is no variable of state{nearest(name, self.variables)}")
+        if name not in self.settable:
+            raise node.fault_of_name(f"{shown(name)} is no variable of state{nearest(name, self.settable)}")
         return name
 
     def _check(self, name: str, node: Node) -> None:

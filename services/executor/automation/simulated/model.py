@@ -7,6 +7,12 @@ from typing import TypeAlias
 from services.executor.automation.elements import Role
 from services.executor.automation.simulated.expressions import ALWAYS, EMPTY, NEVER, Condition, Template, Value
 
+PERMISSION = "permission."
+"""What the name of a permission begins with, among the variables; it is allow, deny or unset."""
+
+DEVICE: Mapping[str, Value] = {"device.orientation": "portrait", "device.latitude": 0.0, "device.longitude": 0.0}
+"""What every model knows of the device, as it is at first. No effect can set it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Go:
@@ -116,7 +122,10 @@ NO_PACE = Pace()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppModel:
-    """A whole app. `start` chooses the first screen, `launch` what goes wrong in starting."""
+    """A whole app. `start` chooses the first screen, `launch` what goes wrong in starting.
+
+    `permissions` are the names of those that it asks for; conditions know them as permission.NAME.
+    """
 
     id: str
     name: str
@@ -125,6 +134,7 @@ class AppModel:
     screens: Mapping[str, Screen]
     state: Mapping[str, Value] = field(default_factory=dict)
     links: Mapping[str, Outcomes] = field(default_factory=dict)
+    permissions: tuple[str, ...] = ()
     launch: Outcomes = ()
     launch_delay: float = 0.0
     pace: Pace | None = None

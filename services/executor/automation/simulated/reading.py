@@ -5,7 +5,7 @@ from pathlib import Path
 
 from services.executor.automation.simulated.expressions import EMPTY, Value
 from services.executor.automation.simulated.fields import ModelReader
-from services.executor.automation.simulated.model import AppModel, Outcomes, Pace, Screen
+from services.executor.automation.simulated.model import DEVICE, PERMISSION, AppModel, Outcomes, Pace, Screen
 from services.flows.documents import Bounds, read_yaml
 from services.flows.nodes import DocumentError, Node, given
 
@@ -16,7 +16,7 @@ BYTES_LIMIT = 512 * 1024
 BOUNDS = Bounds(characters=BYTES_LIMIT, depth=20, values=50_000)
 BUILT_IN = Path(__file__).with_name("builtin.yaml")
 
-_FIELDS = (MARK, "app", "start", "launch", "state", "screens", "links", "pace")
+_FIELDS = (MARK, "app", "start", "launch", "state", "permissions", "screens", "links", "pace")
 _APP_FIELDS = ("id", "name", "version")
 
 
@@ -59,7 +59,9 @@ def _model(root: Node) -> AppModel:
     screens = entries["screens"].mapping()
     if not screens:
         raise entries["screens"].fault("an app has at least one screen")
-    reader = ModelReader(frozenset(state), tuple(screens))
+    permissions = _permissions(entries["permissions"]) if "permissions" in entries else ()
+    settable = frozenset((*state, *(PERMISSION + name for name in permissions)))
+    reader = ModelReader(settable | set(DEVICE), tuple(screens), settable)
     launch = entries.get("launch")
     app_id = app["id"].string(limit=200)
     return AppModel(
@@ -69,6 +71,7 @@ def _model(root: Node) -> AppModel:
         start=_start(reader, entries["start"]),
         screens={name: _screen(reader, name, node) for name, node in screens.items()},
         state=state,
+        permissions=permissions,
         links=_links(reader, entries["links"]) if "links" in entries else {},
         launch=_launch(reader, launch) if launch is not None else (),
         launch_delay=_launch_delay(launch) if launch is not None else 0.0,
@@ -85,6 +88,14 @@ def _state(node: Node) -> Mapping[str, Value]:
             raise written.fault("a variable holds a text, a number, true or false")
         values[name] = written.value
     return values
+
+
+def _permissions(node: Node) -> tuple[str, ...]:
+    names = tuple(item.string(limit=100) for item in node.items())
+    for name, item in zip(names, node.items(), strict=True):
+        if not name.isidentifier():
+            raise item.fault(f'"{name}" is no name for a permission')
+    return names
 
 
 def _start(reader: ModelReader, node: Node) -> Outcomes:
