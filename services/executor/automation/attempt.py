@@ -1,6 +1,7 @@
 """One attempt at a test: a device, the app on it, the steps, a verdict. The door that the engine comes in by."""
 
 import asyncio
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from services.chassis.clock import Clock, SystemClock
@@ -25,6 +26,7 @@ from services.executor.automation.runner import Runner
 from services.executor.automation.sentences.grammar import understand
 from services.executor.automation.sentences.intents import Action, Intent
 from services.executor.automation.watching import Watcher
+from services.executor.automation.witness import Witness
 from services.executor.model.attempts import Result
 from services.executor.model.failures import Category, Failure
 from services.executor.model.run_config import DEFAULTS, FallbackTrigger, Grounder, RunConfig, effective
@@ -111,21 +113,12 @@ class Automation:
         return config.fallback_trigger is FallbackTrigger.STEP_FAIL
 
     async def _in_time(self, plan: Plan, steps: tuple[Step, ...], journal: Journal) -> Result:
-        device: Device | None = None
-        failure: Failure | None = None
-        try:
-            async with asyncio.timeout(plan.run_seconds) as limit:
-                device = await self._devices.acquire(plan.platform, plan.build, Seed(plan.run_id, plan.attempt))
-                failure = await self._on(device, plan, steps, journal)
-        except DeviceFailure as failed:
-            failure = Failure(failed.category, failed.message, failed.message)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            failure = await _out_of_time(plan, journal)
-        finally:
-            if device is not None:
-                await self._release(device)
+        witness = Witness(journal, plan.run_seconds)
+        async with AsyncExitStack() as held:
+            failure = await self._verdict(plan, steps, journal, witness, held)
+            if failure is not None:
+                await witness.log(late=failure.category is Category.RUN_TIMEOUT)
+        device = witness.device
         return Result(
             failure=failure,
             device=device.info.name if device is not None else None,
@@ -134,7 +127,27 @@ class Automation:
             artifacts=tuple(journal.artifacts),
         )
 
-    async def _on(self, device: Device, plan: Plan, steps: tuple[Step, ...], journal: Journal) -> Failure | None:
+    async def _verdict(
+        self, plan: Plan, steps: tuple[Step, ...], journal: Journal, witness: Witness, held: AsyncExitStack
+    ) -> Failure | None:
+        """How it went. The device is closed with `held`, so that it can be looked at until then."""
+        try:
+            async with asyncio.timeout(plan.run_seconds) as limit:
+                seed = Seed(plan.run_id, plan.attempt)
+                device = witness.device = await self._devices.acquire(plan.platform, plan.build, seed)
+                held.push_async_callback(self._release, device)
+                return await self._on(device, plan, steps, journal, witness)
+        except DeviceFailure as failed:
+            await witness.sight(None)
+            return Failure(failed.category, failed.message, failed.message)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return await _out_of_time(plan, journal, witness)
+
+    async def _on(
+        self, device: Device, plan: Plan, steps: tuple[Step, ...], journal: Journal, witness: Witness
+    ) -> Failure | None:
         config = effective(plan.config)
         if not config.execution_mode.skip_app_install:
             await device.install(plan.build)
@@ -157,7 +170,8 @@ class Automation:
             app_prompt=plan.app_prompt,
         )
         commander = Commander(device, watcher, platform=plan.platform, seconds=plan.step_seconds)
-        return await Runner(device, journal, commander, interpreter, seconds=plan.step_seconds).run(steps)
+        runner = Runner(device, journal, commander, interpreter, witness=witness, seconds=plan.step_seconds)
+        return await runner.run(steps)
 
     async def _release(self, device: Device) -> None:
         """Close the device; what takes long goes on by itself, and a cancelled attempt does not wait for it."""
@@ -167,11 +181,12 @@ class Automation:
         await asyncio.wait({closing}, timeout=self._release_seconds)
 
 
-async def _out_of_time(plan: Plan, journal: Journal) -> Failure:
+async def _out_of_time(plan: Plan, journal: Journal, witness: Witness) -> Failure:
     index = journal.open[-1] if journal.open else None
     kind = journal.steps[index].kind if index is not None else ""
     message = f"the run did not end within its {plan.run_seconds:g} s"
-    await journal.interrupted(Category.RUN_TIMEOUT, message)
+    seen = await witness.sight(index, late=True)
+    await journal.interrupted(Category.RUN_TIMEOUT, message, screenshot=seen.screenshot, tree=seen.tree)
     return Failure(Category.RUN_TIMEOUT, message, "the run took too long", index, kind)
 
 

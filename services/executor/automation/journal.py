@@ -6,18 +6,25 @@ from datetime import datetime
 from time import monotonic
 
 from services.executor.automation.deeds import Deed
+from services.executor.automation.devices import Source
 from services.executor.automation.elements import Element
 from services.executor.automation.failing import FORGIVABLE
 from services.executor.automation.ports import Evidence, Progress
 from services.executor.automation.sentences.intents import Action
 from services.executor.model.attempts import Artifact, Resolution, Step, StepStatus
-from services.executor.model.failures import Category
+from services.executor.model.failures import Category, Failure
 from services.flows import commands as flows
 
 STEPS_LIMIT = 2_000
 """How many steps an attempt may carry out, repetitions included."""
 
+ARTIFACTS_LIMIT = 500
+ARTIFACT_BYTES_LIMIT = 256 * 1024 * 1024
+"""How much an attempt may keep."""
+
 PNG = "image/png"
+TEXT = "text/plain; charset=utf-8"
+_ENDINGS = {"application/xml": "xml", "text/xml": "xml", "text/html": "html", "application/json": "json"}
 
 
 class Journal:
@@ -31,6 +38,7 @@ class Journal:
         self._now = now
         self._progress = progress
         self._began: dict[int, float] = {}
+        self._remarks: dict[int, list[str]] = {}
         self.steps: list[Step] = []
         self.artifacts: list[Artifact] = []
         self.open: list[int] = []
@@ -75,6 +83,7 @@ class Journal:
         element: Element | None = None,
         resolution: Resolution | None = None,
         screenshot: str = "",
+        tree: str = "",
     ) -> None:
         await self._end(
             index,
@@ -84,7 +93,13 @@ class Journal:
             element=_described(element),
             resolution=resolution,
             screenshot=screenshot,
+            tree=tree,
         )
+
+    async def failed_within(self, index: int, failure: Failure) -> None:
+        """A step ends as one inside it did, and shows what was seen of that."""
+        inner = self.steps[failure.step_index] if failure.step_index is not None else self.steps[index]
+        await self.failed(index, failure.category, failure.message, screenshot=inner.screenshot, tree=inner.tree)
 
     def forgive(self, first: int) -> None:
         """Failures from this index on are passed over: the step was optional, or has been tried again."""
@@ -92,31 +107,68 @@ class Journal:
             if self.steps[index].status is StepStatus.FAILED and self.steps[index].category in FORGIVABLE:
                 self.steps[index] = replace(self.steps[index], status=StepStatus.WARNED)
 
-    async def picture(self, index: int, content: bytes, name: str | None = None) -> str:
+    async def picture(self, index: int | None, content: bytes, name: str | None = None) -> str:
         """Keep a screenshot; its name, or "" when it could not be kept: a verdict does not depend on it."""
-        stem = f"step-{index:03d}" + (f"-{_plain(name)}" if name and _plain(name) else "")
-        full_name = f"attempt-{self._attempt}-{stem}.png"
+        suffix = f"-{_plain(name)}" if name and _plain(name) else ""
+        return await self._keep(f"{_stem(index)}{suffix}.png", "screenshot", content, PNG)
+
+    async def tree(self, index: int | None, source: Source) -> str:
+        """Keep the UI tree of a screen, as the driver says it; its name, or ""."""
+        ending = _ENDINGS.get(source.content_type.partition(";")[0].strip().lower(), "txt")
+        content_type = TEXT if ending == "txt" else source.content_type
+        content = source.content.encode(errors="replace")
+        return await self._keep(f"{_stem(index)}-tree.{ending}", "tree", content, content_type)
+
+    async def log(self, text: str) -> str:
+        """Keep the device's log of the attempt; its name, or ""."""
+        return await self._keep("log.txt", "log", text.encode(errors="replace"), TEXT)
+
+    async def keep(self, stem: str, kind: str, content: bytes, content_type: str) -> str:
+        """Keep something else, such as a model's transcript; `stem` is its name within the attempt."""
+        return await self._keep(stem, kind, content, content_type)
+
+    async def _keep(self, stem: str, kind: str, content: bytes, content_type: str) -> str:
+        name = f"attempt-{self._attempt}-{stem}"
+        others = [artifact for artifact in self.artifacts if artifact.name != name]
+        size = len(content)
+        if len(others) >= ARTIFACTS_LIMIT or sum(a.size_bytes for a in others) + size > ARTIFACT_BYTES_LIMIT:
+            return ""
         try:
-            await self._evidence.keep(full_name, content, PNG)
+            await self._evidence.keep(name, content, content_type)
         except Exception:
             return ""
-        self.artifacts.append(Artifact(name=full_name, kind="screenshot", content_type=PNG, size_bytes=len(content)))
-        return full_name
+        self.artifacts[:] = [*others, Artifact(name=name, kind=kind, content_type=content_type, size_bytes=size)]
+        return name
+
+    def remark(self, index: int, *words: str) -> None:
+        """Something to be said at the end of the step's message."""
+        if words:
+            self._remarks.setdefault(index, []).extend(words)
 
     def note_picture(self, index: int, name: str) -> None:
+        if not name:
+            self.remark(index, "the screenshot could not be kept")
         self.steps[index] = replace(self.steps[index], screenshot=name)
 
-    async def interrupted(self, category: Category, message: str) -> None:
+    async def interrupted(self, category: Category, message: str, *, screenshot: str = "", tree: str = "") -> None:
         """End what is still open: the attempt ends here."""
         for index in list(self.open):
-            await self.failed(index, category, message)
+            await self.failed(index, category, message, screenshot=screenshot, tree=tree)
 
     async def _end(self, index: int, **fields: object) -> None:
+        if index in self._remarks:
+            remarks = f"({'; '.join(self._remarks.pop(index))})"
+            fields["message"] = f"{fields.get('message') or ''} {remarks}".strip()
         took = round(monotonic() - self._began.pop(index), 3)
         self.steps[index] = replace(self.steps[index], duration_seconds=took, **fields)  # type: ignore[arg-type]
         self.open.remove(index)
         if self._progress is not None:
-            await self._progress(tuple(self.steps))
+            await self._progress(tuple(self.steps), tuple(self.artifacts))
+
+
+def _stem(index: int | None) -> str:
+    """The step's part of a name; what belongs to no step is of the end."""
+    return "end" if index is None else f"step-{index:03d}"
 
 
 def _named(action: Action) -> str:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from services.executor.automation.elements import Element, Point
 from services.executor.automation.sentences.intents import Action
-from services.executor.model.attempts import CacheOutcome, Step
+from services.executor.model.attempts import Artifact, CacheOutcome, Step
 
 
 class ModelUnavailable(Exception):
@@ -147,5 +147,5 @@ class NoEvidence:
         return None
 
 
-Progress = Callable[[Sequence[Step]], Awaitable[None]]
-"""Told after each step all the steps so far; an exception from it ends the attempt."""
+Progress = Callable[[Sequence[Step], Sequence[Artifact]], Awaitable[None]]
+"""Told after each step all the steps, and what was kept, so far; an exception from it ends the attempt."""

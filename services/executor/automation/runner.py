@@ -11,6 +11,7 @@ from services.executor.automation.interpreting import Interpreter
 from services.executor.automation.journal import STEPS_LIMIT, Journal
 from services.executor.automation.sentences.grammar import understand
 from services.executor.automation.sentences.intents import Intent
+from services.executor.automation.witness import Witness
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category, Failure
 from services.flows.commands import (
@@ -28,18 +29,23 @@ REPEAT_LIMIT = 1_000
 HANG_SECONDS = 30.0
 """How much longer than its own limit a step may take in real time before its device counts as hanging."""
 
-PICTURE_SECONDS = 10.0
-_NO_PICTURE = frozenset({Category.SESSION_LOST, Category.DEVICE_UNAVAILABLE, Category.NETWORK_ERROR})
-
 
 class Runner:
     """One attempt's steps. What happens is in the journal."""
 
     def __init__(
-        self, device: Device, journal: Journal, commander: Commander, interpreter: Interpreter, *, seconds: float
+        self,
+        device: Device,
+        journal: Journal,
+        commander: Commander,
+        interpreter: Interpreter,
+        *,
+        witness: Witness,
+        seconds: float,
     ) -> None:
         self._device = device
         self._journal = journal
+        self._witness = witness
         self._commander = commander
         self._interpreter = interpreter
         self._seconds = seconds
@@ -96,33 +102,25 @@ class Runner:
             raise StepFailed(Category.STEP_TIMEOUT, f"the step did not end within {limit:g} s") from error
 
     async def _fail(self, index: int, step: Step, failed: StepFailed) -> None:
-        screenshot = await self._picture(index, failed.category)
+        seen = await self._witness.sight(index)
+        self._journal.remark(index, *seen.missing)
         await self._journal.failed(
             index,
             failed.category,
             failed.message,
             element=failed.element,
             resolution=_resolution(step, failed),
-            screenshot=screenshot,
+            screenshot=seen.screenshot,
+            tree=seen.tree,
         )
         raise _Failed(Failure(failed.category, failed.message, failed.reason, index, step.name))
-
-    async def _picture(self, index: int, category: Category) -> str:
-        """A screenshot of the failure, if the device still gives one."""
-        if category in _NO_PICTURE:
-            return ""
-        try:
-            async with asyncio.timeout(PICTURE_SECONDS):
-                return await self._journal.picture(index, await self._device.screenshot())
-        except (DeviceFailure, TimeoutError):
-            return ""
 
     async def _holder(self, index: int, step: Step, depth: int) -> None:
         """A step that holds other steps ends as they do."""
         try:
             ran = await self._held(step.command, depth + 1)
         except _Failed as failed:
-            await self._journal.failed(index, failed.failure.category, failed.failure.message)
+            await self._journal.failed_within(index, failed.failure)
             raise
         except StepFailed as failed:
             await self._fail(index, step, failed)

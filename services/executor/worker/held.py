@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from enum import Enum, auto
 
-from services.executor.model.attempts import Step
+from services.executor.model.attempts import Artifact, Step
 from services.executor.ports import Claim
 
 
@@ -30,6 +30,7 @@ class Held:
         self.claim = claim
         self.trying = False
         self.steps: tuple[Step, ...] = ()
+        self.artifacts: tuple[Artifact, ...] = ()
         self.why: Stop | None = None
         self._stopped = asyncio.Event()
 
@@ -41,6 +42,7 @@ class Held:
         """Another attempt of the same run."""
         self.claim = claim
         self.steps = ()
+        self.artifacts = ()
 
     def stop(self, why: Stop) -> None:
         """End the work; the first reason stands, but for a run that is lost, which nobody may write any more."""
@@ -51,6 +53,7 @@ class Held:
     async def stopped(self) -> None:
         await self._stopped.wait()
 
-    async def progress(self, steps: Sequence[Step]) -> None:
-        """What has been done so far, for the case that the attempt is stopped."""
+    async def progress(self, steps: Sequence[Step], artifacts: Sequence[Artifact] = ()) -> None:
+        """What has been done and kept so far, for the case that the attempt is stopped."""
         self.steps = tuple(steps)
+        self.artifacts = tuple(artifacts)

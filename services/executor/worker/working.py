@@ -62,7 +62,7 @@ class Working:
             async with asyncio.timeout(held.claim.seconds_left + OVERTIME_SECONDS):
                 return await self._attempts.run(held.claim, held.progress)
         late = Failure(Category.RUN_TIMEOUT, "The run did not end within its time limit.")
-        return Result(failure=late, steps=held.steps)
+        return Result(failure=late, steps=held.steps, artifacts=held.artifacts)
 
     async def _write(self, held: Held, result: Result | None) -> Run | None:
         """Write how the attempt ended, however long the database is away; None when the run is somebody else's."""
@@ -89,7 +89,8 @@ class Working:
         if held.why is Stop.DRAIN:
             return await self._runs.hand_back(key, token)
         cancelled = Failure(Category.CANCELLED_BY_USER, "Cancelled on request.")
-        return await self._runs.finish(key, token, Result(failure=cancelled, steps=held.steps))
+        stopped = Result(failure=cancelled, steps=held.steps, artifacts=held.artifacts)
+        return await self._runs.finish(key, token, stopped)
 
 
 def _result(attempt: "asyncio.Task[Result]", claim: Claim) -> Result:

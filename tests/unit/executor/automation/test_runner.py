@@ -11,7 +11,7 @@ from services.executor.automation.devices import DeviceFailure
 from services.executor.automation.elements import Element, Role
 from services.executor.automation.ports import Answer, ModelUnavailable
 from services.executor.automation.sentences.intents import Action
-from services.executor.model.attempts import Resolution, Result, Step, StepStatus
+from services.executor.model.attempts import Artifact, Resolution, Result, Step, StepStatus
 from services.executor.model.failures import Category, Fault
 from services.executor.model.run_config import (
     ExecutionMode,
@@ -176,20 +176,6 @@ async def test_a_failure_says_what_is_on_the_screen() -> None:
     nothing = await run(FakeDevice(), 'Tap "Pay"')
     assert nothing.failure is not None
     assert nothing.failure.message.endswith("The screen shows nothing that has a name.")
-
-
-async def test_before_a_failure_there_is_a_screenshot() -> None:
-    evidence = FakeEvidence()
-    automation = Automation(FakeDevices(FakeDevice()))
-    result = await automation.attempt(
-        plan([{"takeScreenshot": "at / the start"}, "Tap Pay"], config=NEVER), evidence=evidence
-    )
-    names = ["attempt-2-step-000-at---the-start.png", "attempt-2-step-001.png"]
-    assert [artifact.name for artifact in result.artifacts] == names == list(evidence.kept)
-    assert [step.screenshot for step in result.steps] == names
-    assert {(artifact.kind, artifact.content_type, artifact.size_bytes) for artifact in result.artifacts} == {
-        ("screenshot", "image/png", 12)
-    }
 
 
 async def test_a_store_or_camera_that_fails_changes_no_verdict() -> None:
@@ -441,7 +427,7 @@ async def test_what_was_done_is_remembered_and_done_again_from_memory() -> None:
 async def test_progress_is_told_after_each_step() -> None:
     told: list[list[tuple[int, str]]] = []
 
-    async def progress(steps: Sequence[Step]) -> None:
+    async def progress(steps: Sequence[Step], artifacts: Sequence[Artifact]) -> None:
         told.append([(step.index, step.status) for step in steps])
 
     automation = Automation(FakeDevices(FakeDevice()))
@@ -454,7 +440,7 @@ async def test_progress_is_told_after_each_step() -> None:
 
 
 async def test_progress_that_fails_ends_the_attempt_and_frees_the_device() -> None:
-    async def progress(steps: Sequence[Step]) -> None:
+    async def progress(steps: Sequence[Step], artifacts: Sequence[Artifact]) -> None:
         raise ConnectionError("lease lost")
 
     devices = FakeDevices(FakeDevice())
