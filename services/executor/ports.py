@@ -12,7 +12,7 @@ from services.executor.model.attempts import Result, Step
 from services.executor.model.changes import Change
 from services.executor.model.executions import BuildConfig, Execution, Kind
 from services.executor.model.plans import Plan, Resolved
-from services.executor.model.runs import Platform, Run
+from services.executor.model.runs import Platform, Run, Session
 from services.executor.model.sources import Source
 from services.executor.model.states import Status
 
@@ -65,6 +65,15 @@ class Backlog:
     stuck: int
 
 
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A session that a worker may have left behind, and for how many seconds that has been known."""
+
+    key: RunKey
+    session: Session
+    seconds: float
+
+
 class Runs(Protocol):
     """Runs of all organisations, for workers and the reaper. Every write of a worker shows its token."""
 
@@ -82,6 +91,15 @@ class Runs(Protocol):
 
     async def hand_back(self, key: RunKey, token: int) -> Run:
         """Let go of the run, for another worker at once. Fenced when the run is somebody else's."""
+
+    async def note_session(self, key: RunKey, token: int, session: Session) -> None:
+        """Put the session into the run's lease. Fenced when the run is somebody else's."""
+
+    async def orphans(self, limit: int) -> list[Left]:
+        """Sessions that were left behind, in no order."""
+
+    async def forget_orphan(self, key: RunKey, session: Session) -> None:
+        """The session needs no care any more; nothing if it is not among the run's orphans."""
 
     async def renew(self, tokens: Mapping[str, int]) -> None:
         """Renew the leases of the runs (id -> token) that are still held with these tokens."""

@@ -16,11 +16,11 @@ from services.executor.model import changes, lifecycle
 from services.executor.model.attempts import Result
 from services.executor.model.changes import Change
 from services.executor.model.executions import BuildConfig, Execution, Kind
-from services.executor.model.lifecycle import NotClaimable
+from services.executor.model.lifecycle import Fenced, NotClaimable
 from services.executor.model.plans import Plan, Resolved
-from services.executor.model.runs import Limits, Platform, Run, Target
+from services.executor.model.runs import Limits, Platform, Run, Session, Target
 from services.executor.model.states import Status
-from services.executor.ports import Backlog, Claim, Notice, Page, Progress, RunKey, Wanted
+from services.executor.ports import Backlog, Claim, Left, Notice, Page, Progress, RunKey, Wanted
 
 
 def plan(name: str = "Log in", *, platform: Platform | None = Platform.ANDROID, config_error: str = "") -> Plan:
@@ -187,6 +187,24 @@ class FakeExecutions:
 
     async def hand_back(self, key: RunKey, token: int) -> Run:
         return self._move(key, lifecycle.hand_back(self.stored[key.run_id], token, self.clock))
+
+    async def note_session(self, key: RunKey, token: int, session: Session) -> None:
+        run = self.stored[key.run_id]
+        if run.lease is None or run.fencing_token != token:
+            raise Fenced(run.id)
+        self.stored[run.id] = replace(run, lease=replace(run.lease, session=session))
+
+    async def orphans(self, limit: int) -> list[Left]:
+        return [
+            Left(RunKey(run.execution_id, run.id), orphan.session, (self.clock - orphan.since).total_seconds())
+            for run in self.stored.values()
+            for orphan in run.orphans
+        ][:limit]
+
+    async def forget_orphan(self, key: RunKey, session: Session) -> None:
+        run = self.stored[key.run_id]
+        left = tuple(orphan for orphan in run.orphans if orphan.session != session)
+        self.stored[run.id] = replace(run, orphans=left)
 
     async def renew(self, tokens: Mapping[str, int]) -> None:
         for run_id, token in tokens.items():

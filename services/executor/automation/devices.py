@@ -8,6 +8,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from services.executor.automation.elements import Element, Point
 from services.executor.model.failures import Category
+from services.executor.model.runs import Session as Session
 
 
 class DeviceFailure(Exception):
@@ -55,14 +56,6 @@ class Seed:
 
     run_id: str
     attempt: int
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """A driver's session: the address of its hub, and its id there. Whoever finds it left behind deletes it."""
-
-    hub: str
-    id: str
 
 
 OnSession: TypeAlias = Callable[[Session], Awaitable[None]]

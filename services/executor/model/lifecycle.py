@@ -9,8 +9,11 @@ from datetime import datetime, timedelta
 
 from services.executor.model.attempts import Attempt, Result, ended, verdict
 from services.executor.model.failures import Category, Failure, Fault
-from services.executor.model.runs import Lease, Limits, Run
+from services.executor.model.runs import Lease, Limits, Orphan, Run
 from services.executor.model.states import Status, advance
+
+ORPHANS_LIMIT = 8
+"""As many are remembered; hubs end sessions that nobody talks to by themselves, too."""
 
 
 class Fenced(Exception):
@@ -57,6 +60,7 @@ def finish(run: Run, token: int, result: Result, now: datetime, limits: Limits) 
 def hand_back(run: Run, token: int, now: datetime) -> Run:
     """Let go of the run without a result: anybody may claim it at once, and the attempt counts for nothing."""
     _check(run, token)
+    run = _orphaned(run, now)
     if run.cancel_requested_at is not None:
         return _end(_close_attempt(run, Result(failure=_CANCELLED), now), _CANCELLED, now)
     message = f"Worker {run.attempts[-1].worker} stopped and handed the run back."
@@ -79,12 +83,21 @@ def overdue(run: Run, now: datetime, limits: Limits) -> Run:
         return run
     if run.lease is None:
         return _end(run, _too_late(run, limits), now)
-    return _close(run, Result(failure=_lost(run, now)), now, limits)
+    return _close(_orphaned(run, now), Result(failure=_lost(run, now)), now, limits)
 
 
 def _check(run: Run, token: int) -> None:
     if run.lease is None or run.fencing_token != token:
         raise Fenced(run.id)
+
+
+def _orphaned(run: Run, now: datetime) -> Run:
+    """The run, with its worker's session among those to be deleted: nobody says any more whether it is closed."""
+    session = run.lease.session if run.lease is not None else None
+    if session is None:
+        return run
+    orphans = (*run.orphans, Orphan(session.hub, session.id, now))
+    return replace(run, orphans=orphans[-ORPHANS_LIMIT:])
 
 
 def _close(run: Run, result: Result, now: datetime, limits: Limits) -> Run:

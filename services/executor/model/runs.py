@@ -43,11 +43,36 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
+class Session:
+    """A driver's session: the address of its hub, and its id there. Whoever finds it left behind deletes it."""
+
+    hub: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """A session that its worker may have left behind; `since` is when that was found, on the database's clock."""
+
+    hub: str
+    id: str
+    since: datetime
+
+    @property
+    def session(self) -> Session:
+        return Session(self.hub, self.id)
+
+
+@dataclass(frozen=True, slots=True)
 class Lease:
-    """The right of one worker to write a run, until `expires_at` on the database's clock."""
+    """The right of one worker to write a run, until `expires_at` on the database's clock.
+
+    `session` is the one that the worker has open on a device for this run.
+    """
 
     worker: str
     expires_at: datetime
+    session: Session | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +80,7 @@ class Run:
     """One test on one platform. Times are UTC on the database's clock.
 
     `claimable_at` is when a worker may take it, None while it may not. `fencing_token` rises with each claim, and
-    whenever a lease is taken away. `deadline_at` is set by the first claim.
+    whenever a lease is taken away. `deadline_at` is set by the first claim. `orphans` are sessions to be deleted.
     """
 
     id: str
@@ -77,6 +102,7 @@ class Run:
     cancel_requested_at: datetime | None = None
     lease: Lease | None = None
     fencing_token: int = 0
+    orphans: tuple[Orphan, ...] = ()
     revision: int = 1
 
     @property

@@ -12,8 +12,9 @@ from services.executor import telemetry
 from services.executor.model import lifecycle
 from services.executor.model.attempts import Result
 from services.executor.model.lifecycle import Fenced, NotClaimable
-from services.executor.model.runs import Platform, Run
-from services.executor.ports import Backlog, Claim, Notice, RunKey
+from services.executor.model.runs import Platform, Run, Session
+from services.executor.ports import Backlog, Claim, Left, Notice, RunKey
+from services.executor.storage.documents import to_document
 from services.executor.storage.ledger import Ledger, Step
 from services.executor.storage.records import plan_of
 from services.executor.storage.schema import PLANS, RUNS
@@ -69,6 +70,25 @@ class MongoRuns:
             raise
         return change.runs[0]
 
+    async def note_session(self, key: RunKey, token: int, session: Session) -> None:
+        held = {"_id": key.run_id, "fencing_token": token, "lease": {"$exists": True}}
+        written = await self._runs.update_one(held, {"$set": {"lease.session": to_document(session)}})
+        if not written.matched_count:
+            telemetry.fencing_rejections.inc()
+            raise Fenced(key.run_id)
+
+    async def orphans(self, limit: int) -> list[Left]:
+        wanted = {"orphans.id": {"$exists": True}}
+        found = await self._runs.find(wanted, {"execution_id": 1, "orphans": 1}).limit(limit).to_list(None)
+        if not found:
+            return []
+        now = await self._ledger.now()
+        return [_left(document, orphan, now) for document in found for orphan in document["orphans"]]
+
+    async def forget_orphan(self, key: RunKey, session: Session) -> None:
+        of_run = {"_id": key.run_id, "orphans.id": session.id}
+        await self._runs.update_one(of_run, {"$pull": {"orphans": to_document(session)}})
+
     async def renew(self, tokens: Mapping[str, int]) -> None:
         until = {"$min": [_after("$$NOW", self._lease_ms), _after("$deadline_at", self._lease_ms)]}
         change = [{"$set": {"lease.expires_at": until, "due_at": until}}]
@@ -116,6 +136,11 @@ def _after(moment: str, milliseconds: int) -> Document:
 
 def _key(document: Document) -> RunKey:
     return RunKey(document["execution_id"], document["_id"])
+
+
+def _left(document: Document, orphan: Document, now: datetime) -> Left:
+    session = Session(orphan["hub"], orphan["id"])
+    return Left(_key(document), session, (now - orphan["since"]).total_seconds())
 
 
 def _notice(document: Document, token: int) -> Notice | None:

@@ -54,4 +54,14 @@ async def _make_indexes(mongo: Mongo) -> None:
     await mongo.collection(STEPS).create_indexes([_index("of_run", ("run_id", ASCENDING))])
 
 
-MIGRATIONS = (idempotency.MIGRATION, outbox.MIGRATION, Migration("0001_executions_and_runs", _make_indexes))
+async def _index_orphans(mongo: Mongo) -> None:
+    """Runs that a session was left behind of; an empty list has no `orphans.id`."""
+    await mongo.collection(RUNS).create_indexes([_index("orphans", ("orphans.id", ASCENDING), only_with="orphans.id")])
+
+
+MIGRATIONS = (
+    idempotency.MIGRATION,
+    outbox.MIGRATION,
+    Migration("0001_executions_and_runs", _make_indexes),
+    Migration("0002_orphans", _index_orphans),
+)

@@ -18,10 +18,10 @@ from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import Fenced
 from services.executor.model.plans import Plan
 from services.executor.model.run_config import RunConfig
-from services.executor.model.runs import Platform, Run
+from services.executor.model.runs import Platform, Run, Session
 from services.executor.model.sources import Ci, Source
 from services.executor.model.states import Status
-from services.executor.ports import Claim, Notice, Page, RunKey, Wanted
+from services.executor.ports import Claim, Left, Notice, Page, RunKey, Wanted
 from services.executor.usecases.starts import Start, Starts
 from tests.contract.executor.conftest import LIMITS, World
 from tests.fakes.executor import FakeCatalog, plan
@@ -250,6 +250,63 @@ async def test_renewing_does_not_keep_a_run_beyond_its_deadline(world: World) ->
     run = await world.executions.run(execution.id, key.run_id)
     assert run.failure is not None
     assert (run.status, run.failure.category) == (Status.FAILED, Category.RUN_TIMEOUT)
+
+
+SESSION = Session("http://hub:4723", "s-1")
+
+
+async def test_the_session_of_a_lost_worker_is_an_orphan_until_it_is_forgotten(world: World) -> None:
+    execution = await start(world, plan())
+    [key] = await keys_of(world, execution)
+    claim = await claimed(world, key)
+    await world.runs.note_session(key, claim.run.fencing_token, SESSION)
+    await world.runs.renew({key.run_id: claim.run.fencing_token})
+    assert await _orphans_of(world, key) == []
+    await world.advance(16)
+    await world.runs.expire(key)
+    [left] = await _orphans_of(world, key)
+    assert left.session == SESSION
+    assert 0 <= left.seconds < 10
+    again = await claimed(world, key, "worker-2")
+    assert ([orphan.session for orphan in again.run.orphans], again.run.lease and again.run.lease.session) == (
+        [SESSION],
+        None,
+    )
+    await world.runs.forget_orphan(key, Session("http://hub:4723", "s-2"))
+    assert len(await _orphans_of(world, key)) == 1
+    await world.runs.forget_orphan(key, SESSION)
+    assert await _orphans_of(world, key) == []
+    await world.runs.finish(key, again.run.fencing_token, Result())
+
+
+async def _orphans_of(world: World, key: RunKey) -> list[Left]:
+    return [left for left in await world.runs.orphans(100) if left.key == key]
+
+
+async def test_a_session_that_is_handed_back_is_an_orphan_and_one_that_ended_is_not(world: World) -> None:
+    execution = await start(world, plan(), plan())
+    keys = await keys_of(world, execution)
+    for key in keys:
+        claim = await claimed(world, key)
+        await world.runs.note_session(key, claim.run.fencing_token, SESSION)
+    await world.runs.hand_back(keys[0], 1)
+    await world.runs.finish(keys[1], 1, Result())
+    assert [left.session for left in await _orphans_of(world, keys[0])] == [SESSION]
+    assert await _orphans_of(world, keys[1]) == []
+    await world.runs.forget_orphan(keys[0], SESSION)
+
+
+async def test_a_zombies_session_is_not_noted(world: World) -> None:
+    execution = await start(world, plan())
+    [key] = await keys_of(world, execution)
+    zombie = await claimed(world, key)
+    await world.advance(16)
+    await world.runs.expire(key)
+    with pytest.raises(Fenced):
+        await world.runs.note_session(key, zombie.run.fencing_token, SESSION)
+    await claimed(world, key, "worker-2")
+    with pytest.raises(Fenced):
+        await world.runs.note_session(key, zombie.run.fencing_token, SESSION)
 
 
 async def test_a_run_that_nobody_takes_ends_after_the_queue_timeout(world: World) -> None:
