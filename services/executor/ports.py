@@ -8,7 +8,7 @@ from enum import Enum, auto
 from typing import Protocol
 
 from services.chassis.events import Event
-from services.executor.model.attempts import Result, Step
+from services.executor.model.attempts import Artifact, Result, Step
 from services.executor.model.changes import Change
 from services.executor.model.executions import BuildConfig, Execution, Kind
 from services.executor.model.plans import Plan, Resolved
@@ -117,8 +117,8 @@ class Runs(Protocol):
         """Let time do to the run what it has to; nothing if that has changed meanwhile."""
 
 
-Progress = Callable[[Sequence[Step]], Awaitable[None]]
-"""Told after each step all the steps so far."""
+Progress = Callable[[Sequence[Step], Sequence[Artifact]], Awaitable[None]]
+"""Told after each step all the steps, and what was kept, so far."""
 
 
 class Attempts(Protocol):
