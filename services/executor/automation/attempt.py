@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from services.chassis.clock import Clock, SystemClock
 from services.executor.automation.commanding import Commander
 from services.executor.automation.deciding import SETTLE_SECONDS
-from services.executor.automation.devices import NO_BUILD, Build, Device, DeviceFailure, Devices, Seed
+from services.executor.automation.devices import NO_BUILD, Build, Device, DeviceFailure, Devices, OnSession, Seed
 from services.executor.automation.interpreting import Interpreter
 from services.executor.automation.journal import Journal
 from services.executor.automation.performing import Performer
@@ -43,6 +43,7 @@ class Plan:
     """What to run. `steps` are as stored (JSON values); `run_seconds` is what is left of the run's time.
 
     `org_id` and `app` (its id) say whose step cache is used; `use_cache` and `ask_model` whether in this attempt.
+    `on_session` is told of a session on a real device before anything is done in it.
     """
 
     run_id: str
@@ -58,6 +59,7 @@ class Plan:
     app_prompt: str | None = None
     step_seconds: float = 30.0
     run_seconds: float = 1800.0
+    on_session: OnSession | None = None
 
 
 class Automation:
@@ -134,7 +136,8 @@ class Automation:
         try:
             async with asyncio.timeout(plan.run_seconds) as limit:
                 seed = Seed(plan.run_id, plan.attempt)
-                device = witness.device = await self._devices.acquire(plan.platform, plan.build, seed)
+                acquiring = self._devices.acquire(plan.platform, plan.build, seed, on_session=plan.on_session)
+                device = witness.device = await acquiring
                 held.push_async_callback(self._release, device)
                 return await self._on(device, plan, steps, journal, witness)
         except DeviceFailure as failed:
