@@ -49,10 +49,12 @@ def apply(execution: Execution, moves: Iterable[tuple[Run, Run]], now: datetime)
     return _moved(execution, execution, moves, now)
 
 
-def cancel(execution: Execution, runs: Iterable[Run], now: datetime) -> Change:
-    """Ask for the end of an execution; `runs` are those that have not ended."""
-    asked = replace(execution, cancel_requested_at=execution.cancel_requested_at or now)
-    return _moved(execution, asked, [(run, lifecycle.request_cancel(run, now)) for run in runs], now)
+def cancel(execution: Execution, runs: Iterable[Run], now: datetime, superseded_by: str | None = None) -> Change:
+    """Ask for the end of an execution, for a newer one if one is named; `runs` are those that have not ended."""
+    asked = execution
+    if execution.cancel_requested_at is None:
+        asked = replace(execution, cancel_requested_at=now, superseded_by=superseded_by)
+    return _moved(execution, asked, [(run, lifecycle.request_cancel(run, now, superseded_by)) for run in runs], now)
 
 
 def _moved(before: Execution, after: Execution, moves: Iterable[tuple[Run, Run]], now: datetime) -> Change:

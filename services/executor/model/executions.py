@@ -4,11 +4,18 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
-from services.executor.model.failures import Failure
+from services.executor.model.failures import Failure, cancellation
 from services.executor.model.run_config import RunConfig
 from services.executor.model.runs import Run
 from services.executor.model.sources import Ci, Source
 from services.executor.model.states import Status, advance
+
+
+class CancelPrevious(StrEnum):
+    """How far an execution is with cancelling those whose place it takes."""
+
+    PENDING = "pending"
+    DONE = "done"
 
 
 class Kind(StrEnum):
@@ -79,7 +86,7 @@ def bucket(run: Run) -> str:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
     """One start. `revision` is the number of its newest event; `max_parallel` bounds the runs released at a time
-    (None: all); `app_ids` are the apps of its runs.
+    (None: all); `app_ids` are the apps of its runs. `cancel_previous` is None where nothing was to be cancelled.
     """
 
     id: str
@@ -94,6 +101,10 @@ class Execution:
     run_config: RunConfig = field(default_factory=RunConfig)
     build_config: BuildConfig = field(default_factory=BuildConfig)
     max_parallel: int | None = None
+    priority: int = 0
+    rerun_of: str | None = None
+    cancel_previous: CancelPrevious | None = None
+    superseded_by: str | None = None
     status: Status = Status.QUEUED
     success: bool | None = None
     failure: Failure | None = None
@@ -135,14 +146,23 @@ def follow(execution: Execution, before: Run, after: Run, now: datetime) -> Exec
 
 
 def settle(execution: Execution, now: datetime) -> Execution:
-    """End the execution if its last run has ended; the failure stays only where no verdict was reached."""
+    """End the execution if its last run has ended; there is a failure only where no verdict was reached."""
     if execution.status.terminal or execution.counts.open:
         return execution
     status, success = outcome(execution.counts, cancel_requested=execution.cancel_requested_at is not None)
-    failure = execution.failure if status is Status.FAILED else None
     return replace(
-        execution, status=advance(execution.status, status), success=success, failure=failure, completed_at=now
+        execution,
+        status=advance(execution.status, status),
+        success=success,
+        failure=_failure(execution, status),
+        completed_at=now,
     )
+
+
+def _failure(execution: Execution, status: Status) -> Failure | None:
+    if status is Status.CANCELLED and execution.cancel_requested_at is not None:
+        return cancellation(execution.superseded_by)
+    return execution.failure if status is Status.FAILED else None
 
 
 def message(execution: Execution) -> str:
@@ -150,7 +170,8 @@ def message(execution: Execution) -> str:
     counts = execution.counts
     runs = "1 run" if counts.total == 1 else f"{counts.total} runs"
     if execution.status.terminal:
-        return f"{execution.status.capitalize()}: {_tally(counts)} of {runs}."
+        why = f" {cancellation(execution.superseded_by).message}" if execution.superseded_by else ""
+        return f"{execution.status.capitalize()}: {_tally(counts)} of {runs}.{why}"
     if execution.status is Status.RUNNING:
         return f"Running: {counts.total - counts.open} of {runs} ended."
     return f"Queued: {runs}."

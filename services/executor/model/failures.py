@@ -83,3 +83,11 @@ class Failure:
     reason: str = ""
     step_index: int | None = None
     step_kind: str = ""
+
+
+def cancellation(superseded_by: str | None) -> Failure:
+    """Why something was cancelled: for a newer execution when one is named, else because somebody asked."""
+    if superseded_by is None:
+        return Failure(Category.CANCELLED_BY_USER, "Cancelled on request.", reason="Cancelled on request.")
+    message = f"Superseded by execution {superseded_by}."
+    return Failure(Category.CANCELLED_SUPERSEDED, message, reason="Superseded by a newer execution.")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from services.executor.model.attempts import Attempt, Result, ended, verdict
-from services.executor.model.failures import Category, Failure, Fault
+from services.executor.model.failures import Category, Failure, Fault, cancellation
 from services.executor.model.runs import Lease, Limits, Orphan, Run
 from services.executor.model.states import Status, advance
 
@@ -62,7 +62,8 @@ def hand_back(run: Run, token: int, now: datetime) -> Run:
     _check(run, token)
     run = _orphaned(run, now)
     if run.cancel_requested_at is not None:
-        return _end(_close_attempt(run, Result(failure=_CANCELLED), now), _CANCELLED, now)
+        cancelled = _cancelled(run)
+        return _end(_close_attempt(run, Result(failure=cancelled), now), cancelled, now)
     message = f"Worker {run.attempts[-1].worker} stopped and handed the run back."
     gone = Failure(Category.EXECUTOR_LOST, message, reason="The worker stopped.")
     closed = _close_attempt(run, Result(failure=gone), now)
@@ -70,10 +71,15 @@ def hand_back(run: Run, token: int, now: datetime) -> Run:
     return _release(replace(closed, attempts=(*closed.attempts[:-1], last)), now)
 
 
-def request_cancel(run: Run, now: datetime) -> Run:
-    """Cancel the run: at once when nobody works on it, else by asking its worker."""
-    asked = replace(run, cancel_requested_at=run.cancel_requested_at or now)
-    return asked if run.lease is not None else _end(asked, _CANCELLED, now)
+def request_cancel(run: Run, now: datetime, superseded_by: str | None = None) -> Run:
+    """Cancel the run, for a newer execution if one is named: at once when nobody works on it, else by asking its worker.
+
+    The first to ask says why.
+    """
+    asked = run
+    if run.cancel_requested_at is None:
+        asked = replace(run, cancel_requested_at=now, superseded_by=superseded_by)
+    return asked if run.lease is not None else _end(asked, _cancelled(asked), now)
 
 
 def overdue(run: Run, now: datetime, limits: Limits) -> Run:
@@ -102,7 +108,7 @@ def _orphaned(run: Run, now: datetime) -> Run:
 
 def _close(run: Run, result: Result, now: datetime, limits: Limits) -> Run:
     if run.cancel_requested_at is not None and result.failure and result.failure.category.fault is not Fault.TEST:
-        result = replace(result, failure=_CANCELLED)
+        result = replace(result, failure=_cancelled(run))
     closed = _close_attempt(run, result, now)
     if result.failure is None or not _again(closed, result.failure, now, limits):
         return _end(closed, result.failure, now)
@@ -150,7 +156,8 @@ def _end(run: Run, failure: Failure | None, now: datetime) -> Run:
     )
 
 
-_CANCELLED = Failure(Category.CANCELLED_BY_USER, "Cancelled on request.", reason="Cancelled on request.")
+def _cancelled(run: Run) -> Failure:
+    return cancellation(run.superseded_by)
 
 
 def _lost(run: Run, now: datetime) -> Failure:

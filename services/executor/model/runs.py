@@ -11,13 +11,16 @@ from services.executor.model.states import Status
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long things may take, and how often infrastructure may fail."""
+    """How long things may take, how often infrastructure may fail, and how many runs an organisation may have under way
+    over all workers (None: any number).
+    """
 
     queue_timeout: timedelta = timedelta(hours=1)
     run_timeout: timedelta = timedelta(minutes=30)
     lease_ttl: timedelta = timedelta(seconds=15)
     infrastructure_retries: int = 2
     infrastructure_backoff: timedelta = timedelta(seconds=1)
+    organisation_runs: int | None = None
 
 
 class Platform(StrEnum):
@@ -81,6 +84,8 @@ class Run:
 
     `claimable_at` is when a worker may take it, None while it may not. `fencing_token` rises with each claim, and
     whenever a lease is taken away. `deadline_at` is set by the first claim. `orphans` are sessions to be deleted.
+    `turn` is its place among the runs of its execution when they are claimed, from 0; `position` its place in lists.
+    `superseded_by` is the execution that it is cancelled for.
     """
 
     id: str
@@ -90,6 +95,8 @@ class Run:
     target: Target
     retries: int
     created_at: datetime
+    priority: int = 0
+    turn: int = 0
     status: Status = Status.INITIALIZED
     success: bool | None = None
     failure: Failure | None = None
@@ -100,6 +107,7 @@ class Run:
     deadline_at: datetime | None = None
     completed_at: datetime | None = None
     cancel_requested_at: datetime | None = None
+    superseded_by: str | None = None
     lease: Lease | None = None
     fencing_token: int = 0
     orphans: tuple[Orphan, ...] = ()
@@ -119,6 +127,12 @@ class Run:
         if self.started_at is None or self.completed_at is None:
             return None
         return (self.completed_at - self.started_at).total_seconds()
+
+    @property
+    def busy_seconds(self) -> float:
+        """How long workers were busy with it: all its ended attempts."""
+        spans = (a.completed_at - a.started_at for a in self.attempts if a.completed_at is not None)
+        return sum(span.total_seconds() for span in spans)
 
     def due_at(self, limits: Limits) -> datetime | None:
         """When the reaper has to look at this run; None when time cannot end it."""
