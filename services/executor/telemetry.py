@@ -21,6 +21,12 @@ running = metrics.gauge("mobiletest_executor_running_executions", "Runs that thi
 lease_expired = metrics.counter("mobiletest_lease_expired_total", "Leases taken away from silent workers")
 fencing_rejections = metrics.counter("mobiletest_fencing_rejections_total", "Writes refused for an old token")
 artifact_failures = metrics.counter("mobiletest_artifact_failures_total", "Artifacts that could not be kept")
+step_cache = metrics.counter("mobiletest_step_cache_total", "Sentences looked up in the step cache", ["outcome"])
+step_cache_failures = metrics.counter("mobiletest_step_cache_failures_total", "Times the step cache was away")
+artifacts_delivered = metrics.counter("mobiletest_artifacts_delivered_total", "Spooled artifacts that got to the store")
+artifacts_missing = metrics.counter("mobiletest_artifacts_missing_total", "Spooled artifacts given up at their deadline")
+artifacts_expired = metrics.counter("mobiletest_artifacts_expired_total", "Artifacts deleted at the end of their time")
+spool_bytes = metrics.gauge("mobiletest_artifact_spool_bytes", "Bytes that wait for the artifact store")
 oldest_unclaimed = metrics.gauge("mobiletest_execution_oldest_unclaimed_seconds", "Age of the oldest claimable run")
 stuck = metrics.gauge("mobiletest_execution_stuck", "Runs beyond every time limit")
 

@@ -1,0 +1,206 @@
+"""The step cache: what has carried out a sentence before, found again on a screen with other data, or not at all."""
+
+import asyncio
+import re
+from collections.abc import Awaitable
+from hashlib import sha256
+from time import monotonic
+from typing import TypeVar
+
+from services.chassis import logs
+from services.executor import telemetry
+from services.executor.automation.deciding import text_of
+from services.executor.automation.elements import Element, Point
+from services.executor.automation.locators import content_of, locate, locator_of
+from services.executor.automation.memories import Memories, Memory, Page, Span, Spot
+from services.executor.automation.ports import Answer, Look, Planned, Recalled, StepKey
+from services.executor.automation.screens import Screen, same, screen_of
+from services.executor.automation.sentences.intents import Action
+from services.executor.automation.sentences.matching import Outline
+from services.executor.model.attempts import CacheOutcome
+
+PATIENCE_SECONDS = 0.5
+"""How long the store of memories may take; a step does not wait longer for it."""
+REST_SECONDS = 10.0
+"""How long a store that was away is left alone."""
+
+T = TypeVar("T")
+log = logs.get(__name__)
+
+_CHECKS = frozenset(
+    {
+        Action.ASSERT_VISIBLE,
+        Action.ASSERT_ENABLED,
+        Action.ASSERT_DISABLED,
+        Action.ASSERT_CHECKED,
+        Action.ASSERT_UNCHECKED,
+        Action.ASSERT_TEXT,
+        Action.WAIT_FOR,
+        Action.SCROLL_UNTIL_VISIBLE,
+    }
+)
+_NOT_KEPT = frozenset({Action.NONE, Action.SCREENSHOT, Action.ASSERT_NOT_VISIBLE})
+_ON_ELEMENT = _CHECKS | {Action.TAP, Action.DOUBLE_TAP, Action.LONG_PRESS, Action.TYPE, Action.CLEAR}
+_OWN_WORDS = frozenset({Action.SWIPE, Action.SCROLL, Action.SCROLL_UNTIL_VISIBLE, Action.PRESS_KEY})
+"""Actions whose value is a word from a list of ours, and no text of the author's."""
+
+_CONDITIONAL = re.compile(
+    r"\b(?:if|unless|when|whether|otherwise|else|depending|while|until|as long as)\b", re.IGNORECASE
+)
+_QUOTES = "\"'“”‘’«»`"
+
+
+class RememberingCache:
+    """The port `StepCache`. A store that is away costs PATIENCE_SECONDS once, is left alone for a while, and nothing
+    is remembered then. What the device raises while it is looked at passes.
+    """
+
+    def __init__(self, memories: Memories, *, patience: float = PATIENCE_SECONDS, rest: float = REST_SECONDS) -> None:
+        self._memories = memories
+        self._patience = patience
+        self._rest = rest
+        self._resting_until = float("-inf")
+
+    async def recall(self, key: StepKey, look: Look) -> Recalled:
+        recalled = await self._recall(key, look)
+        telemetry.step_cache.labels(recalled.outcome).inc()
+        return recalled
+
+    async def _recall(self, key: StepKey, look: Look) -> Recalled:
+        page = await self._page(key)
+        if page is None:
+            return Recalled(CacheOutcome.MISS)
+        if page.plan:
+            return Recalled(CacheOutcome.HIT, Planned(page.plan))
+        tree = await look()
+        memory = _of_screen(page, screen_of(tree))
+        if memory is None:
+            return Recalled(CacheOutcome.MISS)
+        answer = _answered(memory, normalised(key.sentence), Outline(tree))
+        return Recalled(CacheOutcome.STALE) if answer is None else Recalled(CacheOutcome.HIT, answer)
+
+    async def remember(self, key: StepKey, tree: Element, kept: Answer | Planned) -> None:
+        if isinstance(kept, Planned):
+            await self._asked(self._memories.keep_plan(_hash(key), key.org_id, kept.steps))
+            return
+        memory = memory_of(kept, normalised(key.sentence), Outline(tree))
+        if memory is not None:
+            await self._asked(self._memories.keep(_hash(key), key.org_id, memory))
+
+    async def forget(self, key: StepKey, tree: Element) -> None:
+        page = await self._page(key)
+        if page is None:
+            return
+        present = screen_of(tree)
+        screens = [memory.screen for memory in page.memories if same(memory.screen, present)]
+        if screens or page.plan:
+            await self._asked(self._memories.drop(_hash(key), screens))
+
+    async def _page(self, key: StepKey) -> Page | None:
+        return await self._asked(self._memories.page(_hash(key)))
+
+    async def _asked(self, call: Awaitable[T]) -> T | None:
+        """What the store says; None, after a bounded time, when it is away."""
+        if monotonic() < self._resting_until:
+            _close(call)
+            return None
+        try:
+            async with asyncio.timeout(self._patience):
+                return await call
+        except Exception as error:
+            self._resting_until = monotonic() + self._rest
+            telemetry.step_cache_failures.inc()
+            log.warning("step_cache_away", rest_seconds=self._rest, error=repr(error))
+            return None
+
+
+def _close(call: object) -> None:
+    """A coroutine that is not wanted after all."""
+    close = getattr(call, "close", None)
+    if close is not None:
+        close()
+
+
+def normalised(sentence: str) -> str:
+    """Without superfluous blanks; but what stands in quotes may be a text, blanks and all."""
+    plain = sentence.strip()
+    return plain if any(quote in plain for quote in _QUOTES) else " ".join(plain.split())
+
+
+def _hash(key: StepKey) -> str:
+    parts = (key.org_id, key.app, key.platform, normalised(key.sentence))
+    return sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _of_screen(page: Page, screen: Screen) -> Memory | None:
+    return next((memory for memory in page.memories if same(memory.screen, screen)), None)
+
+
+def memory_of(answer: Answer, sentence: str, outline: Outline) -> Memory | None:
+    """The answer as it is kept; None for one that would not be certain, or that is nobody's to keep."""
+    if not _may_be_kept(answer, sentence):
+        return None
+    span = _span(answer, sentence)
+    own = answer.value if answer.action in _OWN_WORDS else None
+    if answer.value and span is None and own is None and answer.action not in _CHECKS:
+        return None
+    target = None
+    if answer.element is not None:
+        target = locator_of(answer.element, outline, sentence, exact=answer.action in _CHECKS)
+        if target is None:
+            return None
+    return Memory(
+        screen=screen_of(outline.root),
+        action=answer.action,
+        target=target,
+        spot=_spot(answer.point, outline.root) if answer.point is not None else None,
+        value=own,
+        span=span,
+        content=content_of(outline) if _CONDITIONAL.search(sentence) else None,
+    )
+
+
+def _may_be_kept(answer: Answer, sentence: str) -> bool:
+    """Not what has no element to be found again by, and not what an `Answer` does not say wholly."""
+    if answer.action in _NOT_KEPT or (answer.action in _ON_ELEMENT and answer.element is None and answer.point is None):
+        return False
+    if answer.action is Action.LONG_PRESS and any(c.isdigit() for c in sentence):
+        return False
+    if answer.action is Action.ASSERT_TEXT:
+        return answer.element is not None and answer.value == text_of(answer.element) and answer.value in sentence
+    return True
+
+
+def _span(answer: Answer, sentence: str) -> Span | None:
+    if not answer.value or answer.action in _OWN_WORDS:
+        return None
+    start = sentence.find(answer.value)
+    return None if start < 0 else Span(start, start + len(answer.value))
+
+
+def _spot(point: Point, root: Element) -> Spot:
+    screen = root.bounds
+    width, height = screen.width or 1, screen.height or 1
+    return Spot((point.x - screen.x) / width, (point.y - screen.y) / height, _aspect(root))
+
+
+def _aspect(root: Element) -> float:
+    return round((root.bounds.width or 1) / (root.bounds.height or 1), 2)
+
+
+def _answered(memory: Memory, sentence: str, outline: Outline) -> Answer | None:
+    """The answer on the present screen; None when it does not hold on it any more."""
+    if memory.content is not None and memory.content != content_of(outline):
+        return None
+    element = locate(memory.target, outline) if memory.target is not None else None
+    if memory.target is not None and element is None:
+        return None
+    if element is not None and not element.enabled and memory.action not in _CHECKS:
+        return None
+    point = None
+    if memory.spot is not None:
+        if memory.spot.aspect != _aspect(outline.root) or memory.screen != screen_of(outline.root):
+            return None
+        point = outline.root.bounds.at(memory.spot.x, memory.spot.y)
+    value = sentence[memory.span.start : memory.span.end] if memory.span is not None else memory.value
+    return Answer(memory.action, element, value, point)

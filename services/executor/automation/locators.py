@@ -1,0 +1,166 @@
+"""Finds an element again: by what it is and says, on a screen that may hold other data now. Never by a guess."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+from services.executor.automation.elements import Element, Role, walk
+from services.executor.automation.screens import foreign, id_shape, in_rows, words
+from services.executor.automation.sentences.matching import Outline
+
+NEAR = 0.05
+"""So far, as a share of the screen, may an element have moved that only its place tells from others."""
+
+_DIGIT = re.compile(r"\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Locator:
+    """What an element was when it was chosen.
+
+    `named` says that text, label and hint must be the same; without it they are data. `row` are the words of the row
+    that it stands in, `rows` a hash of all rows where the choice may have depended on them. Of `equals` elements alike
+    it was number `ordinal` (from 0), its middle at (`x`, `y`) in shares of the screen. `checked` is its state then.
+    """
+
+    role: Role
+    id: str = ""
+    named: bool = False
+    text: str = ""
+    label: str = ""
+    hint: str = ""
+    row: str | None = None
+    rows: str | None = None
+    checked: bool | None = None
+    equals: int = 1
+    ordinal: int = 0
+    x: float = 0.0
+    y: float = 0.0
+
+
+def locator_of(element: Element, outline: Outline, sentence: str, *, exact: bool = False) -> Locator | None:
+    """How to find the element again; None if this locator would not find it, and it alone, where it is now.
+
+    `sentence` is what chose it: a row whose words it does not have was chosen by something else than its name.
+    `exact`: the texts count even when they look like data, as they do for checks.
+    """
+    if element not in outline.visible:
+        return None
+    row = _row_of(element, outline)
+    x, y = _share(element, outline)
+    named = exact or not _looks_like_data(element)
+    locator = Locator(
+        role=element.role,
+        id=element.id if id_shape(element.id) else "",
+        named=named,
+        text=element.text if named and not element.editable else "",
+        label=element.label if named else "",
+        hint=element.hint if named else "",
+        row=_row_words(row) if row is not None else None,
+        rows=_content(_rows_around(row, outline)) if row is not None and not _called(row, outline, sentence) else None,
+        checked=element.checked,
+        x=x,
+        y=y,
+    )
+    alike = _alike(locator, outline)
+    if element not in alike or (len(alike) > 1 and row is not None):
+        return None
+    counted = replace(locator, equals=len(alike), ordinal=alike.index(element))
+    return counted if locate(counted, outline) is element else None
+
+
+def locate(locator: Locator, outline: Outline) -> Element | None:
+    """The one element that this is on the present screen; None when it is not there, or not certain."""
+    alike = _alike(locator, outline)
+    if len(alike) != locator.equals:
+        return None
+    element = alike[locator.ordinal]
+    if locator.equals > 1 and not _near(locator, element, outline):
+        return None
+    if locator.rows is not None:
+        row = _row_of(element, outline)
+        if row is None or _content(_rows_around(row, outline)) != locator.rows:
+            return None
+    return element
+
+
+def content_of(outline: Outline) -> str:
+    """A hash of everything that can be read on the screen."""
+    return _content([outline.root])
+
+
+def _alike(locator: Locator, outline: Outline) -> list[Element]:
+    return [element for element in outline.visible if _fits(locator, element, outline)]
+
+
+def _fits(locator: Locator, element: Element, outline: Outline) -> bool:
+    if element.role is not locator.role or element.checked != locator.checked:
+        return False
+    if (element.id if id_shape(element.id) else "") != locator.id:
+        return False
+    if locator.named and (_read(element), element.label, element.hint) != (locator.text, locator.label, locator.hint):
+        return False
+    row = _row_of(element, outline)
+    return (_row_words(row) if row is not None else None) == locator.row
+
+
+def _read(element: Element) -> str:
+    return "" if element.editable else element.text
+
+
+def _looks_like_data(element: Element) -> bool:
+    """Whether it says a number, a price, a time or a counter rather than a name; an id then tells what it is."""
+    said = f"{_read(element)} {element.label}"
+    return bool(_DIGIT.search(said)) and bool(id_shape(element.id))
+
+
+def _row_of(element: Element, outline: Outline) -> Element | None:
+    """The innermost row that the element is, or is inside of."""
+    for each in (element, *outline.above(element)):
+        if each.role is Role.CELL:
+            return each
+        parent = next(iter(outline.above(each)), None)
+        if parent is not None and each.role is not Role.LIST and (parent.role is Role.LIST or in_rows(parent)):
+            return each
+    return None
+
+
+def _rows_around(row: Element, outline: Outline) -> list[Element]:
+    parent = next(iter(outline.above(row)), outline.root)
+    return [child for child in parent.children if child.role is row.role]
+
+
+def _row_words(row: Element) -> str:
+    """What the row says, without its numbers, what is typed into it, and what its buttons say."""
+    said = [words(f"{_read(each)} {each.label}") for each in walk(row) if each is row or not each.tappable]
+    return " ".join(filter(None, said)) or words(" ".join(_read(each) for each in walk(row)))
+
+
+def _called(row: Element, outline: Outline, sentence: str) -> bool:
+    """Whether the sentence has the first words of this row, and of no other one around it."""
+    said = set(words(sentence).split())
+    named = [
+        each for each in _rows_around(row, outline) if (name := _row_words(each)) and set(name.split()[:2]) <= said
+    ]
+    return named == [row]
+
+
+def _content(elements: Iterable[Element]) -> str:
+    said = (
+        f"{each.role}|{_read(each)}|{each.label}|{each.checked}"
+        for element in elements
+        for each in walk(element)
+        if each.visible and not foreign(each)
+    )
+    return blake2b("\n".join(said).encode(), digest_size=8).hexdigest()
+
+
+def _share(element: Element, outline: Outline) -> tuple[float, float]:
+    screen, center = outline.root.bounds, element.bounds.center
+    return round(center.x / (screen.width or 1), 3), round(center.y / (screen.height or 1), 3)
+
+
+def _near(locator: Locator, element: Element, outline: Outline) -> bool:
+    x, y = _share(element, outline)
+    return abs(x - locator.x) <= NEAR and abs(y - locator.y) <= NEAR

@@ -1,0 +1,67 @@
+"""What the step cache keeps, as values that can be stored, and the port of what stores them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from services.executor.automation.locators import Locator
+from services.executor.automation.screens import Screen
+from services.executor.automation.sentences.intents import Action
+
+SCREENS_LIMIT = 20
+"""How many screens a sentence may have been carried out on; the oldest is forgotten first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A point in shares of the screen, whose width over height was `aspect`."""
+
+    x: float
+    y: float
+    aspect: float
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where in the sentence a value stands: what was typed is never stored."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """What carried out a sentence on a screen. `value` is a word of ours (up, enter), `span` one of the sentence's.
+
+    `content` is a hash of all that the screen said, where the answer may have depended on it.
+    """
+
+    screen: Screen
+    action: Action
+    target: Locator | None = None
+    spot: Spot | None = None
+    value: str | None = None
+    span: Span | None = None
+    content: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """All that is kept for a sentence: answers, the newest first, and the steps of a plan if it is a goal."""
+
+    memories: tuple[Memory, ...] = ()
+    plan: tuple[str, ...] = ()
+
+
+class Memories(Protocol):
+    """Keeps pages by keys, at most SCREENS_LIMIT memories each, for a while. May raise anything when it is away."""
+
+    async def page(self, key: str) -> Page | None: ...
+
+    async def keep(self, key: str, org_id: str, memory: Memory) -> None:
+        """Put it first, in the place of one of the very same screen."""
+
+    async def keep_plan(self, key: str, org_id: str, plan: Sequence[str]) -> None: ...
+
+    async def drop(self, key: str, screens: Sequence[Screen]) -> None:
+        """Forget the plan, and what is kept of these very screens."""

@@ -1,0 +1,165 @@
+"""Knows a screen again when its data have changed: what it is made of, without what stands in it.
+
+Counted is what can be operated, the title, and what a dialog says, by role and identity (an id without its digits, else
+the words of its name without digits). Not counted are plain texts, what is typed in, states, positions, and in rows of
+lists everything but the kinds of things. docs/decisions/a-screen-is-what-can-be-done-on-it.md says why.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+
+from services.executor.automation.elements import NOWHERE, Element, Role
+
+SHARED = 2 / 3
+"""So much of the smaller screen's scrolled part must be on the other one too."""
+FLOWING_LIMIT = 200
+_BARS = 0.1
+"""So much of the screen's height a bar at its edge may take."""
+_CARDS = 3
+"""So many neighbours of one kind, each with something inside, are rows of a list whatever their role."""
+
+_SCROLLING = re.compile(r"ScrollView|RecyclerView|ListView|GridView|TableView|XCUIElementTypeTable|CollectionView")
+_FOREIGN = re.compile(r"XCUIElementType(?:Keyboard|StatusBar)|inputmethod|com\.android\.systemui")
+_GENERATED = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-|(?=[0-9a-f]*\d)[0-9a-f]{10,}|^:[rR]", re.IGNORECASE)
+_DIGITS = re.compile(r"\d+")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """`fixed` stands for what is always there, `flowing` for what scrolls, one short hash for each thing."""
+
+    fixed: str
+    flowing: tuple[str, ...] = ()
+
+    @property
+    def blank(self) -> bool:
+        """Whether nothing but what scrolls tells it from others."""
+        return self.fixed == _NOTHING
+
+
+def same(one: Screen, other: Screen) -> bool:
+    """Whether they are one screen, perhaps scrolled a little, perhaps with other rows in its lists."""
+    if one.fixed != other.fixed:
+        return False
+    here, there = set(one.flowing), set(other.flowing)
+    if not here or not there:
+        return here == there or not one.blank
+    return len(here & there) >= SHARED * min(len(here), len(there))
+
+
+def screen_of(root: Element) -> Screen:
+    """Which screen this is."""
+    tokens = list(_tokens(root))
+    fixed = {token for token, flows in tokens if not flows}
+    flowing = {token for token, flows in tokens if flows} - fixed
+    hashed = sorted(_hashed(token, 4) for token in flowing)
+    return Screen(_hashed("\n".join(sorted(fixed))), tuple(hashed[:FLOWING_LIMIT]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an element is: in something that scrolls, in a row of a list, in a dialog."""
+
+    scrolled: bool = False
+    row: bool = False
+    dialog: bool = False
+
+
+def _tokens(root: Element) -> Iterator[tuple[str, bool]]:
+    """What counts, and whether it scrolls. Of what scrolls also that counts which is out of sight."""
+    titled = False
+    waiting = [(root, _Place())]
+    while waiting:
+        element, place = waiting.pop()
+        if foreign(element) or not (element.visible or place.scrolled or _out_of_sight(element, root)):
+            continue
+        if element.role is Role.HEADING and not titled and not place.row:
+            titled = True
+            yield f"title|{_identity(element, by_name=True)}", place.scrolled
+        elif _counts(element, place):
+            yield f"{element.role}|{_identity(element, by_name=not place.row)}", place.scrolled or place.row
+        inside = _inside(element, place)
+        rows = in_rows(element)
+        within = _Place(inside.scrolled, True, inside.dialog) if rows else inside
+        waiting.extend((child, within) for child in reversed(element.children))
+
+
+def _out_of_sight(element: Element, root: Element) -> bool:
+    """Whether what cannot be seen has only been scrolled away: beyond the edges of the screen, or under its bars."""
+    screen, middle = root.bounds, element.bounds.center
+    if element.bounds == NOWHERE or not screen.height:
+        return False
+    y = (middle.y - screen.y) / screen.height
+    return not (_BARS <= y <= 1 - _BARS) or not (screen.x <= middle.x <= screen.right)
+
+
+def _counts(element: Element, place: _Place) -> bool:
+    if element.role in (Role.DIALOG, Role.LIST) or element.tappable:
+        return True
+    return place.dialog and element.role in (Role.TEXT, Role.HEADING)
+
+
+def _inside(element: Element, place: _Place) -> _Place:
+    return _Place(
+        scrolled=place.scrolled or scrolls(element),
+        row=place.row or element.role in (Role.CELL, Role.LIST),
+        dialog=place.dialog or element.role is Role.DIALOG,
+    )
+
+
+def in_rows(element: Element) -> bool:
+    """Whether its children are rows: all of one kind, each with something inside."""
+    children = element.children
+    return (
+        len(children) >= _CARDS and len({child.role for child in children}) == 1 and all(c.children for c in children)
+    )
+
+
+def scrolls(element: Element) -> bool:
+    """Whether what is inside moves under the finger."""
+    said = element.attributes
+    kind = said.get("class") or said.get("type") or ""
+    return element.role is Role.LIST or said.get("scrollable") == "true" or bool(_SCROLLING.search(kind))
+
+
+def foreign(element: Element) -> bool:
+    """Whether it belongs to the system and not to the app: the keyboard, the status bar."""
+    said = element.attributes
+    return any(_FOREIGN.search(said[name]) for name in ("type", "package") if name in said)
+
+
+def _identity(element: Element, *, by_name: bool) -> str:
+    """Which one it is: its id, or else its name where that may count; and of a tab whether it is the open one."""
+    shape = id_shape(element.id)
+    selected = " selected" if element.selected and element.role is Role.TAB else ""
+    return (f"#{shape}" if shape or not by_name else words(_name(element))) + selected
+
+
+def _name(element: Element) -> str:
+    if element.editable:
+        return element.label or element.hint
+    return element.label or element.text or " ".join(child.text or child.label for child in element.children[:3])
+
+
+@lru_cache(maxsize=8192)
+def id_shape(identifier: str) -> str:
+    """The id without its package and its digits; empty for one that was made up by a machine."""
+    short = identifier.rsplit("/", 1)[-1]
+    return "" if _GENERATED.search(short) else _DIGITS.sub("", short)
+
+
+@lru_cache(maxsize=8192)
+def words(text: str) -> str:
+    """The words of a text, without digits, signs and case."""
+    return " ".join(_WORD.findall(text.casefold()))[:80]
+
+
+def _hashed(text: str, size: int = 8) -> str:
+    return blake2b(text.encode(), digest_size=size).hexdigest()
+
+
+_NOTHING = _hashed("")
