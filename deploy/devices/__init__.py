@@ -1,0 +1,1 @@
+"""Appium and chromedriver on this machine, for tests and for trying things out."""
