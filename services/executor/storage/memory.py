@@ -1,7 +1,7 @@
 """The step cache's memories on MongoDB: one document for a sentence, which is forgotten when nobody asks for it."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from pymongo import ASCENDING, IndexModel
 
@@ -25,10 +25,11 @@ class MongoMemories:
         self._life = timedelta(days=days)
 
     async def page(self, key: str) -> Page | None:
-        found = await self._pages.find_one_and_update({"_id": key, **self._old}, [{"$set": self._expiry}])
-        found = found or await self._pages.find_one({"_id": key})
+        found = await self._pages.find_one({"_id": key})
         if found is None:
             return None
+        if self._is_old(found["expires_at"]):
+            await self._pages.update_one({"_id": key}, [{"$set": self._expiry}])
         memories = tuple(from_document(Memory, document) for document in found.get("memories", ()))
         return Page(memories, tuple(found.get("plan", ())))
 
@@ -54,11 +55,9 @@ class MongoMemories:
     def _expiry(self) -> Document:
         return {"expires_at": {"$add": ["$$NOW", self._life // timedelta(milliseconds=1)]}}
 
-    @property
-    def _old(self) -> Document:
-        """Whether the page was last used long ago."""
-        left = (self._life - min(RENEWAL, self._life / 2)) // timedelta(milliseconds=1)
-        return {"$expr": {"$lt": ["$expires_at", {"$add": ["$$NOW", left]}]}}
+    def _is_old(self, expires_at: datetime) -> bool:
+        """Whether the page was last used long ago; by this machine's clock, to which minutes are nothing."""
+        return expires_at - datetime.now(UTC) < self._life - min(RENEWAL, self._life / 2)
 
 
 async def _make_index(mongo: Mongo) -> None:

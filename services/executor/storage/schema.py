@@ -5,6 +5,7 @@ from pymongo import ASCENDING, DESCENDING, IndexModel
 from services.chassis import idempotency, outbox
 from services.chassis.migrations import Migration
 from services.chassis.mongo import Mongo
+from services.executor.storage import memory
 
 EXECUTIONS = "executions"
 RUNS = "runs"
@@ -64,4 +65,5 @@ MIGRATIONS = (
     outbox.MIGRATION,
     Migration("0001_executions_and_runs", _make_indexes),
     Migration("0002_orphans", _index_orphans),
+    memory.MIGRATION,
 )
