@@ -21,17 +21,20 @@ from services.chassis.objects import ObjectStore
 from services.chassis.outbox import Outbox
 from services.chassis.relay import Relay
 from services.executor.artifacts import StoredArtifacts
-from services.executor.automation.pools import Pools
+from services.executor.automation.pools.places import Pools
 from services.executor.catalog import RemoteCatalog, open_channel
 from services.executor.events import RUN_REQUESTS, topics
 from services.executor.model.runs import Platform
 from services.executor.ports import Attempts, Catalog, Runs
 from services.executor.reaper import Reaper
+from services.executor.retention import Retention
 from services.executor.servicer.executions import ExecutionsServicer
 from services.executor.settings import Settings
+from services.executor.storage.artifacts import MongoKept
 from services.executor.storage.bells import ChangeBells
 from services.executor.storage.executions import MongoExecutions
 from services.executor.storage.ledger import Ledger
+from services.executor.storage.memory import MongoMemories
 from services.executor.storage.runs import MongoRuns
 from services.executor.storage.schema import MIGRATIONS
 from services.executor.usecases.following import Following
@@ -44,6 +47,7 @@ from services.executor.worker.worker import Worker
 
 SOURCE = "mobiletest.executor"
 REAPER_LEASE_SECONDS = 3.0
+RETENTION_LEASE_SECONDS = 120.0
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,8 @@ class _Parts:
     ledger: Ledger
     runs: Runs
     catalog: Catalog
-    artifacts: StoredArtifacts
+    objects: ObjectStore
+    kept: MongoKept
 
     def __init__(self, settings: Settings, stack: AsyncExitStack) -> None:
         self._settings = settings
@@ -108,7 +113,12 @@ class _Parts:
         self.ledger = Ledger(self.mongo, self.outbox, settings.limits)
         self.runs = MongoRuns(self.ledger)
         self.catalog = RemoteCatalog(await enter(open_channel(settings.catalog_address, settings.tokens[0])))
-        self.artifacts = StoredArtifacts(ObjectStore.open(settings.object_store))
+        self.objects = ObjectStore.open(settings.object_store)
+        self.kept = MongoKept(self.ledger)
+        if settings.artifact_days:
+            turn = Lease(self.mongo, "retention", str(uuid4()), seconds=RETENTION_LEASE_SECONDS)
+            retention = Retention(self.kept, self.objects, turn, days=settings.artifact_days)
+            await enter(self.background.running("retention", retention.run()))
         reaper = Reaper(self.runs, self._reaper_lease(), settings.limits, every=settings.poll_seconds)
         await enter(self.background.running("reaper", reaper.run()))
 
@@ -149,7 +159,8 @@ class _Parts:
         settings = self._settings
         pools = Pools.load(Path(settings.device_pools) if settings.device_pools else None)
         builds = BuildFiles(self.catalog, settings.artifact_cache_bytes)
-        return AutomatedAttempts(pools, builds, self.artifacts, step_seconds=settings.step_timeout_seconds)
+        cache = RememberingCache(MongoMemories(self.mongo, settings.step_cache_days))
+        return AutomatedAttempts(pools, builds, self.artifacts, step_seconds=settings.step_timeout_seconds, cache=cache)
 
     async def _consume(self, worker: Worker, platform: Platform) -> None:
         requests = Requests(self.runs, worker, platform)

@@ -1,6 +1,10 @@
 """The variables that the executor reads."""
 
+import os
 from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Literal
 
 from pydantic import Field
@@ -23,11 +27,22 @@ class Settings(ProcessSettings):
     executor_slots: int = Field(default=8, ge=1, le=1000)
     device_pools: str | None = None
     artifact_cache_bytes: int = Field(default=64 * 1024 * 1024, ge=0)
+    artifact_days: float = Field(default=30.0, ge=0)
+    """How long artifacts are kept after the end of their run; 0: for ever."""
+    artifact_spool: str | None = None
+    """Where artifacts wait for an object store that is away; by default in the folder for temporary files."""
+    artifact_spool_bytes: int = Field(default=1024 * 1024 * 1024, ge=0)
+    artifact_spool_seconds: float = Field(default=24 * 3600.0, gt=0)
+    """How long an artifact waits for the object store before it is given up."""
     lease_seconds: float = Field(default=15.0, ge=0.5)
     poll_seconds: float = Field(default=1.0, gt=0)
     queue_timeout_seconds: float = Field(default=3600.0, gt=0)
     run_timeout_seconds: float = Field(default=1800.0, gt=0)
     step_timeout_seconds: float = Field(default=30.0, gt=0)
+    step_cache_days: float = Field(default=30.0, gt=0, le=3650)
+    """How long the step cache keeps what nobody asks for."""
+    human_timeout_seconds: float = Field(default=300.0, gt=0)
+    """How long a run with execution_mode.human_in_the_loop waits for a person's answer."""
     infrastructure_retries: int = Field(default=2, ge=0, le=10)
     infrastructure_backoff_seconds: float = Field(default=1.0, ge=0)
 
@@ -40,6 +55,14 @@ class Settings(ProcessSettings):
             infrastructure_retries=self.infrastructure_retries,
             infrastructure_backoff=timedelta(seconds=self.infrastructure_backoff_seconds),
         )
+
+    @property
+    def spool_folder(self) -> Path:
+        """By default one for each user and object store, so that nothing gets into another's."""
+        if self.artifact_spool:
+            return Path(self.artifact_spool)
+        of_store = sha256(self.object_store.encode()).hexdigest()[:12]
+        return Path(gettempdir()) / f"mobiletest-spool-{os.getuid()}-{of_store}"
 
     @property
     def drain_seconds(self) -> float:

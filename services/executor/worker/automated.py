@@ -6,7 +6,7 @@ from services.chassis.errors import NotFound
 from services.chassis.status import domain_error
 from services.executor.automation.attempt import Automation, Plan
 from services.executor.automation.devices import Build, DeviceFailure
-from services.executor.automation.pools import Pools
+from services.executor.automation.pools.places import Pools
 from services.executor.model.attempts import Result
 from services.executor.model.failures import Category
 from services.executor.model.runs import Platform
@@ -18,9 +18,17 @@ from services.executor.worker.evidence import ClaimEvidence
 class AutomatedAttempts:
     """The port `Attempts` on the device pools of this process."""
 
-    def __init__(self, pools: Pools, builds: BuildFiles, artifacts: Artifacts, *, step_seconds: float) -> None:
+    def __init__(
+        self,
+        pools: Pools,
+        builds: BuildFiles,
+        artifacts: Artifacts,
+        *,
+        step_seconds: float,
+        cache: StepCache | None = None,
+    ) -> None:
         self._pools = pools
-        self._automation = Automation(pools)
+        self._automation = Automation(pools, cache=cache)
         self._builds = builds
         self._artifacts = artifacts
         self._step_seconds = step_seconds
