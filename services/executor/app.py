@@ -21,6 +21,7 @@ from services.chassis.objects import ObjectStore
 from services.chassis.outbox import Outbox
 from services.chassis.relay import Relay
 from services.executor.artifacts import StoredArtifacts
+from services.executor.automation.caching import RememberingCache
 from services.executor.automation.pools.places import Pools
 from services.executor.catalog import RemoteCatalog, open_channel
 from services.executor.events import RUN_REQUESTS, topics
@@ -41,8 +42,10 @@ from services.executor.usecases.following import Following
 from services.executor.usecases.starts import Starts
 from services.executor.worker.automated import AutomatedAttempts
 from services.executor.worker.builds import BuildFiles
+from services.executor.worker.delivering import DeliveredArtifacts
 from services.executor.worker.finding import Requests, Search
 from services.executor.worker.keeping import Keeper
+from services.executor.worker.spool import Spool
 from services.executor.worker.worker import Worker
 
 SOURCE = "mobiletest.executor"
@@ -86,6 +89,7 @@ class _Parts:
     catalog: Catalog
     objects: ObjectStore
     kept: MongoKept
+    artifacts: DeliveredArtifacts
 
     def __init__(self, settings: Settings, stack: AsyncExitStack) -> None:
         self._settings = settings
@@ -115,6 +119,9 @@ class _Parts:
         self.catalog = RemoteCatalog(await enter(open_channel(settings.catalog_address, settings.tokens[0])))
         self.objects = ObjectStore.open(settings.object_store)
         self.kept = MongoKept(self.ledger)
+        spool = Spool(settings.spool_folder, settings.artifact_spool_bytes)
+        deadline = settings.artifact_spool_seconds
+        self.artifacts = DeliveredArtifacts(self.objects, spool, self.kept, deadline=deadline)
         if settings.artifact_days:
             turn = Lease(self.mongo, "retention", str(uuid4()), seconds=RETENTION_LEASE_SECONDS)
             retention = Retention(self.kept, self.objects, turn, days=settings.artifact_days)
@@ -130,7 +137,9 @@ class _Parts:
         executions = MongoExecutions(self.ledger, self.outbox)
         bells = ChangeBells(self.mongo)
         await self._stack.enter_async_context(self.background.running("change_stream", bells.run()))
-        servicer = ExecutionsServicer(Starts(self.catalog, executions), Following(executions, bells, self.artifacts))
+        servicer = ExecutionsServicer(
+            Starts(self.catalog, executions), Following(executions, bells, StoredArtifacts(self.objects))
+        )
         descriptor = executions_pb2.DESCRIPTOR.services_by_name["Executions"]
         service = (executions_pb2_grpc.add_ExecutionsServicer_to_server, servicer, descriptor)
         address = await self._stack.enter_async_context(
@@ -142,6 +151,8 @@ class _Parts:
     async def work(self, attempts: Attempts) -> None:
         """The role `worker`. It stops claiming, then looking for runs, then lets go of those that it holds."""
         settings, enter = self._settings, self._stack.enter_async_context
+        self._stack.push_async_callback(self.artifacts.part)
+        await enter(self.background.running("spool", self.artifacts.run()))
         worker = Worker(self.runs, attempts, name=settings.instance, slots=settings.executor_slots)
         keeper = Keeper(self.runs, worker, settings.limits, every=settings.poll_seconds)
         await enter(self.background.running("keeper", keeper.run()))

@@ -7,6 +7,7 @@ from services.chassis.status import domain_error
 from services.executor.automation.attempt import Automation, Plan
 from services.executor.automation.devices import Build, DeviceFailure
 from services.executor.automation.pools.places import Pools
+from services.executor.automation.ports import StepCache
 from services.executor.model.attempts import Result
 from services.executor.model.failures import Category
 from services.executor.model.runs import Platform
