@@ -1,5 +1,6 @@
 """Objects (builds, screenshots, logs) in a local folder, S3, GCS, Azure or memory: one API, bounded memory."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from hashlib import sha256
@@ -15,6 +16,7 @@ from services.chassis import metrics
 from services.chassis.errors import NotFound, ResourceExhausted, Unavailable
 
 CHUNK_BYTES = 1024 * 1024
+DELETE_CHUNK = 50
 
 _bytes = metrics.counter("mobiletest_artifact_bytes_total", "Bytes stored (in) and read (out)", ["direction"])
 
@@ -44,7 +46,7 @@ class ObjectStore:
         if parts.scheme == "file":
             folder = Path(unquote(parts.path))
             folder.mkdir(parents=True, exist_ok=True)
-            return cls(LocalStore(folder))
+            return cls(LocalStore(folder, automatic_cleanup=True))
         return cls(from_url(url))
 
     async def put_bytes(self, key: str, content: bytes) -> StoredObject:
@@ -85,6 +87,17 @@ class ObjectStore:
             return int((await obstore.head_async(self._store, key))["size"])
         except (BaseError, OSError) as error:
             raise _domain_error(error, key) from error
+
+    async def delete_all(self, prefix: str) -> int:
+        """Delete every object below `prefix` (whole path segments: "runs/1" is not "runs/12"); how many there were."""
+        deleted = 0
+        try:
+            async for listed in obstore.list(self._store, prefix, chunk_size=DELETE_CHUNK):
+                await asyncio.gather(*(self.delete(found["path"]) for found in listed))
+                deleted += len(listed)
+        except (BaseError, OSError) as error:
+            raise _domain_error(error, prefix) from error
+        return deleted
 
     async def delete(self, key: str) -> None:
         """Delete the object; one that is absent is no error."""

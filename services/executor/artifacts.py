@@ -2,10 +2,38 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
 from services.chassis.objects import ObjectStore
 
-PUT_SECONDS = 10.0
+PUT_SECONDS = 5.0
+"""How long an attempt waits for the store; an artifact that takes longer goes another way."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactKey:
+    """Where an artifact lies."""
+
+    run_id: str
+    attempt: int
+    name: str
+
+    def __str__(self) -> str:
+        return f"{folder(self.run_id)}/{self.attempt}/{self.name}"
+
+    @classmethod
+    def parse(cls, text: str) -> "ArtifactKey | None":
+        """The key in a form that `str` gives it; None for anything else."""
+        match text.split("/"):
+            case ["runs", run_id, attempt, name] if attempt.isdigit():
+                return cls(run_id, int(attempt), name)
+            case _:
+                return None
+
+
+def folder(run_id: str) -> str:
+    """Where all of a run's artifacts lie, those of attempts that nobody knows of any more too."""
+    return f"runs/{run_id}"
 
 
 class StoredArtifacts:
@@ -16,11 +44,7 @@ class StoredArtifacts:
 
     async def put(self, run_id: str, attempt: int, name: str, content: bytes) -> None:
         async with asyncio.timeout(PUT_SECONDS):
-            await self._store.put_bytes(_key(run_id, attempt, name), content)
+            await self._store.put_bytes(str(ArtifactKey(run_id, attempt, name)), content)
 
     def read(self, run_id: str, attempt: int, name: str) -> AsyncIterator[bytes]:
-        return self._store.get_stream(_key(run_id, attempt, name))
-
-
-def _key(run_id: str, attempt: int, name: str) -> str:
-    return f"runs/{run_id}/{attempt}/{name}"
+        return self._store.get_stream(str(ArtifactKey(run_id, attempt, name)))

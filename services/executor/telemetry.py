@@ -24,7 +24,9 @@ artifact_failures = metrics.counter("mobiletest_artifact_failures_total", "Artif
 step_cache = metrics.counter("mobiletest_step_cache_total", "Sentences looked up in the step cache", ["outcome"])
 step_cache_failures = metrics.counter("mobiletest_step_cache_failures_total", "Times the step cache was away")
 artifacts_delivered = metrics.counter("mobiletest_artifacts_delivered_total", "Spooled artifacts that got to the store")
-artifacts_missing = metrics.counter("mobiletest_artifacts_missing_total", "Spooled artifacts given up at their deadline")
+artifacts_missing = metrics.counter(
+    "mobiletest_artifacts_missing_total", "Spooled artifacts given up at their deadline"
+)
 artifacts_expired = metrics.counter("mobiletest_artifacts_expired_total", "Artifacts deleted at the end of their time")
 spool_bytes = metrics.gauge("mobiletest_artifact_spool_bytes", "Bytes that wait for the artifact store")
 oldest_unclaimed = metrics.gauge("mobiletest_execution_oldest_unclaimed_seconds", "Age of the oldest claimable run")

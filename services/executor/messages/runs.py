@@ -98,6 +98,7 @@ def _artifact(run: Run, artifact: Artifact) -> runs_pb2.Artifact:
         content_type=artifact.content_type,
         size_bytes=artifact.size_bytes,
         url=artifact_url(run, artifact),
+        gone=to_proto(runs_pb2.ArtifactGone, artifact.gone) or None,
     )
 
 

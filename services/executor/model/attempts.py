@@ -35,14 +35,22 @@ class CacheOutcome(StrEnum):
     STALE = "stale"
 
 
+class Gone(StrEnum):
+    """Why an artifact cannot be had any more."""
+
+    EXPIRED = "expired"
+    MISSING = "missing"
+
+
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """Something kept about an attempt; `name` is unique within the run."""
+    """Something kept about an attempt; `name` is unique within the run, `gone` None as long as it can be had."""
 
     name: str
     kind: str
     content_type: str
     size_bytes: int
+    gone: Gone | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,9 @@ def metadata(execution: Execution, run: Run) -> Document:
 
 
 def artifact_url(run: Run, artifact: Artifact) -> str:
-    """Where REST clients find an artifact (DownloadArtifact of the protos)."""
+    """Where REST clients find an artifact (DownloadArtifact of the protos); empty when it is gone."""
+    if artifact.gone:
+        return ""
     return f"/api/v1/executions/{run.execution_id}/runs/{run.id}/artifacts/{artifact.name}"
 
 
@@ -46,5 +48,6 @@ def report_metadata(run: Run) -> Document:
             }
             for attempt in run.attempts
             for artifact in attempt.artifacts
+            if not artifact.gone
         ],
     }

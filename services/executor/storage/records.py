@@ -11,6 +11,7 @@ from services.executor.model.executions import Execution
 from services.executor.model.plans import Plan
 from services.executor.model.runs import Limits, Run
 from services.executor.storage.documents import from_document, to_document
+from services.executor.storage.schema import KEPT_SINCE
 
 
 def execution_document(execution: Execution) -> Document:
@@ -23,7 +24,7 @@ def execution_of(document: Document) -> Execution:
 
 
 def run_document(run: Run, limits: Limits) -> Document:
-    """The run without its steps, and with what claims and the reaper look for.
+    """The run without its steps, and with what claims, the reaper and retention look for.
 
     `rank` puts runs that wait for another attempt before those that wait for their first; their clock is running.
     """
@@ -33,7 +34,15 @@ def run_document(run: Run, limits: Limits) -> Document:
     looked_for: dict[str, Any] = {"due_at": due_at} if due_at else {}
     if run.claimable_at:
         looked_for["rank"] = 0 if run.attempts else 1
+    if run.completed_at and _leaves_artifacts(run):
+        looked_for[KEPT_SINCE] = run.completed_at
     return {"_id": document.pop("id"), **document, **looked_for}
+
+
+def _leaves_artifacts(run: Run) -> bool:
+    """Whether retention has to look for artifacts of this run: one whose worker died may have some that it does not
+    list."""
+    return any(attempt.artifacts or attempt.success is not True for attempt in run.attempts)
 
 
 def run_of(document: Document) -> Run:

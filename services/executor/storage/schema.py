@@ -12,6 +12,9 @@ RUNS = "runs"
 PLANS = "plans"
 STEPS = "steps"
 
+KEPT_SINCE = "kept_since"
+"""The field by which retention finds runs: when they ended, as long as their artifacts are kept."""
+
 
 def _index(name: str, *keys: tuple[str, int], only_with: str | None = None) -> IndexModel:
     """`only_with`: documents without that field are left out."""
@@ -60,10 +63,20 @@ async def _index_orphans(mongo: Mongo) -> None:
     await mongo.collection(RUNS).create_indexes([_index("orphans", ("orphans.id", ASCENDING), only_with="orphans.id")])
 
 
+async def _find_kept_artifacts(mongo: Mongo) -> None:
+    """Runs whose artifacts are kept, by their end."""
+    await mongo.collection(RUNS).create_indexes([_index("kept", (KEPT_SINCE, ASCENDING), only_with=KEPT_SINCE)])
+    await mongo.collection(RUNS).update_many(
+        {"completed_at": {"$exists": True}, "attempts.0": {"$exists": True}, KEPT_SINCE: {"$exists": False}},
+        [{"$set": {KEPT_SINCE: "$completed_at"}}],
+    )
+
+
 MIGRATIONS = (
     idempotency.MIGRATION,
     outbox.MIGRATION,
     Migration("0001_executions_and_runs", _make_indexes),
     Migration("0002_orphans", _index_orphans),
+    Migration("0009_kept_artifacts", _find_kept_artifacts),
     memory.MIGRATION,
 )

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from services.chassis.errors import NotFound
 from services.chassis.events import Event
 from services.executor import junit
-from services.executor.model.attempts import Artifact
+from services.executor.model.attempts import Artifact, Gone
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run
 from services.executor.ports import Artifacts, Bells, Executions, Page, Wanted
@@ -68,8 +68,21 @@ class Following:
         for attempt in run.attempts:
             for artifact in attempt.artifacts:
                 if artifact.name == name:
-                    return artifact, self._artifacts.read(run_id, attempt.number, name)
+                    return artifact, self._content(run_id, attempt.number, artifact)
         raise NotFound("Artifact not found", reason="ARTIFACT_NOT_FOUND")
+
+    async def _content(self, run_id: str, attempt: int, artifact: Artifact) -> AsyncIterator[bytes]:
+        """NotFound says whether it is gone or may still come."""
+        if artifact.gone is Gone.EXPIRED:
+            raise NotFound("Artifact expired: artifacts of old runs are deleted", reason="ARTIFACT_EXPIRED")
+        if artifact.gone is Gone.MISSING:
+            raise NotFound("Artifact missing: the artifact store was away for too long", reason="ARTIFACT_MISSING")
+        try:
+            async for chunk in self._artifacts.read(run_id, attempt, artifact.name):
+                yield chunk
+        except NotFound as error:
+            message = "Artifact not stored yet: it follows when the artifact store is back"
+            raise NotFound(message, reason="ARTIFACT_NOT_STORED") from error
 
     async def watch(self, execution_id: str, after: int) -> AsyncIterator[Event | Execution]:
         """Every fact about the execution with a number above `after`, until its end.

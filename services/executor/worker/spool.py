@@ -1,0 +1,104 @@
+"""A bounded folder where artifacts wait for an object store that is away. One file each, named after its key."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from stat import S_ISDIR
+from time import time
+from urllib.parse import quote, unquote
+from uuid import uuid4
+
+from services.chassis.errors import Unavailable
+from services.executor import telemetry
+
+_ENDING = ".artifact"
+_CHUNK = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Spooled:
+    """What waits: `since` is in seconds of the machine's clock."""
+
+    key: str
+    path: Path
+    size: int
+    since: float
+
+
+class Spool:
+    """Survives its process; several may share a folder, for all that is done with a file may be done twice.
+
+    The folder is made when something has to wait, for nobody else to read.
+    """
+
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self._folder = folder
+        self._max_bytes = max_bytes
+
+    async def add(self, key: str, content: bytes) -> None:
+        """Unavailable when there is no room, or the folder cannot be written."""
+        try:
+            await asyncio.to_thread(self._add, key, content)
+        except OSError as error:
+            raise Unavailable(f"The spool cannot be written: {error.strerror}", reason="SPOOL_UNAVAILABLE") from error
+
+    def _add(self, key: str, content: bytes) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _check_ours(self._folder)
+        if sum(item.size for item in self._list()) + len(content) > self._max_bytes:
+            raise Unavailable(f"The spool has no room: {self._max_bytes} bytes", reason="SPOOL_FULL")
+        part = self._folder / f"{uuid4()}.part"
+        try:
+            part.write_bytes(content)
+            part.rename(self._folder / (quote(key, safe="") + _ENDING))
+        finally:
+            part.unlink(missing_ok=True)
+
+    async def waiting(self) -> list[Spooled]:
+        """What waits, the oldest first."""
+        items = await asyncio.to_thread(self._list)
+        telemetry.spool_bytes.set(sum(item.size for item in items))
+        return items
+
+    def _list(self) -> list[Spooled]:
+        try:
+            entries = list(os.scandir(self._folder))
+        except FileNotFoundError:
+            return []
+        found = (_spooled(entry) for entry in entries if entry.name.endswith(_ENDING))
+        return sorted((item for item in found if item is not None), key=lambda item: item.since)
+
+    async def read(self, item: Spooled) -> AsyncIterator[bytes]:
+        """The content in chunks; FileNotFoundError when another process has delivered it."""
+        file = await asyncio.to_thread(item.path.open, "rb")
+        try:
+            while chunk := await asyncio.to_thread(file.read, _CHUNK):
+                yield chunk
+        finally:
+            file.close()
+
+    async def remove(self, item: Spooled) -> None:
+        await asyncio.to_thread(item.path.unlink, missing_ok=True)
+
+
+def age(item: Spooled) -> float:
+    """How long it has waited, in seconds."""
+    return max(0.0, time() - item.since)
+
+
+def _spooled(entry: "os.DirEntry[str]") -> Spooled | None:
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    key = unquote(entry.name.removesuffix(_ENDING))
+    return Spooled(key, Path(entry.path), status.st_size, status.st_mtime)
+
+
+def _check_ours(folder: Path) -> None:
+    """The default lies where others can write: what somebody else has put there is not used."""
+    status = folder.lstat()
+    if not S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+        raise PermissionError(1, f"{folder} is not a folder of this user")
