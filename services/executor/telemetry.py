@@ -32,6 +32,16 @@ spool_bytes = metrics.gauge("mobiletest_artifact_spool_bytes", "Bytes that wait 
 oldest_unclaimed = metrics.gauge("mobiletest_execution_oldest_unclaimed_seconds", "Age of the oldest claimable run")
 stuck = metrics.gauge("mobiletest_execution_stuck", "Runs beyond every time limit")
 
+device_slots = metrics.gauge(
+    "mobiletest_device_slots", "Device slots of this worker: busy, free, resting", ["pool", "state"]
+)
+device_sessions = metrics.counter(
+    "mobiletest_device_sessions_total", "Sessions at hubs: opened, failed", ["pool", "outcome"]
+)
+orphans_deleted = metrics.counter(
+    "mobiletest_orphan_sessions_total", "Sessions left behind: deleted, given_up", ["outcome"]
+)
+
 
 def observe(change: Change) -> None:
     """Count what was committed."""
@@ -42,7 +52,7 @@ def observe(change: Change) -> None:
 
 
 def _observe_run(run: Run) -> None:
-    if not run.attempts:
+    if not run.attempts or run.question is not None:
         return
     last = run.attempts[-1]
     if last.status.terminal:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from itertools import pairwise
 
 from services.executor.model.failures import CANCELLATIONS, Category, Failure, Fault
 from services.executor.model.states import Status, advance
@@ -25,6 +26,16 @@ class Resolution(StrEnum):
     RULE = "rule"
     CACHE = "cache"
     MODEL = "model"
+
+
+class Mode(StrEnum):
+    """What an attempt may use: the first ones all that the configuration says, the extra ones what helps after that."""
+
+    USUAL = "usual"
+    UNCACHED = "uncached"
+    """After an action from the step cache went wrong (cache_retry_mode full_rerun)."""
+    MODEL = "model"
+    """After the last failing verdict, now with a model (fallback_trigger final_fail)."""
 
 
 class CacheOutcome(StrEnum):
@@ -83,7 +94,8 @@ class Step:
 class Result:
     """What a worker says at the end of an attempt: it passed when there is no failure.
 
-    `cache_failed` says that an action from the step cache went wrong on the way.
+    `cache_failed` says that an action from the step cache went wrong on the way, `human_helped` that a person's answer
+    brought a step further.
     """
 
     failure: Failure | None = None
@@ -92,6 +104,7 @@ class Result:
     steps: tuple[Step, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     cache_failed: bool = False
+    human_helped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +124,9 @@ class Attempt:
     simulated: bool = False
     failure: Failure | None = None
     handed_back: bool = False
+    mode: Mode = Mode.USUAL
+    cache_failed: bool = False
+    human_helped: bool = False
     artifacts: tuple[Artifact, ...] = ()
     steps: tuple[Step, ...] = ()
 
@@ -152,10 +168,21 @@ def ended(attempt: Attempt, result: Result, now: datetime) -> Attempt:
         simulated=result.simulated or attempt.simulated,
         steps=result.steps,
         artifacts=result.artifacts,
+        cache_failed=result.cache_failed,
+        human_helped=result.human_helped,
     )
 
 
 def flaky(attempts: Iterable[Attempt]) -> bool:
-    """Whether a test passed after it had failed: the last attempt passed and an earlier one has a failing verdict."""
-    tried = tuple(attempts)
-    return bool(tried) and tried[-1].success is True and any(attempt.failed_verdict for attempt in tried)
+    """Whether a test passed after it had failed under the same conditions: the last attempt passed, and an earlier one
+    has a failing verdict.
+
+    A pass that took a model or a person more than the failures had is none; and a failure of the step cache, which was
+    therefore done without, is not the test's.
+    """
+    tried = [attempt for attempt in attempts if attempt.success is not None]
+    if not tried or not tried[-1].success or tried[-1].mode is Mode.MODEL or tried[-1].human_helped:
+        return False
+    return any(
+        one.failed_verdict and not (one.cache_failed and then.mode is Mode.UNCACHED) for one, then in pairwise(tried)
+    )

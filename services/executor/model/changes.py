@@ -61,9 +61,14 @@ def _moved(before: Execution, after: Execution, moves: Iterable[tuple[Run, Run]]
     moved = [(old, replace(new, revision=old.revision + 1)) for old, new in moves if old != new]
     for old, new in moved:
         after = follow(after, old, new, now)
-    visible = [new for old, new in moved if (old.status, old.attempts) != (new.status, new.attempts)]
+    visible = [new for old, new in moved if _shown(old) != _shown(new)]
     wanted = [new for old, new in moved if _wants_worker(old, new)]
     return _told(after, [new for _, new in moved], visible, told=_is_news(before, after), wanted=wanted)
+
+
+def _shown(run: Run) -> tuple[object, ...]:
+    """What watchers are told of when it changes."""
+    return run.status, run.attempts, run.open_question
 
 
 def _told(

@@ -7,8 +7,10 @@ when the run has moved on, and nothing may be written then.
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from services.executor.model.attempts import Attempt, Result, ended, verdict
+from services.executor.model.attempts import Attempt, Mode, Result, ended, verdict
 from services.executor.model.failures import Category, Failure, Fault, cancellation
+from services.executor.model.questions import closed
+from services.executor.model.retrying import next_mode, standing
 from services.executor.model.runs import Lease, Limits, Orphan, Run
 from services.executor.model.states import Status, advance
 
@@ -38,7 +40,8 @@ def claim(run: Run, worker: str, now: datetime, limits: Limits) -> Run:
     """Give the run to a worker, which begins its next attempt; NotClaimable otherwise."""
     if not claimable(run, now):
         raise NotClaimable(run.id)
-    attempt = Attempt(number=run.attempt_number + 1, worker=worker, started_at=now)
+    mode = next_mode(run) or Mode.USUAL
+    attempt = Attempt(number=run.attempt_number + 1, worker=worker, started_at=now, mode=mode)
     return replace(
         run,
         status=run.status if run.status is Status.RUNNING else advance(run.status, Status.RUNNING),
@@ -53,32 +56,32 @@ def claim(run: Run, worker: str, now: datetime, limits: Limits) -> Run:
 
 def finish(run: Run, token: int, result: Result, now: datetime, limits: Limits) -> Run:
     """Close the attempt of the token's owner, and the run too unless the test is to be tried again."""
-    _check(run, token)
+    check_token(run, token)
     return _close(run, result, now, limits)
 
 
 def hand_back(run: Run, token: int, now: datetime) -> Run:
     """Let go of the run without a result: anybody may claim it at once, and the attempt counts for nothing."""
-    _check(run, token)
+    check_token(run, token)
     run = _orphaned(run, now)
     if run.cancel_requested_at is not None:
         cancelled = _cancelled(run)
         return _end(_close_attempt(run, Result(failure=cancelled), now), cancelled, now)
     message = f"Worker {run.attempts[-1].worker} stopped and handed the run back."
     gone = Failure(Category.EXECUTOR_LOST, message, reason="The worker stopped.")
-    closed = _close_attempt(run, Result(failure=gone), now)
-    last = replace(closed.attempts[-1], handed_back=True)
-    return _release(replace(closed, attempts=(*closed.attempts[:-1], last)), now)
+    after = _close_attempt(run, Result(failure=gone), now)
+    last = replace(after.attempts[-1], handed_back=True)
+    return _release(replace(after, attempts=(*after.attempts[:-1], last)), now)
 
 
 def request_cancel(run: Run, now: datetime, superseded_by: str | None = None) -> Run:
-    """Cancel the run, for a newer execution if one is named: at once when nobody works on it, else by asking its worker.
+    """Cancel the run: at once when nobody works on it, else by asking its worker. The first to ask says why.
 
-    The first to ask says why.
+    `superseded_by` is the newer execution that it is cancelled for, if it is for one.
     """
     asked = run
     if run.cancel_requested_at is None:
-        asked = replace(run, cancel_requested_at=now, superseded_by=superseded_by)
+        asked = replace(run, cancel_requested_at=now, superseded_by=superseded_by, question=closed(run.question))
     return asked if run.lease is not None else _end(asked, _cancelled(asked), now)
 
 
@@ -92,7 +95,8 @@ def overdue(run: Run, now: datetime, limits: Limits) -> Run:
     return _close(_orphaned(run, now), Result(failure=_lost(run, now)), now, limits)
 
 
-def _check(run: Run, token: int) -> None:
+def check_token(run: Run, token: int) -> None:
+    """Fenced when the run is not the token's owner's any more."""
     if run.lease is None or run.fencing_token != token:
         raise Fenced(run.id)
 
@@ -109,16 +113,16 @@ def _orphaned(run: Run, now: datetime) -> Run:
 def _close(run: Run, result: Result, now: datetime, limits: Limits) -> Run:
     if run.cancel_requested_at is not None and result.failure and result.failure.category.fault is not Fault.TEST:
         result = replace(result, failure=_cancelled(run))
-    closed = _close_attempt(run, result, now)
-    if result.failure is None or not _again(closed, result.failure, now, limits):
-        return _end(closed, result.failure, now)
-    return _release(closed, now + _pause(result.failure, limits))
+    after = _close_attempt(run, result, now)
+    if result.failure is None or not _again(after, result.failure, now, limits):
+        return _end(after, result.failure and standing(after, result.failure), now)
+    return _release(after, now + _pause(result.failure, limits))
 
 
 def _close_attempt(run: Run, result: Result, now: datetime) -> Run:
     """The attempt closed and the lease gone; the token rises so that the old owner cannot write."""
-    last = ended(run.attempts[-1], result, now)
-    return replace(run, attempts=(*run.attempts[:-1], last), lease=None, fencing_token=run.fencing_token + 1)
+    last, token = ended(run.attempts[-1], result, now), run.fencing_token + 1
+    return replace(run, attempts=(*run.attempts[:-1], last), lease=None, fencing_token=token, question=None)
 
 
 def _again(run: Run, failure: Failure, now: datetime, limits: Limits) -> bool:
@@ -126,7 +130,7 @@ def _again(run: Run, failure: Failure, now: datetime, limits: Limits) -> bool:
         return False
     match failure.category.fault:
         case Fault.TEST:
-            return sum(attempt.failed_verdict for attempt in run.attempts) <= run.retries
+            return next_mode(run) is not None
         case Fault.INFRASTRUCTURE:
             return sum(a.failed_by_infrastructure for a in run.attempts) <= limits.infrastructure_retries
         case Fault.NEITHER:

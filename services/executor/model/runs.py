@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from services.executor.model.attempts import Attempt, flaky
+from services.executor.model.attempts import Attempt, Mode, flaky
 from services.executor.model.failures import Failure
+from services.executor.model.questions import Question
 from services.executor.model.states import Status
 
 
@@ -85,7 +86,8 @@ class Run:
     `claimable_at` is when a worker may take it, None while it may not. `fencing_token` rises with each claim, and
     whenever a lease is taken away. `deadline_at` is set by the first claim. `orphans` are sessions to be deleted.
     `turn` is its place among the runs of its execution when they are claimed, from 0; `position` its place in lists.
-    `superseded_by` is the execution that it is cancelled for.
+    `superseded_by` is the execution that it is cancelled for. `extra_modes` are attempts beyond `retries` that may be
+    made, once each. `question` is the newest attempt's latest.
     """
 
     id: str
@@ -111,12 +113,19 @@ class Run:
     lease: Lease | None = None
     fencing_token: int = 0
     orphans: tuple[Orphan, ...] = ()
+    extra_modes: tuple[Mode, ...] = ()
+    question: Question | None = None
     revision: int = 1
 
     @property
     def attempt_number(self) -> int:
         """The number of the newest attempt; 0 before the first claim."""
         return self.attempts[-1].number if self.attempts else 0
+
+    @property
+    def open_question(self) -> Question | None:
+        """What can be answered now."""
+        return self.question if self.question is not None and self.question.open else None
 
     @property
     def flaky(self) -> bool:

@@ -11,6 +11,7 @@ from services.executor.model.changes import begin
 from services.executor.model.executions import BuildConfig, Execution, Kind
 from services.executor.model.failures import Category, Failure
 from services.executor.model.plans import Plan, Resolved
+from services.executor.model.retrying import extra_modes
 from services.executor.model.run_config import RunConfig, effective
 from services.executor.model.runs import Run
 from services.executor.model.sources import Ci, Origin, source_of
@@ -92,6 +93,7 @@ def _run(execution: Execution, plan: Plan, position: int, retries: int, now: dat
         position=position,
         target=plan.target,
         retries=retries,
+        extra_modes=extra_modes(execution.run_config),
         created_at=now,
     )
     problem = plan.config_error or ("" if plan.target.platform else "The test has no platform to run on.")

@@ -1,0 +1,35 @@
+"""What a run asks a person (run_config.execution_mode.human_in_the_loop)."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question as a worker puts it: `options` can be answered besides a step to carry out instead, `screenshot` is
+    the name of an artifact.
+    """
+
+    id: str
+    text: str
+    step_index: int
+    options: tuple[str, ...] = ()
+    screenshot: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question of the newest attempt. It is `open` until it is answered, withdrawn, or its run is to end; `answer`
+    is for the worker to fetch.
+    """
+
+    asked: Asked
+    asked_at: datetime
+    expires_at: datetime
+    answer: str | None = None
+    open: bool = True
+
+
+def closed(question: Question | None) -> Question | None:
+    """The question when nobody may answer it any more."""
+    return replace(question, open=False) if question is not None and question.open else question
