@@ -8,7 +8,7 @@ import yaml
 
 from services.executor.automation.attempt import Automation, Plan
 from services.executor.automation.devices import Build
-from services.executor.automation.pools import Pools
+from services.executor.automation.pools.places import Pools
 from services.executor.model.run_config import FallbackTrigger, RunConfig
 from services.flows.parser import check_steps
 

@@ -1,0 +1,34 @@
+"""How the app of a build gets to a hub: as a path, as an address of this worker, or not at all."""
+
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from typing import Protocol
+
+from services.executor.automation.devices import Build, DeviceFailure
+from services.executor.automation.pools.pool import Delivery, Hub
+from services.executor.model.failures import Category
+
+
+class Files(Protocol):
+    """Where this worker serves files to hubs that do not see its disk."""
+
+    def offered(self, path: Path) -> AbstractContextManager[str]:
+        """An address of the file that nobody can guess, and that is good inside the block only."""
+
+
+async def app_of(build: Build, hub: Hub, files: Files | None, held: ExitStack) -> str | None:
+    """The app as the hub is told of it; what is offered stays so while `held` is open. Raises DeviceFailure."""
+    if build.static_url is not None or hub.browses:
+        return None
+    if build.file is None:
+        return build.artifact_url
+    path = await build.file()
+    if hub.delivery is Delivery.PATH:
+        return str(path)
+    if files is None:
+        raise DeviceFailure(
+            Category.CONFIG_INVALID,
+            f"the hub {hub.target.url} is to get the app from this worker, which serves no files: "
+            "set MOBILETEST_EXECUTOR_FILES_LISTEN and MOBILETEST_EXECUTOR_FILES_URL, or `app: path` in its pool",
+        )
+    return held.enter_context(files.offered(path))

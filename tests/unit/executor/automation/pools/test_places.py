@@ -1,0 +1,323 @@
+"""Pools give each device to one run at a time, and use the hubs that are well."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from services.executor import telemetry
+from services.executor.automation.devices import NO_BUILD, Build, DeviceFailure, Seed, Session
+from services.executor.automation.pools.endpoints import Rests
+from services.executor.automation.pools.places import Pools
+from services.executor.automation.pools.pool import Delivery, Hub, Kind, Pool
+from services.executor.automation.webdriver.opening import Json, Target
+from services.executor.model.failures import Category
+from tests.eventually import eventually
+from tests.fakes.hubs import FakeHubs
+
+SEED = Seed("run", 1)
+
+
+async def test_a_place_is_held_until_it_is_given_back() -> None:
+    pools = Pools([Pool(name="a", platform="ios", kind=Kind.SIMULATED, slots=2)])
+    first = await pools.acquire("ios", NO_BUILD, SEED)
+    second = await pools.acquire("ios", NO_BUILD, SEED)
+    assert {first.info.name, second.info.name} == {"a-1", "a-2"}
+    assert first.info.simulated
+    assert pools.free("ios") == 0
+    waiting = asyncio.create_task(pools.acquire("ios", NO_BUILD, SEED))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    await pools.release(first)
+    third = await waiting
+    assert third.info.name == first.info.name
+    for device in (second, third, third):
+        await pools.release(device)
+    assert pools.free("ios") == 2
+
+
+async def test_runs_are_spread_over_the_pools_of_a_platform() -> None:
+    pools = Pools([Pool(name=name, platform="ios", kind=Kind.SIMULATED, slots=2) for name in "ab"])
+    devices = [await pools.acquire("ios", NO_BUILD, SEED) for _ in range(4)]
+    assert sorted(device.info.name for device in devices) == ["a-1", "a-2", "b-1", "b-2"]
+
+
+async def test_who_stops_waiting_takes_no_place() -> None:
+    pools = Pools([Pool(name="a", platform="ios", kind=Kind.SIMULATED, slots=1)])
+    device = await pools.acquire("ios", NO_BUILD, SEED)
+    waiting = asyncio.create_task(pools.acquire("ios", NO_BUILD, SEED))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await eventually(waiting.cancelled)
+    await pools.release(device)
+    assert pools.free("ios") == 1
+
+
+async def test_many_waiters_all_get_their_turn() -> None:
+    pools = Pools([Pool(name="a", platform="ios", kind=Kind.SIMULATED, slots=3)])
+
+    async def use() -> None:
+        device = await pools.acquire("ios", NO_BUILD, SEED)
+        await asyncio.sleep(0)
+        assert pools.free("ios") >= 0
+        await pools.release(device)
+
+    await asyncio.gather(*(use() for _ in range(50)))
+    assert pools.free("ios") == 3
+
+
+async def test_a_platform_without_a_pool_is_a_fault_of_the_configuration() -> None:
+    with pytest.raises(DeviceFailure, match="no device pool for ios is configured") as error:
+        await Pools([]).acquire("ios", NO_BUILD, SEED)
+    assert error.value.category is Category.CONFIG_INVALID
+
+
+async def test_no_free_device_in_time_is_the_infrastructures_fault() -> None:
+    pools = Pools([Pool(name="a", platform="ios", kind=Kind.SIMULATED, slots=1)], wait_seconds=0)
+    await pools.acquire("ios", NO_BUILD, SEED)
+    with pytest.raises(DeviceFailure, match="no device for ios became free within 0 s") as error:
+        await pools.acquire("ios", NO_BUILD, SEED)
+    assert error.value.category is Category.DEVICE_UNAVAILABLE
+
+
+AT_ONCE = Rests(every=0.01, first=0.01, most=0.02)
+NEVER = Rests(first=1000, most=1000)
+
+
+def hub_pool(name: str, *, slots: int = 1, delivery: Delivery = Delivery.PATH, **capabilities: Json) -> Pool:
+    """A pool for ios at a hub of the same name."""
+    target = Target(url=f"http://{name}:4723", capabilities=capabilities)
+    hub = Hub(target=target, delivery=delivery)
+    return Pool(name=name, platform="ios", kind=Kind.WEBDRIVER, slots=slots, hub=hub)
+
+
+async def file() -> Path:
+    return Path("/cache/app.ipa")
+
+
+async def unreadable() -> Path:
+    raise DeviceFailure(Category.NETWORK_ERROR, "no catalog")
+
+
+APP = Build(file=file)
+
+
+async def test_a_device_of_a_hub_is_opened_and_told_of() -> None:
+    hubs, noted = FakeHubs(), []
+
+    async def note(session: Session) -> None:
+        noted.append(session)
+
+    pools = Pools([hub_pool("a", slots=2)], hubs=hubs)
+    first = await pools.acquire("ios", APP, SEED, on_session=note)
+    second = await pools.acquire("ios", APP, SEED)
+    assert [(opened.name, opened.app) for opened in hubs.opened] == [
+        ("a-1", "/cache/app.ipa"),
+        ("a-2", "/cache/app.ipa"),
+    ]
+    assert noted == [Session("http://a:4723", "session-1")]
+    assert not first.info.simulated
+    await pools.release(first)
+    await pools.release(second)
+    assert pools.free("ios") == 2
+
+
+async def test_places_that_are_being_opened_at_once_have_numbers_of_their_own() -> None:
+    hubs = FakeHubs()
+    pools = Pools([hub_pool("a", slots=3)], hubs=hubs)
+    await asyncio.gather(*(pools.acquire("ios", NO_BUILD, SEED) for _ in range(3)))
+    assert sorted(opened.name for opened in hubs.opened) == ["a-1", "a-2", "a-3"]
+
+
+@pytest.mark.parametrize("category", [Category.DEVICE_UNAVAILABLE, Category.NETWORK_ERROR, Category.SESSION_LOST])
+async def test_a_hub_that_opens_no_session_rests_and_the_run_goes_elsewhere_at_once(category: Category) -> None:
+    hubs = FakeHubs(broken={"http://a:4723": DeviceFailure(category, "refused")})
+    pools = Pools([hub_pool("a", slots=3), hub_pool("b")], hubs=hubs, rests=NEVER)
+    device = await pools.acquire("ios", NO_BUILD, SEED)
+    assert device.info.name == "b-1"
+    assert (pools.slots("ios"), pools.free("ios")) == (1, 0)
+    await pools.release(device)
+    await pools.acquire("ios", NO_BUILD, SEED)
+    assert [opened.url for opened in hubs.opened] == ["http://a:4723", "http://b:4723", "http://b:4723"]
+
+
+async def test_when_every_hub_has_refused_the_last_reason_is_given() -> None:
+    hubs = FakeHubs(
+        broken={f"http://{name}:4723": DeviceFailure(Category.NETWORK_ERROR, f"no {name}") for name in "ab"}
+    )
+    pools = Pools([hub_pool("a", slots=2), hub_pool("b")], hubs=hubs, rests=NEVER)
+    with pytest.raises(DeviceFailure, match="no b") as raised:
+        await pools.acquire("ios", NO_BUILD, SEED)
+    assert raised.value.category is Category.NETWORK_ERROR
+    assert (pools.slots("ios"), pools.platforms) == (0, ["ios"])
+
+
+@pytest.mark.parametrize("category", [Category.APP_INSTALL_FAILED, Category.CONFIG_INVALID, Category.ARTIFACT_INVALID])
+async def test_what_is_not_the_hubs_fault_ends_the_attempt_and_leaves_the_hub_in_use(category: Category) -> None:
+    hubs = FakeHubs(broken={"http://a:4723": DeviceFailure(category, "broken app")})
+    pools = Pools([hub_pool("a"), hub_pool("b")], hubs=hubs)
+    with pytest.raises(DeviceFailure, match="broken app"):
+        await pools.acquire("ios", NO_BUILD, SEED)
+    assert (len(hubs.opened), pools.free("ios")) == (1, 2)
+
+
+async def test_a_file_that_cannot_be_had_is_not_the_hubs_fault() -> None:
+    hubs = FakeHubs()
+    pools = Pools([hub_pool("a")], hubs=hubs)
+    with pytest.raises(DeviceFailure, match="no catalog"):
+        await pools.acquire("ios", Build(file=unreadable), SEED)
+    assert (hubs.opened, pools.free("ios")) == ([], 1)
+
+
+async def test_whoever_is_told_of_the_session_may_end_the_attempt_without_blaming_the_hub() -> None:
+    async def refuse(session: Session) -> None:
+        raise DeviceFailure(Category.EXECUTOR_LOST, "not ours any more")
+
+    pools = Pools([hub_pool("a")], hubs=FakeHubs())
+    with pytest.raises(DeviceFailure, match="not ours"):
+        await pools.acquire("ios", NO_BUILD, SEED, on_session=refuse)
+    assert pools.free("ios") == 1
+
+
+async def test_a_cancelled_opening_gives_its_place_back() -> None:
+    hubs = FakeHubs(hanging=True)
+    pools = Pools([hub_pool("a")], hubs=hubs)
+    acquiring = asyncio.create_task(pools.acquire("ios", NO_BUILD, SEED))
+    await eventually(lambda: hubs.opened)
+    assert pools.free("ios") == 0
+    acquiring.cancel()
+    await eventually(acquiring.cancelled)
+    assert pools.free("ios") == 1
+
+
+async def test_a_hub_comes_back_after_a_good_status_and_those_who_wait_go_on() -> None:
+    hubs = FakeHubs(down={"http://a:4723"})
+    pools, changes = Pools([hub_pool("a")], hubs=hubs, rests=AT_ONCE), []
+    pools.on_change(lambda: changes.append(pools.slots("ios")))
+    await pools.check()
+    assert (pools.slots("ios"), changes) == (0, [0])
+    watching = asyncio.create_task(pools.watch())
+    waiting = asyncio.create_task(pools.acquire("ios", NO_BUILD, SEED))
+    await eventually(lambda: len(hubs.asked) > 2)
+    assert not waiting.done()
+    hubs.down.clear()
+    assert (await waiting).info.name == "a-1"
+    assert changes == [0, 1]
+    watching.cancel()
+
+
+async def test_runs_on_a_hub_that_begins_to_rest_keep_their_places_and_nobody_joins_them() -> None:
+    hubs = FakeHubs()
+    pools = Pools([hub_pool("a", slots=3), hub_pool("b")], hubs=hubs, rests=NEVER)
+    device = await pools.acquire("ios", NO_BUILD, SEED)
+    hubs.down.add("http://a:4723")
+    await pools.check()
+    assert (pools.slots("ios"), pools.free("ios")) == (2, 1)
+    await pools.release(device)
+    assert (pools.slots("ios"), pools.free("ios")) == (1, 1)
+
+
+async def test_waiting_for_hubs_that_rest_says_which() -> None:
+    hubs = FakeHubs(down={"http://a:4723"})
+    pools = Pools([hub_pool("a")], hubs=hubs, rests=NEVER, wait_seconds=0)
+    await pools.check()
+    with pytest.raises(DeviceFailure, match=r"within 0 s \(http://a:4723 cannot be used") as raised:
+        await pools.acquire("ios", NO_BUILD, SEED)
+    assert raised.value.category is Category.DEVICE_UNAVAILABLE
+
+
+async def test_pools_at_the_same_hub_rest_together() -> None:
+    url = "http://a:4723"
+    same = Hub(target=Target(url=url, capabilities={}))
+    pools = Pools(
+        [Pool(name=name, platform="ios", kind=Kind.WEBDRIVER, slots=1, hub=same) for name in "xy"],
+        hubs=(hubs := FakeHubs(broken={url: DeviceFailure(Category.NETWORK_ERROR, "gone")})),
+        rests=NEVER,
+    )
+    with pytest.raises(DeviceFailure, match="gone"):
+        await pools.acquire("ios", NO_BUILD, SEED)
+    assert (len(hubs.opened), pools.slots("ios")) == (1, 0)
+
+
+async def test_browsers_are_for_web_builds_only_and_get_no_file() -> None:
+    hubs = FakeHubs()
+    browser, phone = hub_pool("chrome", slots=2, browserName="chrome"), hub_pool("phone", slots=1)
+    pools = Pools([browser, phone], hubs=hubs, wait_seconds=0)
+    web = Build(static_url="https://shop.example", file=file)
+    await pools.acquire("ios", web, SEED)
+    await pools.acquire("ios", APP, SEED)
+    assert [(opened.name, opened.app) for opened in hubs.opened] == [("chrome-1", None), ("phone-1", "/cache/app.ipa")]
+    with pytest.raises(DeviceFailure, match="became free"):
+        await pools.acquire("ios", APP, SEED)
+    with pytest.raises(DeviceFailure, match="every device pool for ios is of browsers") as raised:
+        await Pools([browser], hubs=hubs).acquire("ios", APP, SEED)
+    assert raised.value.category is Category.CONFIG_INVALID
+
+
+class FakeFiles:
+    """Offers files under addresses with a number; `open` are those that are good now."""
+
+    def __init__(self) -> None:
+        self.open: list[str] = []
+
+    def offered(self, path: Path) -> AbstractContextManager[str]:
+        return self._offered(path)
+
+    @contextmanager
+    def _offered(self, path: Path) -> Iterator[str]:
+        address = f"http://worker/{len(self.open)}{path}"
+        self.open.append(address)
+        try:
+            yield address
+        finally:
+            self.open.remove(address)
+
+
+async def test_a_hub_elsewhere_gets_an_address_that_is_good_while_the_device_is_held() -> None:
+    hubs, files = FakeHubs(), FakeFiles()
+    pools = Pools([hub_pool("a", delivery=Delivery.URL)], hubs=hubs, files=files)
+    device = await pools.acquire("ios", APP, SEED)
+    assert files.open == [hubs.opened[0].app]
+    await pools.release(device)
+    assert files.open == []
+    hubs.broken["http://a:4723"] = DeviceFailure(Category.APP_INSTALL_FAILED, "no")
+    with pytest.raises(DeviceFailure, match="no"):
+        await pools.acquire("ios", APP, SEED)
+    assert files.open == []
+
+
+async def test_without_a_file_server_such_a_hub_is_a_fault_of_the_configuration() -> None:
+    pools = Pools([hub_pool("a", delivery=Delivery.URL)], hubs=FakeHubs())
+    with pytest.raises(DeviceFailure, match="MOBILETEST_EXECUTOR_FILES_LISTEN") as raised:
+        await pools.acquire("ios", APP, SEED)
+    assert raised.value.category is Category.CONFIG_INVALID
+
+
+async def test_an_address_that_the_build_has_elsewhere_is_passed_on() -> None:
+    hubs = FakeHubs()
+    pools = Pools([hub_pool("a", slots=2)], hubs=hubs)
+    await pools.acquire("ios", Build(artifact_url="https://builds.example/app.ipa"), SEED)
+    await pools.acquire("ios", NO_BUILD, SEED)
+    assert [opened.app for opened in hubs.opened] == ["https://builds.example/app.ipa", None]
+
+
+async def test_slots_are_shown_as_metrics() -> None:
+    name = "measured"
+    hubs = FakeHubs()
+    pools = Pools([hub_pool(name, slots=3)], hubs=hubs, rests=NEVER)
+    device = await pools.acquire("ios", NO_BUILD, SEED)
+
+    def shown() -> list[float]:
+        return [
+            telemetry.device_slots.labels(name, state)._value.get()
+            for state in ("busy", "free", "resting")
+        ]
+
+    assert shown() == [1, 2, 0]
+    hubs.down.add(f"http://{name}:4723")
+    await pools.check()
+    assert shown() == [1, 0, 2]
+    await pools.release(device)
+    assert shown() == [0, 0, 3]
