@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum, auto
 from typing import Protocol
 
@@ -12,7 +12,8 @@ from services.executor.model.attempts import Artifact, Result, Step
 from services.executor.model.changes import Change
 from services.executor.model.executions import BuildConfig, Execution, Kind
 from services.executor.model.plans import Plan, Resolved
-from services.executor.model.runs import Platform, Run, Session
+from services.executor.model.questions import Asked, Question
+from services.executor.model.runs import Platform, Run, Session, Target
 from services.executor.model.sources import Source
 from services.executor.model.states import Status
 
@@ -80,8 +81,8 @@ class Runs(Protocol):
     async def claim(self, key: RunKey, worker: str) -> Claim | None:
         """Take the run; None when it is not to be had."""
 
-    async def claimable(self, platforms: Sequence[Platform], limit: int) -> list[RunKey]:
-        """Runs that may be claimed now, those first that were begun before, then the oldest."""
+    async def claimable(self, platform: Platform, limit: int) -> list[RunKey]:
+        """Runs that may be claimed now, in the order of `model.fairness`; none only when there are none."""
 
     async def still_claimable(self, keys: Sequence[RunKey]) -> list[RunKey]:
         """Those of the runs that look as if they could be claimed."""
@@ -100,6 +101,15 @@ class Runs(Protocol):
 
     async def forget_orphan(self, key: RunKey, session: Session) -> None:
         """The session needs no care any more; nothing if it is not among the run's orphans."""
+
+    async def ask(self, key: RunKey, token: int, asked: Asked, patience: timedelta) -> Question | None:
+        """Ask a person, until the time limits are over; None when the run is to end. Fenced as `finish` is."""
+
+    async def answer_to(self, key: RunKey, token: int, question_id: str) -> str | None:
+        """What was answered, if anything has been. Fenced when the run is somebody else's."""
+
+    async def withdraw(self, key: RunKey, token: int, question_id: str) -> str | None:
+        """Ask no longer; the answer, if one has come before. Fenced when the run is somebody else's."""
 
     async def renew(self, tokens: Mapping[str, int]) -> None:
         """Renew the leases of the runs (id -> token) that are still held with these tokens."""
@@ -165,6 +175,18 @@ class Executions(Protocol):
     async def add(self, change: Change, plans: Mapping[str, Plan]) -> Execution:
         """Store a new execution with its runs and their plans (by run id); what is there already when its id is."""
 
+    async def expected_seconds(self, targets: Sequence[Target]) -> list[float | None]:
+        """How long runs of these are expected to keep a worker busy, by earlier ones; None where there were none."""
+
+    async def plans(self, execution_id: str) -> dict[str, Plan]:
+        """The plans of an execution's runs, by run id."""
+
+    async def supersede(self, execution: Execution) -> None:
+        """Cancel, for the newest execution of its lane that wants it, every earlier one that has not ended.
+
+        The execution, stored with `cancel_previous`, may be cancelled itself. May be repeated.
+        """
+
     async def cancel(self, execution_id: str) -> Execution:
         """Ask for its end. FailedPrecondition when it has ended."""
 
@@ -185,8 +207,21 @@ class Executions(Protocol):
     async def run(self, execution_id: str, run_id: str) -> Run:
         """One run with its steps."""
 
+    async def answer(self, execution_id: str, run_id: str, question_id: str | None, text: str) -> Run:
+        """Answer what a run asks; the run as it stands then, with steps. FailedPrecondition when it does not ask."""
+
     async def log(self, execution_id: str, after: int, limit: int) -> list[Event]:
         """The facts about an execution with a higher number than `after`, in order."""
+
+
+class Supersessions(Protocol):
+    """Executions of all organisations that may not have cancelled yet those whose place they take."""
+
+    async def pending(self, limit: int) -> list[Execution]:
+        """Some of them, the oldest first, but for those that were started only just now."""
+
+    async def supersede(self, execution: Execution) -> None:
+        """As `Executions.supersede`."""
 
 
 class Catalog(Protocol):

@@ -12,12 +12,13 @@ from services.chassis.context import current
 from services.chassis.errors import FailedPrecondition, NotFound
 from services.chassis.events import Event
 from services.executor.events import events_of
-from services.executor.model import changes, lifecycle
+from services.executor.model import asking, changes, lifecycle
 from services.executor.model.attempts import Result
 from services.executor.model.changes import Change
 from services.executor.model.executions import BuildConfig, Execution, Kind
 from services.executor.model.lifecycle import Fenced, NotClaimable
 from services.executor.model.plans import Plan, Resolved
+from services.executor.model.questions import Asked, Question
 from services.executor.model.runs import Limits, Platform, Run, Session, Target
 from services.executor.model.states import Status
 from services.executor.ports import Backlog, Claim, Left, Notice, Page, Progress, RunKey, Wanted
@@ -205,6 +206,26 @@ class FakeExecutions:
         run = self.stored[key.run_id]
         left = tuple(orphan for orphan in run.orphans if orphan.session != session)
         self.stored[run.id] = replace(run, orphans=left)
+
+    async def ask(self, key: RunKey, token: int, asked: Asked, patience: timedelta) -> Question | None:
+        return self._move(key, asking.ask(self.stored[key.run_id], token, asked, patience, self.clock)).open_question
+
+    async def answer_to(self, key: RunKey, token: int, question_id: str) -> str | None:
+        run = self.stored[key.run_id]
+        lifecycle.check_token(run, token)
+        return run.question.answer if run.question is not None and run.question.asked.id == question_id else None
+
+    async def withdraw(self, key: RunKey, token: int, question_id: str) -> str | None:
+        question = self._move(key, asking.withdraw(self.stored[key.run_id], token, question_id)).question
+        return question.answer if question is not None and question.asked.id == question_id else None
+
+    async def answer(self, execution_id: str, run_id: str, question_id: str | None, text: str) -> Run:
+        run = await self.run(execution_id, run_id)
+        try:
+            answered = asking.answer(run, question_id, text, self.clock)
+        except asking.NotAsked as error:
+            raise FailedPrecondition(error.message, reason=error.reason) from error
+        return self._move(RunKey(execution_id, run_id), answered)
 
     async def renew(self, tokens: Mapping[str, int]) -> None:
         for run_id, token in tokens.items():

@@ -5,28 +5,29 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from services.chassis.context import current
 from services.chassis.errors import FailedPrecondition, NotFound
 from services.chassis.events import Event
-from services.chassis.mongo import Document, Session
+from services.chassis.mongo import Document
 from services.chassis.outbox import Outbox
 from services.chassis.tenancy import Tenant
-from services.executor.model import changes
+from services.executor.model.asking import NotAsked, answer
 from services.executor.model.changes import Change
 from services.executor.model.executions import Execution
 from services.executor.model.plans import Plan
-from services.executor.model.runs import Run
-from services.executor.model.states import NEXT
+from services.executor.model.runs import Run, Target
 from services.executor.ports import Page, Wanted
 from services.executor.storage.ledger import Ledger
 from services.executor.storage.records import (
     execution_of,
+    plan_of,
     run_of,
     with_steps,
 )
-from services.executor.storage.schema import EXECUTIONS, RUNS, STEPS
+from services.executor.storage.schema import EXECUTIONS, PLANS, RUNS, STEPS
 from services.executor.storage.starts import AlreadyThere, GroupCommit
+from services.executor.storage.superseding import MongoSupersessions
 
-_OPEN = [status.value for status in NEXT if not status.terminal]
 _FILTERS = {
     "status": "status",
     "workflow_id": "workflow_id",
@@ -48,6 +49,8 @@ class MongoExecutions:
         self._executions = Tenant(ledger.mongo, EXECUTIONS)
         self._runs = Tenant(ledger.mongo, RUNS)
         self._steps = Tenant(ledger.mongo, STEPS)
+        self._plans = Tenant(ledger.mongo, PLANS)
+        self._supersessions = MongoSupersessions(ledger)
 
     async def now(self) -> datetime:
         return await self._ledger.now()
@@ -60,22 +63,22 @@ class MongoExecutions:
         return change.execution
 
     async def cancel(self, execution_id: str) -> Execution:
-        async def decide(session: Session) -> Change:
-            execution = await self._find(execution_id, session=session)
-            if execution.status.terminal:
-                raise FailedPrecondition(f"The execution has ended: it is {execution.status}", reason="EXECUTION_ENDED")
-            query = {"execution_id": execution_id, "status": {"$in": _OPEN}}
-            found = await self._runs.find(query, session=session).sort("position", 1).to_list(None)
-            return changes.cancel(execution, [run_of(document) for document in found], now)
+        await self.get(execution_id)
+        return await self._ledger.cancel(execution_id)
 
-        now = await self.now()
-        return (await self._ledger.commit(execution_id, decide)).execution
+    async def supersede(self, execution: Execution) -> None:
+        await self._supersessions.supersede(execution)
+
+    async def expected_seconds(self, targets: Sequence[Target]) -> list[float | None]:
+        return await self._ledger.durations.expected(current().org_id, targets)
+
+    async def plans(self, execution_id: str) -> dict[str, Plan]:
+        runs = await self._runs.find({"execution_id": execution_id}, {"_id": 1}).to_list(None)
+        found = await self._plans.find({"_id": {"$in": [document["_id"] for document in runs]}}).to_list(None)
+        return {document["_id"]: plan_of(document) for document in found}
 
     async def get(self, execution_id: str) -> Execution:
-        return await self._find(execution_id)
-
-    async def _find(self, execution_id: str, *, session: Session = None) -> Execution:
-        found = await self._executions.find_one({"_id": execution_id}, session=session)
+        found = await self._executions.find_one({"_id": execution_id})
         if found is None:
             raise NotFound("Execution not found", reason="EXECUTION_NOT_FOUND")
         return execution_of(found)
@@ -110,6 +113,14 @@ class MongoExecutions:
         if found is None:
             raise NotFound("Run not found", reason="RUN_NOT_FOUND")
         return with_steps(run_of(found), await self._steps.find({"run_id": run_id}).to_list(None))
+
+    async def answer(self, execution_id: str, run_id: str, question_id: str | None, text: str) -> Run:
+        await self.run(execution_id, run_id)
+        try:
+            await self._ledger.change_run(execution_id, run_id, lambda run, now: answer(run, question_id, text, now))
+        except NotAsked as error:
+            raise FailedPrecondition(error.message, reason=error.reason) from error
+        return await self.run(execution_id, run_id)
 
     async def log(self, execution_id: str, after: int, limit: int) -> list[Event]:
         return await self._outbox.history(execution_id, after=after, limit=limit)

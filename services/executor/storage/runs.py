@@ -9,15 +9,19 @@ from pymongo import UpdateOne
 from services.chassis.errors import NotFound
 from services.chassis.mongo import Document
 from services.executor import telemetry
-from services.executor.model import lifecycle
+from services.executor.model import asking, lifecycle
 from services.executor.model.attempts import Result
+from services.executor.model.changes import Change
 from services.executor.model.lifecycle import Fenced, NotClaimable
+from services.executor.model.questions import Asked, Question
 from services.executor.model.runs import Platform, Run, Session
 from services.executor.ports import Backlog, Claim, Left, Notice, RunKey
 from services.executor.storage.documents import to_document
 from services.executor.storage.ledger import Ledger, Step
+from services.executor.storage.queue import FairQueue
 from services.executor.storage.records import plan_of
 from services.executor.storage.schema import PLANS, RUNS
+from services.executor.storage.turnstile import Turnstile
 
 STUCK_AFTER = timedelta(seconds=60)
 
@@ -30,26 +34,28 @@ class MongoRuns:
         self._runs = ledger.mongo.collection(RUNS)
         self._plans = ledger.mongo.collection(PLANS)
         self._limits = ledger.limits
+        self._queue = FairQueue(ledger.mongo, ledger.limits)
+        most = ledger.limits.organisation_runs
+        self._turnstile = None if most is None else Turnstile(ledger.mongo, most)
 
     async def claim(self, key: RunKey, worker: str) -> Claim | None:
         def step(run: Run, now: datetime) -> Run:
             return lifecycle.claim(run, worker, now, self._limits)
 
-        changing = self._ledger.change_run(key.execution_id, key.run_id, step)
         try:
-            change, plan = await asyncio.gather(changing, self._plans.find_one({"_id": key.run_id}))
+            change, plan = await asyncio.gather(self._claimed(key, step), self._plans.find_one({"_id": key.run_id}))
         except (NotClaimable, NotFound):
             return None
         return Claim(change.execution, change.runs[0], plan_of(plan))
 
-    async def claimable(self, platforms: Sequence[Platform], limit: int) -> list[RunKey]:
-        wanted: Document = {
-            "target.platform": {"$in": [platform.value for platform in platforms]},
-            "claimable_at": {"$exists": True},
-            "$expr": {"$lte": ["$claimable_at", "$$NOW"]},
-        }
-        found = self._runs.find(wanted, {"execution_id": 1}).sort([("rank", 1), ("claimable_at", 1)]).limit(limit)
-        return [_key(document) for document in await found.to_list(None)]
+    async def _claimed(self, key: RunKey, step: Step) -> Change:
+        if self._turnstile is None:
+            return await self._ledger.change_run(key.execution_id, key.run_id, step)
+        async with self._turnstile.turn:
+            return await self._ledger.change_run(key.execution_id, key.run_id, step, self._turnstile.pass_through)
+
+    async def claimable(self, platform: Platform, limit: int) -> list[RunKey]:
+        return await self._queue.first(platform, limit)
 
     async def still_claimable(self, keys: Sequence[RunKey]) -> list[RunKey]:
         wanted = {"_id": {"$in": [key.run_id for key in keys]}, "claimable_at": {"$exists": True}}
@@ -62,13 +68,33 @@ class MongoRuns:
     async def hand_back(self, key: RunKey, token: int) -> Run:
         return await self._write(key, lambda run, now: lifecycle.hand_back(run, token, now))
 
+    async def ask(self, key: RunKey, token: int, asked: Asked, patience: timedelta) -> Question | None:
+        change = await self._change(key, lambda run, now: asking.ask(run, token, asked, patience, now))
+        return change.runs[0].open_question if change.runs else None
+
+    async def answer_to(self, key: RunKey, token: int, question_id: str) -> str | None:
+        fields = {"fencing_token": 1, "question": 1}
+        found = await self._runs.find_one(
+            {"_id": key.run_id, "fencing_token": token, "lease": {"$exists": True}}, fields
+        )
+        if found is None:
+            raise Fenced(key.run_id)
+        asked = found.get("question")
+        return asked.get("answer") if asked is not None and asked["asked"]["id"] == question_id else None
+
+    async def withdraw(self, key: RunKey, token: int, question_id: str) -> str | None:
+        await self._change(key, lambda run, now: asking.withdraw(run, token, question_id))
+        return await self.answer_to(key, token, question_id)
+
     async def _write(self, key: RunKey, step: Step) -> Run:
+        return (await self._change(key, step)).runs[0]
+
+    async def _change(self, key: RunKey, step: Step) -> Change:
         try:
-            change = await self._ledger.change_run(key.execution_id, key.run_id, step)
+            return await self._ledger.change_run(key.execution_id, key.run_id, step)
         except Fenced:
             telemetry.fencing_rejections.inc()
             raise
-        return change.runs[0]
 
     async def note_session(self, key: RunKey, token: int, session: Session) -> None:
         held = {"_id": key.run_id, "fencing_token": token, "lease": {"$exists": True}}
@@ -112,9 +138,7 @@ class MongoRuns:
 
     async def backlog(self) -> Backlog:
         now = await self._ledger.now()
-        waiting = {"claimable_at": {"$exists": True}, "target.platform": {"$in": [p.value for p in Platform]}}
-        oldest = await self._runs.find(waiting, {"claimable_at": 1}).sort("claimable_at", 1).limit(1).to_list(None)
-        since = oldest[0]["claimable_at"] if oldest else now
+        since = await self._queue.oldest() or now
         stuck = await self._runs.count_documents({"due_at": {"$lt": now - STUCK_AFTER}}, limit=1000)
         return Backlog(max(0.0, (now - since).total_seconds()), stuck)
 

@@ -10,6 +10,7 @@ from services.executor.automation.pools.places import Pools
 from services.executor.automation.ports import StepCache
 from services.executor.model.attempts import Result
 from services.executor.model.failures import Category
+from services.executor.model.retrying import asks_model, uses_cache
 from services.executor.model.runs import Platform
 from services.executor.ports import Artifacts, Claim, Progress
 from services.executor.worker.builds import BuildFiles
@@ -52,6 +53,8 @@ class AutomatedAttempts:
             org_id=claim.run.org_id,
             app=target.app_id or "",
             attempt=claim.attempt,
+            use_cache=uses_cache(claim.run),
+            ask_model=asks_model(claim.run),
             platform=(target.platform or Platform.ANDROID).lower(),
             steps=list(plan.steps),
             build=Build(
