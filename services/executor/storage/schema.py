@@ -77,6 +77,6 @@ MIGRATIONS = (
     outbox.MIGRATION,
     Migration("0001_executions_and_runs", _make_indexes),
     Migration("0002_orphans", _index_orphans),
-    Migration("0009_kept_artifacts", _find_kept_artifacts),
     memory.MIGRATION,
+    Migration("0009_kept_artifacts", _find_kept_artifacts),
 )

@@ -61,11 +61,11 @@ class DeliveredArtifacts:
         """Deliver what waits, that of an earlier life of this process first, until cancelled."""
         failures = 0
         while True:
+            self._added.clear()
             failures = 0 if await self.deliver() else failures + 1
             if failures:
                 await asyncio.sleep(backoff_seconds(failures, most=MOST_SECONDS))
                 continue
-            self._added.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(IDLE_SECONDS):
                     await self._added.wait()
