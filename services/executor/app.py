@@ -38,6 +38,7 @@ from services.executor.storage.ledger import Ledger
 from services.executor.storage.memory import MongoMemories
 from services.executor.storage.runs import MongoRuns
 from services.executor.storage.schema import MIGRATIONS
+from services.executor.usecases.answering import Answering
 from services.executor.usecases.following import Following
 from services.executor.usecases.starts import Starts
 from services.executor.worker.automated import AutomatedAttempts
@@ -138,7 +139,9 @@ class _Parts:
         bells = ChangeBells(self.mongo)
         await self._stack.enter_async_context(self.background.running("change_stream", bells.run()))
         servicer = ExecutionsServicer(
-            Starts(self.catalog, executions), Following(executions, bells, StoredArtifacts(self.objects))
+            Starts(self.catalog, executions),
+            Following(executions, bells, StoredArtifacts(self.objects)),
+            Answering(executions),
         )
         descriptor = executions_pb2.DESCRIPTOR.services_by_name["Executions"]
         service = (executions_pb2_grpc.add_ExecutionsServicer_to_server, servicer, descriptor)

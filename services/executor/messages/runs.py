@@ -9,6 +9,7 @@ from services.executor.messages.times import timestamp
 from services.executor.model.attempts import Artifact, Attempt, Step
 from services.executor.model.executions import Execution
 from services.executor.model.failures import Failure
+from services.executor.model.questions import Question
 from services.executor.model.reports import Document, artifact_url, metadata, report_metadata
 from services.executor.model.runs import Run
 
@@ -37,6 +38,7 @@ def run_proto(execution: Execution, run: Run, *, brief: bool = False) -> runs_pb
         failure=failure_proto(run.failure),
         metadata=_struct(metadata(execution, run)),
         report_metadata=_struct(report_metadata(run)),
+        question=_question(run, run.open_question),
     )
 
 
@@ -88,6 +90,22 @@ def _step(step: Step) -> runs_pb2.StepResult:
         cache=to_proto(runs_pb2.CacheOutcome, step.cache) or None,
         model_calls=step.model_calls,
         model_tokens=step.model_tokens,
+    )
+
+
+def _question(run: Run, question: Question | None) -> runs_pb2.Question | None:
+    if question is None:
+        return None
+    asked, picture = question.asked, question.picture
+    return runs_pb2.Question(
+        id=asked.id,
+        text=asked.text,
+        step_index=asked.step_index,
+        options=asked.options,
+        screenshot=asked.screenshot,
+        screenshot_url=artifact_url(run, picture) if picture is not None else "",
+        asked_at=timestamp(question.asked_at),
+        expires_at=timestamp(question.expires_at),
     )
 
 

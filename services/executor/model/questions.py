@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from services.executor.model.attempts import Artifact
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
@@ -28,6 +30,12 @@ class Question:
     expires_at: datetime
     answer: str | None = None
     open: bool = True
+
+    @property
+    def picture(self) -> Artifact | None:
+        """The screenshot, which can be read while the attempt still goes on."""
+        name = self.asked.screenshot
+        return Artifact(name=name, kind="screenshot", content_type="image/png", size_bytes=0) if name else None
 
 
 def closed(question: Question | None) -> Question | None:

@@ -39,6 +39,7 @@ def report_metadata(run: Run) -> Document:
         "category": failure.category if failure else None,
         "top_failure": (failure.reason or failure.message) if failure else None,
         "flaky": run.flaky,
+        "human_helped": any(attempt.human_helped for attempt in run.attempts),
         "artifacts": [
             {
                 "kind": artifact.kind,

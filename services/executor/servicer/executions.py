@@ -20,6 +20,7 @@ from services.executor.model.executions import Execution, Kind
 from services.executor.model.sources import Source
 from services.executor.model.states import Status
 from services.executor.ports import Page, Wanted
+from services.executor.usecases.answering import Answering
 from services.executor.usecases.following import Following
 from services.executor.usecases.starts import Start, Starts
 
@@ -29,9 +30,10 @@ Context = Any
 class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
     """Starts and follows executions."""
 
-    def __init__(self, starts: Starts, following: Following) -> None:
+    def __init__(self, starts: Starts, following: Following, answering: Answering) -> None:
         self._starts = starts
         self._following = following
+        self._answering = answering
 
     async def StartWorkflow(self, request: pb.StartWorkflowRequest, context: Context) -> pb.ExecutionStart:
         return await self._start(Kind.WORKFLOW, request.workflow_id, request)
@@ -42,16 +44,15 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
     async def _start(
         self, kind: Kind, subject_id: str, request: pb.StartWorkflowRequest | pb.StartTestRequest
     ) -> pb.ExecutionStart:
-        start = Start(
-            kind=kind,
-            subject_id=subject_id.lower(),
-            run_config=run_config(request.run_config),
-            build_config=build_config(request.build_config),
-            override_build_config=request.override_build_config,
+        return start_proto(await self._starts.start(_wanted_start(kind, subject_id, request)))
+
+    async def RerunExecution(self, request: pb.RerunExecutionRequest, context: Context) -> pb.ExecutionStart:
+        again = await self._reruns.rerun(
+            request.execution_id.lower(),
+            failed_only=request.failed_only,
             service_client=request.service_client if request.HasField("service_client") else None,
-            ci=ci(request.ci),
         )
-        return start_proto(await self._starts.start(start))
+        return start_proto(again)
 
     async def ListExecutions(self, request: pb.ListExecutionsRequest, context: Context) -> pb.ListExecutionsResponse:
         page = Page(request.page, request.page_size)
@@ -88,6 +89,13 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
     async def CancelExecution(self, request: pb.CancelExecutionRequest, context: Context) -> pb.Execution:
         return execution_proto(await self._following.cancel(request.execution_id.lower()))
 
+    async def AnswerRun(self, request: pb.AnswerRunRequest, context: Context) -> runs_pb2.Run:
+        question_id = request.question_id if request.HasField("question_id") else None
+        answered = await self._answering.answer(
+            request.execution_id.lower(), request.run_id.lower(), question_id, request.answer
+        )
+        return run_proto(*answered)
+
     async def WatchExecution(
         self, request: pb.WatchExecutionRequest, context: Context
     ) -> AsyncIterator[pb.ExecutionEvent]:
@@ -98,6 +106,20 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
     async def GetJUnit(self, request: pb.GetJUnitRequest, context: Context) -> HttpBody:
         content = await self._following.junit(request.execution_id.lower())
         return HttpBody(content_type="application/xml", data=content)
+
+
+def _wanted_start(kind: Kind, subject_id: str, request: pb.StartWorkflowRequest | pb.StartTestRequest) -> Start:
+    return Start(
+        kind=kind,
+        subject_id=subject_id.lower(),
+        run_config=run_config(request.run_config),
+        build_config=build_config(request.build_config),
+        override_build_config=request.override_build_config,
+        service_client=request.service_client if request.HasField("service_client") else None,
+        ci=ci(request.ci),
+        priority=request.priority,
+        cancel_previous=isinstance(request, pb.StartWorkflowRequest) and request.cancel_previous,
+    )
 
 
 def _watched(happened: Event | Execution) -> pb.ExecutionEvent | None:

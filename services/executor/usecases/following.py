@@ -69,6 +69,9 @@ class Following:
             for artifact in attempt.artifacts:
                 if artifact.name == name:
                     return artifact, self._content(run_id, attempt.number, artifact)
+        picture = run.question.picture if run.question is not None else None
+        if picture is not None and picture.name == name:
+            return picture, self._content(run_id, run.attempt_number, picture)
         raise NotFound("Artifact not found", reason="ARTIFACT_NOT_FOUND")
 
     async def _content(self, run_id: str, attempt: int, artifact: Artifact) -> AsyncIterator[bytes]:
