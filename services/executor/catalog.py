@@ -1,5 +1,8 @@
 """The catalog, over gRPC: what a start means, and the files of builds."""
 
+from collections.abc import AsyncIterator
+from typing import Any
+
 from mobiletest.catalog.v1 import builds_pb2, builds_pb2_grpc, resolution_pb2, resolution_pb2_grpc
 
 from services.chassis.context import Caller, bind
@@ -10,7 +13,8 @@ from services.executor.model.executions import BuildConfig, Kind
 from services.executor.model.plans import Resolved
 
 RESOLVE_SECONDS = 5.0
-DOWNLOAD_SECONDS = 60.0
+BEGINNING_SECONDS = 60.0
+DOWNLOAD_SECONDS = 900.0
 
 _SERVICES = (
     resolution_pb2.DESCRIPTOR.services_by_name["Resolution"],
@@ -36,15 +40,26 @@ class RemoteCatalog:
 
     async def artifact(self, org_id: str, build_id: str, limit: int) -> bytes:
         content = bytearray()
-        with bind(Caller(org_id=org_id)):
-            request = builds_pb2.DownloadBuildRequest(version_id=build_id)
-            call = self._builds.DownloadBuild(request, timeout=DOWNLOAD_SECONDS)
+        call = self._download(org_id, build_id, BEGINNING_SECONDS)
         async for chunk in call:
             content += chunk.data
             if len(content) >= limit:
                 call.cancel()
                 break
         return bytes(content[:limit])
+
+    async def download(self, org_id: str, build_id: str) -> AsyncIterator[bytes]:
+        call = self._download(org_id, build_id, DOWNLOAD_SECONDS)
+        try:
+            async for chunk in call:
+                yield chunk.data
+        finally:
+            call.cancel()
+
+    def _download(self, org_id: str, build_id: str, seconds: float) -> Any:
+        with bind(Caller(org_id=org_id)):
+            request = builds_pb2.DownloadBuildRequest(version_id=build_id)
+            return self._builds.DownloadBuild(request, timeout=seconds)
 
 
 def open_channel(address: str, token: str) -> Channel:

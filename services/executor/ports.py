@@ -235,6 +235,9 @@ class Catalog(Protocol):
     async def artifact(self, org_id: str, build_id: str, limit: int) -> bytes:
         """The first `limit` bytes of a build's file."""
 
+    def download(self, org_id: str, build_id: str) -> AsyncIterator[bytes]:
+        """A build's whole file, in chunks."""
+
 
 class Bell(Protocol):
     """Rings when an execution changes; it may ring for nothing."""

@@ -74,6 +74,14 @@ class FakeCatalog:
             raise NotFound("Build not found")
         return self.files[build_id][:limit]
 
+    async def download(self, org_id: str, build_id: str) -> AsyncIterator[bytes]:
+        self.reads += 1
+        if build_id not in self.files:
+            raise NotFound("Build not found")
+        content = self.files[build_id]
+        for start in range(0, len(content), 1000):
+            yield content[start : start + 1000]
+
 
 class FakeExecutions:
     """Executions and runs in memory: the ports `Executions` (of the caller's organisation) and `Runs` (of all)."""

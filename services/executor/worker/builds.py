@@ -4,6 +4,10 @@ import asyncio
 from collections import OrderedDict
 from weakref import WeakValueDictionary
 
+from services.chassis.errors import NotFound
+from services.chassis.status import domain_error
+from services.executor.automation.devices import DeviceFailure
+from services.executor.model.failures import Category
 from services.executor.ports import Catalog
 
 
@@ -40,3 +44,12 @@ class BuildFiles:
         if lock is None:
             lock = self._locks[key] = asyncio.Lock()
         return lock
+
+
+def unreadable(error: Exception) -> Exception:
+    """A failed download as the automation knows failures; a bug, and what is such a failure, stay as they are."""
+    known = domain_error(error)
+    if known is None:
+        return error
+    category = Category.ARTIFACT_INVALID if isinstance(known, NotFound) else Category.NETWORK_ERROR
+    return DeviceFailure(category, f"The build's file could not be had from the catalog: {known.message}.")

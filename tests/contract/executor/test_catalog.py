@@ -63,6 +63,23 @@ async def test_the_beginning_of_a_file_is_read(scene: Scene) -> None:
     assert len(await scene.catalog.artifact(org_id, scene.build_id, 1_000_000)) == 200_000
 
 
+async def test_a_whole_file_comes_in_chunks(scene: Scene) -> None:
+    chunks = [chunk async for chunk in scene.catalog.download(current().org_id, scene.build_id)]
+    assert len(chunks) > 1
+    assert b"".join(chunks) == b"0123456789" * 20_000
+
+
+async def test_a_download_may_be_left_early(scene: Scene) -> None:
+    chunks = scene.catalog.download(current().org_id, scene.build_id)
+    assert await anext(chunks)
+    await chunks.aclose()  # type: ignore[attr-defined]
+    assert await scene.catalog.artifact(current().org_id, scene.build_id, 2) == b"01"
+
+
+async def _whole(scene: Scene, build_id: str) -> bytes:
+    return b"".join([chunk async for chunk in scene.catalog.download(current().org_id, build_id)])
+
+
 async def test_what_is_unknown_is_not_found(scene: Scene) -> None:
     calls = {
         "Workflow not found": scene.catalog.resolve(
@@ -71,7 +88,8 @@ async def test_what_is_unknown_is_not_found(scene: Scene) -> None:
         "Test not found": scene.catalog.resolve(Kind.TEST, str(uuid4()), BuildConfig(), override_build_config=False),
         "Build not found": scene.catalog.artifact(current().org_id, str(uuid4()), 10),
     }
-    for message, call in calls.items():
+    whole = ("Build not found", _whole(scene, str(uuid4())))
+    for message, call in (*calls.items(), whole):
         with pytest.raises((NotFound, grpc.aio.AioRpcError)) as raised:
             await call
         error = domain_error(raised.value)

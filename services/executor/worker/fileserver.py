@@ -1,0 +1,54 @@
+"""Serves files to hubs that do not see this machine's disk: each under an address of its own, while it is wanted."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_urlsafe
+from urllib.parse import quote
+
+from aiohttp import web
+
+TOKEN_BYTES = 32
+
+
+class FileServer:
+    """GET and HEAD of what is offered, ranges included; anything else is not found."""
+
+    def __init__(self, listen: str, url: str | None = None) -> None:
+        """`listen` is host:port; `url` how hubs reach it, by default that very address."""
+        self._listen = listen
+        self._url = url
+        self._offered: dict[str, Path] = {}
+        self._runner: web.AppRunner | None = None
+
+    async def __aenter__(self) -> "FileServer":
+        app = web.Application()
+        app.router.add_get("/{token}/{name}", self._get)
+        self._runner = web.AppRunner(app, access_log=None, keepalive_timeout=75)
+        await self._runner.setup()
+        host, _, port = self._listen.rpartition(":")
+        await web.TCPSite(self._runner, host.strip("[]"), int(port)).start()
+        if self._url is None:
+            bound = self._runner.addresses[0]
+            self._url = f"http://{bound[0]}:{bound[1]}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    @contextmanager
+    def offered(self, path: Path) -> Iterator[str]:
+        """As the port `Files` of the pools."""
+        token = token_urlsafe(TOKEN_BYTES)
+        self._offered[token] = path
+        try:
+            yield f"{(self._url or '').rstrip('/')}/{token}/{quote(path.name)}"
+        finally:
+            del self._offered[token]
+
+    async def _get(self, request: web.Request) -> web.StreamResponse:
+        path = self._offered.get(request.match_info["token"])
+        if path is None or path.name != request.match_info["name"]:
+            raise web.HTTPNotFound
+        return web.FileResponse(path, headers={"Cache-Control": "no-store"})
