@@ -1,7 +1,7 @@
 """Reads YAML text and JSON values into nodes, within limits and without surprises.
 
-Of YAML only plain data is taken: no aliases, no anchors, no tags, no second document, no key twice; and the scalars of
-YAML 1.2 ("no" is a text, a date is a text). Nothing recurses, so that depth is a limit and not a crash.
+Of YAML only plain data is taken: no aliases, no anchors, no tags, no document too many, no key twice; and the scalars
+of YAML 1.2 ("no" is a text, a date is a text). Nothing recurses, so that depth is a limit and not a crash.
 """
 
 import re
@@ -27,6 +27,10 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 KEY_LIMIT = 200
 
+_TOO_MANY = {
+    1: "only one document is expected: remove what stands after ---",
+    2: "a flow has a configuration and a list of commands: remove what stands after this ---",
+}
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEAN = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
@@ -44,9 +48,14 @@ class Bounds:
 
 def read_yaml(text: str, root: str, bounds: Bounds = Bounds()) -> Node:
     """The one document of a YAML text; DocumentError with line and column for everything that is not plain data."""
+    return read_documents(text, root, bounds, limit=1)[0]
+
+
+def read_documents(text: str, root: str, bounds: Bounds = Bounds(), *, limit: int) -> tuple[Node, ...]:
+    """The documents of a YAML text, 1 to `limit`; the bounds are for all of them together. DocumentError."""
     if len(text) > bounds.characters:
         raise DocumentError(root, 1, 1, f"the text is longer than {bounds.characters} characters")
-    builder = _Builder(root, bounds)
+    builder = _Builder(root, bounds, limit)
     try:
         for event in yaml.parse(text, Loader=LOADER):
             builder.take(event)
@@ -54,12 +63,12 @@ def read_yaml(text: str, root: str, bounds: Bounds = Bounds()) -> Node:
         raise _syntax_error(root, error) from error
     except (yaml.YAMLError, UnicodeError) as error:
         raise DocumentError(root, 1, 1, "the text has characters that YAML does not allow") from error
-    return builder.result or Node(None, Place(root, 1, 1))
+    return tuple(builder.results) or (Node(None, Place(root, 1, 1)),)
 
 
 def read_json(value: object, root: str, bounds: Bounds = Bounds()) -> Node:
     """The nodes of a JSON value: mappings with text keys, lists, texts, numbers, booleans, null."""
-    builder = _Builder(root, bounds)
+    builder = _Builder(root, bounds, 1)
     stack: list[Iterator[object]] = [iter((value,))]
     while stack:
         for child in stack[-1]:
@@ -71,7 +80,7 @@ def read_json(value: object, root: str, bounds: Bounds = Bounds()) -> Node:
             stack.pop()
             if stack:
                 builder.close()
-    return builder.result or Node(None, Place(root))
+    return builder.results[0] if builder.results else Node(None, Place(root))
 
 
 @dataclass(slots=True)
@@ -97,8 +106,9 @@ class _Builder:
 
     root: str
     bounds: Bounds
+    limit: int
     open: list[_Open] = field(default_factory=list)
-    result: Node | None = None
+    results: list[Node] = field(default_factory=list)
     values: int = 0
     documents: int = 0
 
@@ -120,8 +130,8 @@ class _Builder:
                 self.close()
             case DocumentStartEvent():
                 self.documents += 1
-                if self.documents > 1:
-                    raise self._place(event).fault("only one document is expected: remove what stands after ---")
+                if self.documents > self.limit:
+                    raise self._place(event).fault(_TOO_MANY[self.limit])
             case _:
                 pass
 
@@ -194,7 +204,7 @@ class _Builder:
     def _attach(self, node: Node) -> None:
         parent = self.open[-1] if self.open else None
         if parent is None:
-            self.result = node
+            self.results.append(node)
         elif parent.items is not None:
             parent.items.append(node)
         elif parent.entries is not None and parent.key is not None:

@@ -50,13 +50,15 @@ class Place:
 class Node:
     """A scalar, a list or a mapping, and its place.
 
-    `written` is how a scalar stood in the source ("007"); `named_at` is where the key of this value stands.
+    `written` is how a scalar stood in the source ("007"); `named_at` is where the key of this value stands. A `pending`
+    scalar has variables in it: until they are filled in it reads as some allowed value.
     """
 
     value: "Scalar | tuple[Node, ...] | Mapping[str, Node]"
     place: Place
     written: str = ""
     named_at: Place | None = None
+    pending: bool = False
 
     def fault(self, message: str) -> DocumentError:
         return self.place.fault(message)
@@ -107,12 +109,16 @@ class Node:
         return self.written
 
     def boolean(self) -> bool:
+        if self.pending:
+            return False
         if not isinstance(self.value, bool):
             raise self.fault(f"expected true or false, not {self._kind()}")
         return self.value
 
     def integer(self, low: int, high: int) -> int:
         """A whole number from `low` to `high`, which may be written as a text."""
+        if self.pending:
+            return low
         number = self.number(low, high)
         if number != int(number):
             raise self.fault(f"expected a whole number, not {self.written}")
@@ -120,6 +126,8 @@ class Node:
 
     def number(self, low: float, high: float) -> float:
         """A number from `low` to `high`, which may be written as a text."""
+        if self.pending:
+            return low
         try:
             number = float(self.written) if not isinstance(self.value, bool | None) else float("nan")
         except ValueError:
@@ -141,10 +149,19 @@ class Node:
     def choice(self, allowed: Iterable[str]) -> str:
         """One of the `allowed` words, in any case."""
         known = tuple(allowed)
+        if self.pending:
+            return known[0]
         word = self.string().strip().lower()
         if word not in known:
             raise self.fault(f"expected one of {', '.join(known)}, not {shown(self.written)}{nearest(word, known)}")
         return word
+
+    def texts(self, *, limit: int, each: int) -> "tuple[str, ...]":
+        """A list of at most `limit` texts of at most `each` characters."""
+        items = self.items()
+        if len(items) > limit:
+            raise self.fault(f"more than {limit} entries")
+        return tuple(item.string(limit=each) for item in items)
 
     def _kind(self) -> str:
         match self.value:

@@ -2,21 +2,20 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from services.flows.commands import (
-    Command,
-    Condition,
-    Repeat,
-    Retry,
-    RunFlow,
-    Sentence,
-    Step,
-)
+from services.flows.commands import ALWAYS, Command, Flow, Repeat, Retry, RunFlow, Sentence, Step
+from services.flows.configuration import is_configuration, read_configuration
 from services.flows.documents import Bounds, read_json, read_yaml
 from services.flows.errors import StepError
-from services.flows.leaves import COMMON, LEAVES
-from services.flows.nodes import DocumentError, Node, given, nearest, shown
-from services.flows.reading import condition, without_variables
+from services.flows.expressions import ExpressionError
+from services.flows.filling import filled, marked
+from services.flows.leaves import LEAVES
+from services.flows.nodes import DocumentError, Node, given, nearest
+from services.flows.reading import COMMON, condition, env, optional_within
+from services.flows.refusals import REFUSED, unknown
+from services.flows.templates import parse_template
+from services.flows.variables import Scope
 
 STEP_LIMIT = 1_000
 """How many steps a test may have, those inside other steps included."""
@@ -27,47 +26,101 @@ TIMES_LIMIT = 1_000
 RETRIES_LIMIT = 10
 BOUNDS = Bounds()
 
+Inside = Callable[[Node], tuple[Step, ...]]
+"""Reads the steps that a step holds."""
 
-def parse_steps(value: object, root: str = "steps") -> tuple[Step, ...]:
-    """The steps of a test, from a list of JSON values (texts or {command: arguments}) or from YAML text of the same.
 
-    Raises StepError for the first thing that is wrong, and nothing else.
+def parse(value: object, root: str = "steps") -> Flow:
+    """The flow in a list of JSON values (texts, {command: arguments}, first of all perhaps a configuration) or in YAML
+    text of the same. Raises StepError for the first thing that is wrong, and nothing else.
     """
     try:
-        steps = _steps(_document(value, root), depth=0)
-        if len(steps) == 0:
-            raise DocumentError(root, None, None, "a test needs at least one step")
-        return _counted(steps)
+        return read_flow(read_yaml(value, root, BOUNDS) if isinstance(value, str) else read_json(value, root, BOUNDS))
     except DocumentError as error:
-        raise StepError(error.path, error.line, error.column, error.message) from error
+        raise _step_error(error) from error
+
+
+def parse_steps(value: object, root: str = "steps") -> tuple[Step, ...]:
+    """The steps alone, see `parse`."""
+    return parse(value, root).steps
 
 
 def check_steps(value: object, root: str = "steps") -> tuple[StepError, ...]:
     """Everything that is wrong with the steps, at most one complaint for each step of the list; empty: all is good."""
     try:
-        nodes = _document(value, root).items()
+        node = read_yaml(value, root, BOUNDS) if isinstance(value, str) else read_json(value, root, BOUNDS)
+        return faults(node)
     except DocumentError as error:
-        return (StepError(error.path, error.line, error.column, error.message),)
-    found: list[StepError] = []
-    for node in nodes:
-        try:
-            _step(node, depth=0)
-        except DocumentError as error:
-            found.append(StepError(error.path, error.line, error.column, error.message))
-    if found:
-        return tuple(found)
+        return (_step_error(error),)
+
+
+def faults(node: Node) -> tuple[StepError, ...]:
+    """Everything that is wrong with a list of steps, see `check_steps`."""
+    found = [_step_error(error) for read, item in _readers(node) if (error := _fault(read, item)) is not None]
+    if not found:
+        error = _fault(read_flow, node)
+        found = [_step_error(error)] if error is not None else []
+    return tuple(found)
+
+
+def filled_step(step: Step, scope: Scope) -> Step:
+    """The step with the values of its variables. StepError: one has none, or the command cannot have this value."""
+    node = step.pending
+    if node is None:
+        return step
     try:
-        parse_steps(value, root)
-    except StepError as error:
-        return (error,)
-    return ()
+        if isinstance(step.command, Sentence):
+            return replace(_sentence(filled(node, lambda text: _spoken(text, scope))), path=step.path)
+        whole = filled(node, lambda text: parse_template(text).fill(scope.lookup))
+        command = step.command
+        held = command.commands if isinstance(command, RunFlow | Repeat | Retry) else ()
+        return replace(_read(step.name, whole, lambda _: held), path=step.path)
+    except DocumentError as error:
+        raise _step_error(error) from error
 
 
-def _document(value: object, root: str) -> Node:
-    return read_yaml(value, root, BOUNDS) if isinstance(value, str) else read_json(value, root, BOUNDS)
+def read_flow(node: Node) -> Flow:
+    """The flow in a list of steps. DocumentError."""
+    items = node.items()
+    flow = Flow(steps=())
+    if items and is_configuration(items[0], COMMANDS):
+        flow, items = _configuration(items[0]), items[1:]
+    steps = tuple(_outermost(item) for item in items)
+    if len(steps) == 0:
+        raise node.fault("a test needs at least one step")
+    _count((*flow.on_start, *steps, *flow.on_complete))
+    return replace(flow, steps=steps)
 
 
-def _counted(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+def _readers(node: Node) -> list[tuple[Callable[[Node], object], Node]]:
+    """The entries of the list, each with what reads it."""
+    readers: list[tuple[Callable[[Node], object], Node]] = [(_outermost, item) for item in node.items()]
+    if readers and is_configuration(readers[0][1], COMMANDS):
+        readers[0] = (_configuration, readers[0][1])
+    return readers
+
+
+def _configuration(node: Node) -> Flow:
+    return read_configuration(node, lambda found: _steps(found, depth=1))
+
+
+def _outermost(node: Node) -> Step:
+    return _step(node, depth=0)
+
+
+def _fault(read: Callable[[Node], object], node: Node) -> DocumentError | None:
+    try:
+        read(node)
+    except DocumentError as error:
+        return error
+    return None
+
+
+def _step_error(error: DocumentError) -> StepError:
+    return StepError(error.path, error.line, error.column, error.message)
+
+
+def _count(steps: tuple[Step, ...]) -> None:
     waiting, count = list(steps), 0
     while waiting:
         step = waiting.pop()
@@ -76,13 +129,12 @@ def _counted(steps: tuple[Step, ...]) -> tuple[Step, ...]:
             raise DocumentError(step.path, None, None, f"a test may have at most {STEP_LIMIT} steps")
         if isinstance(step.command, RunFlow | Repeat | Retry):
             waiting.extend(step.command.commands)
-    return steps
 
 
 def _steps(node: Node, depth: int) -> tuple[Step, ...]:
     if depth > NESTING_LIMIT:
         raise node.fault(f"steps may be nested at most {NESTING_LIMIT} deep")
-    if depth > 0 and not node.items():
+    if not node.items():
         raise node.fault("there is no command here")
     return tuple(_step(item, depth) for item in node.items())
 
@@ -93,11 +145,13 @@ def _step(node: Node, depth: int) -> Step:
     if not node.is_mapping:
         raise node.fault("a step is a sentence or one command with its arguments")
     entries = node.mapping()
+    if is_configuration(node, COMMANDS):
+        raise node.fault("the flow's configuration (appId, name, tags, env, ...) stands once, before the first step")
     if len(entries) != 1:
         raise node.fault(f"a step has one command, not {len(entries)}" + _begins_a_new_step(entries))
     name, arguments = next(iter(entries.items()))
     if name not in COMMANDS:
-        raise arguments.fault_of_name(_unknown(name))
+        raise arguments.fault_of_name(unknown(name, COMMANDS))
     return _command(name, arguments, depth)
 
 
@@ -108,14 +162,31 @@ def _begins_a_new_step(entries: Mapping[str, Node]) -> str:
 
 def _sentence_or_bare_command(node: Node, depth: int) -> Step:
     text = node.string(limit=SENTENCE_LIMIT).strip()
-    if not text:
-        raise node.fault("the sentence is empty")
     if text in COMMANDS:
         return _command(text, Node(None, node.place), depth)
-    if _looks_like_a_command(text):
-        raise node.fault(_unknown(text))
-    without_variables(node)
+    if text in REFUSED or _looks_like_a_command(text):
+        raise node.fault(unknown(text, COMMANDS))
+    sentence, pending = marked(node)
+    return replace(_sentence(sentence), pending=sentence if pending else None)
+
+
+def _sentence(node: Node) -> Step:
+    text = node.string(limit=SENTENCE_LIMIT).strip()
+    if not text:
+        raise node.fault("the sentence is empty")
     return Step(path=node.place.path, name="sentence", command=Sentence(text))
+
+
+def _spoken(text: str, scope: Scope) -> str:
+    """A sentence with its variables filled in. No value can end the quotes that it stands in."""
+
+    def lookup(name: str) -> object:
+        value = scope.lookup(name)
+        if isinstance(value, str) and '"' in value:
+            raise ExpressionError(f"the value of {name} has a quote in it: use a command instead of a sentence")
+        return value
+
+    return parse_template(text).fill(lookup)  # type: ignore[arg-type]
 
 
 def _looks_like_a_command(text: str) -> bool:
@@ -125,51 +196,46 @@ def _looks_like_a_command(text: str) -> bool:
     return re.search(r"[a-z][A-Z]", text) is not None or (text.islower() and bool(nearest(text, COMMANDS)))
 
 
-def _unknown(name: str) -> str:
-    if " " in name.strip():
-        return f"unknown command {shown(name)}; a sentence with a colon must stand in quotes"
-    return f"unknown command {shown(name)}{nearest(name, COMMANDS) or _known()}"
-
-
-def _known() -> str:
-    return f"; known: {', '.join(sorted(COMMANDS))}"
-
-
 def _command(name: str, arguments: Node, depth: int) -> Step:
+    node, pending = marked(arguments)
+    return replace(_read(name, node, lambda held: _steps(held, depth + 1)), pending=node if pending else None)
+
+
+def _read(name: str, node: Node, inside: Inside) -> Step:
     label, optional = None, False
-    if arguments.is_mapping:
-        entries = arguments.mapping()
-        label = given(entries, "label", lambda found: found.string(limit=SENTENCE_LIMIT))
-        optional = given(entries, "optional", Node.boolean) or False
-    command = NESTING[name](arguments, depth) if name in NESTING else LEAVES[name](arguments)
-    return Step(path=arguments.place.path, name=name, command=command, label=label, optional=optional)
+    if node.is_mapping:
+        label = given(node.mapping(), "label", lambda found: found.string(limit=SENTENCE_LIMIT))
+        optional = optional_within(node.mapping())
+    command = HOLDERS[name](node, inside) if name in HOLDERS else LEAVES[name](node)
+    return Step(path=node.place.path, name=name, command=command, label=label, optional=optional)
 
 
-def _run_flow(node: Node, depth: int) -> Command:
+def _run_flow(node: Node, inside: Inside) -> Command:
     if not node.is_mapping or "file" in node.mapping():
         raise node.fault("runFlow with a file is not supported: write its commands inline, under commands")
-    entries = node.fields(("commands", "when", *COMMON), required=("commands",))
-    when = given(entries, "when", lambda found: condition(found, platform=True))
-    return RunFlow(_steps(entries["commands"], depth + 1), when or Condition())
+    entries = node.fields(("commands", "when", "env", *COMMON), required=("commands",))
+    when = given(entries, "when", condition)
+    return RunFlow(inside(entries["commands"]), when or ALWAYS, given(entries, "env", env) or ())
 
 
-def _repeat(node: Node, depth: int) -> Command:
+def _repeat(node: Node, inside: Inside) -> Command:
     entries = node.fields(("times", "while", "commands", *COMMON), required=("commands",))
     if "times" not in entries and "while" not in entries:
         raise node.fault("repeat needs times, while, or both")
     times = given(entries, "times", lambda found: found.integer(0, TIMES_LIMIT))
-    commands = _steps(entries["commands"], depth + 1)
-    return Repeat(commands, times, given(entries, "while", condition) or Condition())
+    return Repeat(inside(entries["commands"]), times, given(entries, "while", condition) or ALWAYS)
 
 
-def _retry(node: Node, depth: int) -> Command:
+def _retry(node: Node, inside: Inside) -> Command:
+    if node.is_mapping and "file" in node.mapping():
+        raise node.mapping()["file"].fault_of_name("a file is not supported: write its commands inline, under commands")
     entries = node.fields(("maxRetries", "commands", *COMMON), required=("commands",))
     retries = given(entries, "maxRetries", lambda found: found.integer(0, RETRIES_LIMIT))
-    return Retry(_steps(entries["commands"], depth + 1), 1 if retries is None else retries)
+    return Retry(inside(entries["commands"]), 1 if retries is None else retries)
 
 
-NESTING: Mapping[str, Callable[[Node, int], Command]] = {"runFlow": _run_flow, "repeat": _repeat, "retry": _retry}
+HOLDERS: Mapping[str, Callable[[Node, Inside], Command]] = {"runFlow": _run_flow, "repeat": _repeat, "retry": _retry}
 """The commands that hold other steps."""
 
-COMMANDS = frozenset((*LEAVES, *NESTING))
+COMMANDS = frozenset((*LEAVES, *HOLDERS))
 """The commands that are supported, by their names in Maestro."""

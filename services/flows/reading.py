@@ -1,87 +1,132 @@
-"""The pieces that several commands share: selectors, conditions, directions and points."""
+"""The pieces that several commands share: selectors, conditions, directions, points and variables."""
 
 import re
+from collections.abc import Mapping
 from typing import cast
 
-from services.flows.commands import Condition, Direction, Position, Selector
-from services.flows.nodes import Node, given
+from services.flows.nodes import Node, given, shown
 from services.flows.pattern import Pattern, PatternError, compiled
+from services.flows.selectors import Condition, Direction, Position, Selector
 
 PATTERN_LIMIT = 500
 NESTING_LIMIT = 6
 INDEX_LIMIT = 1_000
+DESCENDANTS_LIMIT = 20
+ENV_LIMIT = 200
+VALUE_LIMIT = 10_000
+PIXELS_LIMIT = 100_000
+
+COMMON = ("label", "optional")
+"""What may be said of every command."""
 
 _STATES = ("enabled", "checked", "focused", "selected")
-_RELATIONS = ("below", "above", "leftOf", "rightOf", "childOf", "containsChild")
-_CRITERIA = ("text", "id", "index", *_STATES, *_RELATIONS)
+_SIZES = ("width", "height", "tolerance")
+_RELATIONS = ("below", "above", "leftOf", "rightOf", "childOf", "containsChild", "containsDescendants")
+CRITERIA = ("text", "id", "index", *_STATES, *_SIZES, *_RELATIONS)
+_REFUSED = {
+    "traits": "say what the element reads or its id",
+    "css": "say what the element reads or its id",
+    "timeout": "extendedWaitUntil waits for as long as it is told",
+    "waitUntilVisible": "every command waits for its element",
+    "point": "only tapOn, doubleTapOn and longPressOn have a point",
+}
 _POSITION = re.compile(r"\s*(\d{1,5}(?:\.\d{1,3})?)\s*(%?)\s*,\s*(\d{1,5}(?:\.\d{1,3})?)\s*(%?)\s*")
 _APP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}")
+_NAME = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
 
 
-def without_variables(node: Node) -> str:
-    """The text; one with ${...} is refused, for it would silently mean itself."""
-    text = node.string()
-    if "${" in text:
-        raise node.fault("variables (${...}) are not supported: write the value out")
-    return text
-
-
-def selector(node: Node, *, also: tuple[str, ...] = (), depth: int = 0) -> Selector:
+def selector(node: Node, *, also: tuple[str, ...] = (), depth: int = 0, required: bool = True) -> Selector:
     """A selector: a text, or a mapping of criteria that may have the fields `also` besides."""
     if not node.is_mapping:
-        return Selector(text=_pattern(node))
+        return Selector(text=pattern(node))
     if depth > NESTING_LIMIT:
         raise node.fault(f"selectors may be nested at most {NESTING_LIMIT} deep")
-    entries = node.fields((*_CRITERIA, *also))
-    if not set(entries) & set(_CRITERIA):
-        raise node.fault(f"a selector needs at least one of {', '.join(_CRITERIA)}")
+    _refuse(node.mapping(), also)
+    entries = node.fields((*CRITERIA, *also))
+    if required and not set(entries) & set(CRITERIA):
+        raise node.fault(f"a selector needs at least one of {', '.join(CRITERIA)}")
 
     def state(name: str) -> bool | None:
         return given(entries, name, Node.boolean)
+
+    def size(name: str) -> float | None:
+        return given(entries, name, lambda found: found.number(0, PIXELS_LIMIT))
 
     def other(name: str) -> Selector | None:
         return given(entries, name, lambda found: selector(found, depth=depth + 1))
 
     return Selector(
-        text=given(entries, "text", _pattern),
-        id=given(entries, "id", _pattern),
+        text=given(entries, "text", pattern),
+        id=given(entries, "id", pattern),
         index=given(entries, "index", lambda found: found.integer(0, INDEX_LIMIT)),
         enabled=state("enabled"),
         checked=state("checked"),
         focused=state("focused"),
         selected=state("selected"),
+        width=size("width"),
+        height=size("height"),
+        tolerance=size("tolerance"),
         below=other("below"),
         above=other("above"),
         left_of=other("leftOf"),
         right_of=other("rightOf"),
         child_of=other("childOf"),
         contains_child=other("containsChild"),
+        contains_descendants=given(entries, "containsDescendants", lambda found: _descendants(found, depth + 1)),
     )
 
 
-def _pattern(node: Node) -> Pattern:
-    source = without_variables(node)
+def _refuse(entries: Mapping[str, Node], also: tuple[str, ...]) -> None:
+    for name, instead in _REFUSED.items():
+        if name in entries and name not in also:
+            raise entries[name].fault_of_name(f"{name} is not supported here: {instead}")
+
+
+def _descendants(node: Node, depth: int) -> tuple[Selector, ...]:
+    if not 0 < len(node.items()) <= DESCENDANTS_LIMIT:
+        raise node.fault(f"expected a list of 1 to {DESCENDANTS_LIMIT} selectors")
+    return tuple(selector(item, depth=depth) for item in node.items())
+
+
+def pattern(node: Node) -> Pattern:
+    """A regular expression for a whole text, or a text that means itself."""
+    source = node.string()
     if not source.strip():
         raise node.fault("the text to look for is empty")
     if len(source) > PATTERN_LIMIT:
         raise node.fault(f"the text to look for is longer than {PATTERN_LIMIT} characters")
+    if node.pending:
+        return Pattern(source)
     try:
         return compiled(source)
     except PatternError as error:
         raise node.fault(f"{error}; a selector's text is a regular expression that matches the whole text") from error
 
 
-def condition(node: Node, *, platform: bool = False) -> Condition:
+def condition(node: Node) -> Condition:
     """A condition of `when` or `while`."""
-    allowed = ("visible", "notVisible", "platform") if platform else ("visible", "notVisible")
+    allowed = ("visible", "notVisible", "platform", "true")
     entries = node.fields(allowed)
     if not entries:
         raise node.fault(f"a condition needs at least one of {', '.join(allowed)}")
     return Condition(
-        visible=given(entries, "visible", selector),
-        not_visible=given(entries, "notVisible", selector),
+        visible=given(entries, "visible", element),
+        not_visible=given(entries, "notVisible", element),
         platform=given(entries, "platform", lambda found: found.choice(("android", "ios"))),
+        truth=given(entries, "true", lambda found: found.string(limit=VALUE_LIMIT)),
     )
+
+
+def element(node: Node) -> Selector:
+    """The selector of an argument, which may say itself that it is optional (see `optional_within`)."""
+    return selector(node, also=COMMON)
+
+
+def optional_within(entries: Mapping[str, Node]) -> bool:
+    """Whether a command says that it is optional, by itself or at its element."""
+    inner = (entries[name] for name in ("element", "visible", "notVisible") if name in entries)
+    said = [entries, *(node.mapping() for node in inner if node.is_mapping)]
+    return any(given(each, "optional", Node.boolean) for each in said)
 
 
 def direction(node: Node) -> Direction:
@@ -90,6 +135,8 @@ def direction(node: Node) -> Direction:
 
 def position(node: Node) -> Position:
     """A point: "50%, 90%" of the screen, or "120, 400" in pixels."""
+    if node.pending:
+        return Position(0, 0, True)
     found = _POSITION.fullmatch(node.string(limit=100))
     if found is None or found[2] != found[4]:
         raise node.fault('expected a point such as "50%, 90%" or "120, 400"')
@@ -102,7 +149,23 @@ def position(node: Node) -> Position:
 
 def app_id(node: Node) -> str:
     """The id of an app: a package name or a bundle id."""
-    text = without_variables(node).strip()
-    if not _APP_ID.fullmatch(text):
+    text = node.string(limit=500).strip()
+    if not node.pending and not _APP_ID.fullmatch(text):
         raise node.fault('expected the id of an app, such as "com.example.shop"')
     return text
+
+
+def milliseconds(node: Node, limit_seconds: float) -> float:
+    """A time that is written in milliseconds, in seconds."""
+    return node.number(0, limit_seconds * 1000) / 1000
+
+
+def env(node: Node) -> tuple[tuple[str, str], ...]:
+    """Variables by their names; numbers count as they were written."""
+    entries = node.mapping()
+    if len(entries) > ENV_LIMIT:
+        raise node.fault(f"more than {ENV_LIMIT} variables")
+    for name, value in entries.items():
+        if not _NAME.fullmatch(name):
+            raise value.fault_of_name(f"{shown(name)} is no name for a variable: letters, digits and _ only")
+    return tuple((name, "" if value.is_null else value.string(limit=VALUE_LIMIT)) for name, value in entries.items())

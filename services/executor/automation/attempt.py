@@ -30,9 +30,11 @@ from services.executor.automation.witness import Witness
 from services.executor.model.attempts import Result
 from services.executor.model.failures import Category, Failure
 from services.executor.model.run_config import DEFAULTS, FallbackTrigger, Grounder, RunConfig, effective
-from services.flows.commands import LaunchApp, Sentence, Step
+from services.flows.actions import LaunchApp
+from services.flows.commands import Flow, Sentence, Step
 from services.flows.errors import StepError
-from services.flows.parser import parse_steps
+from services.flows.parser import parse
+from services.flows.variables import Memory, Scope, scope_of
 
 RELEASE_SECONDS = 1.5
 """How long an attempt that ends waits for its device to be closed; longer closing goes on behind its back."""
@@ -60,6 +62,14 @@ class Plan:
     step_seconds: float = 30.0
     run_seconds: float = 1800.0
     on_session: OnSession | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What the steps say, and the variables that they begin with."""
+
+    flow: Flow
+    scope: Scope
 
 
 class Automation:
@@ -90,7 +100,8 @@ class Automation:
         by itself.
         """
         try:
-            steps = parse_steps(plan.steps)
+            flow = parse(plan.steps)
+            scope = scope_of(flow.env, Memory(plan.platform, plan.build.package_name))
             self._check_model(effective(plan.config))
         except StepError as error:
             return Result(failure=Failure(Category.SCRIPT_ERROR, f"the steps cannot be run: {error}", error.message))
@@ -99,7 +110,7 @@ class Automation:
         journal = Journal(
             attempt=plan.attempt, evidence=evidence or NoEvidence(), now=self._clock.now, progress=progress
         )
-        return await self._in_time(plan, steps, journal)
+        return await self._in_time(plan, Script(flow, scope), journal)
 
     def _check_model(self, config: RunConfig) -> None:
         """What asks for a model in any case fails at once where there is none."""
@@ -114,10 +125,10 @@ class Automation:
             return False
         return config.fallback_trigger is FallbackTrigger.STEP_FAIL
 
-    async def _in_time(self, plan: Plan, steps: tuple[Step, ...], journal: Journal) -> Result:
+    async def _in_time(self, plan: Plan, script: Script, journal: Journal) -> Result:
         witness = Witness(journal, plan.run_seconds)
         async with AsyncExitStack() as held:
-            failure = await self._verdict(plan, steps, journal, witness, held)
+            failure = await self._verdict(plan, script, journal, witness, held)
             if failure is not None:
                 await witness.log(late=failure.category is Category.RUN_TIMEOUT)
         device = witness.device
@@ -130,7 +141,7 @@ class Automation:
         )
 
     async def _verdict(
-        self, plan: Plan, steps: tuple[Step, ...], journal: Journal, witness: Witness, held: AsyncExitStack
+        self, plan: Plan, script: Script, journal: Journal, witness: Witness, held: AsyncExitStack
     ) -> Failure | None:
         """How it went. The device is closed with `held`, so that it can be looked at until then."""
         try:
@@ -139,7 +150,7 @@ class Automation:
                 acquiring = self._devices.acquire(plan.platform, plan.build, seed, on_session=plan.on_session)
                 device = witness.device = await acquiring
                 held.push_async_callback(self._release, device)
-                return await self._on(device, plan, steps, journal, witness)
+                return await self._on(device, plan, script, journal, witness)
         except DeviceFailure as failed:
             await witness.sight(None)
             return Failure(failed.category, failed.message, failed.message)
@@ -149,12 +160,12 @@ class Automation:
             return await _out_of_time(plan, journal, witness)
 
     async def _on(
-        self, device: Device, plan: Plan, steps: tuple[Step, ...], journal: Journal, witness: Witness
+        self, device: Device, plan: Plan, script: Script, journal: Journal, witness: Witness
     ) -> Failure | None:
         config = effective(plan.config)
         if not config.execution_mode.skip_app_install:
             await device.install(plan.build)
-        if not _starts_by_launching(steps[0]):
+        if not _starts_by_launching((*script.flow.on_start, *script.flow.steps)[0]):
             await device.launch()
         watcher = Watcher(device)
         patience = SETTLE_SECONDS if self._asks_model(config) else plan.step_seconds
@@ -172,9 +183,13 @@ class Automation:
             cached=lambda sentence: StepKey(plan.org_id, plan.app, plan.platform, sentence),
             app_prompt=plan.app_prompt,
         )
-        commander = Commander(device, watcher, platform=plan.platform, seconds=plan.step_seconds)
-        runner = Runner(device, journal, commander, interpreter, witness=witness, seconds=plan.step_seconds)
-        return await runner.run(steps)
+        commander = Commander(
+            device, watcher, plan.platform, script.scope.memory, own_ids=script.flow.app_ids, seconds=plan.step_seconds
+        )
+        runner = Runner(
+            device, journal, commander, interpreter, witness=witness, scope=script.scope, seconds=plan.step_seconds
+        )
+        return await runner.run(script.flow)
 
     async def _release(self, device: Device) -> None:
         """Close the device; what takes long goes on by itself, and a cancelled attempt does not wait for it."""

@@ -11,23 +11,24 @@ from services.executor.automation.sentences.matching import Outline
 from services.executor.automation.watching import Watcher
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category
-from services.flows.commands import (
+from services.flows.actions import (
     AssertNotVisible,
     AssertVisible,
     Back,
-    Command,
-    Condition,
     EraseText,
     ExtendedWaitUntil,
     InputText,
     LaunchApp,
     Scroll,
-    Selector,
     StopApp,
     Swipe,
     TakeScreenshot,
     TapOn,
 )
+from services.flows.commands import Command
+from services.flows.expressions import true_of
+from services.flows.selectors import Condition, Selector
+from services.flows.variables import Memory
 
 CONDITION_SECONDS = 3.0
 """How long something may take to appear before a condition does not hold."""
@@ -36,7 +37,19 @@ CONDITION_SECONDS = 3.0
 class Commander:
     """Does what a command says, waiting up to `seconds` for what it needs. Raises StepFailed and DeviceFailure."""
 
-    def __init__(self, device: Device, watcher: Watcher, *, platform: str, seconds: float) -> None:
+    def __init__(
+        self,
+        device: Device,
+        watcher: Watcher,
+        platform: str,
+        memory: Memory,
+        *,
+        own_ids: frozenset[str] = frozenset(),
+        seconds: float,
+    ) -> None:
+        """`own_ids` are the ids that mean the app under test."""
+        self._memory = memory
+        self._own_ids = own_ids
         self._device = device
         self._watcher = watcher
         self._platform = platform
@@ -44,7 +57,7 @@ class Commander:
 
     async def do(self, command: Command) -> Deed:
         match command:
-            case TapOn(selector):
+            case TapOn(selector) if selector is not None:
                 element = await self._found(selector)
                 await self._device.tap(element)
                 return _deed(Action.TAP, element)
@@ -88,6 +101,8 @@ class Commander:
     async def holds(self, condition: Condition) -> bool:
         """Whether a condition holds; the screen gets a moment to become what it is going to be."""
         if condition.platform is not None and condition.platform != self._platform:
+            return False
+        if condition.truth is not None and not true_of(condition.truth):
             return False
         if condition.visible is not None:
             seconds = min(CONDITION_SECONDS, self._seconds)

@@ -6,7 +6,7 @@ from services.executor.automation.devices import Device
 from services.executor.automation.elements import Bounds, Element, Point, walk
 from services.executor.automation.sentences.matching import Outline
 from services.executor.automation.watching import Watcher
-from services.flows.commands import Position
+from services.flows.selectors import Position
 
 _ACROSS: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "up": ((0.5, 0.75), (0.5, 0.25)),

@@ -16,14 +16,17 @@ from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category, Failure
 from services.flows.commands import (
     Command,
-    Condition,
     ExtendedWaitUntil,
+    Flow,
     Repeat,
     Retry,
     RunFlow,
     Sentence,
     Step,
 )
+from services.flows.errors import StepError
+from services.flows.parser import filled_step
+from services.flows.variables import Scope
 
 REPEAT_LIMIT = 1_000
 HANG_SECONDS = 30.0
@@ -41,8 +44,10 @@ class Runner:
         interpreter: Interpreter,
         *,
         witness: Witness,
+        scope: Scope,
         seconds: float,
     ) -> None:
+        self._scope = scope
         self._device = device
         self._journal = journal
         self._witness = witness
@@ -50,8 +55,15 @@ class Runner:
         self._interpreter = interpreter
         self._seconds = seconds
 
-    async def run(self, steps: Sequence[Step]) -> Failure | None:
-        """None if all went well; else why not, with the index of the step in the journal."""
+    async def run(self, flow: Flow) -> Failure | None:
+        """None if all went well; else why not, with the index of the step in the journal.
+
+        What the flow does at its end it does after a failure too, and then its own failure counts for nothing.
+        """
+        failure = await self._all((*flow.on_start, *flow.steps))
+        return failure or await self._all(flow.on_complete) if flow.on_complete else failure
+
+    async def _all(self, steps: Sequence[Step]) -> Failure | None:
         try:
             await self._run(steps, depth=0)
         except _Failed as failed:
@@ -68,12 +80,22 @@ class Runner:
                     raise
                 self._journal.forgive(first)
 
-    async def _step(self, step: Step, depth: int) -> None:
+    async def _step(self, written: Step, depth: int) -> None:
+        step, fault = self._filled(written)
         index = self._journal.begin(step, depth)
-        if isinstance(step.command, RunFlow | Repeat | Retry):
+        if fault is not None:
+            await self._fail(index, step, fault)
+        elif isinstance(step.command, RunFlow | Repeat | Retry):
             await self._holder(index, step, depth)
         else:
             await self._leaf(index, step, step.command)
+
+    def _filled(self, step: Step) -> tuple[Step, StepFailed | None]:
+        """The step with the values of its variables; as it was written where one has none."""
+        try:
+            return filled_step(step, self._scope), None
+        except StepError as error:
+            return step, StepFailed(Category.SCRIPT_ERROR, f"{error.message} ({error.path})", reason=error.message)
 
     async def _leaf(self, index: int, step: Step, command: Command) -> None:
         try:
@@ -118,7 +140,7 @@ class Runner:
     async def _holder(self, index: int, step: Step, depth: int) -> None:
         """A step that holds other steps ends as they do."""
         try:
-            ran = await self._held(step.command, depth + 1)
+            ran = await self._held(step, depth + 1)
         except _Failed as failed:
             await self._journal.failed_within(index, failed.failure)
             raise
@@ -132,32 +154,44 @@ class Runner:
             else:
                 await self._journal.skipped(index, "its condition does not hold")
 
-    async def _held(self, command: Command, depth: int) -> str:
+    async def _held(self, step: Step, depth: int) -> str:
         """Run the steps inside; what is to be said of it, or "" when there was nothing to run."""
-        match command:
-            case RunFlow(commands, when):
-                return await self._flow(commands, when, depth)
-            case Repeat(commands, times, condition):
-                return await self._repeat(commands, times, condition, depth)
+        match step.command:
+            case RunFlow() as flow:
+                return await self._flow(flow, depth)
+            case Repeat():
+                return await self._repeat(step, depth)
             case Retry(commands, retries):
                 return await self._retry(commands, retries, depth)
             case _:
-                raise AssertionError(f"{type(command).__name__} holds no steps")
+                raise AssertionError(f"{step.name} holds no steps")
 
-    async def _flow(self, commands: Sequence[Step], when: Condition, depth: int) -> str:
-        if not await self._commander.holds(when):
+    async def _flow(self, flow: RunFlow, depth: int) -> str:
+        if not await self._commander.holds(flow.when):
             return ""
-        await self._run(commands, depth)
-        return f"{len(commands)} steps"
+        around, self._scope = self._scope, self._scope.within(dict(flow.env))
+        try:
+            await self._run(flow.commands, depth)
+        finally:
+            self._scope = around
+        return f"{len(flow.commands)} steps"
 
-    async def _repeat(self, commands: Sequence[Step], times: int | None, condition: Condition, depth: int) -> str:
+    async def _repeat(self, step: Step, depth: int) -> str:
         rounds = 0
-        while (times is None or rounds < times) and await self._commander.holds(condition):
+        while (command := self._next_round(step, rounds)) and await self._commander.holds(command.condition):
             if rounds >= REPEAT_LIMIT:
                 raise StepFailed(Category.SCRIPT_ERROR, f"its condition still held after {REPEAT_LIMIT} rounds")
-            await self._run(commands, depth)
+            await self._run(command.commands, depth)
             rounds += 1
         return f"{rounds} rounds" if rounds else ""
+
+    def _next_round(self, step: Step, rounds: int) -> Repeat | None:
+        """The repetition with the values that its variables have now; None when it has had all its rounds."""
+        step, fault = self._filled(step)
+        if fault is not None:
+            raise fault
+        command = step.command
+        return command if isinstance(command, Repeat) and (command.times is None or rounds < command.times) else None
 
     async def _retry(self, commands: Sequence[Step], retries: int, depth: int) -> str:
         tries = 0

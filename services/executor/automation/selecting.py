@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from services.executor.automation.elements import Element
 from services.executor.automation.sentences.matching import Outline
-from services.flows.commands import Selector
 from services.flows.pattern import Pattern
+from services.flows.selectors import Selector
 
 Beside = Callable[[Element, Element], bool]
 

@@ -1,29 +1,23 @@
 """Steps are read from JSON and from YAML, and both mean the same."""
 
-from services.flows.commands import (
+from services.flows.actions import (
     AssertNotVisible,
     AssertVisible,
     Back,
-    Condition,
     EraseText,
     ExtendedWaitUntil,
     InputText,
     LaunchApp,
-    Position,
-    Repeat,
-    Retry,
-    RunFlow,
     Scroll,
-    Selector,
-    Sentence,
-    Step,
     StopApp,
     Swipe,
     TakeScreenshot,
     TapOn,
 )
+from services.flows.commands import Repeat, Retry, RunFlow, Sentence, Step
 from services.flows.parser import parse_steps
 from services.flows.pattern import Pattern
+from services.flows.selectors import Condition, Position, Selector
 
 
 def only(value: object) -> Step:

@@ -1,0 +1,280 @@
+"""The commands that hold no other steps, by their names in Maestro."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from services.flows.selectors import Direction, Position, Selector
+
+Argument: TypeAlias = str | int | float | bool
+
+
+class About:
+    """`subject` is what a command is about, in a few words; empty when there is nothing to say."""
+
+    __slots__ = ()
+
+    @property
+    def subject(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchApp(About):
+    """Start the app under test, or `app_id`; a running one is stopped first unless `stop_app` is false."""
+
+    app_id: str | None = None
+    clear_state: bool = False
+    stop_app: bool = True
+    permissions: tuple[tuple[str, str], ...] = ()
+    arguments: tuple[tuple[str, Argument], ...] = ()
+    clear_keychain: bool = False
+
+    @property
+    def subject(self) -> str:
+        return self.app_id or ""
+
+
+@dataclass(frozen=True, slots=True)
+class _OfApp(About):
+    app_id: str | None = None
+
+    @property
+    def subject(self) -> str:
+        return self.app_id or ""
+
+
+@dataclass(frozen=True, slots=True)
+class StopApp(_OfApp):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class ClearState(_OfApp):
+    """Forget what the app has kept; a running one is stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Touch(About):
+    """`point` is one of the element, or without a selector one of the screen.
+
+    `retry_if_no_change`: once more when the screen stays as it was. `settle_seconds`: how long the screen gets to come
+    to rest before. `times` with pauses of `pause_seconds`.
+    """
+
+    selector: Selector | None = None
+    point: Position | None = None
+    retry_if_no_change: bool = False
+    settle_seconds: float = 0.0
+    times: int = 1
+    pause_seconds: float = 0.1
+
+    @property
+    def subject(self) -> str:
+        return ", ".join(str(each) for each in (self.selector, self.point) if each is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class TapOn(_Touch):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class DoubleTapOn(_Touch):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class LongPressOn(_Touch):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class InputText(About):
+    """Type into the field that has the focus."""
+
+    text: str
+
+    @property
+    def subject(self) -> str:
+        return f'"{self.text}"'
+
+
+@dataclass(frozen=True, slots=True)
+class EraseText(About):
+    characters: int = 50
+
+    @property
+    def subject(self) -> str:
+        return f"{self.characters} characters"
+
+
+@dataclass(frozen=True, slots=True)
+class PasteText(About):
+    """Type what was copied last."""
+
+
+@dataclass(frozen=True, slots=True)
+class PressKey(About):
+    key: str
+
+    @property
+    def subject(self) -> str:
+        return self.key
+
+
+@dataclass(frozen=True, slots=True)
+class Back(About):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class HideKeyboard(About):
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swipe(About):
+    """From `start` to `end`, or where the finger goes (`direction`), across the screen or from the element `source`."""
+
+    direction: Direction | None = None
+    start: Position | None = None
+    end: Position | None = None
+    source: Selector | None = None
+    seconds: float = 0.4
+    settle_seconds: float = 0.0
+
+    @property
+    def subject(self) -> str:
+        return self.direction or "from point to point"
+
+
+@dataclass(frozen=True, slots=True)
+class Scroll(About):
+    """One swipe that shows what is further down."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScrollUntilVisible(About):
+    """Scroll until the element is to be seen with at least this `share` (0..1) of it; then to the middle if `centered`.
+
+    `direction` is where what is looked for lies; one swipe takes `seconds`.
+    """
+
+    selector: Selector
+    direction: Direction = "down"
+    timeout_seconds: float = 20.0
+    seconds: float = 0.6
+    share: float = 1.0
+    centered: bool = False
+    settle_seconds: float = 0.0
+
+    @property
+    def subject(self) -> str:
+        return str(self.selector)
+
+
+@dataclass(frozen=True, slots=True)
+class _OfElement(About):
+    selector: Selector
+
+    @property
+    def subject(self) -> str:
+        return str(self.selector)
+
+
+@dataclass(frozen=True, slots=True)
+class AssertVisible(_OfElement):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class AssertNotVisible(_OfElement):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class CopyTextFrom(_OfElement):
+    """Remember what can be read on an element, as ${maestro.copiedText}."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetClipboard(About):
+    """Remember this text as if it had been copied."""
+
+    text: str
+
+    @property
+    def subject(self) -> str:
+        return f'"{self.text}"'
+
+
+@dataclass(frozen=True, slots=True)
+class AssertTrue(About):
+    """`value` is the text that the condition reads as."""
+
+    value: str
+
+    @property
+    def subject(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtendedWaitUntil(About):
+    """Wait until the one is visible and the other is not; None for the time limit of a step."""
+
+    visible: Selector | None = None
+    not_visible: Selector | None = None
+    timeout_seconds: float | None = None
+
+    @property
+    def subject(self) -> str:
+        parts = [f"visible {self.visible}"] if self.visible else []
+        parts += [f"not visible {self.not_visible}"] if self.not_visible else []
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class WaitForAnimationToEnd(About):
+    """Wait until the screen stays as it is; after so many seconds the test goes on all the same."""
+
+    timeout_seconds: float = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class TakeScreenshot(About):
+    name: str | None = None
+
+    @property
+    def subject(self) -> str:
+        return self.name or ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLink(About):
+    link: str
+
+    @property
+    def subject(self) -> str:
+        return self.link
+
+
+@dataclass(frozen=True, slots=True)
+class SetLocation(About):
+    """Degrees: latitude -90..90, longitude -180..180."""
+
+    latitude: float
+    longitude: float
+
+    @property
+    def subject(self) -> str:
+        return f"{self.latitude:g}, {self.longitude:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class SetOrientation(About):
+    orientation: Literal["portrait", "landscape"]
+
+    @property
+    def subject(self) -> str:
+        return self.orientation

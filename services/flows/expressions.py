@@ -1,0 +1,297 @@
+"""What stands inside ${...}: a small language without loops, assignments or calls, so that every expression ends.
+
+Names (`NAME`, `maestro.copiedText`), texts in quotes, numbers, true, false, null; `== != < <= > >= && || !`,
+`+ - * / %` and parentheses. `a || b` gives a if that is true, else b; there, and only there, a name that is not known
+counts as null.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from services.flows.nodes import shown
+
+Value: TypeAlias = str | float | bool | None
+Lookup: TypeAlias = Callable[[str], Value]
+"""Gives the value of a name; raises ExpressionError, or Unknown when there is no such name."""
+
+Evaluate: TypeAlias = Callable[[Lookup], Value]
+
+LENGTH_LIMIT = 500
+DEPTH_LIMIT = 20
+TEXT_LIMIT = 10_000
+
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<number>\d{1,15}(?:\.\d{1,15})?(?![\w.]))"""
+    r"""|(?P<word>[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*)|(?P<sign>===|!==|==|!=|<=|>=|&&|\|\||[-<>()!+*/%}]))""",
+    re.DOTALL,
+)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_CONTROLS = {"n": "\n", "t": "\t"}
+_CONSTANTS: Mapping[str, Value] = {"true": True, "false": False, "null": None, "undefined": None}
+_SAME = {"===": "==", "!==": "!="}
+_NO_SCRIPT = "no calls, lists, objects or assignments: only names, texts, numbers and operators"
+
+
+class ExpressionError(ValueError):
+    """The expression is malformed, or has no value; the message says why."""
+
+
+class Unknown(ExpressionError):
+    """There is no variable of this name."""
+
+
+def parse_expression(text: str, begin: int) -> tuple[Evaluate, int]:
+    """The expression that begins there, and where the text goes on behind its closing brace."""
+    parser = _Parser(text, begin)
+    evaluate = parser.either(0)
+    if parser.symbol != "}" or parser.kind != "sign":
+        raise parser.error()
+    if parser.end - begin > LENGTH_LIMIT:
+        raise ExpressionError(f"an expression has at most {LENGTH_LIMIT} characters")
+    return evaluate, parser.end
+
+
+def true_of(value: Value) -> bool:
+    """Whether a value counts as true: not empty, "false", "null", "undefined" or zero."""
+    if isinstance(value, str):
+        return value.strip().lower() not in ("", "false", "null", "undefined") and _number(value) != 0
+    return bool(value)
+
+
+def text_of(value: Value) -> str:
+    """How a value reads in a text; a whole number has no point."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else str(value)
+    return "null" if value is None else value
+
+
+class _Parser:
+    """Recursive descent: or, and, equality, order, sum, product, sign, operand."""
+
+    def __init__(self, source: str, begin: int) -> None:
+        self.source = source
+        self.begin = self.end = begin
+        self.kind = self.symbol = ""
+        self._advance()
+
+    def either(self, depth: int) -> Evaluate:
+        if depth > DEPTH_LIMIT:
+            raise ExpressionError(f"an expression is nested at most {DEPTH_LIMIT} deep")
+        left = self._both(depth)
+        while self._takes("||"):
+            left = _or(left, self._both(depth))
+        return left
+
+    def _both(self, depth: int) -> Evaluate:
+        left = self._equality(depth)
+        while self._takes("&&"):
+            left = _and(left, self._equality(depth))
+        return left
+
+    def _equality(self, depth: int) -> Evaluate:
+        left = self._order(depth)
+        while sign := self._takes("==", "!="):
+            left = _binary(_OPERATORS[sign], left, self._order(depth))
+        return left
+
+    def _order(self, depth: int) -> Evaluate:
+        left = self._sum(depth)
+        while sign := self._takes("<", "<=", ">", ">="):
+            left = _binary(_OPERATORS[sign], left, self._sum(depth))
+        return left
+
+    def _sum(self, depth: int) -> Evaluate:
+        left = self._product(depth)
+        while sign := self._takes("+", "-"):
+            left = _binary(_OPERATORS[sign], left, self._product(depth))
+        return left
+
+    def _product(self, depth: int) -> Evaluate:
+        left = self._signed(depth)
+        while sign := self._takes("*", "/", "%"):
+            left = _binary(_OPERATORS[sign], left, self._signed(depth))
+        return left
+
+    def _signed(self, depth: int) -> Evaluate:
+        signs = []
+        while sign := self._takes("!", "-"):
+            signs.append(sign)
+        value = self._operand(depth)
+        for sign in reversed(signs):
+            value = _not(value) if sign == "!" else _binary(_OPERATORS["-"], lambda _: 0.0, value)
+        return value
+
+    def _operand(self, depth: int) -> Evaluate:
+        kind, symbol = self.kind, self.symbol
+        if kind == "sign" and symbol == "(":
+            self._advance()
+            inner = self.either(depth + 1)
+            if not self._takes(")"):
+                raise self.error()
+            return inner
+        if kind not in ("text", "number", "word"):
+            raise self.error()
+        self._advance()
+        if kind == "word" and self.symbol == "(":
+            raise ExpressionError(f"{shown(symbol + '(...)')} cannot be called here: {_NO_SCRIPT}")
+        return _operand(kind, symbol)
+
+    def _takes(self, *signs: str) -> str:
+        symbol = _SAME.get(self.symbol, self.symbol)
+        if self.kind != "sign" or symbol not in signs:
+            return ""
+        self._advance()
+        return symbol
+
+    def _advance(self) -> None:
+        """Step to the next token; `kind` is empty where there is none."""
+        found = _TOKEN.match(self.source, self.end)
+        if found is None:
+            self.begin, self.kind, self.symbol = self.end, "", self.source[self.end :].lstrip()[:1]
+            return
+        self.kind = found.lastgroup or ""
+        self.symbol = found[self.kind]
+        self.begin, self.end = found.start(self.kind), found.end()
+
+    def error(self) -> ExpressionError:
+        if not self.symbol:
+            return ExpressionError("a closing brace is missing behind ${")
+        if self.symbol == "}":
+            return ExpressionError("something is missing before the closing brace of ${...}")
+        return ExpressionError(f"{shown(self.symbol)} is not expected in ${{...}}: {_NO_SCRIPT}")
+
+
+def _operand(kind: str, symbol: str) -> Evaluate:
+    if kind == "word" and symbol not in _CONSTANTS:
+        return _Name(symbol)
+    if kind == "text":
+        text = _ESCAPED.sub(lambda found: _CONTROLS.get(found[1], found[1]), symbol[1:-1])
+        return lambda _: text
+    constant = float(symbol) if kind == "number" else _CONSTANTS[symbol]
+    return lambda _: constant
+
+
+class _Name:
+    """The value of a variable."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __call__(self, lookup: Lookup) -> Value:
+        return lookup(self._name)
+
+
+def _or(left: Evaluate, right: Evaluate) -> Evaluate:
+    def evaluate(lookup: Lookup) -> Value:
+        try:
+            value = left(lookup)
+        except Unknown:
+            if not isinstance(left, _Name):
+                raise
+            value = None
+        return value if true_of(value) else right(lookup)
+
+    return evaluate
+
+
+def _and(left: Evaluate, right: Evaluate) -> Evaluate:
+    def evaluate(lookup: Lookup) -> Value:
+        value = left(lookup)
+        return right(lookup) if true_of(value) else value
+
+    return evaluate
+
+
+def _not(value: Evaluate) -> Evaluate:
+    return lambda lookup: not true_of(value(lookup))
+
+
+def _binary(operator: Callable[[Value, Value], Value], left: Evaluate, right: Evaluate) -> Evaluate:
+    return lambda lookup: operator(left(lookup), right(lookup))
+
+
+def _number(value: Value) -> float | None:
+    """The number that a value is, or reads as."""
+    if isinstance(value, str) and len(value) <= 40:
+        return float(value) if re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", value, re.ASCII) else None
+    return value if isinstance(value, float) else None
+
+
+def _numbers(sign: str, left: Value, right: Value) -> tuple[float, float]:
+    one, other = _number(left), _number(right)
+    if one is None or other is None:
+        wrong = left if one is None else right
+        raise ExpressionError(f"{sign} is for numbers, not for {shown(text_of(wrong))}")
+    return one, other
+
+
+def _equal(left: Value, right: Value) -> bool:
+    """Numbers by their value, also those that are written as texts; everything else by how it reads."""
+    one, other = _number(left), _number(right)
+    return one == other if one is not None and other is not None else text_of(left) == text_of(right)
+
+
+def _less(left: Value, right: Value) -> bool:
+    if _number(left) is None and _number(right) is None and isinstance(left, str) and isinstance(right, str):
+        return left < right
+    one, other = _numbers("<", left, right)
+    return one < other
+
+
+def _plus(left: Value, right: Value) -> Value:
+    if isinstance(left, str) or isinstance(right, str):
+        text = text_of(left) + text_of(right)
+        if len(text) > TEXT_LIMIT:
+            raise ExpressionError(f"the text becomes longer than {TEXT_LIMIT} characters")
+        return text
+    one, other = _numbers("+", left, right)
+    return _bounded(one + other)
+
+
+def _minus(left: Value, right: Value) -> Value:
+    one, other = _numbers("-", left, right)
+    return _bounded(one - other)
+
+
+def _times(left: Value, right: Value) -> Value:
+    one, other = _numbers("*", left, right)
+    return _bounded(one * other)
+
+
+def _divided(left: Value, right: Value) -> Value:
+    one, other = _numbers("/", left, right)
+    if other == 0:
+        raise ExpressionError("nothing can be divided by 0")
+    return _bounded(one / other)
+
+
+def _rest(left: Value, right: Value) -> Value:
+    one, other = _numbers("%", left, right)
+    if other == 0:
+        raise ExpressionError("nothing can be divided by 0")
+    return math.fmod(one, other)
+
+
+def _bounded(number: float) -> float:
+    if not abs(number) <= 1e300:
+        raise ExpressionError("the number becomes too large")
+    return number
+
+
+_OPERATORS: Mapping[str, Callable[[Value, Value], Value]] = {
+    "==": _equal,
+    "!=": lambda left, right: not _equal(left, right),
+    "<": _less,
+    ">": lambda left, right: _less(right, left),
+    "<=": lambda left, right: not _less(right, left),
+    ">=": lambda left, right: not _less(left, right),
+    "+": _plus,
+    "-": _minus,
+    "*": _times,
+    "/": _divided,
+    "%": _rest,
+}

@@ -1,0 +1,55 @@
+"""Maestro files: an optional configuration, a line of dashes, a list of commands."""
+
+from typing import TypeAlias
+
+from services.flows.configuration import KEYS
+from services.flows.documents import read_documents
+from services.flows.errors import StepError
+from services.flows.nodes import DocumentError, Node, Place
+from services.flows.parser import BOUNDS, faults, read_flow
+
+Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
+
+
+def parse_flow(text: str, root: str = "flow") -> list[Json]:
+    """The steps of a Maestro file as JSON values, its configuration first. StepError, with line and column."""
+    try:
+        node = _flow(text, root)
+        read_flow(node)
+    except DocumentError as error:
+        raise StepError(error.path, error.line, error.column, error.message) from error
+    return [plain(item) for item in node.items()]
+
+
+def check_flow(text: str, root: str = "flow") -> tuple[StepError, ...]:
+    """Everything that is wrong with a Maestro file, at most one complaint for each command; empty: all is good."""
+    try:
+        return faults(_flow(text, root))
+    except DocumentError as error:
+        return (StepError(error.path, error.line, error.column, error.message),)
+
+
+def _flow(text: str, root: str) -> Node:
+    """The list of steps that a file means."""
+    documents = read_documents(text, root, BOUNDS, limit=2)
+    commands = documents[-1]
+    if commands.is_mapping and set(commands.mapping()) & set(KEYS):
+        raise commands.fault("the commands are missing: after the configuration comes ---, and then their list")
+    if len(documents) == 1:
+        return commands
+    configuration = documents[0]
+    if not configuration.is_null:
+        configuration.fields(KEYS)
+        return Node((configuration, *commands.items()), Place(root, commands.place.line, commands.place.column))
+    return commands
+
+
+def plain(node: Node) -> Json:
+    """The JSON value of a node. A number that JSON would not write so ("007") is the text that was written."""
+    match node.value:
+        case tuple() as items:
+            return [plain(item) for item in items]
+        case str() | int() | float() | None as scalar:
+            return scalar if isinstance(scalar, str | bool | None) or str(scalar) == node.written else node.written
+        case entries:
+            return {name: plain(child) for name, child in entries.items()}

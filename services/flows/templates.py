@@ -1,0 +1,43 @@
+"""Texts with ${...} in them: checked when they are written, filled when they are needed; \\${ means a mere ${."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from services.flows.expressions import Evaluate, ExpressionError, Lookup, parse_expression, text_of
+
+OPENING = "${"
+TEXT_LIMIT = 20_000
+
+
+def is_template(text: str) -> bool:
+    return OPENING in text
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Literal texts and expressions, in order."""
+
+    parts: tuple[str | Evaluate, ...]
+
+    def fill(self, lookup: Lookup) -> str:
+        """The text with all values in it. ExpressionError when one has none."""
+        text = "".join(part if isinstance(part, str) else text_of(part(lookup)) for part in self.parts)
+        if len(text) > TEXT_LIMIT:
+            raise ExpressionError(f"the text becomes longer than {TEXT_LIMIT} characters")
+        return text
+
+
+@lru_cache(maxsize=4096)
+def parse_template(text: str) -> Template:
+    """ExpressionError when what stands in ${...} is no expression."""
+    parts: list[str | Evaluate] = []
+    position = 0
+    while (found := text.find(OPENING, position)) >= 0:
+        if text[position:found].endswith("\\"):
+            parts.append(text[position : found - 1] + OPENING)
+            position = found + len(OPENING)
+            continue
+        parts.append(text[position:found])
+        expression, position = parse_expression(text, found + len(OPENING))
+        parts.append(expression)
+    return Template((*parts, text[position:]))
