@@ -38,9 +38,12 @@ from services.executor.storage.ledger import Ledger
 from services.executor.storage.memory import MongoMemories
 from services.executor.storage.runs import MongoRuns
 from services.executor.storage.schema import MIGRATIONS
+from services.executor.storage.superseding import MongoSupersessions
 from services.executor.usecases.answering import Answering
 from services.executor.usecases.following import Following
+from services.executor.usecases.reruns import Reruns
 from services.executor.usecases.starts import Starts
+from services.executor.usecases.superseding import Sweep
 from services.executor.worker.automated import AutomatedAttempts
 from services.executor.worker.builds import BuildFiles
 from services.executor.worker.delivering import DeliveredArtifacts
@@ -138,8 +141,12 @@ class _Parts:
         executions = MongoExecutions(self.ledger, self.outbox)
         bells = ChangeBells(self.mongo)
         await self._stack.enter_async_context(self.background.running("change_stream", bells.run()))
+        sweep = Sweep(MongoSupersessions(self.ledger))
+        await self._stack.enter_async_context(self.background.running("superseding", sweep.run()))
+        starts = Starts(self.catalog, executions)
         servicer = ExecutionsServicer(
-            Starts(self.catalog, executions),
+            starts,
+            Reruns(executions, starts),
             Following(executions, bells, StoredArtifacts(self.objects)),
             Answering(executions),
         )
@@ -161,11 +168,12 @@ class _Parts:
         await enter(self.background.running("keeper", keeper.run()))
         self.health.register("keeper", keeper.check, affects="liveness")
         await enter(self.background.running("worker", worker.watch()))
+        await enter(self.background.running("durations", self.ledger.durations.run()))
         self._stack.push_async_callback(worker.drain, settings.drain_seconds)
         search = Search(self.runs, worker, every=settings.poll_seconds)
         await enter(self.background.running("search", search.run()))
         for platform in worker.platforms:
-            await self._consume(worker, platform)
+            await self._consume(worker, search, platform)
         self._stack.callback(worker.stop_claiming)
 
     def attempts(self) -> Attempts:
@@ -176,8 +184,8 @@ class _Parts:
         cache = RememberingCache(MongoMemories(self.mongo, settings.step_cache_days))
         return AutomatedAttempts(pools, builds, self.artifacts, step_seconds=settings.step_timeout_seconds, cache=cache)
 
-    async def _consume(self, worker: Worker, platform: Platform) -> None:
-        requests = Requests(self.runs, worker, platform)
+    async def _consume(self, worker: Worker, search: Search, platform: Platform) -> None:
+        requests = Requests(self.runs, worker, search, platform)
         consumer = Consumer(
             [RUN_REQUESTS[platform]],
             f"{self._settings.executor_group}-{platform.lower()}",

@@ -178,7 +178,7 @@ class Executions(Protocol):
     async def expected_seconds(self, targets: Sequence[Target]) -> list[float | None]:
         """How long runs of these are expected to keep a worker busy, by earlier ones; None where there were none."""
 
-    async def plans(self, execution_id: str) -> dict[str, Plan]:
+    async def plans_of(self, execution_id: str) -> dict[str, Plan]:
         """The plans of an execution's runs, by run id."""
 
     async def supersede(self, execution: Execution) -> None:

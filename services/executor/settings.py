@@ -44,6 +44,8 @@ class Settings(ProcessSettings):
     human_timeout_seconds: float = Field(default=300.0, gt=0)
     """How long a run with execution_mode.human_in_the_loop waits for a person's answer."""
     infrastructure_retries: int = Field(default=2, ge=0, le=10)
+    organisation_runs: int | None = Field(default=None, ge=1)
+    """The most runs that one organisation has under way at a time, over all workers."""
     infrastructure_backoff_seconds: float = Field(default=1.0, ge=0)
 
     @property
@@ -54,6 +56,7 @@ class Settings(ProcessSettings):
             lease_ttl=timedelta(seconds=self.lease_seconds),
             infrastructure_retries=self.infrastructure_retries,
             infrastructure_backoff=timedelta(seconds=self.infrastructure_backoff_seconds),
+            organisation_runs=self.organisation_runs,
         )
 
     @property

@@ -1,7 +1,7 @@
 """The executor's ports in memory: executions and runs with their rules, a catalog, attempts that obey a script."""
 
 import asyncio
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,12 +15,15 @@ from services.executor.events import events_of
 from services.executor.model import asking, changes, lifecycle
 from services.executor.model.attempts import Result
 from services.executor.model.changes import Change
-from services.executor.model.executions import BuildConfig, Execution, Kind
+from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, Kind
+from services.executor.model.fairness import Queue, rank, shares
 from services.executor.model.lifecycle import Fenced, NotClaimable
+from services.executor.model.ordering import remembered
 from services.executor.model.plans import Plan, Resolved
 from services.executor.model.questions import Asked, Question
 from services.executor.model.runs import Limits, Platform, Run, Session, Target
 from services.executor.model.states import Status
+from services.executor.model.superseding import lane
 from services.executor.ports import Backlog, Claim, Left, Notice, Page, Progress, RunKey, Wanted
 
 
@@ -124,8 +127,38 @@ class FakeExecutions:
         execution = await self.get(execution_id)
         if execution.status.terminal:
             raise FailedPrecondition(f"The execution has ended: it is {execution.status}", reason="EXECUTION_ENDED")
-        open_runs = [run for run in self._of(execution_id) if not run.status.terminal]
-        return self._commit(changes.cancel(execution, open_runs, self.clock)).execution
+        return self._cancel(execution, None)
+
+    def _cancel(self, execution: Execution, superseded_by: str | None) -> Execution:
+        open_runs = [run for run in self._of(execution.id) if not run.status.terminal]
+        return self._commit(changes.cancel(execution, open_runs, self.clock, superseded_by)).execution
+
+    async def supersede(self, execution: Execution) -> None:
+        same = [e for e in self.executions.values() if lane(execution) and lane(e) == lane(execution)]
+        newest = max((e for e in same if e.cancel_previous), key=_age, default=execution)
+        for earlier in same:
+            if _age(earlier) < _age(newest) and not earlier.status.terminal and not earlier.cancel_requested_at:
+                self._cancel(earlier, newest.id)
+        now = self.executions[execution.id]
+        self.executions[now.id] = replace(now, cancel_previous=CancelPrevious.DONE)
+
+    async def pending(self, limit: int) -> list[Execution]:
+        left = [e for e in self.executions.values() if e.cancel_previous is CancelPrevious.PENDING]
+        return sorted(left, key=_age)[:limit]
+
+    async def expected_seconds(self, targets: Sequence[Target]) -> list[float | None]:
+        return [self._seconds(target) for target in targets]
+
+    def _seconds(self, target: Target) -> float | None:
+        seconds: float | None = None
+        done = [run for run in self.stored.values() if run.status is Status.COMPLETED and run.completed_at]
+        for run in sorted(done, key=lambda run: run.completed_at or self.clock):
+            if _subject(run.target) == _subject(target) and run.org_id == current().org_id:
+                seconds = remembered(run.busy_seconds, seconds)
+        return seconds
+
+    async def plans_of(self, execution_id: str) -> dict[str, Plan]:
+        return {run.id: self.plans[run.id] for run in self._of(execution_id) if run.org_id == current().org_id}
 
     async def get(self, execution_id: str) -> Execution:
         found = self.executions.get(execution_id)
@@ -168,12 +201,15 @@ class FakeExecutions:
         moves = [(before, after)]
         if after.status.terminal and execution.max_parallel and execution.cancel_requested_at is None:
             waiting = [run for run in self._of(key.execution_id) if run.status is Status.INITIALIZED]
-            moves += [(run, lifecycle.queue(run, self.clock)) for run in waiting[:1]]
+            in_turn = sorted(waiting, key=lambda run: run.turn)
+            moves += [(run, lifecycle.queue(run, self.clock)) for run in in_turn[:1]]
         self._commit(changes.apply(execution, moves, self.clock))
         return self.stored[key.run_id]
 
     async def claim(self, key: RunKey, worker: str) -> Claim | None:
         if key.run_id not in self.stored:
+            return None
+        if self._left(self.stored[key.run_id].org_id) <= 0:
             return None
         try:
             run = self._move(key, lifecycle.claim(self.stored[key.run_id], worker, self.clock, self.limits))
@@ -181,12 +217,23 @@ class FakeExecutions:
             return None
         return Claim(self.executions[key.execution_id], run, self.plans[run.id])
 
-    async def claimable(self, platforms: Sequence[Platform], limit: int) -> list[RunKey]:
-        ready = [
-            r for r in self.stored.values() if lifecycle.claimable(r, self.clock) and r.target.platform in platforms
-        ]
-        in_order = sorted(ready, key=lambda run: (not run.attempts, run.claimable_at))
-        return [RunKey(run.execution_id, run.id) for run in in_order[:limit]]
+    def _left(self, org_id: str) -> int:
+        most = self.limits.organisation_runs
+        leased = sum(run.lease is not None and run.org_id == org_id for run in self.stored.values())
+        return 1_000_000 if most is None else most - leased
+
+    async def claimable(self, platform: Platform, limit: int) -> list[RunKey]:
+        runs = [run for run in self.stored.values() if run.target.platform is platform]
+        ready = [run for run in runs if lifecycle.claimable(run, self.clock)]
+        queues: dict[Queue, list[Run]] = defaultdict(list)
+        for run in sorted(ready, key=lambda run: (run.claimable_at, run.turn)):
+            same = [q for q in queues if (q.rank, q.org_id) == (rank(run), run.org_id)]
+            queues[same[0] if same else Queue(rank(run), run.org_id, run.claimable_at or self.clock)].append(run)
+        running = Counter(run.org_id for run in runs if run.lease is not None)
+        left = {queue.org_id: self._left(queue.org_id) for queue in queues}
+        chosen = [queues[queue] for queue in shares(queues, running, limit, left=left)]
+        found = [waiting.pop(0) for waiting in chosen if waiting]
+        return [RunKey(run.execution_id, run.id) for run in found]
 
     async def still_claimable(self, keys: Sequence[RunKey]) -> list[RunKey]:
         return [key for key in keys if key.run_id in self.stored and self.stored[key.run_id].claimable_at]
@@ -264,6 +311,14 @@ class FakeExecutions:
 
     async def expire(self, key: RunKey) -> None:
         self._move(key, lifecycle.overdue(self.stored[key.run_id], self.clock, self.limits))
+
+
+def _age(execution: Execution) -> tuple[datetime, str]:
+    return execution.created_at, execution.id
+
+
+def _subject(target: Target) -> tuple[str, Platform | None, str | None]:
+    return target.test_id, target.platform, target.app_id
 
 
 def _without_steps(run: Run) -> Run:

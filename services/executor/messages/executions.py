@@ -34,6 +34,9 @@ def execution_proto(execution: Execution) -> executions_pb2.Execution:
         execution_time_seconds=execution.execution_time_seconds,
         cancel_requested_at=timestamp(execution.cancel_requested_at),
         revision=execution.revision,
+        priority=execution.priority,
+        rerun_of=execution.rerun_of,
+        superseded_by=execution.superseded_by,
     )
 
 

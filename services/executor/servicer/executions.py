@@ -22,6 +22,7 @@ from services.executor.model.states import Status
 from services.executor.ports import Page, Wanted
 from services.executor.usecases.answering import Answering
 from services.executor.usecases.following import Following
+from services.executor.usecases.reruns import Reruns
 from services.executor.usecases.starts import Start, Starts
 
 Context = Any
@@ -30,8 +31,9 @@ Context = Any
 class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
     """Starts and follows executions."""
 
-    def __init__(self, starts: Starts, following: Following, answering: Answering) -> None:
+    def __init__(self, starts: Starts, reruns: Reruns, following: Following, answering: Answering) -> None:
         self._starts = starts
+        self._reruns = reruns
         self._following = following
         self._answering = answering
 

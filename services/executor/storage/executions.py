@@ -72,7 +72,7 @@ class MongoExecutions:
     async def expected_seconds(self, targets: Sequence[Target]) -> list[float | None]:
         return await self._ledger.durations.expected(current().org_id, targets)
 
-    async def plans(self, execution_id: str) -> dict[str, Plan]:
+    async def plans_of(self, execution_id: str) -> dict[str, Plan]:
         runs = await self._runs.find({"execution_id": execution_id}, {"_id": 1}).to_list(None)
         found = await self._plans.find({"_id": {"$in": [document["_id"] for document in runs]}}).to_list(None)
         return {document["_id"]: plan_of(document) for document in found}

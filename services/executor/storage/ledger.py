@@ -7,17 +7,18 @@ from weakref import WeakValueDictionary
 
 from pymongo import ReplaceOne
 
-from services.chassis.errors import Aborted, NotFound
+from services.chassis.errors import Aborted, FailedPrecondition, NotFound
 from services.chassis.events import Event
 from services.chassis.mongo import Mongo, Session
 from services.chassis.outbox import Outbox
 from services.executor import telemetry
 from services.executor.events import events_of
 from services.executor.model import lifecycle
-from services.executor.model.changes import Change, apply
+from services.executor.model.changes import Change, apply, cancel
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Limits, Run
-from services.executor.model.states import Status
+from services.executor.model.states import NEXT, Status
+from services.executor.storage.durations import Durations
 from services.executor.storage.records import (
     execution_document,
     execution_of,
@@ -27,8 +28,13 @@ from services.executor.storage.records import (
 )
 from services.executor.storage.schema import EXECUTIONS, RUNS, STEPS
 
+_OPEN = [status.value for status in NEXT if not status.terminal]
+
 Step = Callable[[Run, datetime], Run]
 """One of the functions of `model.lifecycle`: the run and the database's clock -> the run that it becomes."""
+
+Guard = Callable[[Session, Run], Awaitable[None]]
+"""Looks at the run as it was, in the transaction, and raises when it may not take the step."""
 
 Decide = Callable[[Session], Awaitable[Change]]
 """Reads, and says what is to change."""
@@ -44,6 +50,7 @@ class Ledger:
     def __init__(self, mongo: Mongo, outbox: Outbox, limits: Limits) -> None:
         self.mongo = mongo
         self.limits = limits
+        self.durations = Durations(mongo)
         self._outbox = outbox
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -70,20 +77,40 @@ class Ledger:
             change, events = await self.mongo.transaction(work)
         self._outbox.committed(events)
         telemetry.observe(change)
+        self.durations.note(change)
         return change
 
-    async def change_run(self, execution_id: str, run_id: str, step: Step) -> Change:
-        """Let one run take a step. NotFound when there is no such run, and whatever `step` raises."""
+    async def change_run(self, execution_id: str, run_id: str, step: Step, guard: Guard | None = None) -> Change:
+        """Let one run take a step. NotFound when there is no such run, and whatever `step` and `guard` raise."""
 
         async def decide(session: Session) -> Change:
             execution, run, now = await self._load(session, run_id)
             after = step(run, now)
+            if guard is not None:
+                await guard(session, run)
             moves = [(run, after)]
             if run.status is not after.status and after.status.terminal:
                 moves += await self._released(session, execution, now)
             return apply(execution, moves, now)
 
         return await self.commit(execution_id, decide)
+
+    async def cancel(self, execution_id: str, superseded_by: str | None = None) -> Execution:
+        """Ask for the end of an execution, for a newer one if one is named. NotFound; FailedPrecondition: it ended."""
+
+        async def decide(session: Session) -> Change:
+            found = await self.mongo.collection(EXECUTIONS).find_one({"_id": execution_id}, session=session)
+            if found is None:
+                raise NotFound("Execution not found", reason="EXECUTION_NOT_FOUND")
+            execution = execution_of(found)
+            if execution.status.terminal:
+                raise FailedPrecondition(f"The execution has ended: it is {execution.status}", reason="EXECUTION_ENDED")
+            query = {"execution_id": execution_id, "status": {"$in": _OPEN}}
+            runs = await self.mongo.collection(RUNS).find(query, session=session).sort("position", 1).to_list(None)
+            return cancel(execution, [run_of(document) for document in runs], now, superseded_by)
+
+        now = await self.now()
+        return (await self.commit(execution_id, decide)).execution
 
     async def _replace(self, session: Session, change: Change) -> None:
         """Store what a change made of documents that exist."""
@@ -121,7 +148,8 @@ class Ledger:
         if execution.max_parallel is None or execution.cancel_requested_at is not None:
             return []
         query = {"execution_id": execution.id, "status": Status.INITIALIZED.value}
-        found = await self.mongo.collection(RUNS).find_one(query, sort=[("position", 1)], session=session)
+        in_turn = [("turn", 1), ("position", 1)]
+        found = await self.mongo.collection(RUNS).find_one(query, sort=in_turn, session=session)
         if found is None:
             return []
         run = run_of(found)

@@ -1,7 +1,6 @@
 """Executions, runs, plans and steps as the documents that hold them."""
 
 from dataclasses import replace
-from typing import Any
 
 import orjson
 
@@ -11,6 +10,7 @@ from services.executor.model.executions import Execution
 from services.executor.model.plans import Plan
 from services.executor.model.runs import Limits, Run
 from services.executor.storage.documents import from_document, to_document
+from services.executor.storage.queue import looked_for
 from services.executor.storage.schema import KEPT_SINCE
 
 
@@ -24,19 +24,13 @@ def execution_of(document: Document) -> Execution:
 
 
 def run_document(run: Run, limits: Limits) -> Document:
-    """The run without its steps, and with what claims, the reaper and retention look for.
-
-    `rank` puts runs that wait for another attempt before those that wait for their first; their clock is running.
-    """
+    """The run without its steps, and with what claims (see `queue`), the reaper and retention look for."""
     bare = replace(run, attempts=tuple(replace(attempt, steps=()) for attempt in run.attempts))
     document = to_document(bare)
     due_at = run.due_at(limits)
-    looked_for: dict[str, Any] = {"due_at": due_at} if due_at else {}
-    if run.claimable_at:
-        looked_for["rank"] = 0 if run.attempts else 1
-    if run.completed_at and _leaves_artifacts(run):
-        looked_for[KEPT_SINCE] = run.completed_at
-    return {"_id": document.pop("id"), **document, **looked_for}
+    due = {"due_at": due_at} if due_at else {}
+    kept = {KEPT_SINCE: run.completed_at} if run.completed_at and _leaves_artifacts(run) else {}
+    return {"_id": document.pop("id"), **document, **due, **kept, **looked_for(run)}
 
 
 def _leaves_artifacts(run: Run) -> bool:

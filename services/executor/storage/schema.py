@@ -1,6 +1,6 @@
 """Collections and indexes of the executor's database, as migrations."""
 
-from pymongo import ASCENDING, DESCENDING, IndexModel
+from pymongo import ASCENDING, DESCENDING, IndexModel, UpdateOne
 
 from services.chassis import idempotency, outbox
 from services.chassis.migrations import Migration
@@ -10,7 +10,11 @@ from services.executor.storage import memory
 EXECUTIONS = "executions"
 RUNS = "runs"
 PLANS = "plans"
+DURATIONS = "durations"
+TURNSTILES = "turnstiles"
+TURNSTILES_COUNT = 256
 STEPS = "steps"
+DURATIONS_KEPT_SECONDS = 90 * 24 * 3600
 
 KEPT_SINCE = "kept_since"
 """The field by which retention finds runs: when they ended, as long as their artifacts are kept."""
@@ -72,11 +76,49 @@ async def _find_kept_artifacts(mongo: Mongo) -> None:
     )
 
 
+_QUEUES = IndexModel(
+    [("queue", ASCENDING), ("claimable_at", ASCENDING), ("turn", ASCENDING)],
+    name="queues",
+    partialFilterExpression={"queue": {"$gt": ""}},  # $exists would make a search fetch what it skips
+)
+_BEGUN = {"$gt": [{"$size": {"$ifNull": ["$attempts", []]}}, 0]}
+_QUEUED = {"$set": {"queue": {"$concat": ["$target.platform", {"$cond": [_BEGUN, "/00/", "/11/"]}, "$org_id"]}}}
+
+
+async def _index_queues(mongo: Mongo) -> None:
+    """What waits, to be claimed in a fair order, and what is leased; with what waits and is leased already."""
+    runs = mongo.collection(RUNS)
+    leased = _index("leased", ("leased", ASCENDING), ("org_id", ASCENDING), only_with="leased")
+    await runs.create_indexes([_QUEUES, leased])
+    await runs.update_many({"claimable_at": {"$exists": True}, "target.platform": {"$exists": True}}, [_QUEUED])
+    await runs.update_many({"lease": {"$exists": True}}, [{"$set": {"leased": "$target.platform"}}])
+    if "claimable" in await runs.index_information():
+        await runs.drop_index("claimable")
+    await mongo.collection(TURNSTILES).bulk_write(
+        [UpdateOne({"_id": n}, {"$setOnInsert": {"claims": 0}}, upsert=True) for n in range(TURNSTILES_COUNT)]
+    )
+    expiry = IndexModel([("told_at", ASCENDING)], name="expiry", expireAfterSeconds=DURATIONS_KEPT_SECONDS)
+    await mongo.collection(DURATIONS).create_indexes([expiry])
+
+
+async def _index_superseding(mongo: Mongo) -> None:
+    """Executions that others take the place of: those that are open, those that want it, those that are not done."""
+    open_ones = [("org_id", ASCENDING), ("workflow_id", ASCENDING), ("status", ASCENDING)]
+    pending = IndexModel(
+        [("created_at", ASCENDING)], name="superseding", partialFilterExpression={"cancel_previous": "pending"}
+    )
+    wanting = _index("cancelling_previous", *_by("workflow_id"), only_with="cancel_previous")
+    by_status = _index("by_workflow_and_status", *open_ones, only_with="workflow_id")
+    await mongo.collection(EXECUTIONS).create_indexes([by_status, wanting, pending])
+
+
 MIGRATIONS = (
     idempotency.MIGRATION,
     outbox.MIGRATION,
     Migration("0001_executions_and_runs", _make_indexes),
     Migration("0002_orphans", _index_orphans),
+    Migration("0003_queues", _index_queues),
+    Migration("0004_superseding", _index_superseding),
     memory.MIGRATION,
     Migration("0009_kept_artifacts", _find_kept_artifacts),
 )

@@ -1,21 +1,27 @@
 """Starting executions: resolve, store with the requests for workers, answer. Accepted means durable."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from services.chassis.context import current
+from services.chassis.errors import InvalidArgument, Violation
 from services.chassis.identity import new_id
 from services.executor.model import lifecycle
 from services.executor.model.changes import begin
-from services.executor.model.executions import BuildConfig, Execution, Kind
+from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, Kind
 from services.executor.model.failures import Category, Failure
+from services.executor.model.ordering import turns
 from services.executor.model.plans import Plan, Resolved
-from services.executor.model.retrying import extra_modes
 from services.executor.model.run_config import RunConfig, effective
 from services.executor.model.runs import Run
 from services.executor.model.sources import Ci, Origin, source_of
+from services.executor.model.superseding import has_lane
 from services.executor.ports import Catalog, Executions
+from services.executor.usecases.superseding import Superseding
+
+NO_CHANGE = "Send the header X-CI-PR-Number or X-CI-Branch, which says which earlier executions are for the same change"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +35,8 @@ class Start:
     override_build_config: bool = False
     service_client: str | None = None
     ci: Ci = field(default_factory=Ci)
+    priority: int = 0
+    cancel_previous: bool = False
 
 
 class Starts:
@@ -37,13 +45,17 @@ class Starts:
     def __init__(self, catalog: Catalog, executions: Executions) -> None:
         self._catalog = catalog
         self._executions = executions
+        self._superseding = Superseding(executions)
 
     async def start(self, wanted: Start) -> Execution:
         """The execution, stored: queued, or ended already when none of its runs can be made.
 
-        NotFound: no such workflow or test; InvalidArgument: build_config names an unknown app or version, or the
-        workflow has no tests. Under an idempotency key a repeat gives the execution that is there.
+        NotFound: no such workflow or test; InvalidArgument: build_config names an unknown app or version, the workflow
+        has no tests, or cancel_previous without a change. Under an idempotency key a repeat gives the execution that is
+        there.
         """
+        if wanted.cancel_previous and not has_lane(wanted.ci):
+            raise InvalidArgument(NO_CHANGE, violations=[Violation("cancel_previous", NO_CHANGE, "missing")])
         execution_id = new_id()
         resolved, now = await asyncio.gather(
             self._catalog.resolve(
@@ -54,10 +66,22 @@ class Starts:
             ),
             self._executions.now(),
         )
-        execution = _execution(wanted, resolved, execution_id, now)
-        runs = _released(_runs(execution, resolved, now), resolved.max_parallel, now)
-        plans = dict(zip((run.id for run in runs), resolved.plans, strict=True))
-        return await self._executions.add(begin(execution, runs, now), plans)
+        return await self.begin(_execution(wanted, resolved, execution_id, now), resolved.plans)
+
+    async def begin(self, execution: Execution, plans: Sequence[Plan]) -> Execution:
+        """Store a new execution with a run for each plan, and cancel what it takes the place of."""
+        runs = _runs(execution, plans, await self._turns(plans))
+        released = _released(runs, execution.max_parallel, execution.created_at)
+        by_run = dict(zip((run.id for run in released), plans, strict=True))
+        stored = await self._executions.add(begin(execution, released, execution.created_at), by_run)
+        if stored.cancel_previous is not None:
+            await self._superseding.settle(stored)
+        return stored
+
+    async def _turns(self, plans: Sequence[Plan]) -> list[int]:
+        if len(plans) == 1:
+            return [0]
+        return turns(await self._executions.expected_seconds([plan.target for plan in plans]))
 
 
 def _execution(wanted: Start, resolved: Resolved, execution_id: str, now: datetime) -> Execution:
@@ -76,32 +100,36 @@ def _execution(wanted: Start, resolved: Resolved, execution_id: str, now: dateti
         run_config=effective(resolved.run_config, wanted.run_config),
         build_config=wanted.build_config,
         max_parallel=resolved.max_parallel,
+        priority=wanted.priority,
+        cancel_previous=CancelPrevious.PENDING if wanted.cancel_previous else None,
     )
 
 
-def _runs(execution: Execution, resolved: Resolved, now: datetime) -> list[Run]:
+def _runs(execution: Execution, plans: Sequence[Plan], turns: Sequence[int]) -> list[Run]:
     """The runs, waiting to be released; those that cannot be made have failed already."""
-    retries = execution.run_config.execution_mode.retries or 0
-    return [_run(execution, plan, position, retries, now) for position, plan in enumerate(resolved.plans)]
+    placed = zip(plans, turns, strict=True)
+    return [_run(execution, plan, position, turn) for position, (plan, turn) in enumerate(placed)]
 
 
-def _run(execution: Execution, plan: Plan, position: int, retries: int, now: datetime) -> Run:
+def _run(execution: Execution, plan: Plan, position: int, turn: int) -> Run:
+    now = execution.created_at
     run = Run(
         id=new_id(),
         execution_id=execution.id,
         org_id=execution.org_id,
         position=position,
         target=plan.target,
-        retries=retries,
-        extra_modes=extra_modes(execution.run_config),
+        retries=execution.run_config.execution_mode.retries or 0,
         created_at=now,
+        priority=execution.priority,
+        turn=turn,
     )
     problem = plan.config_error or ("" if plan.target.platform else "The test has no platform to run on.")
     return lifecycle.invalid(run, Failure(Category.CONFIG_INVALID, problem, reason=problem), now) if problem else run
 
 
 def _released(runs: list[Run], max_parallel: int | None, now: datetime) -> list[Run]:
-    """The first `max_parallel` of the runs that wait, queued; the others stay as they are."""
-    waiting = [run.id for run in runs if not run.status.terminal]
-    first = frozenset(waiting[:max_parallel])
+    """Of the runs that wait those with the first `max_parallel` turns, queued; the others stay as they are."""
+    waiting = sorted((run for run in runs if not run.status.terminal), key=lambda run: run.turn)
+    first = frozenset(run.id for run in waiting[:max_parallel])
     return [lifecycle.queue(run, now) if run.id in first else run for run in runs]

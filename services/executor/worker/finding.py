@@ -1,7 +1,6 @@
 """Finds runs to claim: by requests from Kafka at once, and from MongoDB whenever a slot is free and nothing came."""
 
 import asyncio
-import random
 
 from google.protobuf.message import DecodeError
 from mobiletest.executor.v1 import events_pb2
@@ -13,17 +12,20 @@ from services.executor.model.runs import Platform
 from services.executor.ports import RunKey, Runs
 from services.executor.worker.worker import Worker
 
-AHEAD = 8
-
 log = logs.get(__name__)
 
 
 class Requests:
-    """Handles the run requests of one platform."""
+    """Handles the run requests of one platform.
 
-    def __init__(self, runs: Runs, worker: Worker, platform: Platform) -> None:
+    They come in the order of the starts, so while more waits than this worker can take they only wake the search, which
+    claims in a fair order: a request of an organisation that floods the queue overtakes nobody.
+    """
+
+    def __init__(self, runs: Runs, worker: Worker, search: "Search", platform: Platform) -> None:
         self._runs = runs
         self._worker = worker
+        self._search = search
         self._platform = platform
 
     def capacity(self) -> int:
@@ -36,20 +38,38 @@ class Requests:
         After a time with full slots most requests are old news, which one query for all of them tells.
         """
         asked = [_key(event) for event in events if _is_request(event)]
+        if self._search.is_behind(self._platform) or len(asked) > self.capacity():
+            self._search.look()
+            return
         if len(asked) > 1:
             asked = await self._runs.still_claimable(asked)
         await self._worker.take(asked, self._platform)
+        if not self.capacity():
+            self._search.fell_behind(self._platform)
 
 
 class Search:
-    """Claims the oldest runs that nobody told of: looks every `every` seconds, and at once when a slot comes free."""
+    """Claims what waits, in a fair order: looks every `every` seconds, and at once when a slot comes free."""
 
     def __init__(self, runs: Runs, worker: Worker, *, every: float = 1.0) -> None:
         self._runs = runs
         self._worker = worker
         self._every = every
         self._now = asyncio.Event()
-        worker.on_freed(self._now.set)
+        self._found_all: set[Platform] = set()
+        worker.on_freed(self.look)
+
+    def look(self) -> None:
+        """Look at once, or once more when a look is under way."""
+        self._now.set()
+
+    def is_behind(self, platform: Platform) -> bool:
+        """Whether more may wait than this worker can take: it was full since it last saw that nothing did."""
+        return platform not in self._found_all
+
+    def fell_behind(self, platform: Platform) -> None:
+        """There is no room left on the platform."""
+        self._found_all.discard(platform)
 
     async def run(self) -> None:
         """Search until cancelled; a database that is away is asked again."""
@@ -64,11 +84,14 @@ class Search:
             await self._pause()
 
     async def fill(self) -> None:
-        """Claim until there is no room or nothing to claim, any of the oldest few: other workers look too."""
+        """Claim until there is no room or nothing to claim."""
         for platform in self._worker.platforms:
+            self._found_all.discard(platform)
             while room := self._worker.free(platform):
-                found = await self._runs.claimable([platform], room + AHEAD)
-                if not await self._worker.take(random.sample(found, len(found)), platform):
+                found = await self._runs.claimable(platform, room)
+                if not found:
+                    self._found_all.add(platform)
+                if not await self._worker.take(found, platform):
                     break
 
     async def _pause(self) -> None:

@@ -1,0 +1,121 @@
+"""Runs that wait for a worker, in the order in which they are to be claimed: fair between organisations.
+
+A run that may be claimed has a field `queue` (platform, rank, organisation), one that is leased a field `leased` (its
+platform); partial indexes on both hold what waits and what runs, whatever else there is. The first run of each queue
+is a jump in the index (DISTINCT_SCAN), so that the cost grows with the organisations that wait, not with the runs.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from services.chassis.mongo import Document, Mongo
+from services.executor.model.fairness import Queue, rank, shares
+from services.executor.model.runs import Limits, Platform, Run
+from services.executor.ports import RunKey
+from services.executor.storage.schema import RUNS
+
+_PLATFORMS = [platform.value for platform in Platform]
+_IS_TIME: Document = {"$expr": {"$lte": ["$claimable_at", "$$NOW"]}}
+_IN_ORDER = {"queue": 1, "claimable_at": 1, "turn": 1}
+_FIRST_OF_EACH: Document = {
+    "_id": "$queue",
+    "org_id": {"$first": "$org_id"},
+    "run_id": {"$first": "$_id"},
+    "execution_id": {"$first": "$execution_id"},
+    "claimable_at": {"$first": "$claimable_at"},
+}
+
+
+def looked_for(run: Run) -> Document:
+    """The fields by which waiting and leased runs are found."""
+    platform = run.target.platform
+    if platform is None:
+        return {}
+    if run.lease is not None:
+        return {"leased": platform.value}
+    return {} if run.claimable_at is None else {"queue": f"{platform.value}/{rank(run):02d}/{run.org_id}"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """A queue, its name in the documents, and its first run."""
+
+    name: str
+    queue: Queue
+    key: RunKey
+
+
+class FairQueue:
+    """What waits, over all organisations."""
+
+    def __init__(self, mongo: Mongo, limits: Limits) -> None:
+        self._mongo = mongo
+        self._limits = limits
+
+    async def first(self, platform: Platform, limit: int) -> list[RunKey]:
+        """Up to `limit` runs that may be claimed now, in the order in which they are to be."""
+        heads = await self._heads(platform)
+        by_queue = {head.queue: head for head in heads}
+        chosen = [by_queue[queue] for queue in await self._chosen(platform, list(by_queue), limit)]
+        wanted = Counter(head.name for head in chosen)
+        found = await asyncio.gather(*(self._of(head, wanted[head.name]) for head in heads if wanted[head.name]))
+        left = {head.name: iter(keys) for head, keys in zip((h for h in heads if wanted[h.name]), found, strict=True)}
+        return [key for head in chosen if (key := next(left[head.name], None)) is not None]
+
+    async def oldest(self) -> datetime | None:
+        """When the run that has waited longest was released; None when nothing waits."""
+        firsts = {"_id": "$queue", "claimable_at": {"$first": "$claimable_at"}}
+        first = {"_id": None, "claimable_at": {"$min": "$claimable_at"}}
+        pipeline: list[Document] = [
+            {"$match": {"queue": {"$gt": ""}}},
+            {"$sort": _IN_ORDER},
+            {"$group": firsts},
+            {"$group": first},
+        ]
+        found = await self._mongo.aggregate(RUNS, pipeline)
+        return found[0]["claimable_at"] if found else None
+
+    async def _heads(self, platform: Platform) -> list[_Head]:
+        of_platform = {"queue": {"$gte": f"{platform.value}/", "$lt": f"{platform.value}0"}}  # "0" comes after "/"
+        pipeline: list[Document] = [
+            {"$match": of_platform},
+            {"$sort": _IN_ORDER},
+            {"$group": _FIRST_OF_EACH},
+            {"$match": _IS_TIME},
+        ]
+        return [_head(document) for document in await self._mongo.aggregate(RUNS, pipeline)]
+
+    async def _chosen(self, platform: Platform, queues: Sequence[Queue], limit: int) -> list[Queue]:
+        """Who is the only one and has no limit needs no comparison."""
+        most = self._limits.organisation_runs
+        if most is None and len({queue.org_id for queue in queues}) <= 1:
+            return shares(queues, {}, limit)
+        running = await self._running()
+        left = None
+        if most is not None:
+            left = {q.org_id: most - sum(running[q.org_id, p] for p in _PLATFORMS) for q in queues}
+        return shares(queues, {q.org_id: running[q.org_id, platform.value] for q in queues}, limit, left=left)
+
+    async def _running(self) -> Counter[tuple[str, str]]:
+        """How many runs are leased, by organisation and platform."""
+        of_whom = {"_id": {"org_id": "$org_id", "leased": "$leased"}, "runs": {"$sum": 1}}
+        pipeline: list[Document] = [{"$match": {"leased": {"$in": _PLATFORMS}}}, {"$group": of_whom}]
+        found = await self._mongo.aggregate(RUNS, pipeline)
+        return Counter({(d["_id"]["org_id"], d["_id"]["leased"]): d["runs"] for d in found})
+
+    async def _of(self, head: _Head, limit: int) -> list[RunKey]:
+        """The first runs of a queue."""
+        if limit == 1:
+            return [head.key]
+        waiting = self._mongo.collection(RUNS).find({"queue": head.name, **_IS_TIME}, {"execution_id": 1})
+        found = await waiting.sort(list(_IN_ORDER.items())).limit(limit).to_list(None)
+        return [RunKey(document["execution_id"], document["_id"]) for document in found]
+
+
+def _head(document: Document) -> _Head:
+    _, place, _ = document["_id"].split("/")
+    queue = Queue(int(place), document["org_id"], document["claimable_at"])
+    return _Head(document["_id"], queue, RunKey(document["execution_id"], document["run_id"]))

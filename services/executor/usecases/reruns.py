@@ -1,0 +1,66 @@
+"""Running an ended execution again: the same versions of the same tests on the same builds, as a new execution."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from services.chassis.errors import FailedPrecondition
+from services.chassis.identity import new_id
+from services.executor.model.executions import Execution
+from services.executor.model.runs import Run
+from services.executor.model.sources import Origin, source_of
+from services.executor.ports import Executions, Page
+from services.executor.usecases.starts import Starts
+
+ALL_RUNS = Page(1, 100_000)
+
+
+class Reruns:
+    """Repeats executions of the caller's organisation."""
+
+    def __init__(self, executions: Executions, starts: Starts) -> None:
+        self._executions = executions
+        self._starts = starts
+
+    async def rerun(self, execution_id: str, *, failed_only: bool, service_client: str | None = None) -> Execution:
+        """A new execution of the runs, or of those that did not pass; its tests and builds are not looked up again.
+
+        NotFound; FailedPrecondition: it has not ended, or `failed_only` and every run passed. Under an idempotency key
+        a repeat gives the execution that is there.
+        """
+        new = new_id()
+        earlier = await self._executions.get(execution_id)
+        if not earlier.status.terminal:
+            message = f"The execution has not ended: it is {earlier.status}. Cancel it, or wait for its end"
+            raise FailedPrecondition(message, reason="EXECUTION_NOT_ENDED")
+        found, _ = await self._executions.runs(execution_id, ALL_RUNS)
+        runs = _chosen(found, failed_only=failed_only)
+        plans = await self._executions.plans_of(execution_id)
+        again = _again(earlier, new, service_client, await self._executions.now())
+        return await self._starts.begin(again, [plans[run.id] for run in runs])
+
+
+def _again(earlier: Execution, new: str, service_client: str | None, now: datetime) -> Execution:
+    origin = Origin(ci=earlier.ci, service_client=service_client, rerun_of=earlier.id)
+    return Execution(
+        id=new,
+        org_id=earlier.org_id,
+        kind=earlier.kind,
+        source=source_of(origin),
+        created_at=now,
+        workflow_id=earlier.workflow_id,
+        workflow_name=earlier.workflow_name,
+        ci=earlier.ci,
+        service_client=service_client,
+        run_config=earlier.run_config,
+        build_config=earlier.build_config,
+        max_parallel=earlier.max_parallel,
+        priority=earlier.priority,
+        rerun_of=earlier.id,
+    )
+
+
+def _chosen(runs: Sequence[Run], *, failed_only: bool) -> list[Run]:
+    chosen = [run for run in runs if not failed_only or run.success is not True]
+    if not chosen:
+        raise FailedPrecondition("Nothing failed: every run of the execution passed", reason="NOTHING_FAILED")
+    return chosen
