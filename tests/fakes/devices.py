@@ -18,13 +18,25 @@ from services.executor.automation.devices import (
 )
 from services.executor.automation.elements import Bounds, Element, Point, Role
 from services.executor.automation.ports import (
+    Acting,
+    Advisor,
     Answer,
+    Cannot,
+    Done,
     Look,
-    ModelUnavailable,
+    ModelFailed,
     Planned,
-    Question,
+    Planning,
+    Reached,
     Recalled,
+    Spent,
     StepKey,
+    Steps,
+    Task,
+    Terms,
+    Transcript,
+    Verdict,
+    View,
 )
 from services.executor.automation.timers import VirtualTimer
 from services.executor.model.attempts import CacheOutcome
@@ -184,21 +196,76 @@ class FakeDevices:
 
 
 class FakeModel:
-    """Answers what it was given, in turn, and remembers the questions."""
+    """Gives what it was given, in turn, and then says that it is done; remembers what it was asked.
 
-    def __init__(self, answers: Iterable[Answer | ModelUnavailable] = ()) -> None:
-        self._answers = list(answers)
-        self.questions: list[Question] = []
+    It plans by `plans`, judges by `verdicts`, and takes a call of ten tokens for each answer.
+    """
+
+    def __init__(
+        self,
+        answers: Iterable[Answer | Done | Cannot | ModelFailed] = (),
+        *,
+        plans: Iterable[Steps | Reached | Cannot] = (),
+        verdicts: Iterable[Verdict] = (),
+    ) -> None:
+        self.answers = list(answers)
+        self.plans = list(plans)
+        self.verdicts = list(verdicts)
+        self.tasks: list[Task] = []
+        self.told: list[str] = []
+        self.judged: list[str] = []
+        self.terms: list[Terms] = []
+        self.spent = Spent()
+        self.step_actions = 5
+        self.step_seconds = 60.0
 
     def check(self) -> None:
         return None
 
-    async def choose(self, question: Question) -> Answer:
-        self.questions.append(question)
-        answer = self._answers.pop(0)
-        if isinstance(answer, ModelUnavailable):
+    def advisor(self, terms: Terms) -> Advisor:
+        self.terms.append(terms)
+        return self
+
+    def acting(self, task: Task) -> Acting:
+        self.tasks.append(task)
+        return _FakeActing(self)
+
+    def planning(self, goal: str) -> Planning:
+        return _FakePlanning(self)
+
+    async def judge(self, sentence: str, before: View, after: View) -> Verdict:
+        self.call()
+        self.judged.append(sentence)
+        return self.verdicts.pop(0)
+
+    def transcript(self) -> Transcript:
+        return Transcript()
+
+    def call(self) -> None:
+        self.spent = Spent(self.spent.calls + 1, self.spent.tokens + 10)
+
+
+class _FakeActing:
+    def __init__(self, model: FakeModel) -> None:
+        self._model = model
+
+    async def next(self, view: View, happened: str) -> Answer | Done | Cannot:
+        self._model.call()
+        self._model.told.append(happened)
+        answer = self._model.answers.pop(0) if self._model.answers else Done()
+        if isinstance(answer, ModelFailed):
             raise answer
         return answer
+
+
+class _FakePlanning:
+    def __init__(self, model: FakeModel) -> None:
+        self._model = model
+
+    async def next(self, view: View, happened: str) -> Steps | Reached | Cannot:
+        self._model.call()
+        self._model.told.append(happened)
+        return self._model.plans.pop(0)
 
 
 class FakeCache:

@@ -5,22 +5,26 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from services.chassis.clock import Clock, SystemClock
+from services.executor.automation.asking import Asking
 from services.executor.automation.commanding import Commander
 from services.executor.automation.deciding import SETTLE_SECONDS
 from services.executor.automation.devices import NO_BUILD, Build, Device, DeviceFailure, Devices, OnSession, Seed
-from services.executor.automation.interpreting import Interpreter
+from services.executor.automation.interpreting import Interpreter, Manner
 from services.executor.automation.journal import Journal
 from services.executor.automation.performing import Performer
 from services.executor.automation.ports import (
+    Advisor,
     Evidence,
+    Human,
     Model,
-    ModelUnavailable,
+    ModelFailed,
     NoCache,
     NoEvidence,
     NoModel,
     Progress,
     StepCache,
     StepKey,
+    Terms,
 )
 from services.executor.automation.runner import Runner
 from services.executor.automation.sentences.grammar import understand
@@ -29,7 +33,7 @@ from services.executor.automation.watching import Watcher
 from services.executor.automation.witness import Witness
 from services.executor.model.attempts import Result
 from services.executor.model.failures import Category, Failure
-from services.executor.model.run_config import DEFAULTS, FallbackTrigger, Grounder, RunConfig, effective
+from services.executor.model.run_config import DEFAULTS, CacheRetryMode, FallbackTrigger, Grounder, RunConfig, effective
 from services.flows.actions import LaunchApp
 from services.flows.commands import Flow, Sentence, Step
 from services.flows.errors import StepError
@@ -45,6 +49,7 @@ class Plan:
     """What to run. `steps` are as stored (JSON values); `run_seconds` is what is left of the run's time.
 
     `org_id` and `app` (its id) say whose step cache is used; `use_cache` and `ask_model` whether in this attempt.
+    `human` is who is asked about steps that cannot go on.
     `on_session` is told of a session on a real device before anything is done in it.
     """
 
@@ -62,6 +67,7 @@ class Plan:
     step_seconds: float = 30.0
     run_seconds: float = 1800.0
     on_session: OnSession | None = None
+    human: Human | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +111,8 @@ class Automation:
             self._check_model(effective(plan.config))
         except StepError as error:
             return Result(failure=Failure(Category.SCRIPT_ERROR, f"the steps cannot be run: {error}", error.message))
-        except ModelUnavailable as error:
-            return Result(failure=Failure(Category.LLM_UNAVAILABLE, str(error), str(error)))
+        except ModelFailed as failed:
+            return Result(failure=Failure(failed.category, failed.message, failed.message))
         journal = Journal(
             attempt=plan.attempt, evidence=evidence or NoEvidence(), now=self._clock.now, progress=progress
         )
@@ -118,12 +124,18 @@ class Automation:
         if mode.enable_planning or mode.enable_reflection or mode.grounder_type is not Grounder.ACCESSIBILITY:
             self._model.check()
 
-    def _asks_model(self, config: RunConfig) -> bool:
+    def _advisor(self, plan: Plan, config: RunConfig) -> tuple[Advisor | None, str]:
+        """The models for this attempt, or why there are none."""
+        terms = Terms(
+            config=config.llm_config,
+            app_prompt=plan.app_prompt,
+            vision=config.execution_mode.grounder_type is Grounder.VISION,
+            grid=not config.disable_grid,
+        )
         try:
-            self._model.check()
-        except ModelUnavailable:
-            return False
-        return config.fallback_trigger is FallbackTrigger.STEP_FAIL
+            return self._model.advisor(terms), ""
+        except ModelFailed as failed:
+            return None, failed.message
 
     async def _in_time(self, plan: Plan, script: Script, journal: Journal) -> Result:
         witness = Witness(journal, plan.run_seconds)
@@ -138,6 +150,8 @@ class Automation:
             simulated=device is not None and device.info.simulated,
             steps=tuple(journal.steps),
             artifacts=tuple(journal.artifacts),
+            cache_failed=journal.cache_failed,
+            human_helped=journal.human_helped,
         )
 
     async def _verdict(
@@ -168,28 +182,38 @@ class Automation:
         if not _starts_by_launching((*script.flow.on_start, *script.flow.steps)[0]):
             await device.launch()
         watcher = Watcher(device)
-        patience = SETTLE_SECONDS if self._asks_model(config) else plan.step_seconds
-        performer = Performer(
-            device, watcher, app_name=plan.build.app_name, seconds=plan.step_seconds, patience=patience
-        )
-        interpreter = Interpreter(
-            device,
-            watcher,
-            performer,
-            model=self._model,
-            cache=self._cache if plan.use_cache else NoCache(),
-            grounder=config.execution_mode.grounder_type or Grounder.ACCESSIBILITY,
-            fallback=config.fallback_trigger or FallbackTrigger.STEP_FAIL,
-            cached=lambda sentence: StepKey(plan.org_id, plan.app, plan.platform, sentence),
-            app_prompt=plan.app_prompt,
-        )
+        interpreter = self._interpreter(device, watcher, plan, config)
         commander = Commander(
             device, watcher, plan.platform, script.scope.memory, own_ids=script.flow.app_ids, seconds=plan.step_seconds
         )
         runner = Runner(
-            device, journal, commander, interpreter, witness=witness, scope=script.scope, seconds=plan.step_seconds
+            device,
+            journal,
+            commander,
+            interpreter,
+            witness=witness,
+            scope=script.scope,
+            seconds=plan.step_seconds,
+            asking=Asking(plan.human, device, watcher, performer, journal) if plan.human is not None else None,
         )
         return await runner.run(script.flow)
+
+    def _interpreter(self, device: Device, watcher: Watcher, plan: Plan, config: RunConfig) -> Interpreter:
+        advisor, why_none = self._advisor(plan, config)
+        manner = _manner(plan, config)
+        patience = SETTLE_SECONDS if manner.fallback and advisor is not None else plan.step_seconds
+        performer = Performer(
+            device, watcher, app_name=plan.build.app_name, seconds=plan.step_seconds, patience=patience
+        )
+        return Interpreter(
+            device,
+            watcher,
+            performer,
+            advisor=advisor,
+            why_none=why_none,
+            cache=self._cache if plan.use_cache else NoCache(),
+            manner=manner,
+        )
 
     async def _release(self, device: Device) -> None:
         """Close the device; what takes long goes on by itself, and a cancelled attempt does not wait for it."""
@@ -206,6 +230,19 @@ async def _out_of_time(plan: Plan, journal: Journal, witness: Witness) -> Failur
     seen = await witness.sight(index, late=True)
     await journal.interrupted(Category.RUN_TIMEOUT, message, screenshot=seen.screenshot, tree=seen.tree)
     return Failure(Category.RUN_TIMEOUT, message, "the run took too long", index, kind)
+
+
+def _manner(plan: Plan, config: RunConfig) -> Manner:
+    """How the attempt carries out sentences; `config` is effective, so that everything is said."""
+    mode = config.execution_mode
+    return Manner(
+        cached=lambda sentence: StepKey(plan.org_id, plan.app, plan.platform, sentence),
+        grounder=mode.grounder_type or Grounder.ACCESSIBILITY,
+        fallback=plan.ask_model and config.fallback_trigger is not FallbackTrigger.NEVER,
+        cache_retry=config.cache_retry_mode or CacheRetryMode.STEP,
+        planning=bool(mode.enable_planning),
+        reflections=(mode.reflection_retries or 0) if mode.enable_reflection else None,
+    )
 
 
 def _starts_by_launching(step: Step) -> bool:

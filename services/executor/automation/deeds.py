@@ -23,3 +23,18 @@ class Deed:
     cache: CacheOutcome | None = None
     model_calls: int = 0
     model_tokens: int = 0
+
+
+@dataclass(slots=True)
+class Account:
+    """What a sentence has taken so far, whether it is carried out in the end or not.
+
+    `resolution` is the last way that was tried to find its action, None as long as none was. `cache_failed` says that
+    a remembered action went wrong, and that the attempt is to be repeated without memory.
+    """
+
+    cache: CacheOutcome | None = None
+    resolution: Resolution | None = None
+    model_calls: int = 0
+    model_tokens: int = 0
+    cache_failed: bool = False

@@ -5,7 +5,13 @@ from services.executor.automation.sentences.matching import Outline
 from services.executor.model.failures import Category
 
 FORGIVABLE = frozenset(
-    {Category.ASSERTION_FAILED, Category.ELEMENT_NOT_FOUND, Category.STEP_TIMEOUT, Category.SCRIPT_ERROR}
+    {
+        Category.ASSERTION_FAILED,
+        Category.ELEMENT_NOT_FOUND,
+        Category.STEP_TIMEOUT,
+        Category.SCRIPT_ERROR,
+        Category.GOAL_NOT_REACHED,
+    }
 )
 """What `optional` and `retry` pass over: the app is still there."""
 

@@ -1,24 +1,63 @@
 """Carries out sentences: from memory, by the rules, and by a model where the rules end."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 
-from services.executor.automation.deeds import Deed
+from services.executor.automation.deciding import CHECKS
+from services.executor.automation.deeds import Account, Deed
 from services.executor.automation.devices import Device
 from services.executor.automation.elements import Element
 from services.executor.automation.failing import StepFailed
+from services.executor.automation.guided import Guide, Guided, Move, Sight, impression
 from services.executor.automation.performing import Performer, Undecided
-from services.executor.automation.ports import Answer, Model, ModelUnavailable, Question, StepCache, StepKey
+from services.executor.automation.ports import (
+    Advisor,
+    Answer,
+    Look,
+    ModelFailed,
+    Planned,
+    Spent,
+    StepCache,
+    StepKey,
+    Task,
+    View,
+)
+from services.executor.automation.recording import recorded_as, worth_keeping
 from services.executor.automation.sentences.grammar import understand
 from services.executor.automation.sentences.grounder import Grounding
 from services.executor.automation.sentences.intents import Action, Intent, NotUnderstood
+from services.executor.automation.sentences.matching import Outline
 from services.executor.automation.watching import Watcher
-from services.executor.model.attempts import Resolution
+from services.executor.model.attempts import CacheOutcome, Resolution
 from services.executor.model.failures import Category
-from services.executor.model.run_config import FallbackTrigger, Grounder
+from services.executor.model.run_config import CacheRetryMode, Grounder
+
+_WORN_OUT = frozenset({Category.ELEMENT_NOT_FOUND, Category.STEP_TIMEOUT, Category.ASSERTION_FAILED})
+"""How a remembered action fails that does not fit the screen any more."""
+
+_LOOKS_ONLY = frozenset({Action.ASSERT_VISIBLE, Action.ASSERT_NOT_VISIBLE, Action.WAIT_FOR, Action.SCREENSHOT, *CHECKS})
+"""What has reached its aim when it is done, since it is a check itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How sentences are carried out in an attempt. `fallback` allows asking a model where the rules end, and `cached`
+    gives the key under which the step cache has a sentence.
+    """
+
+    cached: Callable[[str], StepKey]
+    grounder: Grounder = Grounder.ACCESSIBILITY
+    fallback: bool = True
+    cache_retry: CacheRetryMode = CacheRetryMode.STEP
+    planning: bool = False
+    reflections: int | None = None
+    """How often a step that missed its aim is tried again; None: nobody judges."""
 
 
 class Interpreter:
-    """Raises StepFailed and DeviceFailure."""
+    """Raises StepFailed and DeviceFailure. `account` is what the last sentence took."""
 
     def __init__(
         self,
@@ -26,97 +65,238 @@ class Interpreter:
         watcher: Watcher,
         performer: Performer,
         *,
-        model: Model,
+        advisor: Advisor | None,
+        why_none: str,
         cache: StepCache,
-        grounder: Grounder,
-        fallback: FallbackTrigger,
-        cached: Callable[[str], StepKey],
-        app_prompt: str | None,
+        manner: Manner,
     ) -> None:
-        """`cached` gives the key under which the step cache has a sentence."""
+        """`advisor` is None where no model can be asked; `why_none` says why."""
         self._device = device
         self._watcher = watcher
         self._performer = performer
-        self._model = model
+        self.advisor = advisor
+        self._why_none = why_none
         self._cache = cache
-        self._grounder = grounder
-        self._fallback = fallback
-        self._cached = cached
-        self._app_prompt = app_prompt
+        self.manner = manner
+        self.sight = Sight(device, watcher, pictures=manner.grounder is Grounder.VISION)
+        self.account = Account()
+        self.goal: str | None = None
+        self._first_look: Outline | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long models may work on a step beyond what the step takes by itself."""
+        return self.advisor.step_seconds if self.advisor is not None else 0.0
 
     async def do(self, sentence: str) -> Deed:
-        if self._grounder is not Grounder.ACCESSIBILITY:
-            return await self._ask(sentence, f"grounder_type is {self._grounder}")
-        recalled = await self._recall(sentence)
-        if recalled is not None:
-            return recalled
-        meaning = understand(sentence)
-        if isinstance(meaning, NotUnderstood):
-            return await self._beyond_rules(sentence, meaning.why)
-        if meaning.action is Action.SCREENSHOT:
-            return await self._screenshot(meaning)
-        return await self._by_rules(sentence, meaning)
-
-    async def _by_rules(self, sentence: str, intent: Intent) -> Deed:
+        """Carry it out; inside a goal, `goal` is what the author wrote."""
+        self.account, self._first_look = Account(), None
+        before = self.spent
         try:
-            grounding = await self._performer.perform(intent)
-        except Undecided as undecided:
-            return await self._beyond_rules(sentence, undecided.message)
-        except StepFailed as failed:
-            return await self._after_failure(sentence, failed)
-        await self._remember(sentence, grounding)
-        return Deed(
-            action=grounding.action, resolution=Resolution.RULE, element=grounding.element, message=grounding.message
-        )
+            deed = await self._do(sentence)
+        except ModelFailed as failed:
+            raise helpless(failed) from failed
+        finally:
+            spent = self.spent.since(before)
+            self.account.model_calls, self.account.model_tokens = spent.calls, spent.tokens
+        return self.accounted(deed)
+
+    def accounted(self, deed: Deed) -> Deed:
+        took = self.account
+        return replace(deed, cache=took.cache, model_calls=took.model_calls, model_tokens=took.model_tokens)
+
+    @property
+    def spent(self) -> Spent:
+        return self.advisor.spent if self.advisor is not None else Spent()
+
+    async def _do(self, sentence: str) -> Deed:
+        meaning = understand(sentence)
+        if isinstance(meaning, Intent) and meaning.action is Action.SCREENSHOT:
+            return await self._screenshot(meaning)
+        recalled = await self.from_memory(sentence)
+        if isinstance(recalled, Planned):
+            recalled, self.account = None, Account(CacheOutcome.MISS)
+        return recalled or await self._afresh(sentence, meaning)
 
     async def _screenshot(self, intent: Intent) -> Deed:
         picture = await self._device.screenshot()
         return Deed(action=Action.SCREENSHOT, resolution=Resolution.RULE, picture=picture, name=intent.value)
 
-    async def _beyond_rules(self, sentence: str, why: str) -> Deed:
+    async def from_memory(self, sentence: str) -> Deed | Planned | None:
+        """By what carried it out before, or the plan that reached it; None when neither is known or works any more."""
+        return await self._by_memory(sentence, self._look)
+
+    async def _by_memory(self, sentence: str, look: Look) -> Deed | Planned | None:
+        recalled = await self._cache.recall(self.manner.cached(sentence), look)
+        self.account.cache = recalled.outcome
+        kept = recalled.kept
+        if kept is None:
+            return None
+        if isinstance(kept, Planned) and kept.steps != recorded_as(sentence, len(kept.steps)):
+            return kept
+        self.account.resolution = Resolution.CACHE
+        try:
+            return await self._repeat(kept)
+        except StepFailed as failed:
+            if failed.category not in _WORN_OUT:
+                raise
+            await self.stale(sentence, failed)
+        return None
+
+    async def stale(self, sentence: str, failed: StepFailed) -> None:
+        """What was remembered does not work any more: it is forgotten, and the step fails unless it may be redone."""
+        self.account.cache = CacheOutcome.STALE
+        await self._cache.forget(self.manner.cached(sentence), self._seen())
+        if self.manner.cache_retry is CacheRetryMode.STEP:
+            return
+        self.account.cache_failed = self.manner.cache_retry is CacheRetryMode.FULL_RERUN
+        raise failed
+
+    async def _repeat(self, kept: Answer | Planned) -> Deed:
+        if isinstance(kept, Answer):
+            await self._performer.apply(kept)
+            return Deed(action=kept.action, resolution=Resolution.CACHE, element=kept.element)
+        last = Answer(Action.NONE)
+        for name in kept.steps:
+            last = await self._recalled_soon(name)
+            await self._performer.apply(last)
+        message = f"{len(kept.steps)} remembered actions"
+        return Deed(action=last.action, resolution=Resolution.CACHE, element=last.element, message=message)
+
+    async def _recalled_soon(self, name: str) -> Answer:
+        """An action of a recording, once its screen is there."""
+        view = await self.sight.settled()
+        recalled = await self._cache.recall(self.manner.cached(name), _shows(view))
+        if isinstance(recalled.kept, Answer):
+            return recalled.kept
+        raise StepFailed(Category.ELEMENT_NOT_FOUND, "the screen is not what it was when this step was learnt")
+
+    async def _afresh(self, sentence: str, meaning: Intent | NotUnderstood) -> Deed:
+        """By the rules or a model, as often as reflection wants it; what reached its aim is remembered."""
+        tries, why = self.manner.reflections, ""
+        while True:
+            before = await self.sight.settled() if tries is not None else None
+            deed, moves = await self._resolved(sentence, meaning, why)
+            if before is None or deed.action in _LOOKS_ONLY or deed.resolution is Resolution.CACHE:
+                break
+            why = await self.missed(sentence, before)
+            if not why:
+                break
+            if not tries:
+                raise StepFailed(Category.GOAL_NOT_REACHED, f"{deed.action} did not do what the step says: {why}")
+            tries -= 1
+        await self._remember(sentence, moves)
+        return deed
+
+    async def missed(self, sentence: str, before: View) -> str:
+        """Why the sentence has not reached its aim; empty when it has."""
+        advisor = self.advised("enable_reflection is on")
+        async with in_time(advisor):
+            verdict = await advisor.judge(sentence, before, await self.sight.settled())
+        return "" if verdict.reached else verdict.why or "the model gives no reason"
+
+    async def _resolved(
+        self, sentence: str, meaning: Intent | NotUnderstood, missed: str
+    ) -> tuple[Deed, tuple[Move, ...]]:
+        also = f"; it was tried before, and missed its aim: {missed}" if missed else ""
+        if self.manner.grounder is not Grounder.ACCESSIBILITY:
+            return await self._by_model(sentence, f"grounder_type is {self.manner.grounder}{also}")
+        if isinstance(meaning, NotUnderstood):
+            return await self._beyond_rules(sentence, meaning.why + also)
+        self.account.resolution = Resolution.RULE
+        try:
+            return self._by_rules(await self._performer.perform(meaning))
+        except Undecided as undecided:
+            return await self._beyond_rules(sentence, undecided.message + also)
+        except StepFailed as failed:
+            if failed.category is not Category.ELEMENT_NOT_FOUND or not self.manner.fallback or self.advisor is None:
+                raise
+            return await self._by_model(sentence, failed.message + also)
+
+    def _by_rules(self, done: Grounding) -> tuple[Deed, tuple[Move, ...]]:
+        deed = Deed(action=done.action, resolution=Resolution.RULE, element=done.element, message=done.message)
+        if done.element is None:
+            return deed, ()
+        return deed, (Move(self._seen(), Answer(done.action, done.element, done.value)),)
+
+    async def _beyond_rules(self, sentence: str, why: str) -> tuple[Deed, tuple[Move, ...]]:
         """The rules have no answer: ask a model if that is wanted, else the step is at fault."""
-        if self._fallback is FallbackTrigger.STEP_FAIL:
-            return await self._ask(sentence, why)
+        if self.manner.fallback:
+            return await self._by_model(sentence, why)
+        self.account.resolution = None
         raise StepFailed(Category.SCRIPT_ERROR, f"the rules cannot carry out this step: {why}")
 
-    async def _after_failure(self, sentence: str, failed: StepFailed) -> Deed:
-        """What the rules looked for is not there; a model may know better, but without one that is the verdict."""
-        if self._fallback is not FallbackTrigger.STEP_FAIL or failed.category is not Category.ELEMENT_NOT_FOUND:
-            raise failed
-        try:
-            self._model.check()
-        except ModelUnavailable:
-            raise failed from None
-        return await self._ask(sentence, failed.message)
+    async def _by_model(self, sentence: str, why: str) -> tuple[Deed, tuple[Move, ...]]:
+        self.account.resolution = None
+        advisor = self.advised(why)
+        if self.account.cache is CacheOutcome.MISS and (deed := await self._now_known(sentence)) is not None:
+            return deed, ()
+        self.account.resolution = Resolution.MODEL
+        async with in_time(advisor):
+            guide = Guide(self._performer, advisor, self.sight)
+            guided = await guide.carry_out(Task(sentence, why, self.goal or sentence))
+        return _guided(guided), worth_keeping(guided)
 
-    async def _ask(self, sentence: str, why: str) -> Deed:
-        try:
-            self._model.check()
-            answer = await self._model.choose(Question(sentence, await self._look(), why, self._app_prompt))
-        except ModelUnavailable as unavailable:
-            raise StepFailed(
-                Category.LLM_UNAVAILABLE,
-                f"this step needs a model: {why}; {unavailable}",
-                reason="this step needs a model, and none could be asked",
-            ) from unavailable
-        if answer.action is Action.NONE:
-            raise StepFailed(Category.GOAL_NOT_REACHED, f"neither the rules nor the model found an action: {why}")
-        return await self._apply(answer, Resolution.MODEL)
+    async def _now_known(self, sentence: str) -> Deed | None:
+        """From memory after all, if the screen had only not come to rest when it was looked up."""
+        before, view = self._first_look, await self.sight.settled()
+        if before is None or impression(before) == impression(Outline(view.tree)):
+            return None
+        deed = await self._by_memory(sentence, _shows(view))
+        return deed if isinstance(deed, Deed) else None
 
-    async def _apply(self, answer: Answer, resolution: Resolution) -> Deed:
-        await self._performer.apply(Intent(action=answer.action, value=answer.value), answer.element)
-        return Deed(action=answer.action, resolution=resolution, element=answer.element)
+    def advised(self, why: str) -> Advisor:
+        if self.advisor is not None:
+            return self.advisor
+        raise StepFailed(
+            Category.CONFIG_INVALID,
+            f"this step needs a model: {why}; {self._why_none}",
+            reason="this step needs a model, and none is configured",
+        )
+
+    async def remember_plan(self, goal: str, steps: tuple[str, ...]) -> None:
+        await self._cache.remember(self.manner.cached(goal), self._seen(), Planned(steps))
+
+    async def _remember(self, sentence: str, moves: tuple[Move, ...]) -> None:
+        """One action under the sentence itself; of several each under a name of its own, and their list."""
+        if len(moves) == 1:
+            await self._cache.remember(self.manner.cached(sentence), moves[0].tree, moves[0].answer)
+        elif moves:
+            names = recorded_as(sentence, len(moves))
+            for name, move in zip(names, moves, strict=True):
+                await self._cache.remember(self.manner.cached(name), move.tree, move.answer)
+            await self._cache.remember(self.manner.cached(sentence), moves[0].tree, Planned(names))
 
     async def _look(self) -> Element:
-        return (await self._watcher.look()).root
+        self._first_look = await self._watcher.look()
+        return self._first_look.root
 
-    async def _recall(self, sentence: str) -> Deed | None:
-        recalled = await self._cache.recall(self._cached(sentence), self._look)
-        if not isinstance(recalled.kept, Answer):
-            return None
-        return await self._apply(recalled.kept, Resolution.CACHE)
+    def _seen(self) -> Element:
+        return self._watcher.seen.root if self._watcher.seen is not None else Element()
 
-    async def _remember(self, sentence: str, grounding: Grounding) -> None:
-        if self._watcher.seen is not None and grounding.element is not None:
-            answer = Answer(grounding.action, grounding.element, grounding.value)
-            await self._cache.remember(self._cached(sentence), self._watcher.seen.root, answer)
+
+@asynccontextmanager
+async def in_time(advisor: Advisor) -> AsyncIterator[None]:
+    """Bounds how long models work on one step."""
+    try:
+        async with asyncio.timeout(advisor.step_seconds):
+            yield
+    except TimeoutError as error:
+        seconds = f"{advisor.step_seconds:g} s"
+        raise StepFailed(Category.STEP_TIMEOUT, f"the model did not finish this step within {seconds}") from error
+
+
+def _shows(view: View) -> Look:
+    async def look() -> Element:
+        return view.tree
+
+    return look
+
+
+def _guided(guided: Guided) -> Deed:
+    last = guided.moves[-1].answer if guided.moves else Answer(Action.NONE)
+    return Deed(action=last.action, resolution=Resolution.MODEL, element=last.element, message=guided.message)
+
+
+def helpless(failed: ModelFailed) -> StepFailed:
+    return StepFailed(failed.category, f"the model could not help: {failed.message}")

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from time import monotonic
 
-from services.executor.automation.deeds import Deed
+from services.executor.automation.deeds import Account, Deed
 from services.executor.automation.devices import Source
 from services.executor.automation.elements import Element
 from services.executor.automation.failing import FORGIVABLE
@@ -42,6 +42,8 @@ class Journal:
         self.steps: list[Step] = []
         self.artifacts: list[Artifact] = []
         self.open: list[int] = []
+        self.human_helped = False
+        self.cache_failed = False
 
     def begin(self, step: flows.Step, depth: int) -> int:
         """Its index. Until it ends it stands there as one that was not finished."""
@@ -60,6 +62,13 @@ class Journal:
         self._began[index] = monotonic()
         self.open.append(index)
         return index
+
+    def account(self, index: int, took: Account) -> None:
+        """What finding a step's action has taken."""
+        self.cache_failed |= took.cache_failed
+        self.steps[index] = replace(
+            self.steps[index], cache=took.cache, model_calls=took.model_calls, model_tokens=took.model_tokens
+        )
 
     async def passed(self, index: int, deed: Deed | None = None, message: str = "") -> None:
         await self._end(

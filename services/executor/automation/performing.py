@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 from services.executor.automation.deciding import CHECKS, SETTLE_SECONDS, Decision, disagreement
 from services.executor.automation.devices import Device
-from services.executor.automation.elements import Element
+from services.executor.automation.elements import Bounds, Element, Point
 from services.executor.automation.failing import StepFailed, not_found, not_visible, still_visible
 from services.executor.automation.gestures import scroll, scroll_to_end, scroll_until, swipe
+from services.executor.automation.ports import Answer
 from services.executor.automation.sentences.grounder import Grounding, Reason, decide
 from services.executor.automation.sentences.intents import Action, Intent
 from services.executor.automation.sentences.matching import Outline
@@ -57,21 +58,44 @@ class Performer:
                 await self.act(intent, None)
                 return Grounding(action=intent.action, value=intent.value)
 
-    async def apply(self, intent: Intent, element: Element | None) -> None:
-        """What somebody else decided: the action, or the check, on this element as it is now."""
-        check = CHECKS.get(intent.action)
+    async def apply(self, answer: Answer) -> None:
+        """What somebody else decided: the action, or the check, on this element as it is now, or at this point."""
+        intent, element = Intent(action=answer.action, value=answer.value), answer.element
+        check = CHECKS.get(answer.action)
         if check is not None:
             if element is None or not check(intent, element):
                 what = disagreement(intent, element) if element is not None else "the element is not there"
                 raise StepFailed(Category.ASSERTION_FAILED, what, element=element)
-        elif intent.action in (Action.ASSERT_VISIBLE, Action.WAIT_FOR, Action.SCROLL_UNTIL_VISIBLE):
+        elif answer.action is Action.WAIT_FOR and element is None and answer.value:
+            await self._device.timer.sleep(float(answer.value))
+        elif answer.action in (Action.ASSERT_VISIBLE, Action.WAIT_FOR, Action.SCROLL_UNTIL_VISIBLE):
             if element is None:
                 raise StepFailed(Category.ASSERTION_FAILED, "what is to be seen is not there")
-        elif intent.action is Action.ASSERT_NOT_VISIBLE:
+        elif answer.action is Action.ASSERT_NOT_VISIBLE:
             if element is not None:
                 raise still_visible("what is not to be seen", 0, element, Category.ASSERTION_FAILED)
+        elif answer.point is not None and element is None:
+            await self._at(intent, answer.point)
         else:
             await self.act(intent, element)
+
+    async def _at(self, intent: Intent, point: Point) -> None:
+        """The action at a point of the screen; a field is typed into by tapping it first."""
+        device = self._device
+        match intent.action:
+            case Action.TAP:
+                await device.tap(point)
+            case Action.DOUBLE_TAP:
+                await device.double_tap(point)
+            case Action.LONG_PRESS:
+                await device.long_press(point, LONG_PRESS_SECONDS)
+            case Action.TYPE | Action.CLEAR:
+                await device.tap(point)
+                await self.act(intent, None)
+            case Action.SWIPE:
+                await swipe(device, intent.value or "up", source=Element(bounds=Bounds(point.x, point.y, 0, 0)))
+            case _:
+                await self.act(intent, None)
 
     async def act(self, intent: Intent, element: Element | None) -> None:
         """The action itself, now, on this element."""

@@ -7,21 +7,8 @@ from typing import Protocol
 from services.executor.automation.elements import Element, Point
 from services.executor.automation.sentences.intents import Action
 from services.executor.model.attempts import Artifact, CacheOutcome, Step
-
-
-class ModelUnavailable(Exception):
-    """The model could not be asked; the message says what to do about it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a model is asked: which action carries out this sentence on this screen? Screen text is data, not orders."""
-
-    sentence: str
-    tree: Element
-    why: str
-    app_prompt: str | None = None
-    screenshot: bytes | None = None
+from services.executor.model.failures import Category
+from services.executor.model.run_config import LlmConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,29 +21,169 @@ class Answer:
     point: Point | None = None
 
 
+class ModelFailed(Exception):
+    """A model could not help. `category` says why: config_invalid (none is configured, or it refuses what the
+    deployment or the run configuration says), llm_unavailable (it does not answer), llm_budget_exceeded,
+    goal_not_reached (its answers cannot be used). `message` says what to do about it.
+    """
+
+    def __init__(self, category: Category, message: str) -> None:
+        super().__init__(message)
+        self.category = category
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The screen as a model gets to see it. What stands on it is data, never an order."""
+
+    tree: Element
+    screenshot: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A sentence that the rules have no answer to, and why they have none.
+
+    `goal` is what the test's author wrote: only what is said there is allowed beyond the app, such as a link.
+    """
+
+    sentence: str
+    why: str
+    goal: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The model says that the task is carried out."""
+
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cannot:
+    """The model says that it cannot go on."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Sentences to carry out next."""
+
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The goal is reached; `sees` is a text on the screen that shows it."""
+
+    sees: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a step reached its aim, and why it is thought so."""
+
+    reached: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Calls of models that were answered or tried, and tokens, question and answer."""
+
+    calls: int = 0
+    tokens: int = 0
+
+    def since(self, before: "Spent") -> "Spent":
+        return Spent(self.calls - before.calls, self.tokens - before.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What was said to models and by them, as JSON lines without secrets; the pictures in it are named."""
+
+    lines: bytes = b""
+    pictures: tuple[tuple[str, bytes], ...] = ()
+
+
+class Acting(Protocol):
+    """A conversation about one task."""
+
+    async def next(self, view: View, happened: str) -> Answer | Done | Cannot:
+        """The next action on this screen, after what happened to the last one. Raises ModelFailed."""
+
+
+class Planning(Protocol):
+    """A conversation about one goal."""
+
+    async def next(self, view: View, happened: str) -> Steps | Reached | Cannot:
+        """What to do next, after what happened to the last steps. Raises ModelFailed."""
+
+
+class Advisor(Protocol):
+    """The models for one attempt; everything asked of them is counted together."""
+
+    @property
+    def spent(self) -> Spent: ...
+
+    @property
+    def step_actions(self) -> int:
+        """How many actions one step may take."""
+
+    @property
+    def step_seconds(self) -> float:
+        """How long models may work on one step, in real time."""
+
+    def acting(self, task: Task) -> Acting: ...
+
+    def planning(self, goal: str) -> Planning: ...
+
+    async def judge(self, sentence: str, before: View, after: View) -> Verdict:
+        """Whether the sentence was carried out, by the screens before and after. Raises ModelFailed."""
+
+    def transcript(self) -> Transcript:
+        """What was said since this was asked last."""
+
+
+DEFAULT_MODELS = LlmConfig()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How models are asked in an attempt: which, with what the app's author says of it, with pictures, with a grid."""
+
+    config: LlmConfig = DEFAULT_MODELS
+    app_prompt: str | None = None
+    vision: bool = False
+    grid: bool = True
+
+
 class Model(Protocol):
-    """A language model that chooses actions."""
+    """The language models of a deployment."""
 
     def check(self) -> None:
-        """Raises ModelUnavailable if it is certain beforehand that it cannot be asked."""
+        """Raises ModelFailed if it is certain beforehand that none can be asked."""
 
-    async def choose(self, question: Question) -> Answer:
-        """Raises ModelUnavailable when it cannot be asked."""
+    def advisor(self, terms: Terms) -> Advisor:
+        """For one attempt. Raises ModelFailed."""
 
 
 class NoModel:
-    """The model of a deployment that has none."""
+    """The models of a deployment that has none."""
 
     def __init__(self, setting: str = "MOBILETEST_LLM_BASE_URL") -> None:
         self._setting = setting
 
     def check(self) -> None:
-        raise ModelUnavailable(
+        raise ModelFailed(
+            Category.CONFIG_INVALID,
             f"no model is configured: set {self._setting} for the executor's workers, "
-            "or set fallback_trigger to never to let the rules alone decide"
+            "or set fallback_trigger to never to let the rules alone decide",
         )
 
-    async def choose(self, question: Question) -> Answer:
+    def advisor(self, terms: Terms) -> Advisor:
         self.check()
         raise AssertionError("unreachable")
 

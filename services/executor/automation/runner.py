@@ -1,16 +1,20 @@
 """Runs the steps of a test on a device: in order, with conditions, repetitions and retries."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Iterator, Sequence
+from contextlib import contextmanager
 
+from services.executor.automation.asking import Asking
 from services.executor.automation.commanding import Commander
 from services.executor.automation.deeds import Deed
 from services.executor.automation.devices import Device, DeviceFailure
 from services.executor.automation.failing import FORGIVABLE, StepFailed
 from services.executor.automation.interpreting import Interpreter
 from services.executor.automation.journal import STEPS_LIMIT, Journal
+from services.executor.automation.reaching import Carried, CarryOut, Goals
 from services.executor.automation.sentences.grammar import understand
 from services.executor.automation.sentences.intents import Intent
+from services.executor.automation.transcribing import keep_transcript
 from services.executor.automation.witness import Witness
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category, Failure
@@ -25,7 +29,7 @@ from services.flows.commands import (
     Step,
 )
 from services.flows.errors import StepError
-from services.flows.parser import filled_step
+from services.flows.parser import filled_step, parse_steps
 from services.flows.variables import Scope
 
 REPEAT_LIMIT = 1_000
@@ -46,14 +50,19 @@ class Runner:
         witness: Witness,
         scope: Scope,
         seconds: float,
+        asking: Asking | None = None,
     ) -> None:
+        """`asking` is None where no person may be asked."""
         self._scope = scope
         self._device = device
         self._journal = journal
         self._witness = witness
         self._commander = commander
         self._interpreter = interpreter
+        self._goals = Goals(interpreter)
         self._seconds = seconds
+        self._asking = asking
+        self._hushed = 0
 
     async def run(self, flow: Flow) -> Failure | None:
         """None if all went well; else why not, with the index of the step in the journal.
@@ -74,7 +83,8 @@ class Runner:
         for step in steps:
             first = len(self._journal.steps)
             try:
-                await self._step(step, depth)
+                with self._hush(hushed=step.optional):
+                    await self._step(step, depth)
             except _Failed as failed:
                 if not step.optional or failed.failure.category not in FORGIVABLE:
                     raise
@@ -102,26 +112,94 @@ class Runner:
             if index >= STEPS_LIMIT:
                 raise StepFailed(Category.SCRIPT_ERROR, f"the test runs more than {STEPS_LIMIT} steps")
             await self._device.begin_step(step.title)
-            deed = await self._in_time(command)
+            deed = await self._with_help(index, step, command)
+        except _Failed as failed:
+            await self._journal.failed_within(index, failed.failure)
+            raise
         except StepFailed as failed:
             await self._fail(index, step, failed)
         except DeviceFailure as failed:
             await self._fail(index, step, StepFailed(failed.category, failed.message))
         else:
+            await keep_transcript(self._journal, index, self._interpreter.advisor)
+            if deed is None:
+                await self._journal.skipped(index, "skipped by a person's answer")
+                return
             if deed.picture is not None:
                 self._journal.note_picture(index, await self._journal.picture(index, deed.picture, deed.name))
             await self._journal.passed(index, deed)
 
-    async def _in_time(self, command: Command) -> Deed:
+    async def _with_help(self, index: int, step: Step, command: Command) -> Deed | None:
+        """What carried the step out, where it may be asked with a person's help; None when it is to be skipped."""
+
+        async def carry_out() -> Deed:
+            return await self._in_time(index, command)
+
+        async def instead(text: str) -> Deed:
+            return await self._in_time(index, self._written(text))
+
+        if self._asking is None or self._hushed:
+            return await carry_out()
+        return await self._asking.helped(index, step, carry_out, instead)
+
+    def _written(self, text: str) -> Command:
+        """A step that a person wrote, in one line."""
+        try:
+            command = filled_step(parse_steps([text])[0], self._scope).command
+        except StepError as error:
+            raise StepFailed(Category.SCRIPT_ERROR, f"{text!r} is no step: {error.message}") from error
+        if isinstance(command, RunFlow | Repeat | Retry):
+            raise StepFailed(Category.SCRIPT_ERROR, f"{text!r} is no single step")
+        return command
+
+    @contextmanager
+    def _hush(self, *, hushed: bool) -> Iterator[None]:
+        """Nobody is asked about steps whose failure something else knows to handle."""
+        self._hushed += hushed
+        try:
+            yield
+        finally:
+            self._hushed -= hushed
+
+    async def _in_time(self, index: int, command: Command) -> Deed:
+        if not isinstance(command, Sentence):
+            return await self._bounded(command, self._commander.do(command), 0)
+        try:
+            if self._goals.wants(command.text):
+                return await self._goals.reach(command.text, self._carrying_out(index))
+            return await self._bounded(command, self._interpreter.do(command.text), self._interpreter.seconds)
+        except (StepFailed, DeviceFailure):
+            await keep_transcript(self._journal, index, self._interpreter.advisor)
+            raise
+        finally:
+            self._journal.account(index, self._interpreter.account)
+
+    async def _bounded(self, command: Command, doing: Awaitable[Deed], more: float) -> Deed:
         """Bounds in real time what is bounded in the device's time already: a device may hang."""
-        limit = max(self._seconds, _own_seconds(command)) + HANG_SECONDS
+        limit = max(self._seconds, _own_seconds(command)) + HANG_SECONDS + more
         try:
             async with asyncio.timeout(limit):
-                if isinstance(command, Sentence):
-                    return await self._interpreter.do(command.text)
-                return await self._commander.do(command)
+                return await doing
         except TimeoutError as error:
             raise StepFailed(Category.STEP_TIMEOUT, f"the step did not end within {limit:g} s") from error
+
+    def _carrying_out(self, index: int) -> CarryOut:
+        """Carries out sentences as steps inside this one."""
+        depth = self._journal.steps[index].depth + 1
+
+        async def carry_out(sentences: Sequence[str]) -> Carried:
+            first = len(self._journal.steps)
+            for count, sentence in enumerate(sentences):
+                try:
+                    await self._step(_said(sentence, count), depth)
+                except _Failed as failed:
+                    if failed.failure.category not in FORGIVABLE:
+                        raise
+                    self._journal.forgive(first)
+                    return Carried(count, failed.failure)
+            return Carried(len(sentences))
+
+        return carry_out
 
     async def _fail(self, index: int, step: Step, failed: StepFailed) -> None:
         seen = await self._witness.sight(index)
@@ -131,11 +209,17 @@ class Runner:
             failed.category,
             failed.message,
             element=failed.element,
-            resolution=_resolution(step, failed),
+            resolution=self._resolution(step),
             screenshot=seen.screenshot,
             tree=seen.tree,
         )
         raise _Failed(Failure(failed.category, failed.message, failed.reason, index, step.name))
+
+    def _resolution(self, step: Step) -> Resolution | None:
+        """Commands find their element themselves; of sentences the interpreter knows."""
+        if not isinstance(step.command, Sentence):
+            return Resolution.COMMAND
+        return self._interpreter.account.resolution
 
     async def _holder(self, index: int, step: Step, depth: int) -> None:
         """A step that holds other steps ends as they do."""
@@ -199,7 +283,8 @@ class Runner:
             first = len(self._journal.steps)
             tries += 1
             try:
-                await self._run(commands, depth)
+                with self._hush(hushed=tries <= retries):
+                    await self._run(commands, depth)
             except _Failed as failed:
                 if tries > retries or failed.failure.category not in FORGIVABLE:
                     raise
@@ -216,6 +301,11 @@ class _Failed(Exception):
         self.failure = failure
 
 
+def _said(sentence: str, number: int) -> Step:
+    """A sentence of a plan as a step."""
+    return Step(path=f"plan[{number}]", name="sentence", command=Sentence(sentence))
+
+
 def _own_seconds(command: Command) -> float:
     """How long the step itself says that it may take; 0 if it does not say."""
     match command:
@@ -226,10 +316,3 @@ def _own_seconds(command: Command) -> float:
             return command.timeout_seconds or 0.0
         case _:
             return 0.0
-
-
-def _resolution(step: Step, failed: StepFailed) -> Resolution | None:
-    """Commands find their element themselves, and sentences by rules, if these had an answer at all."""
-    if not isinstance(step.command, Sentence):
-        return Resolution.COMMAND
-    return None if failed.category in (Category.SCRIPT_ERROR, Category.LLM_UNAVAILABLE) else Resolution.RULE

@@ -9,7 +9,7 @@ import pytest
 from services.executor.automation.attempt import Automation, Plan
 from services.executor.automation.devices import DeviceFailure
 from services.executor.automation.elements import Element, Role
-from services.executor.automation.ports import Answer, ModelUnavailable
+from services.executor.automation.ports import Answer
 from services.executor.automation.sentences.intents import Action
 from services.executor.model.attempts import Artifact, Resolution, Result, Step, StepStatus
 from services.executor.model.failures import Category, Fault
@@ -339,13 +339,14 @@ async def test_a_sentence_beyond_the_rules_without_a_model() -> None:
     assert never.failure is not None
     assert never.failure.category is Category.SCRIPT_ERROR
     for trigger, category in (
-        (FallbackTrigger.STEP_FAIL, Category.LLM_UNAVAILABLE),
-        (FallbackTrigger.FINAL_FAIL, Category.SCRIPT_ERROR),
+        (FallbackTrigger.STEP_FAIL, Category.CONFIG_INVALID),
+        (FallbackTrigger.FINAL_FAIL, Category.CONFIG_INVALID),
+        (FallbackTrigger.NEVER, Category.SCRIPT_ERROR),
     ):
         result = await run(FakeDevice(), *steps, config=RunConfig(fallback_trigger=trigger))
         assert result.failure is not None
         assert result.failure.category is category
-        if category is Category.LLM_UNAVAILABLE:
+        if category is Category.CONFIG_INVALID:
             assert "MOBILETEST_LLM_BASE_URL" in result.failure.message
 
 
@@ -377,26 +378,7 @@ async def test_asking_for_a_model_that_is_not_there_ends_without_a_verdict(mode:
     device = FakeDevice()
     result = await run(device, "back", config=RunConfig(execution_mode=mode))
     assert result.failure is not None
-    assert (result.failure.category, device.done) == (Category.LLM_UNAVAILABLE, [])
-
-
-async def test_a_model_is_asked_where_the_rules_end() -> None:
-    pay = button("Pay")
-    model = FakeModel([Answer(Action.TAP, pay), Answer(Action.TAP, pay), Answer(Action.NONE), ModelUnavailable("busy")])
-    device = FakeDevice(screen(pay))
-    config = RunConfig(fallback_trigger=FallbackTrigger.STEP_FAIL)
-    result = await run(device, "Buy it", 'Tap "Buy"', config=config, model=model)
-    assert result.failure is None
-    assert device.done.count("tap Pay") == 2
-    assert [step.resolution for step in result.steps] == [Resolution.MODEL, Resolution.MODEL]
-    assert [question.sentence for question in model.questions] == ["Buy it", 'Tap "Buy"']
-    for category in (Category.GOAL_NOT_REACHED, Category.LLM_UNAVAILABLE):
-        failing = await run(device, "Buy it", config=config, model=model)
-        assert failing.failure is not None
-        assert failing.failure.category is category
-    unasked = await run(device, 'I see "Nothing"', config=config, model=model)
-    assert unasked.failure is not None
-    assert unasked.failure.category is Category.ASSERTION_FAILED
+    assert (result.failure.category, device.done) == (Category.CONFIG_INVALID, [])
 
 
 @pytest.mark.parametrize(
