@@ -194,7 +194,7 @@ class Automation:
             witness=witness,
             scope=script.scope,
             seconds=plan.step_seconds,
-            asking=Asking(plan.human, device, watcher, performer, journal) if plan.human is not None else None,
+            asking=Asking(plan.human, device, watcher, journal) if plan.human is not None else None,
         )
         return await runner.run(script.flow)
 

@@ -180,8 +180,8 @@ def _stem(index: int | None) -> str:
     return "end" if index is None else f"step-{index:03d}"
 
 
-def _named(action: Action) -> str:
-    return "" if action is Action.NONE else str(action)
+def _named(action: str) -> str:
+    return "" if action == Action.NONE else str(action)
 
 
 def _described(element: Element | None) -> str:

@@ -20,7 +20,6 @@ from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category, Failure
 from services.flows.commands import (
     Command,
-    ExtendedWaitUntil,
     Flow,
     Repeat,
     Retry,
@@ -191,7 +190,8 @@ class Runner:
             first = len(self._journal.steps)
             for count, sentence in enumerate(sentences):
                 try:
-                    await self._step(_said(sentence, count), depth)
+                    with self._hush(hushed=True):
+                        await self._step(_said(sentence, count), depth)
                 except _Failed as failed:
                     if failed.failure.category not in FORGIVABLE:
                         raise
@@ -312,7 +312,5 @@ def _own_seconds(command: Command) -> float:
         case Sentence(text):
             meaning = understand(text)
             return meaning.seconds or 0.0 if isinstance(meaning, Intent) else 0.0
-        case ExtendedWaitUntil():
-            return command.timeout_seconds or 0.0
         case _:
-            return 0.0
+            return command.own_seconds
