@@ -17,6 +17,11 @@ class About:
     def subject(self) -> str:
         return ""
 
+    @property
+    def own_seconds(self) -> float:
+        """How long the command itself says that it may take; 0 if it does not say."""
+        return 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class LaunchApp(About):
@@ -57,8 +62,8 @@ class ClearState(_OfApp):
 class _Touch(About):
     """`point` is one of the element, or without a selector one of the screen.
 
-    `retry_if_no_change`: once more when the screen stays as it was. `settle_seconds`: how long the screen gets to come
-    to rest before. `times` with pauses of `pause_seconds`.
+    `retry_if_no_change`: once more when the screen stays as it was. `times` with pauses of `pause_seconds`. Then the
+    screen gets up to `settle_seconds` to come to rest.
     """
 
     selector: Selector | None = None
@@ -71,6 +76,10 @@ class _Touch(About):
     @property
     def subject(self) -> str:
         return ", ".join(str(each) for each in (self.selector, self.point) if each is not None)
+
+    @property
+    def own_seconds(self) -> float:
+        return self.times * (self.pause_seconds + 1) + self.settle_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +181,10 @@ class ScrollUntilVisible(About):
     def subject(self) -> str:
         return str(self.selector)
 
+    @property
+    def own_seconds(self) -> float:
+        return self.timeout_seconds + self.settle_seconds
+
 
 @dataclass(frozen=True, slots=True)
 class _OfElement(About):
@@ -210,13 +223,14 @@ class SetClipboard(About):
 
 @dataclass(frozen=True, slots=True)
 class AssertTrue(About):
-    """`value` is the text that the condition reads as."""
+    """`value` is the text that the condition reads as, `written` the condition if there are variables in it."""
 
     value: str
+    written: str = ""
 
     @property
     def subject(self) -> str:
-        return self.value
+        return self.written or self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,12 +247,20 @@ class ExtendedWaitUntil(About):
         parts += [f"not visible {self.not_visible}"] if self.not_visible else []
         return ", ".join(parts)
 
+    @property
+    def own_seconds(self) -> float:
+        return self.timeout_seconds or 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class WaitForAnimationToEnd(About):
     """Wait until the screen stays as it is; after so many seconds the test goes on all the same."""
 
     timeout_seconds: float = 15.0
+
+    @property
+    def own_seconds(self) -> float:
+        return self.timeout_seconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,10 @@ from services.flows.actions import (
     CopyTextFrom,
     DoubleTapOn,
     EraseText,
+    ExtendedWaitUntil,
     HideKeyboard,
     InputText,
+    LaunchApp,
     LongPressOn,
     OpenLink,
     PasteText,
@@ -30,10 +32,8 @@ from services.flows.actions import (
     TapOn,
     WaitForAnimationToEnd,
 )
-from services.flows.actions import ExtendedWaitUntil as ExtendedWaitUntil
-from services.flows.actions import LaunchApp as LaunchApp
 from services.flows.nodes import Node
-from services.flows.selectors import Condition as Condition
+from services.flows.selectors import Condition
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,8 @@ def filled(node: Node, fill: Fill) -> Node:
             raise scalar.fault(str(error)) from error
         except ExpressionError as error:
             raise scalar.fault(f"{error}, in {scalar.written}") from error
-        return replace(scalar, value={"true": True, "false": False}.get(text, text), written=text, pending=False)
+        value = {"true": True, "false": False}.get(text, text)
+        return replace(scalar, value=value, written=text, pending=False, template=scalar.written)
 
     return _mapped(node, put)
 

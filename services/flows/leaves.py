@@ -105,7 +105,8 @@ def _bare(command: Command) -> Reader:
 
 
 def _assert_true(node: Node) -> Command:
-    return actions.AssertTrue(_said(node, "condition").string(limit=VALUE_LIMIT))
+    said = _said(node, "condition")
+    return actions.AssertTrue(said.string(limit=VALUE_LIMIT), said.template)
 
 
 def _extended_wait_until(node: Node) -> Command:

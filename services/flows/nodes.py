@@ -50,8 +50,9 @@ class Place:
 class Node:
     """A scalar, a list or a mapping, and its place.
 
-    `written` is how a scalar stood in the source ("007"); `named_at` is where the key of this value stands. A `pending`
-    scalar has variables in it: until they are filled in it reads as some allowed value.
+    `written` is how a scalar stood in the source ("007"); `named_at` is where the key of this value stands. A scalar
+    with variables in it is `pending` until they are filled in, and reads as some allowed value; `template` is what it
+    was filled in from.
     """
 
     value: "Scalar | tuple[Node, ...] | Mapping[str, Node]"
@@ -59,6 +60,7 @@ class Node:
     written: str = ""
     named_at: Place | None = None
     pending: bool = False
+    template: str = ""
 
     def fault(self, message: str) -> DocumentError:
         return self.place.fault(message)

@@ -3,18 +3,17 @@
 from dataclasses import dataclass, field
 
 from services.executor.automation.elements import Element
-from services.executor.automation.sentences.intents import Action
 from services.executor.model.attempts import CacheOutcome, Resolution
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deed:
-    """`picture` is a screenshot that the step asked for, `name` what it is to be called.
+    """`action` is in the words of the API, `picture` a screenshot that the step asked for, `name` what to call it.
 
     `cache`, `model_calls` and `model_tokens` say what finding the action took.
     """
 
-    action: Action
+    action: str
     resolution: Resolution
     element: Element | None = None
     message: str = ""

@@ -44,9 +44,9 @@ def point(position: Position, screen: Bounds) -> Point:
     return screen.at(position.x, position.y) if position.relative else Point(position.x, position.y)
 
 
-async def scroll(device: Device, direction: str) -> None:
+async def scroll(device: Device, direction: str, seconds: float = 0.4) -> None:
     """Show what is further in this direction."""
-    await swipe(device, _FINGER[direction])
+    await swipe(device, _FINGER[direction], seconds=seconds)
 
 
 async def scroll_to_end(device: Device, watcher: Watcher, direction: str) -> None:
@@ -61,15 +61,24 @@ async def scroll_to_end(device: Device, watcher: Watcher, direction: str) -> Non
 
 
 async def scroll_until(
-    device: Device, watcher: Watcher, direction: str, found: Callable[[Outline], Element | None], seconds: float
+    device: Device,
+    watcher: Watcher,
+    direction: str,
+    found: Callable[[Outline], Element | None],
+    seconds: float,
+    *,
+    swipe_seconds: float = 0.4,
+    settle_seconds: float = 0.0,
 ) -> Element | None:
-    """Scroll until something is found; None after so many seconds."""
+    """Scroll until something is found; None after so many seconds. After each swipe it looks for LOOK_SECONDS, or for
+    `settle_seconds` if that is longer.
+    """
     deadline = device.timer.now() + seconds
     while True:
-        element = await watcher.until(found, LOOK_SECONDS)
+        element = await watcher.until(found, max(LOOK_SECONDS, settle_seconds))
         if element is not None or device.timer.now() >= deadline:
             return element
-        await scroll(device, direction)
+        await scroll(device, direction, swipe_seconds)
 
 
 def _impression(outline: Outline) -> tuple[object, ...]:

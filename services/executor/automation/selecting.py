@@ -43,7 +43,14 @@ def _fitting(selector: Selector, outline: Outline) -> list[Element]:
     if selector.contains_child is not None:
         children = _matching(selector.contains_child, outline)
         found = [element for element in found if any(child in children for child in element.children)]
+    if selector.contains_descendants is not None:
+        within = [_matching(each, outline) for each in selector.contains_descendants]
+        found = [element for element in found if all(_any_inside(each, element, outline) for each in within)]
     return [element for element in found if not any(outline.inside(other, element) for other in found)]
+
+
+def _any_inside(elements: list[Element], outer: Element, outline: Outline) -> bool:
+    return any(outline.inside(element, outer) for element in elements)
 
 
 def _matching(selector: Selector, outline: Outline) -> list[Element]:
@@ -55,8 +62,15 @@ def _fits(selector: Selector, element: Element) -> bool:
         return False
     if selector.id is not None and not _has_id(selector.id, element):
         return False
+    if not _has_size(selector, element):
+        return False
     wanted = ((getattr(selector, name), getattr(element, name)) for name in _STATES)
     return all(state is None or state == bool(held) for state, held in wanted)
+
+
+def _has_size(selector: Selector, element: Element) -> bool:
+    sizes = ((selector.width, element.bounds.width), (selector.height, element.bounds.height))
+    return all(wanted is None or abs(wanted - size) <= (selector.tolerance or 0) for wanted, size in sizes)
 
 
 def _reads(pattern: Pattern, element: Element) -> bool:
