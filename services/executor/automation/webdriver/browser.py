@@ -1,0 +1,139 @@
+"""A web build in a browser: the app is a page, its state what the browser keeps for the page's origin."""
+
+import re
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from services.executor.automation.devices import Argument, Build, DeviceFailure, Orientation
+from services.executor.automation.webdriver.client import DriverSession
+from services.executor.automation.webdriver.parts import Launch, refused
+from services.executor.automation.webdriver.wire import DriverError, Json
+from services.executor.model.failures import Category
+
+BLANK = "about:blank"
+_PERMISSIONS = {
+    "camera": "videoCapture",
+    "clipboard": "clipboardReadWrite",
+    "location": "geolocation",
+    "microphone": "audioCapture",
+    "midi": "midi",
+    "motion": "sensors",
+    "notifications": "notifications",
+}
+"""Our names, and what Browser.grantPermissions calls them."""
+
+
+class BrowserApp:
+    """For chromedriver: what WebDriver has no command for goes over the DevTools protocol."""
+
+    log_type = "browser"
+
+    def __init__(self, driver: DriverSession, build: Build) -> None:
+        self._driver = driver
+        self._build = build
+
+    async def install(self, build: Build) -> None:
+        self._build = build
+
+    async def launch(self, order: Launch) -> None:
+        url = with_arguments(self._page(order.app_id), order.arguments)
+        here = await self._driver.url()
+        if not order.stop_first and not order.clear_state and origin(here) == origin(url):
+            return
+        if order.clear_state:
+            await self._forget(here, url)
+        elif here != BLANK:
+            await self._driver.open_url(BLANK)
+        if order.permissions:
+            await self._permit(origin(url), order.permissions)
+        await self._open(url, Category.APP_LAUNCH_FAILED)
+
+    async def stop(self, app_id: str | None) -> None:
+        await self._driver.open_url(BLANK)
+
+    async def clear_state(self, app_id: str | None) -> None:
+        await self._forget(await self._driver.url(), self._page(app_id))
+
+    async def open_link(self, url: str) -> None:
+        if urlsplit(url).scheme not in ("http", "https", "about", "data"):
+            raise refused(f"a browser opens no {url}")
+        await self._open(url, Category.SCRIPT_ERROR)
+
+    async def set_location(self, latitude: float, longitude: float) -> None:
+        here = origin(await self._driver.url())
+        await self._driver.cdp("Browser.grantPermissions", permissions=["geolocation"], origin=here)
+        await self._driver.cdp("Emulation.setGeolocationOverride", latitude=latitude, longitude=longitude, accuracy=1)
+
+    async def set_orientation(self, orientation: Orientation) -> None:
+        value = await self._driver.execute("return [innerWidth, innerHeight]")
+        sides = sorted(side for side in value if isinstance(side, int | float)) if isinstance(value, list) else [0, 0]
+        wide = orientation == "landscape"
+        width, height = (sides[-1], sides[0]) if wide else (sides[0], sides[-1])
+        turned: dict[str, Json] = {
+            "type": "landscapePrimary" if wide else "portraitPrimary",
+            "angle": 90 if wide else 0,
+        }
+        await self._driver.cdp(
+            "Emulation.setDeviceMetricsOverride",
+            width=round(width),
+            height=round(height),
+            deviceScaleFactor=0,
+            mobile=False,
+            screenOrientation=turned,
+        )
+
+    async def check(self) -> None:
+        return None
+
+    def _page(self, app_id: str | None) -> str:
+        if app_id is not None and re.match(r"https?://", app_id):
+            return app_id
+        if app_id is not None and app_id != self._build.package_name:
+            raise DeviceFailure(Category.APP_LAUNCH_FAILED, f"a browser has no app {app_id}; say the address of a page")
+        if not self._build.static_url:
+            raise DeviceFailure(
+                Category.CONFIG_INVALID, "this device is a browser, and the build has no static_url to open in it"
+            )
+        return self._build.static_url
+
+    async def _open(self, url: str, category: Category) -> None:
+        try:
+            await self._driver.open_url(url)
+        except DriverError as error:
+            if "net::" not in error.message and error.code not in ("timeout", "invalid argument"):
+                raise
+            raise DeviceFailure(category, f"{url} could not be opened: {error.message}") from error
+
+    async def _forget(self, here: str, url: str) -> None:
+        """Cookies, cache and storage; what the tab itself keeps goes while its page is still there."""
+        if origin(here) == origin(url):
+            await self._driver.execute("try { sessionStorage.clear() } catch {}")
+        await self._driver.open_url(BLANK)
+        await self._driver.cdp("Storage.clearDataForOrigin", origin=origin(url), storageTypes="all")
+        await self._driver.cdp("Network.clearBrowserCookies")
+        await self._driver.cdp("Network.clearBrowserCache")
+
+    async def _permit(self, where: str, permissions: Mapping[str, str]) -> None:
+        known = {name: permissions.get(name, permissions.get("all", "unset")) for name in _PERMISSIONS}
+        unknown = sorted(set(permissions) - set(known) - {"all"})
+        if unknown:
+            raise refused(f"a browser has no permission {unknown[0]}; there are all, {', '.join(sorted(_PERMISSIONS))}")
+        granted: list[Json] = [_PERMISSIONS[name] for name, answer in known.items() if answer == "allow"]
+        await self._driver.cdp("Browser.resetPermissions")
+        if "allow" in known.values() or "deny" in known.values():
+            await self._driver.cdp("Browser.grantPermissions", permissions=granted, origin=where)
+
+
+def origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else url
+
+
+def with_arguments(url: str, arguments: Mapping[str, Argument]) -> str:
+    """Launch arguments of a page are query parameters."""
+    if not arguments:
+        return url
+    parts = urlsplit(url)
+    said = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in arguments.items()}
+    query = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name not in said]
+    return urlunsplit(parts._replace(query=urlencode([*query, *said.items()])))

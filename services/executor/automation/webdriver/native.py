@@ -1,0 +1,104 @@
+"""The native view of a phone: its tree from the driver's source, acted on by touch."""
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from services.executor.automation.devices import DeviceFailure, Source
+from services.executor.automation.elements import NOWHERE, Bounds, Element, Point
+from services.executor.automation.webdriver import gestures, keys
+from services.executor.automation.webdriver.client import DriverSession
+from services.executor.automation.webdriver.parts import read_tree, refused
+from services.executor.automation.webdriver.wire import DriverError
+from services.executor.model.failures import Category
+
+PressKey = Callable[[DriverSession, str], Awaitable[None]]
+
+_NO_FOCUS = "no field that can be typed into has the focus"
+
+
+class NativeView:
+    """For UiAutomator2 and XCUITest. A tap goes to the middle of what can be seen of an element."""
+
+    def __init__(self, driver: DriverSession, platform: str, press: PressKey) -> None:
+        """`platform` is android or ios; `press` how a key is pressed there."""
+        self._driver = driver
+        self._platform = platform
+        self._press = press
+        self._screen = NOWHERE
+
+    async def tree(self) -> Element:
+        root = read_tree(await self._driver.source(), self._platform)
+        self._screen = root.bounds
+        return root
+
+    async def source(self) -> Source:
+        return Source(await self._driver.source())
+
+    async def screenshot(self) -> bytes:
+        return await self._driver.screenshot()
+
+    async def tap(self, target: Element | Point, *, times: int = 1) -> None:
+        await self._driver.perform(gestures.tap(self._at(target), times=times))
+
+    async def long_press(self, target: Element | Point, seconds: float) -> None:
+        await self._driver.perform(gestures.long_press(self._at(target), seconds), lasting=seconds)
+
+    async def type(self, text: str, target: Element | None) -> None:
+        await self._driver.send_keys(await self._field(target), text)
+
+    async def clear(self, target: Element | None, characters: int | None) -> None:
+        field = await self._field(target)
+        if characters is None:
+            await self._driver.clear(field)
+        elif self._platform == "ios":
+            await self._driver.send_keys(field, "\b" * characters)
+        else:
+            for _ in range(characters):
+                await self._press(self._driver, "delete")
+
+    async def back(self) -> None:
+        await self._driver.back()
+
+    async def press_key(self, key: str) -> None:
+        await self._press(self._driver, key)
+
+    async def hide_keyboard(self) -> None:
+        if await self._driver.mobile("isKeyboardShown"):
+            await self._driver.mobile("hideKeyboard")
+
+    def _at(self, target: Element | Point) -> Point:
+        return target if isinstance(target, Point) else seen_part(target.bounds, self._screen).center
+
+    async def _field(self, target: Element | None) -> str:
+        if target is not None and not target.focused:
+            await self.tap(target)
+        try:
+            return await self._driver.active()
+        except DriverError as error:
+            if error.category is not Category.ELEMENT_NOT_FOUND:
+                raise
+            raise refused(_NO_FOCUS) from error
+
+
+def seen_part(bounds: Bounds, screen: Bounds) -> Bounds:
+    """What of it lies on the screen; all of it if nothing does."""
+    left, top = max(bounds.x, screen.x), max(bounds.y, screen.y)
+    right, bottom = min(bounds.right, screen.right), min(bounds.bottom, screen.bottom)
+    return Bounds(left, top, right - left, bottom - top) if right > left and bottom > top else bounds
+
+
+async def press_android(driver: DriverSession, key: str) -> None:
+    await driver.mobile("pressKey", keycode=keys.named(keys.ANDROID, key, "an Android phone"))
+
+
+async def press_ios(driver: DriverSession, key: str) -> None:
+    known: Mapping[str, str] = {**keys.IOS_TYPED, **keys.IOS_BUTTONS}
+    pressed = keys.named(known, key, "an iPhone")
+    if pressed in keys.IOS_BUTTONS.values():
+        await driver.mobile("pressButton", name=pressed)
+        return
+    try:
+        await driver.send_keys(await driver.active(), pressed)
+    except DeviceFailure as failure:
+        if failure.category is not Category.ELEMENT_NOT_FOUND:
+            raise
+        raise refused(_NO_FOCUS) from failure

@@ -1,0 +1,312 @@
+// Looks at the live page and prepares what is done in it. Called with a request: {what: "snapshot" | "aim" | "field" |
+// "select" | "blur" | "put", ...}; answers JSON text, "aim" with the node itself beside it.
+//
+// Nodes are numbered for as long as the document lives; a number from another document finds nothing (its token differs).
+const request = arguments[0];
+const KEY = Symbol.for("mobiletest.page");
+const page = (window[KEY] ??= {
+  token: Math.random().toString(36).slice(2),
+  numbers: new WeakMap(),
+  nodes: new Map(),
+  next: 1,
+  open: null, // the <select> whose options are on show, as a phone's picker would show them
+});
+
+const SKIPPED = new Set(["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "HEAD", "META", "LINK", "TITLE", "BASE"]);
+const PICKED_BY_VALUE = new Set(["date", "time", "datetime-local", "month", "week", "color", "range"]);
+const NOT_TYPED = new Set(["button", "submit", "reset", "checkbox", "radio", "file", "image", "hidden"]);
+const LIMITS = { nodes: 5000, depth: 200, text: 2000, attribute: 300 };
+
+const numberOf = (node) => {
+  let number = page.numbers.get(node);
+  if (number === undefined) {
+    number = page.next++;
+    page.numbers.set(node, number);
+    page.nodes.set(number, new WeakRef(node));
+  }
+  return number;
+};
+const nodeOf = (token, number) => {
+  const node = token === page.token ? page.nodes.get(number)?.deref() : undefined;
+  return node?.isConnected ? node : null;
+};
+const viewOf = (node) => node.ownerDocument.defaultView;
+const childrenOf = (node) => {
+  if (node.shadowRoot) return node.shadowRoot.childNodes;
+  if (node.localName === "slot") {
+    const assigned = node.assignedNodes();
+    return assigned.length ? assigned : node.childNodes;
+  }
+  return node.childNodes;
+};
+const frameBody = (node) => {
+  if (node.localName !== "iframe" && node.localName !== "frame") return null;
+  try {
+    return node.contentDocument?.body ?? null;
+  } catch {
+    return null; // of another origin
+  }
+};
+const parentOf = (node) =>
+  node.assignedSlot ?? node.parentElement ?? (node.getRootNode() instanceof viewOf(node).ShadowRoot ? node.getRootNode().host : null);
+const holds = (outer, inner) => {
+  for (let node = inner; node; node = parentOf(node)) if (node === outer) return true;
+  return false;
+};
+// Where the viewport of the node's document begins in that of the top one.
+const offsetOf = (node) => {
+  let x = 0;
+  let y = 0;
+  for (let view = viewOf(node); view !== window; view = view.parent) {
+    const frame = view.frameElement;
+    const box = frame.getBoundingClientRect();
+    x += box.left + frame.clientLeft;
+    y += box.top + frame.clientTop;
+  }
+  return { x, y };
+};
+const deepestFocus = () => {
+  let focus = document.activeElement;
+  for (;;) {
+    const inner = focus?.shadowRoot?.activeElement ?? frameBody(focus ?? document.body)?.ownerDocument.activeElement;
+    if (!inner || inner === focus) return focus;
+    focus = inner;
+  }
+};
+const intersect = (a, b) => ({
+  left: Math.max(a.left, b.left),
+  top: Math.max(a.top, b.top),
+  right: Math.min(a.right, b.right),
+  bottom: Math.min(a.bottom, b.bottom),
+});
+const shifted = (box, by) => ({ left: box.left + by.x, top: box.top + by.y, right: box.right + by.x, bottom: box.bottom + by.y });
+const screen = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
+// Enough of it is inside: half of it, or half of what it could show there.
+const enough = (box, clip) => {
+  const seen = intersect(box, clip);
+  const along = (low, high, from, to, edge) => high - low >= 1 && high - low >= Math.min(to - from, edge) / 2;
+  return along(seen.left, seen.right, box.left, box.right, innerWidth) && along(seen.top, seen.bottom, box.top, box.bottom, innerHeight);
+};
+const rendered = (node) =>
+  node.checkVisibility
+    ? node.checkVisibility({ opacityProperty: true, visibilityProperty: true, checkOpacity: true, checkVisibilityCSS: true })
+    : getComputedStyle(node).visibility === "visible" && node.getClientRects().length > 0;
+const modal = () => {
+  const open = [...document.querySelectorAll("dialog[open]")].filter((each) => each.matches(":modal"));
+  const aria = [...document.querySelectorAll('[aria-modal="true"]')].filter((each) => !each.closest("dialog") && rendered(each));
+  return [...open, ...aria].pop() ?? null;
+};
+const wordsOf = (node) => {
+  if (!node) return "";
+  if (node.nodeType === 3) return node.data;
+  if (node.nodeType !== 1 || SKIPPED.has(node.tagName) || ["input", "select", "textarea"].includes(node.localName)) return "";
+  return [...node.childNodes].map(wordsOf).join(" ");
+};
+const labelsOf = (node) => {
+  const ids = node.getAttribute("aria-labelledby");
+  const named = ids ? ids.split(/\s+/).map((id) => node.getRootNode().getElementById(id)) : [...(node.labels ?? [])];
+  return named.filter(Boolean).map((each) => wordsOf(each).slice(0, LIMITS.attribute));
+};
+const masked = (node) => node.localName === "input" && node.type === "password";
+const attributesOf = (node) => {
+  const found = {};
+  for (const { name, value } of [...node.attributes].slice(0, 40)) {
+    found[name] = name === "value" && masked(node) ? "" : value.slice(0, LIMITS.attribute);
+  }
+  return found;
+};
+const valueOf = (node) => {
+  if (node.localName === "input") return masked(node) ? "•".repeat(node.value.length) : node.value.slice(0, LIMITS.text);
+  if (node.localName === "textarea") return node.value.slice(0, LIMITS.text);
+  if (node.localName === "select") return [...node.selectedOptions].map((option) => option.label).join(", ");
+  return null;
+};
+
+function snapshot() {
+  let left = LIMITS.nodes;
+  const focus = deepestFocus();
+  const top = modal();
+
+  const optionsOf = (node, box) =>
+    [...node.options].map((option, index) => ({
+      n: numberOf(option),
+      t: "option",
+      a: attributesOf(option),
+      k: [option.label],
+      b: [box.left, box.bottom + index * (box.bottom - box.top), box.right - box.left, box.bottom - box.top],
+      s: true,
+      d: option.disabled,
+      chosen: option.selected,
+    }));
+
+  const visit = (node, clip, offset, around, depth) => {
+    if (SKIPPED.has(node.tagName) || left <= 0 || depth > LIMITS.depth) return null;
+    const style = viewOf(node).getComputedStyle(node);
+    if (style.display === "none") return null;
+    left -= 1;
+    const rect = node.getBoundingClientRect();
+    const box = shifted(rect, offset);
+    const fixed = style.position === "fixed";
+    const within = fixed ? screen : clip;
+    const clips = style.overflowX !== "visible" || style.overflowY !== "visible";
+    const inner = clips && node !== document.body && node !== document.documentElement ? intersect(within, box) : within;
+    const hidden = around.hidden || node.getAttribute("aria-hidden") === "true";
+    const inert = top !== null && !around.modal && node !== top;
+    const here = { hidden, modal: around.modal || node === top, cursor: style.cursor };
+    const kids = [];
+    if (!["select", "textarea"].includes(node.localName)) {
+      for (const child of childrenOf(node)) {
+        if (child.nodeType === 3) {
+          const words = child.data.replace(/\s+/g, " ");
+          if (words !== "" && style.visibility === "visible") kids.push(words.slice(0, LIMITS.text));
+        } else if (child.nodeType === 1) {
+          const seen = visit(child, inner, offset, here, depth + 1);
+          if (seen) kids.push(seen);
+        }
+      }
+    }
+    const body = frameBody(node);
+    if (body) {
+      const shift = { x: box.left + node.clientLeft, y: box.top + node.clientTop };
+      const seen = visit(body, intersect(inner, box), shift, here, depth + 1);
+      if (seen) kids.push(seen);
+    }
+    if (node === page.open) kids.push(...optionsOf(node, box));
+    const shown = !hidden && !inert && rendered(node) && rect.width >= 1 && rect.height >= 1 && enough(box, within);
+    const seen = {
+      n: numberOf(node),
+      t: node.localName,
+      a: attributesOf(node),
+      k: kids,
+      b: [box.left, box.top, rect.width, rect.height],
+      s: shown || kids.some((kid) => kid.s === true),
+      d: node.matches(":disabled") || node.closest('[aria-disabled="true"]') !== null,
+      l: labelsOf(node),
+    };
+    const value = valueOf(node);
+    if (value !== null) seen.v = value;
+    if (typeof node.checked === "boolean") seen.c = node.checked;
+    if (node === focus && node !== document.body) seen.f = true;
+    if (node.onclick || (style.cursor === "pointer" && around.cursor !== "pointer")) seen.o = true;
+    return seen;
+  };
+
+  const root = document.body ? visit(document.body, screen, { x: 0, y: 0 }, { hidden: false, modal: false }, 0) : null;
+  return { token: page.token, width: innerWidth, height: innerHeight, title: document.title, url: location.href, cut: left <= 0, root };
+}
+
+const describe = (node) => {
+  const named = node.getAttribute?.("aria-label") || wordsOf(node).replace(/\s+/g, " ").trim().slice(0, 40) || node.id;
+  return named ? `${node.localName} "${named}"` : node.localName;
+};
+const hitAt = (node, x, y) => {
+  let root = node.getRootNode();
+  let hit = root.elementFromPoint(x, y);
+  while (hit?.shadowRoot && hit !== node && !holds(node, hit)) {
+    const deeper = hit.shadowRoot.elementFromPoint(x, y);
+    if (!deeper || deeper === hit) break;
+    hit = deeper;
+  }
+  return hit;
+};
+const reaches = (node, hit) =>
+  hit !== null && (holds(node, hit) || holds(hit, node) || (hit.closest("label")?.control ?? null) === node);
+const changed = (node) => {
+  for (const type of ["input", "change"]) node.dispatchEvent(new Event(type, { bubbles: true, composed: true }));
+};
+// The boxes that a tap may go to: of an inline element broken over lines only the widest is surely its own.
+const boxOf = (node) => {
+  const boxes = [...node.getClientRects()].filter((box) => box.width >= 1 && box.height >= 1);
+  return boxes.sort((a, b) => b.width * b.height - a.width * a.height)[0] ?? null;
+};
+const moving = (node) =>
+  document.getAnimations().some(
+    (each) =>
+      each.playState === "running" &&
+      each.effect?.target?.contains?.(node) &&
+      each.effect.getComputedTiming().iterations !== Infinity,
+  );
+
+function aim() {
+  const node = nodeOf(request.token, request.number);
+  if (!node) return { gone: true };
+  if (node.localName === "option") {
+    const list = node.closest("select");
+    if (node.disabled) return { covered: "it is disabled" };
+    list.multiple ? (node.selected = !node.selected) : (list.value = node.value, node.selected = true);
+    page.open = null;
+    changed(list);
+    return { done: true };
+  }
+  if (moving(node)) return { moving: true };
+  if (!boxOf(node)) return { gone: true };
+  const offset = offsetOf(node);
+  const middle = boxOf(node);
+  const spot = { x: middle.left + middle.width / 2 + offset.x, y: middle.top + middle.height / 2 + offset.y };
+  const outside = spot.x < 0 || spot.y < 0 || spot.x >= innerWidth || spot.y >= innerHeight;
+  if (outside || !reaches(node, hitAt(node, spot.x - offset.x, spot.y - offset.y))) {
+    if (!request.still) node.scrollIntoView({ block: "center", inline: "nearest", behavior: "instant" });
+  }
+  const box = boxOf(node);
+  const where = offsetOf(node);
+  const view = viewOf(node);
+  const seen = intersect(box, { left: 0, top: 0, right: view.innerWidth, bottom: view.innerHeight });
+  let hit = null;
+  for (const [across, along] of [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75]]) {
+    const x = seen.left + (seen.right - seen.left) * across;
+    const y = seen.top + (seen.bottom - seen.top) * along;
+    hit = hitAt(node, x, y);
+    if (!reaches(node, hit)) continue;
+    const frame = view.frameElement;
+    if (frame && !reaches(frame, hitAt(frame, x + where.x, y + where.y))) continue;
+    if (node.localName === "select" && !node.disabled && !node.multiple && request.picks) {
+      node.focus();
+      page.open = page.open === node ? null : node;
+      return { done: true };
+    }
+    page.open = null;
+    return { x: x + where.x, y: y + where.y };
+  }
+  return { covered: hit ? describe(hit) : "nothing there reacts" };
+}
+
+// The field that has the focus, its caret at the end, ready for keys; with `all` everything in it selected.
+function field() {
+  const wanted = request.number ? nodeOf(request.token, request.number) : null;
+  if (request.number && !wanted) return { gone: true };
+  if (wanted && !holds(wanted, deepestFocus())) wanted.focus();
+  const node = deepestFocus();
+  const typed = node?.localName === "textarea" || node?.isContentEditable || (node?.localName === "input" && !NOT_TYPED.has(node.type));
+  if (!typed || (wanted && !holds(wanted, node))) return { refused: node ? describe(node) : "nothing" };
+  if (node.disabled || node.readOnly) return { refused: `${describe(node)}, which cannot be changed` };
+  if (PICKED_BY_VALUE.has(node.type)) return { put: numberOf(node), token: page.token };
+  if (node.isContentEditable) {
+    const selection = viewOf(node).getSelection();
+    selection.selectAllChildren(node);
+    if (!request.all) selection.collapseToEnd();
+    return { ready: true, empty: node.textContent === "" };
+  }
+  if (request.all) node.select();
+  else if (node.selectionStart !== null) node.setSelectionRange(node.value.length, node.value.length);
+  return { ready: true, empty: node.value === "", end: node.selectionStart === null };
+}
+
+// For fields whose value is picked rather than typed: dates, colours, sliders.
+function put() {
+  const node = nodeOf(request.token, request.number);
+  if (!node) return { gone: true };
+  Object.getOwnPropertyDescriptor(viewOf(node).HTMLInputElement.prototype, "value").set.call(node, request.text);
+  changed(node);
+  return { held: node.value };
+}
+
+function blur() {
+  page.open = null;
+  deepestFocus()?.blur?.();
+  return {};
+}
+
+const answers = { snapshot, aim, field, put, blur };
+const answer = answers[request.what]();
+const node = request.what === "aim" ? nodeOf(request.token, request.number) : null;
+return request.what === "aim" && request.refer && node ? [JSON.stringify(answer), node] : [JSON.stringify(answer)];

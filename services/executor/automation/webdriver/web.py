@@ -1,0 +1,194 @@
+"""The view of a page: its live DOM, acted on by a finger and a keyboard where they meet what was seen."""
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from services.executor.automation.devices import DeviceFailure, Source
+from services.executor.automation.elements import Bounds, Element, Point, Role
+from services.executor.automation.webdriver import gestures, keys
+from services.executor.automation.webdriver.client import DriverSession
+from services.executor.automation.webdriver.page import Node, ask, look
+from services.executor.automation.webdriver.parts import refused
+from services.executor.automation.webdriver.wire import DriverError, Json
+from services.executor.model.failures import Category
+
+REMEMBERED_TREES = 16
+UNCOVERED_WITHIN_SECONDS = 3.0
+_PAUSE_SECONDS = 0.05
+_OPEN_ALERT = "unexpected alert open"
+
+
+class WebView:
+    """For browsers, and for web views inside an app."""
+
+    def __init__(self, driver: DriverSession, *, by_element: bool = False) -> None:
+        """`by_element`: clicks and keys go through the driver's elements, where it has no W3C actions for pages."""
+        self._driver = driver
+        self._by_element = by_element
+        self._trees: deque[Mapping[Element, Node]] = deque(maxlen=REMEMBERED_TREES)
+        self._alert: _Alert | None = None
+
+    async def tree(self) -> Element:
+        try:
+            snapshot = await look(self._driver)
+        except DriverError as error:
+            if error.code != _OPEN_ALERT:
+                raise
+            self._alert = await _open_alert(self._driver)
+            return self._alert.tree
+        self._alert = None
+        self._trees.append(snapshot.nodes)
+        return snapshot.root
+
+    async def source(self) -> Source:
+        return Source(await self._driver.source(), "text/html")
+
+    async def screenshot(self) -> bytes:
+        return await self._driver.screenshot()
+
+    async def tap(self, target: Element | Point, *, times: int = 1) -> None:
+        if self._alert is not None and isinstance(target, Element) and await self._alert.tapped(self._driver, target):
+            return
+        aimed = await self._aim(target, picks=times == 1)
+        if aimed.element is not None:
+            for _ in range(times):
+                await self._driver.click(aimed.element)
+        elif aimed.point is not None:
+            await self._driver.perform(gestures.tap(aimed.point, times=times))
+
+    async def long_press(self, target: Element | Point, seconds: float) -> None:
+        aimed = await self._aim(target, picks=False)
+        if aimed.point is not None:
+            await self._driver.perform(gestures.long_press(aimed.point, seconds), lasting=seconds)
+
+    async def type(self, text: str, target: Element | None) -> None:
+        if self._alert is not None:
+            await self._driver.post("/alert/text", {"text": text})
+            return
+        found = await self._field(target, select_all=False)
+        if "put" in found:
+            await self._put(found, text)
+        else:
+            await self._keys(([keys.END] if found.get("end") else []) + [*text])
+
+    async def clear(self, target: Element | None, characters: int | None) -> None:
+        found = await self._field(target, select_all=characters is None)
+        if "put" in found:
+            await self._put(found, "")
+        elif not found["empty"]:
+            backwards = [keys.BACKSPACE] * (1 if characters is None else characters)
+            await self._keys(([keys.END] if found.get("end") and characters is not None else []) + backwards)
+
+    async def back(self) -> None:
+        await self._driver.back()
+
+    async def press_key(self, key: str) -> None:
+        await self._keys([keys.named(keys.WEB, key, "a browser")])
+
+    async def hide_keyboard(self) -> None:
+        await ask(self._driver, "blur")
+
+    async def _aim(self, target: Element | Point, *, picks: bool) -> "_Aimed":
+        """Where a tap meets the target, once it stands still and nothing covers it."""
+        if isinstance(target, Point):
+            return _Aimed(point=target)
+        node = self._node(target)
+        deadline = monotonic() + UNCOVERED_WITHIN_SECONDS
+        while True:
+            answer = await ask(
+                self._driver,
+                "aim",
+                token=node.token,
+                number=node.number,
+                picks=picks,
+                refer=self._by_element,
+            )
+            if "x" in answer:
+                return _Aimed(Point(answer["x"], answer["y"]), answer.get("element"))
+            if "done" in answer:
+                return _Aimed()
+            if "gone" in answer:
+                raise _gone(target)
+            if monotonic() >= deadline:
+                raise _out_of_reach(target, answer.get("covered"))
+            await asyncio.sleep(_PAUSE_SECONDS)
+
+    def _node(self, target: Element) -> Node:
+        for nodes in reversed(self._trees):
+            if target in nodes:
+                return nodes[target]
+        raise _gone(target)
+
+    async def _field(self, target: Element | None, *, select_all: bool) -> dict[str, Any]:
+        asked: dict[str, Json] = {"all": select_all}
+        if target is not None:
+            if not target.focused:
+                await self.tap(target)
+            node = self._node(target)
+            asked |= {"token": node.token, "number": node.number}
+        found = await ask(self._driver, "field", **asked)
+        if target is not None and "gone" in found:
+            raise _gone(target)
+        if "refused" in found:
+            what = target.describe() if target is not None else found["refused"]
+            raise refused(f"no field that can be typed into has the focus, but {what}")
+        return found
+
+    async def _put(self, found: Mapping[str, Any], text: str) -> None:
+        held = await ask(self._driver, "put", token=found["token"], number=found["put"], text=text)
+        if text and held.get("held") != text:
+            raise refused(f'the field does not take "{text}"; dates are written 2026-01-31, times 13:45')
+
+    async def _keys(self, values: list[str]) -> None:
+        if self._by_element:
+            await self._driver.send_keys(await self._driver.active(), "".join(values))
+        else:
+            await self._driver.perform(gestures.keys(values), lasting=len(values) * 0.05)
+
+
+@dataclass(frozen=True, slots=True)
+class _Aimed:
+    """Neither point nor element: it is done already."""
+
+    point: Point | None = None
+    element: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Alert:
+    """A dialog of the browser itself, which is not in the page."""
+
+    tree: Element
+    accept: Element
+    dismiss: Element
+
+    async def tapped(self, driver: DriverSession, target: Element) -> bool:
+        if target not in (self.accept, self.dismiss):
+            return False
+        await driver.post("/alert/accept" if target is self.accept else "/alert/dismiss")
+        return True
+
+
+async def _open_alert(driver: DriverSession) -> _Alert:
+    said = str(await driver.get("/alert/text"))
+    accept = Element(role=Role.BUTTON, text="OK", bounds=Bounds(0, 40, 100, 40))
+    dismiss = Element(role=Role.BUTTON, text="Cancel", bounds=Bounds(100, 40, 100, 40))
+    words = Element(role=Role.TEXT, text=said, bounds=Bounds(0, 0, 200, 40))
+    dialog = Element(role=Role.DIALOG, bounds=Bounds(0, 0, 200, 80), children=(words, accept, dismiss))
+    root = Element(role=Role.SCREEN, bounds=Bounds(0, 0, 200, 80), children=(dialog,))
+    return _Alert(root, accept, dismiss)
+
+
+def _gone(target: Element) -> DeviceFailure:
+    return DeviceFailure(Category.ELEMENT_NOT_FOUND, f"{target.describe()} is not on the page any more")
+
+
+def _out_of_reach(target: Element, covered: str | None) -> DeviceFailure:
+    why = f"was covered by {covered}" if covered else "was still moving"
+    return DeviceFailure(
+        Category.STEP_TIMEOUT, f"{target.describe()} {why} for {UNCOVERED_WITHIN_SECONDS:g} s, so it was not tapped"
+    )
