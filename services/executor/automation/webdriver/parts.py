@@ -1,7 +1,7 @@
 """What a WebDriver device is put together from: the app under test, and the view that is looked at and acted in."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from services.executor.automation.devices import (
@@ -28,8 +28,8 @@ class Launch:
     app_id: str | None = None
     clear_state: bool = False
     stop_first: bool = True
-    permissions: Mapping[str, str] = NO_PERMISSIONS
-    arguments: Mapping[str, Argument] = NO_ARGUMENTS
+    permissions: Mapping[str, str] = field(default_factory=lambda: NO_PERMISSIONS)
+    arguments: Mapping[str, Argument] = field(default_factory=lambda: NO_ARGUMENTS)
 
 
 class App(Protocol):

@@ -42,7 +42,8 @@ _CATEGORIES: Mapping[str, Category] = {
 _CRASHED = re.compile(r"tab crashed|page crash|has crashed|app.{0,40}not running", re.IGNORECASE)
 _GONE = re.compile(
     r"chrome not reachable|not connected to devtools|target window already closed|instrumentation process"
-    r"|socket hang up|could not proxy command|ECONNREFUSED|ECONNRESET|session.{0,20}(terminated|not started|does not exist)",
+    r"|socket hang up|could not proxy command|ECONNREFUSED|ECONNRESET"
+    r"|session.{0,20}(terminated|not started|does not exist)",
     re.IGNORECASE,
 )
 
