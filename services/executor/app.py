@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -49,6 +50,7 @@ from services.executor.worker.builds import BuildFiles
 from services.executor.worker.delivering import DeliveredArtifacts
 from services.executor.worker.finding import Requests, Search
 from services.executor.worker.keeping import Keeper
+from services.executor.worker.people import ClaimHuman
 from services.executor.worker.spool import Spool
 from services.executor.worker.worker import Worker
 
@@ -182,7 +184,10 @@ class _Parts:
         pools = Pools.load(Path(settings.device_pools) if settings.device_pools else None)
         builds = BuildFiles(self.catalog, settings.artifact_cache_bytes)
         cache = RememberingCache(MongoMemories(self.mongo, settings.step_cache_days))
-        return AutomatedAttempts(pools, builds, self.artifacts, step_seconds=settings.step_timeout_seconds, cache=cache)
+        people = partial(ClaimHuman, self.runs, seconds=settings.human_timeout_seconds)
+        return AutomatedAttempts(
+            pools, builds, self.artifacts, step_seconds=settings.step_timeout_seconds, cache=cache, people=people
+        )
 
     async def _consume(self, worker: Worker, search: Search, platform: Platform) -> None:
         requests = Requests(self.runs, worker, search, platform)
