@@ -16,7 +16,7 @@ from services.executor.model import asking, changes, lifecycle
 from services.executor.model.attempts import Result
 from services.executor.model.changes import Change
 from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, Kind
-from services.executor.model.fairness import Queue, rank, shares
+from services.executor.model.fairness import Queue, Standing, rank, shares
 from services.executor.model.lifecycle import Fenced, NotClaimable
 from services.executor.model.ordering import remembered
 from services.executor.model.plans import Plan, Resolved
@@ -96,6 +96,7 @@ class FakeExecutions:
         self.stored: dict[str, Run] = {}
         self.plans: dict[str, Plan] = {}
         self.events: list[Event] = []
+        self.served: dict[str, int] = {}
         self.changed: Callable[[str], None] = lambda _: None
 
     def advance(self, seconds: float) -> None:
@@ -109,6 +110,7 @@ class FakeExecutions:
         if change.execution.id not in self.executions:
             self.plans.update(plans)
             self._commit(change)
+            self.advance(0.001)
         return await self.get(change.execution.id)
 
     def _commit(self, change: Change) -> Change:
@@ -215,6 +217,7 @@ class FakeExecutions:
             run = self._move(key, lifecycle.claim(self.stored[key.run_id], worker, self.clock, self.limits))
         except NotClaimable:
             return None
+        self.served[run.org_id] = max(self.served.values(), default=0) + 1
         return Claim(self.executions[key.execution_id], run, self.plans[run.id])
 
     def _left(self, org_id: str) -> int:
@@ -231,7 +234,8 @@ class FakeExecutions:
             queues[same[0] if same else Queue(rank(run), run.org_id, run.claimable_at or self.clock)].append(run)
         running = Counter(run.org_id for run in runs if run.lease is not None)
         left = {queue.org_id: self._left(queue.org_id) for queue in queues}
-        chosen = [queues[queue] for queue in shares(queues, running, limit, left=left)]
+        standing = Standing(running=running, served=self.served, left=left)
+        chosen = [queues[queue] for queue in shares(queues, standing, limit)]
         found = [waiting.pop(0) for waiting in chosen if waiting]
         return [RunKey(run.execution_id, run.id) for run in found]
 

@@ -1,9 +1,13 @@
-"""Whose run is next: begun ones first, then by priority, then of the organisation with the fewest, then the oldest."""
+"""Whose run is claimed next.
+
+Begun runs first, then by priority, then those of the organisation with the fewest under way, then of the one that was
+served the longest ago, then the oldest.
+"""
 
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from services.executor.model.runs import Run
@@ -25,26 +29,44 @@ class Queue:
     since: datetime
 
 
-def shares(
-    queues: Iterable[Queue], running: Mapping[str, int], limit: int, *, left: Mapping[str, int] | None = None
-) -> list[Queue]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What organisations have of a platform, by id.
+
+    `running`: runs under way. `served`: when a run of it was claimed last, in claims (only their order matters); it
+    decides between organisations that have the same number under way, as when there is one slot. `left`: how many more
+    each may have (None: any number).
+    """
+
+    running: Mapping[str, int] = field(default_factory=dict)
+    served: Mapping[str, int] = field(default_factory=dict)
+    left: Mapping[str, int] | None = None
+
+
+def shares(queues: Iterable[Queue], standing: Standing, limit: int) -> list[Queue]:
     """From which queues to claim up to `limit` runs, in order; a queue may come several times.
 
-    `running` is how many runs each organisation has under way on the platform, `left` how many more each may have
-    (None: any number). A queue counts as if it had no end: who finds it shorter asks again.
+    A queue counts as if it had no end: who finds it shorter asks again.
     """
-    waiting = [(queue.rank, running.get(queue.org_id, 0), queue.since, queue.org_id, queue) for queue in queues]
-    heapq.heapify(waiting)
     taken: Counter[str] = Counter()
+
+    def place(queue: Queue) -> _Place:
+        org_id = queue.org_id
+        running = standing.running.get(org_id, 0) + taken[org_id]
+        return queue.rank, running, standing.served.get(org_id, 0), queue.since, org_id
+
+    waiting = [(place(queue), queue) for queue in queues]
+    heapq.heapify(waiting)
     chosen: list[Queue] = []
     while waiting and len(chosen) < limit:
-        place, count, since, org_id, queue = heapq.heappop(waiting)
-        if left is not None and taken[org_id] >= left[org_id]:
+        before, queue = heapq.heappop(waiting)
+        if standing.left is not None and taken[queue.org_id] >= standing.left[queue.org_id]:
             continue
-        now = running.get(org_id, 0) + taken[org_id]
-        if count == now:
+        if before == place(queue):
             chosen.append(queue)
-            taken[org_id] += 1
-            now += 1
-        heapq.heappush(waiting, (place, now, since, org_id, queue))
+            taken[queue.org_id] += 1
+        heapq.heappush(waiting, (place(queue), queue))
     return chosen
+
+
+_Place = tuple[int, int, int, datetime, str]

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from services.chassis.mongo import Document, Mongo
-from services.executor.model.fairness import Queue, rank, shares
+from services.executor.model.fairness import Queue, Standing, rank, shares
 from services.executor.model.runs import Limits, Platform, Run
 from services.executor.ports import RunKey
 from services.executor.storage.schema import RUNS
 
+REMEMBERED = 10_000
 _PLATFORMS = [platform.value for platform in Platform]
 _IS_TIME: Document = {"$expr": {"$lte": ["$claimable_at", "$$NOW"]}}
 _IN_ORDER = {"queue": 1, "claimable_at": 1, "turn": 1}
@@ -54,6 +55,8 @@ class FairQueue:
     def __init__(self, mongo: Mongo, limits: Limits) -> None:
         self._mongo = mongo
         self._limits = limits
+        self._served: dict[str, int] = {}
+        self._claims = 0
 
     async def first(self, platform: Platform, limit: int) -> list[RunKey]:
         """Up to `limit` runs that may be claimed now, in the order in which they are to be."""
@@ -64,6 +67,15 @@ class FairQueue:
         found = await asyncio.gather(*(self._of(head, wanted[head.name]) for head in heads if wanted[head.name]))
         left = {head.name: iter(keys) for head, keys in zip((h for h in heads if wanted[h.name]), found, strict=True)}
         return [key for head in chosen if (key := next(left[head.name], None)) is not None]
+
+    def served(self, org_id: str) -> None:
+        """This process has claimed a run of the organisation. What it remembers of that is enough: it is for slots that
+        come free one after the other in one place; over all workers it is what runs that counts."""
+        self._claims += 1
+        self._served.pop(org_id, None)
+        self._served[org_id] = self._claims
+        if len(self._served) > REMEMBERED:
+            del self._served[next(iter(self._served))]
 
     async def oldest(self) -> datetime | None:
         """When the run that has waited longest was released; None when nothing waits."""
@@ -92,14 +104,15 @@ class FairQueue:
         """Who is the only one and has no limit needs no comparison."""
         most = self._limits.organisation_runs
         if most is None and len({queue.org_id for queue in queues}) <= 1:
-            return shares(queues, {}, limit)
-        running = await self._running()
+            return shares(queues, Standing(), limit)
+        leased = await self._leased()
         left = None
         if most is not None:
-            left = {q.org_id: most - sum(running[q.org_id, p] for p in _PLATFORMS) for q in queues}
-        return shares(queues, {q.org_id: running[q.org_id, platform.value] for q in queues}, limit, left=left)
+            left = {q.org_id: most - sum(leased[q.org_id, p] for p in _PLATFORMS) for q in queues}
+        running = {q.org_id: leased[q.org_id, platform.value] for q in queues}
+        return shares(queues, Standing(running=running, served=self._served, left=left), limit)
 
-    async def _running(self) -> Counter[tuple[str, str]]:
+    async def _leased(self) -> Counter[tuple[str, str]]:
         """How many runs are leased, by organisation and platform."""
         of_whom = {"_id": {"org_id": "$org_id", "leased": "$leased"}, "runs": {"$sum": 1}}
         pipeline: list[Document] = [{"$match": {"leased": {"$in": _PLATFORMS}}}, {"$group": of_whom}]

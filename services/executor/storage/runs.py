@@ -46,6 +46,7 @@ class MongoRuns:
             change, plan = await asyncio.gather(self._claimed(key, step), self._plans.find_one({"_id": key.run_id}))
         except (NotClaimable, NotFound):
             return None
+        self._queue.served(change.execution.org_id)
         return Claim(change.execution, change.runs[0], plan_of(plan))
 
     async def _claimed(self, key: RunKey, step: Step) -> Change:

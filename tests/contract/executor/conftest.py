@@ -15,14 +15,17 @@ from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
 from services.chassis.outbox import Outbox
 from services.executor.model.runs import Limits
-from services.executor.ports import Executions, Runs
+from services.executor.ports import Executions, Runs, Supersessions
+from services.executor.storage.durations import Durations
 from services.executor.storage.executions import MongoExecutions
 from services.executor.storage.ledger import Ledger
 from services.executor.storage.runs import MongoRuns
 from services.executor.storage.schema import EXECUTIONS, MIGRATIONS, PLANS, RUNS, STEPS
+from services.executor.storage.superseding import MongoSupersessions
 from tests.fakes.executor import FakeExecutions
 
 LIMITS = Limits()
+LIMITED = Limits(organisation_runs=2)
 _TIMES = ("lease.expires_at", "due_at", "claimable_at", "queued_at", "deadline_at", "started_at")
 
 
@@ -32,9 +35,13 @@ class World:
 
     executions: Executions
     runs: Runs
+    supersessions: Supersessions
 
     async def advance(self, seconds: float) -> None:
         raise NotImplementedError
+
+    async def flush(self) -> None:
+        """Let durations be remembered that were noted."""
 
 
 @dataclass
@@ -50,23 +57,37 @@ class MongoWorld(World):
     """The database's clock cannot be set, so everything that is stored becomes older instead."""
 
     mongo: Mongo
+    durations: Durations
+
+    async def flush(self) -> None:
+        await self.durations.flush()
 
     async def advance(self, seconds: float) -> None:
         milliseconds = timedelta(seconds=seconds) // timedelta(milliseconds=1)
         for field in _TIMES:
             older: Any = [{"$set": {field: {"$subtract": [f"${field}", milliseconds]}}}]
             await self.mongo.collection("runs").update_many({field: {"$exists": True}}, older)
+        moved = {name: {"$subtract": [f"$$this.{name}", milliseconds]} for name in ("started_at", "completed_at")}
+        attempts: Any = {"$map": {"input": "$attempts", "in": {"$mergeObjects": ["$$this", moved]}}}
+        runs = self.mongo.collection("runs")
+        await runs.update_many({"attempts": {"$exists": True}}, [{"$set": {"attempts": attempts}}])
+        created: Any = [{"$set": {"created_at": {"$subtract": ["$created_at", milliseconds]}}}]
+        await self.mongo.collection("executions").update_many({}, created)
 
 
 @asynccontextmanager
-async def on_mongo(uri: str, database: str, driver: Literal["motor", "pymongo"]) -> AsyncIterator[MongoWorld]:
+async def on_mongo(
+    uri: str, database: str, driver: Literal["motor", "pymongo"], limits: Limits = LIMITS
+) -> AsyncIterator[MongoWorld]:
     mongo = await Mongo.connect(uri, database, driver)
     await migrate(mongo, MIGRATIONS)
     for collection in (EXECUTIONS, RUNS, PLANS, STEPS):
         await mongo.collection(collection).delete_many({})
     outbox = Outbox(mongo, "test")
-    ledger = Ledger(mongo, outbox, LIMITS)
-    yield MongoWorld(MongoExecutions(ledger, outbox), MongoRuns(ledger), mongo)
+    ledger = Ledger(mongo, outbox, limits)
+    yield MongoWorld(
+        MongoExecutions(ledger, outbox), MongoRuns(ledger), MongoSupersessions(ledger), mongo, ledger.durations
+    )
     await mongo.close()
 
 
@@ -78,14 +99,27 @@ def shared_database(mongo_client: MongoClient[dict[str, Any]]) -> Iterator[str]:
     mongo_client.drop_database(name)
 
 
-@pytest.fixture(params=["fake", "motor", "pymongo"])
-async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+@asynccontextmanager
+async def world_of(request: pytest.FixtureRequest, limits: Limits) -> AsyncIterator[World]:
     if request.param == "fake":
-        memory = FakeExecutions(LIMITS)
-        yield MemoryWorld(memory, memory, memory)
+        memory = FakeExecutions(limits)
+        yield MemoryWorld(memory, memory, memory, memory)
         return
     uri, database = request.getfixturevalue("mongo_uri"), request.getfixturevalue("shared_database")
-    async with on_mongo(uri, database, request.param) as found:
+    async with on_mongo(uri, database, request.param, limits) as found:
+        yield found
+
+
+@pytest.fixture(params=["fake", "motor", "pymongo"])
+async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    async with world_of(request, LIMITS) as found:
+        yield found
+
+
+@pytest.fixture(params=["fake", "motor", "pymongo"])
+async def limited(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    """Where an organisation may have two runs under way."""
+    async with world_of(request, LIMITED) as found:
         yield found
 
 

@@ -1,6 +1,6 @@
 """Runs that a worker may claim, in memory."""
 
-from services.chassis.context import Caller, bind
+from services.chassis.context import Caller, bind, peek
 from services.executor.model.attempts import Result
 from services.executor.model.executions import BuildConfig, Kind
 from services.executor.model.failures import Category, Failure
@@ -17,7 +17,7 @@ FAILED = Result(failure=Failure(Category.ASSERTION_FAILED, "Not there."))
 
 
 async def started(store: FakeExecutions, *plans: Plan, retries: int = 1) -> list[RunKey]:
-    """The runs of a new execution, queued."""
+    """The runs of a new execution, queued; of the caller that is bound, if one is."""
     catalog = FakeCatalog()
     config = RunConfig(execution_mode=ExecutionMode(retries=retries))
     wanted = Start(
@@ -26,7 +26,7 @@ async def started(store: FakeExecutions, *plans: Plan, retries: int = 1) -> list
         run_config=config,
         build_config=BuildConfig(),
     )
-    with bind(CALLER):
+    with bind(peek() or CALLER):
         execution = await Starts(catalog, store).start(wanted)
     return [RunKey(execution.id, run.id) for run in store.stored.values() if run.execution_id == execution.id]
 

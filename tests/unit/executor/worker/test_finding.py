@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from services.chassis.context import Caller, bind
 from services.chassis.events import InvalidMessage
 from services.executor.model.runs import Platform
 from services.executor.worker.finding import Requests, Search
 from services.executor.worker.worker import Worker
+from tests.eventually import eventually
 from tests.fakes.executor import FakeAttempts, FakeExecutions, plan
 from tests.unit.executor.worker.making import started
 
@@ -16,11 +18,18 @@ def make(store: FakeExecutions, *, slots: int = 2) -> Worker:
     return Worker(store, FakeAttempts(blocking=True), name="worker-1", slots=slots)
 
 
+async def requests_of(store: FakeExecutions, worker: Worker) -> Requests:
+    """Of a worker whose search has seen that nothing more waits than it can take."""
+    search = Search(FakeExecutions(), worker)
+    await search.fill()
+    return Requests(store, worker, search, Platform.ANDROID)
+
+
 async def test_a_request_is_claimed() -> None:
     store = FakeExecutions()
     [key] = await started(store)
     worker = make(store)
-    await Requests(store, worker, Platform.ANDROID).handle([e for e in store.events if not e.subject])
+    await (await requests_of(store, worker)).handle([e for e in store.events if not e.subject])
     assert list(worker.held) == [key.run_id]
 
 
@@ -29,7 +38,7 @@ async def test_requests_that_are_done_or_unknown_or_of_another_type_are_passed_o
     await started(store)
     await started(other)
     worker = make(other)
-    await Requests(other, worker, Platform.ANDROID).handle(store.events)
+    await (await requests_of(other, worker)).handle(store.events)
     assert not worker.held
 
 
@@ -37,9 +46,11 @@ async def test_requests_beyond_the_room_are_left_to_the_search() -> None:
     store = FakeExecutions()
     await started(store, plan(), plan(), plan())
     worker = make(store)
-    requests = Requests(store, worker, Platform.ANDROID)
+    requests = await requests_of(store, worker)
     assert requests.capacity() == 2
     await requests.handle([e for e in store.events if not e.subject])
+    assert (len(worker.held), requests.capacity()) == (0, 2)
+    await Search(store, worker).fill()
     assert (len(worker.held), requests.capacity()) == (2, 0)
 
 
@@ -49,7 +60,7 @@ async def test_a_request_that_cannot_be_read_is_invalid() -> None:
     [request] = [e for e in store.events if not e.subject]
     broken = replace(request, payload=b"\xff\xff")
     with pytest.raises(InvalidMessage) as raised:
-        await Requests(store, make(store), Platform.ANDROID).handle([broken])
+        await (await requests_of(store, make(store))).handle([broken])
     assert raised.value.event is broken
 
 
@@ -67,3 +78,24 @@ async def test_the_search_stops_when_the_slots_are_full() -> None:
     worker = make(store, slots=4)
     await Search(store, worker).fill()
     assert len(worker.held) == 4
+
+
+async def test_a_worker_that_was_full_claims_by_request_only_what_is_next() -> None:
+    store = FakeExecutions()
+    await started(store, plan(), plan(), plan())
+    attempts = FakeAttempts(blocking=True)
+    worker = Worker(store, attempts, name="worker-1", slots=1)
+    search = Search(store, worker)
+    requests = Requests(store, worker, search, Platform.ANDROID)
+    flood = [e for e in store.events if not e.subject]
+    await search.fill()
+    with bind(Caller(org_id="22222222-2222-4222-8222-222222222222", via_gateway=True)):
+        [single] = await started(store)
+    attempts.release.set()
+    await eventually(lambda: not worker.held)
+    attempts.release.clear()
+    for request in flood:
+        await requests.handle([request])
+        assert not worker.held
+    await search.fill()
+    assert list(worker.held) == [single.run_id]
