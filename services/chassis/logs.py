@@ -54,6 +54,11 @@ def redact(_: object, __: str, event: EventDict) -> EventDict:
     return {name: _HIDDEN if _SECRET_NAMES.search(name) else _clean(value) for name, value in event.items()}
 
 
+def hidden(text: str) -> str:
+    """The text without what looks like a key or a token."""
+    return _SECRET_TEXT.sub(_HIDDEN, text)
+
+
 def _clean(value: object) -> object:
     if isinstance(value, str):
         return _SECRET_TEXT.sub(_HIDDEN, value)
