@@ -46,11 +46,21 @@ def test_absent_is_none_or_the_default() -> None:
 
 
 def test_only_what_can_be_claimed_or_is_due_is_findable() -> None:
-    assert {"claimable_at", "rank", "due_at"} <= run_document(queued_run(), LIMITS).keys()
-    assert "claimable_at" not in run_document(claimed_run(), LIMITS)
+    assert {"claimable_at", "queue", "due_at"} <= run_document(queued_run(), LIMITS).keys()
+    assert {"claimable_at", "queue"}.isdisjoint(run_document(claimed_run(), LIMITS))
+    assert run_document(claimed_run(), LIMITS)["leased"] == "iOS"
     assert run_document(claimed_run(), LIMITS)["due_at"] == NOW + LIMITS.lease_ttl
     ended = lifecycle.request_cancel(new_run(), NOW)
-    assert {"claimable_at", "rank", "due_at"}.isdisjoint(run_document(ended, LIMITS))
+    assert {"claimable_at", "queue", "due_at", "leased"}.isdisjoint(run_document(ended, LIMITS))
+
+
+def test_queues_sort_by_what_comes_first() -> None:
+    def queue(priority: int) -> str:
+        return str(run_document(replace(queued_run(), priority=priority, org_id="o"), LIMITS)["queue"])
+
+    begun = lifecycle.hand_back(claimed := claimed_run(), claimed.fencing_token, NOW)
+    assert run_document(replace(begun, org_id="o"), LIMITS)["queue"] == "iOS/00/o"
+    assert [queue(10), queue(0), queue(-10)] == ["iOS/01/o", "iOS/11/o", "iOS/21/o"]
 
 
 @dataclass
