@@ -1,5 +1,73 @@
-"""Real hubs for every test here."""
+"""Real hubs for every test here, and browsers on them."""
 
-from tests.hubs import appium, chromedriver, web_shop
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from deploy.devices.hubs import Hub, chromium_capabilities
+from services.executor.automation.devices import Build, DeviceInfo
+from services.executor.automation.webdriver.device import WebDriverDevice
+from services.executor.automation.webdriver.opening import Target, open_device
+from services.executor.automation.webdriver.wire import Json
+from tests.hubs import appium, chromedriver, serving, web_shop
 
 __all__ = ["appium", "chromedriver", "web_shop"]
+
+BROWSER = DeviceInfo("browser-1", "android", "webdriver", simulated=False)
+PHONE = DeviceInfo("phone-1", "android", "webdriver", simulated=False)
+FAKE_APP = Path(__file__).parent / "pages" / "app.xml"
+
+OpenBrowser = Callable[[str], Awaitable[WebDriverDevice]]
+OpenPhone = Callable[[], Awaitable[WebDriverDevice]]
+
+
+def browser_target(hub: Hub) -> Target:
+    return Target(url=hub.url, capabilities=cast("dict[str, Json]", chromium_capabilities()))
+
+
+def phone_target(hub: Hub, *, new_command_timeout: float = 60.0) -> Target:
+    asked: dict[str, Json] = {
+        "platformName": "Fake",
+        "appium:automationName": "Fake",
+        "appium:deviceName": "Fake",
+    }
+    return Target(url=hub.url, capabilities=asked, new_command_timeout=new_command_timeout)
+
+
+@pytest.fixture(scope="session")
+def pages() -> Iterator[str]:
+    """Where the pages of these tests are served."""
+    with serving(Path(__file__).parent / "pages") as url:
+        yield url
+
+
+@pytest.fixture
+async def open_browser(chromedriver: Hub) -> AsyncIterator[OpenBrowser]:
+    """Opens a browser with this page as its build's; closed after the test."""
+    async with AsyncExitStack() as stack:
+
+        async def open_one(url: str) -> WebDriverDevice:
+            device = await open_device(browser_target(chromedriver), BROWSER, Build(static_url=url))
+            stack.push_async_callback(device.close)
+            await device.launch()
+            return cast("WebDriverDevice", device)
+
+        yield open_one
+
+
+@pytest.fixture
+async def open_phone(appium: Hub) -> AsyncIterator[OpenPhone]:
+    """Opens a session of Appium's fake driver; closed after the test."""
+    async with AsyncExitStack() as stack:
+
+        async def open_one() -> WebDriverDevice:
+            device = await open_device(phone_target(appium), PHONE, Build(), app=str(FAKE_APP))
+            stack.push_async_callback(device.close)
+            await device.install(Build())
+            await device.launch()
+            return cast("WebDriverDevice", device)
+
+        yield open_one

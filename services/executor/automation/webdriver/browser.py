@@ -99,10 +99,13 @@ class BrowserApp:
     async def _open(self, url: str, category: Category) -> None:
         try:
             await self._driver.open_url(url)
+            shown = await self._driver.execute("return document.URL")
         except DriverError as error:
             if "net::" not in error.message and error.code not in ("timeout", "invalid argument"):
                 raise
             raise DeviceFailure(category, f"{url} could not be opened: {error.message}") from error
+        if str(shown).startswith("chrome-error:"):
+            raise DeviceFailure(category, f"{url} could not be opened")
 
     async def _forget(self, here: str, url: str) -> None:
         """Cookies, cache and storage; what the tab itself keeps goes while its page is still there."""

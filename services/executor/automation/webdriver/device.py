@@ -35,7 +35,7 @@ class WebDriverDevice:
         self.info = info
         self.timer = RealTimer()
         self.session = session
-        self._driver = driver
+        self.driver = driver
         self._app = app
         self._contexts = contexts
         self._closed = False
@@ -82,7 +82,7 @@ class WebDriverDevice:
 
     async def log(self) -> str:
         try:
-            entries = await self._driver.log(self._app.log_type)
+            entries = await self.driver.log(self._app.log_type)
         except DriverError as error:
             if error.code in ("invalid session id", "no such window"):
                 raise
@@ -105,7 +105,7 @@ class WebDriverDevice:
         await self._contexts.view.clear(target, characters)
 
     async def swipe(self, start: Point, end: Point, seconds: float = 0.4) -> None:
-        await self._driver.perform(gestures.swipe(start, end, seconds), lasting=seconds)
+        await self.driver.perform(gestures.swipe(start, end, seconds), lasting=seconds)
 
     async def back(self) -> None:
         await self._contexts.view.back()
@@ -142,9 +142,9 @@ class WebDriverDevice:
     async def _end(self) -> None:
         try:
             with suppress(DeviceFailure):
-                await self._driver.delete(seconds=CLOSE_SECONDS)
+                await self.driver.delete(seconds=CLOSE_SECONDS)
         finally:
-            await self._driver.wire.close()
+            await self.driver.wire.close()
 
 
 def _line(entry: Mapping[str, Json]) -> str:

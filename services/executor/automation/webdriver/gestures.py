@@ -10,12 +10,13 @@ BETWEEN_TAPS_SECONDS = 0.08
 _SWIPE_STEPS = 10
 
 
-def tap(point: Point, *, times: int = 1) -> list[Json]:
+def tap(point: Point, *, times: int = 1, pointer: str = "touch") -> list[Json]:
+    """`pointer` is touch or mouse."""
     moves: list[Json] = [_move(point)]
     for number in range(times):
         moves += [_pause(BETWEEN_TAPS_SECONDS)] if number else []
         moves += [_DOWN, _pause(TAP_SECONDS), _UP]
-    return [_finger(moves)]
+    return [_finger(moves, pointer)]
 
 
 def long_press(point: Point, seconds: float) -> list[Json]:
@@ -41,8 +42,8 @@ _DOWN: Json = {"type": "pointerDown", "button": 0}
 _UP: Json = {"type": "pointerUp", "button": 0}
 
 
-def _finger(actions: Sequence[Json]) -> Json:
-    return {"type": "pointer", "id": "finger", "parameters": {"pointerType": "touch"}, "actions": list(actions)}
+def _finger(actions: Sequence[Json], pointer: str = "touch") -> Json:
+    return {"type": "pointer", "id": pointer, "parameters": {"pointerType": pointer}, "actions": list(actions)}
 
 
 def _move(point: Point, seconds: float = 0.0) -> Json:

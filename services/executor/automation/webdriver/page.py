@@ -24,6 +24,10 @@ TEXT_LIMIT = 300
 """Characters of an element's inner text: what is longer is no name."""
 
 
+_TRIES = 3
+"""chromedriver answers null when a dialog opened, or the document went, while the script ran."""
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """A node of the page: `token` says of which document."""
@@ -42,7 +46,9 @@ class Snapshot:
 
 async def ask(driver: DriverSession, what: str, **request: Json) -> dict[str, Any]:
     """page.js's answer. With `refer` the node itself is under "element"."""
-    value = await driver.execute(_script(), {"what": what, **request})
+    value: Json = None
+    for _ in range(_TRIES):
+        value = value or await driver.execute(_script(), {"what": what, **request})
     if not (isinstance(value, list) and value and isinstance(value[0], str)):
         raise HubAway("the driver's answer from inside the page has the wrong shape")
     answer: dict[str, Any] = orjson.loads(value[0])

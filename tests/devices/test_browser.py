@@ -1,0 +1,318 @@
+"""Every method of the device port on real headless Chromium."""
+
+import io
+
+import pytest
+from PIL import Image
+
+from deploy.local.ports import Ports
+from services.executor.automation.devices import DeviceFailure
+from services.executor.automation.elements import Element, Point, Role, walk
+from services.executor.automation.webdriver.device import WebDriverDevice
+from services.executor.model.failures import Category
+from tests.devices.conftest import OpenBrowser
+from tests.devices.screens import find, seen, shows, texts
+from tests.eventually import eventually
+
+
+@pytest.fixture
+async def browser(open_browser: OpenBrowser, pages: str) -> WebDriverDevice:
+    return await open_browser(f"{pages}/playground.html")
+
+
+async def test_the_tree_has_roles_names_states_and_bounds(browser: WebDriverDevice) -> None:
+    tree = await browser.tree()
+    assert tree.role is Role.SCREEN
+    assert tree.bounds.width >= 300
+    off = find(tree, "Off", Role.BUTTON)
+    assert off is not None
+    assert not off.enabled
+    box = find(tree, "Newsletter", Role.CHECKBOX)
+    assert box is not None
+    assert box.checked is False
+    note = find(tree, "Note", Role.FIELD)
+    assert note is not None
+    assert (note.text, note.id) == ("one", "note")
+    assert note.bounds.width > 50
+    assert note.attributes["id"] == "note"
+
+
+async def test_what_people_cannot_see_is_not_visible(browser: WebDriverDevice) -> None:
+    tree = await browser.tree()
+    for words in ("Invisible words", "Transparent words", "Unspoken words", "Far button", "bottom of the box"):
+        assert find(tree, words) is None, words
+    assert find(tree, "top of the box") is not None
+
+
+async def test_it_looks_into_open_shadow_roots_and_frames_and_acts_there(browser: WebDriverDevice) -> None:
+    await browser.tap(await seen(browser, "Shadowed", Role.BUTTON))
+    await shows(browser, "in the shadow")
+    await browser.tap(await seen(browser, "Framed", Role.BUTTON))
+    await shows(browser, "in the frame")
+    for name in ("Shadow field", "Framed field"):
+        await browser.type("deep", await seen(browser, name, Role.FIELD))
+        assert (await seen(browser, name, Role.FIELD)).text == "deep"
+
+
+async def test_tap_double_tap_and_long_press(browser: WebDriverDevice) -> None:
+    button = await seen(browser, "Press me")
+    await browser.tap(button)
+    await shows(browser, "pressed")
+    await browser.double_tap(button)
+    await shows(browser, "pressed twice")
+    await browser.long_press(button, 0.8)
+    await shows(browser, "held")
+
+
+async def test_a_tap_at_a_point(browser: WebDriverDevice) -> None:
+    await browser.tap((await seen(browser, "Press me")).bounds.center)
+    await shows(browser, "pressed")
+
+
+async def test_a_covered_element_is_not_tapped_and_the_cover_is_named(browser: WebDriverDevice) -> None:
+    with pytest.raises(DeviceFailure, match='button "Covered" was covered by div "Overlay"') as raised:
+        await browser.tap(await seen(browser, "Covered"))
+    assert raised.value.category is Category.STEP_TIMEOUT
+    assert "went through the cover" not in await texts(browser)
+
+
+async def test_a_moving_element_is_tapped_where_it_stops(browser: WebDriverDevice) -> None:
+    await browser.open_link((await browser.tree()).attributes["url"])
+    await browser.driver.execute("document.getElementById('moving').id = 'slider'")
+    await browser.tap(await seen(browser, "Moving"))
+    await shows(browser, "caught")
+
+
+async def test_what_is_out_of_view_is_scrolled_to_before_it_is_tapped(browser: WebDriverDevice) -> None:
+    tree = await browser.tree()
+    far = next(each for each in walk(tree) if each.id == "far-button")
+    await browser.tap(far)
+    await browser.swipe(Point(200, 200), Point(200, 600))
+    assert await browser.driver.execute("return document.getElementById('said').textContent") == "far away"
+
+
+async def test_an_element_that_has_gone_is_not_found(browser: WebDriverDevice, pages: str) -> None:
+    button = await seen(browser, "Press me")
+    await browser.open_link(f"{pages}/second.html")
+    with pytest.raises(DeviceFailure, match='button "Press me"') as raised:
+        await browser.tap(button)
+    assert raised.value.category is Category.ELEMENT_NOT_FOUND
+
+
+async def test_typing_appends_and_clearing_removes(browser: WebDriverDevice) -> None:
+    await browser.type(" and two", await field(browser, "Note"))
+    assert (await field(browser, "Note")).text == "one and two"
+    await browser.clear(await field(browser, "Note"), characters=4)
+    assert (await field(browser, "Note")).text == "one and"
+    await browser.type("!")
+    assert (await field(browser, "Note")).text == "one and!"
+    await browser.clear()
+    assert (await field(browser, "Note")).text == ""
+
+
+@pytest.mark.parametrize("text", ["Zoë's naïve café", "日本語", "a 😀 b", 'quotes " and \\ <b>'])
+async def test_any_text_can_be_typed(browser: WebDriverDevice, text: str) -> None:
+    await browser.clear(await field(browser, "Note"))
+    await browser.type(text)
+    assert (await field(browser, "Note")).text == text
+
+
+async def test_fields_of_other_kinds(browser: WebDriverDevice) -> None:
+    await browser.type("25", await field(browser, "Amount"))
+    assert (await field(browser, "Amount")).text == "125"
+    await browser.clear(await field(browser, "Amount"), characters=2)
+    assert (await field(browser, "Amount")).text == "1"
+    await browser.type("2026-11-21", await field(browser, "Day"))
+    assert (await field(browser, "Day")).text == "2026-11-21"
+    await browser.type("er", await field(browser, "Rich"))
+    assert (await field(browser, "Rich")).text == "softer"
+    await browser.clear(await field(browser, "Rich"))
+    assert (await field(browser, "Rich")).text == ""
+
+
+async def test_typing_without_a_field_is_refused(browser: WebDriverDevice) -> None:
+    with pytest.raises(DeviceFailure, match="no field that can be typed into has the focus") as raised:
+        await browser.type("lost")
+    assert raised.value.category is Category.SCRIPT_ERROR
+    with pytest.raises(DeviceFailure, match='button "Press me"'):
+        await browser.type("lost", await seen(browser, "Press me"))
+
+
+async def test_the_options_of_a_list_are_to_be_seen_while_it_is_open(browser: WebDriverDevice) -> None:
+    assert find(await browser.tree(), "Large") is None
+    await browser.tap(await seen(browser, "Size", Role.PICKER))
+    await browser.tap(await seen(browser, "Large"))
+    await shows(browser, "size Large")
+    assert (await seen(browser, "Size", Role.PICKER)).text == "Large"
+    assert find(await browser.tree(), "Small") is None
+
+
+async def test_a_checkbox_is_checked_by_a_tap_on_it_and_on_its_label(browser: WebDriverDevice) -> None:
+    await browser.tap(await seen(browser, "Newsletter", Role.CHECKBOX))
+    assert (await seen(browser, "Newsletter", Role.CHECKBOX)).checked is True
+    await browser.tap(await seen(browser, "Newsletter", Role.TEXT))
+    assert (await seen(browser, "Newsletter", Role.CHECKBOX)).checked is False
+
+
+async def test_the_browsers_own_dialog_is_seen_and_answered(browser: WebDriverDevice) -> None:
+    await browser.tap(await seen(browser, "Ask"))
+    await seen(browser, "Really?")
+    await browser.tap(await seen(browser, "OK"))
+    await shows(browser, "agreed")
+    await browser.tap(await seen(browser, "Ask"))
+    await browser.tap(await seen(browser, "Cancel"))
+    await shows(browser, "refused")
+
+
+async def test_a_swipe_scrolls_and_a_swipe_across_is_one(browser: WebDriverDevice) -> None:
+    await browser.swipe(Point(300, 300), Point(100, 300))
+    await shows(browser, "swiped left")
+    for _ in range(6):
+        await browser.swipe(Point(200, 600), Point(200, 100))
+    await seen(browser, "Far button")
+
+
+async def test_back_returns_to_the_page_before(browser: WebDriverDevice) -> None:
+    await browser.tap(await seen(browser, "Second page"))
+    await seen(browser, "Second page", Role.HEADING)
+    await browser.back()
+    await seen(browser, "Press me")
+
+
+async def test_keys_by_their_names(browser: WebDriverDevice) -> None:
+    await browser.type("x", await field(browser, "Note"))
+    await browser.press_key("Backspace")
+    assert (await field(browser, "Note")).text == "one"
+    await browser.press_key("enter")
+    assert (await field(browser, "Note")).text == "one\n"
+    with pytest.raises(DeviceFailure, match="a browser has no key volume up; there are backspace, ") as raised:
+        await browser.press_key("volume up")
+    assert raised.value.category is Category.SCRIPT_ERROR
+
+
+async def test_hiding_the_keyboard_takes_the_focus_away(browser: WebDriverDevice) -> None:
+    await browser.tap(await field(browser, "Note"))
+    assert (await field(browser, "Note")).focused
+    await browser.hide_keyboard()
+    assert not (await field(browser, "Note")).focused
+
+
+async def test_the_console_is_the_log_and_is_told_once(browser: WebDriverDevice) -> None:
+    await browser.press_key("enter")
+
+    async def logged() -> bool:
+        return "enter was pressed" in await browser.log()
+
+    await eventually(logged)
+    assert "enter was pressed" not in await browser.log()
+
+
+async def test_screenshot_and_source(browser: WebDriverDevice) -> None:
+    with Image.open(io.BytesIO(await browser.screenshot())) as picture:
+        bounds = (await browser.tree()).bounds
+        assert picture.size == (bounds.width, bounds.height)
+    source = await browser.source()
+    assert source.content_type == "text/html"
+    assert "<title>Playground</title>" in source.content
+
+
+async def test_location_is_told_to_the_page(browser: WebDriverDevice, pages: str) -> None:
+    await browser.set_location(48.86, 2.35)
+    await browser.open_link(f"{pages}/second.html")
+    await shows(browser, "48.86 2.35")
+
+
+async def test_orientation_turns_the_screen(browser: WebDriverDevice) -> None:
+    await browser.set_orientation("landscape")
+    bounds = (await browser.tree()).bounds
+    assert bounds.width > bounds.height
+    await browser.set_orientation("portrait")
+    bounds = (await browser.tree()).bounds
+    assert bounds.width < bounds.height
+
+
+async def test_tabs_are_contexts(browser: WebDriverDevice) -> None:
+    assert await browser.contexts() == ("CHROMIUM",)
+    await browser.tap(await seen(browser, "New tab"))
+
+    async def opened() -> bool:
+        return await browser.contexts() == ("CHROMIUM", "CHROMIUM_2")
+
+    await eventually(opened)
+    await browser.enter_context("CHROMIUM_2")
+    await seen(browser, "Second page", Role.HEADING)
+    await browser.enter_context("CHROMIUM")
+    await seen(browser, "Press me")
+    with pytest.raises(DeviceFailure, match="there is no context WEBVIEW_9; there are CHROMIUM, CHROMIUM_2"):
+        await browser.enter_context("WEBVIEW_9")
+
+
+async def test_state_stays_over_launches_until_it_is_cleared(open_browser: OpenBrowser, pages: str) -> None:
+    browser = await open_browser(f"{pages}/second.html")
+    await browser.tap(await seen(browser, "Store"))
+    await browser.launch()
+    await shows(browser, "stored: local session kept=cookie")
+    await browser.launch(clear_state=True)
+    await shows(browser, "stored: null null")
+    await browser.tap(await seen(browser, "Store"))
+    await browser.clear_state()
+    await browser.launch()
+    await shows(browser, "stored: null null")
+
+
+async def test_arguments_are_the_pages_query(open_browser: OpenBrowser, pages: str) -> None:
+    browser = await open_browser(f"{pages}/second.html?a=1&b=2")
+    await browser.launch(arguments={"b": True, "c": "x y"})
+    await shows(browser, "?a=1&b=true&c=x+y")
+
+
+async def test_permissions_are_given_and_refused(open_browser: OpenBrowser, pages: str) -> None:
+    browser = await open_browser(f"{pages}/second.html")
+    await browser.set_location(1.5, 2.5)
+    await browser.launch(permissions={"location": "deny"})
+    await shows(browser, "User denied Geolocation")
+    await browser.launch(permissions={"all": "allow"})
+    await shows(browser, "1.50 2.50")
+    with pytest.raises(DeviceFailure, match="a browser has no permission nfc"):
+        await browser.launch(permissions={"nfc": "allow"})
+
+
+async def test_a_stopped_app_shows_nothing_and_can_be_started_again(browser: WebDriverDevice) -> None:
+    await browser.stop()
+    assert await texts(browser) == []
+    await browser.launch()
+    await seen(browser, "Press me")
+
+
+async def test_launching_without_stopping_leaves_the_page_as_it_is(browser: WebDriverDevice) -> None:
+    await browser.tap(await seen(browser, "Press me"))
+    await browser.launch(stop_first=False)
+    await shows(browser, "pressed")
+
+
+async def test_a_page_that_is_not_there_is_a_failed_launch(open_browser: OpenBrowser, pages: str) -> None:
+    browser = await open_browser(f"{pages}/second.html")
+    with (
+        Ports() as ports,
+        pytest.raises(DeviceFailure, match="could not be opened: .*ERR_CONNECTION_REFUSED") as raised,
+    ):
+        await browser.launch(f"http://127.0.0.1:{ports.take()}/")
+    assert raised.value.category is Category.APP_LAUNCH_FAILED
+    with pytest.raises(DeviceFailure, match="http://127.0.0.1:9/ could not be opened"):
+        await browser.launch("http://127.0.0.1:9/")  # a port that browsers refuse
+    with pytest.raises(DeviceFailure, match="a browser opens no myapp://item/1"):
+        await browser.open_link("myapp://item/1")
+    with pytest.raises(DeviceFailure, match=r"a browser has no app com\.example"):
+        await browser.launch("com.example")
+
+
+async def test_a_crashed_page_is_a_crashed_app(browser: WebDriverDevice) -> None:
+    with pytest.raises(DeviceFailure):
+        await browser.driver.open_url("chrome://crash")
+    with pytest.raises(DeviceFailure) as raised:
+        await browser.tree()
+    assert raised.value.category is Category.APP_CRASH
+
+
+async def field(browser: WebDriverDevice, name: str) -> Element:
+    return await seen(browser, name, Role.FIELD)
