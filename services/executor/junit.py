@@ -1,4 +1,8 @@
-"""Renders an execution as JUnit XML, which CI systems read: one testcase per run, earlier failed attempts inside it."""
+"""Renders an execution as JUnit XML, which CI systems read: one testcase per run, earlier failed attempts inside it.
+
+The order of the elements and the form of the times are those of Maven Surefire's schema, which is the strictest.
+The properties of a testcase are in no schema, but pytest writes and CI systems read them.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -6,6 +10,7 @@ from datetime import datetime
 
 from junitparser import Error, Skipped
 from junitparser import Failure as FailureElement
+from junitparser.junitparser import Element
 from junitparser.xunit2 import (
     FlakyError,
     FlakyFailure,
@@ -20,35 +25,51 @@ from junitparser.xunit2 import (
 from services.executor.model.attempts import Attempt
 from services.executor.model.executions import Execution
 from services.executor.model.failures import Failure
+from services.executor.model.reports import artifact_url
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
 
+_ORDER = (FailureElement, RerunFailure, FlakyFailure, Skipped, Error, RerunError, FlakyError)
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(execution: Execution, runs: Iterable[Run]) -> bytes:
-    """The execution as UTF-8 XML of the xunit2 flavour; `runs` in their order, with steps where these are known."""
+    """The execution as XML of the xunit2 flavour; `runs` in their order, with steps where these are known.
+
+    It is all ASCII, other characters as references, and declares nothing: there are readers that guess the encoding
+    (xunit-viewer), and some that take no declaration in text (lxml).
+    """
     suite = TestSuite(_text(execution.workflow_name or "test"))  # type: ignore[no-untyped-call]
     for name, value in _execution_properties(execution).items():
         suite.add_property(name, _text(value))
-    suite.timestamp = execution.created_at.isoformat()
-    suite.add_testcases([_testcase(run) for run in runs])
+    suite.timestamp = execution.created_at.isoformat(timespec="seconds")
+    suite.add_testcases([_testcase(execution, run) for run in runs])
     document = JUnitXml(_text(execution.workflow_name or execution.id))
     document.add_testsuite(suite)
     document.update_statistics()  # type: ignore[no-untyped-call]
+    for part in (suite, document):
+        part.time = round(part.time or 0.0, 3)
     rendered: bytes = document.tostring()  # type: ignore[no-untyped-call]
-    return rendered
+    return rendered.decode().encode("ascii", "xmlcharrefreplace")
 
 
-def _testcase(run: Run) -> TestCase:
-    case = TestCase(_text(run.target.test_name), _text(_classname(run)), run.execution_time_seconds or 0.0)
-    for name, value in _run_properties(run).items():
+def _testcase(execution: Execution, run: Run) -> TestCase:
+    seconds = round(run.execution_time_seconds or 0.0, 3)
+    case = TestCase(_text(run.target.test_name), _text(_classname(run)), seconds)
+    for name, value in _run_properties(execution, run).items():
         case.add_property(name, _text(value))
-    if element := _final(run):
-        case.result = [element]
-    for attempt in _earlier_failures(run):
-        case.add_interim_result(_interim(attempt, flaky=run.success is True))
+    final = _final(run)
+    interim = [_interim(attempt, flaky=run.success is True) for attempt in _earlier_failures(run)]
+    for element in sorted([*interim, *([final] if final is not None else [])], key=_place):
+        case.append(element)  # type: ignore[no-untyped-call]
+    if run.attempts:
+        case.system_out = _text("\n\n".join(_told(run, attempt) for attempt in run.attempts))
     return case
+
+
+def _place(element: Element) -> int:
+    """Where Surefire's schema has the element among its like."""
+    return _ORDER.index(type(element))
 
 
 def _classname(run: Run) -> str:
@@ -68,6 +89,16 @@ def _final(run: Run) -> FailureElement | Error | Skipped | None:
     if run.attempts:
         element.text = _text(_steps(run.attempts[-1]))
     return element
+
+
+def _told(run: Run, attempt: Attempt) -> str:
+    """An attempt's steps, and where what was kept of it can be had."""
+    kept = [
+        f"{artifact.kind} {artifact.name} ({artifact.content_type}, {artifact.size_bytes} bytes): "
+        + (artifact_url(run, artifact) or f"{artifact.gone}")
+        for artifact in attempt.artifacts
+    ]
+    return "\n".join([_steps(attempt), *kept])
 
 
 def _earlier_failures(run: Run) -> Sequence[Attempt]:
@@ -92,7 +123,7 @@ def _steps(attempt: Attempt) -> str:
     lines = [f"attempt {attempt.number} on {attempt.device or 'no device'}, worker {attempt.worker}"]
     for step in attempt.steps:
         said = f": {step.message}" if step.message else ""
-        lines.append(f"{step.index + 1}. {step.text} [{step.status}]{said}")
+        lines.append(f"{'  ' * step.depth}{step.index + 1}. {step.text} [{step.status}]{said}")
     return "\n".join(lines)
 
 
@@ -110,9 +141,10 @@ def _execution_properties(execution: Execution) -> dict[str, str]:
     return {name: value for name, value in said.items() if value}
 
 
-def _run_properties(run: Run) -> dict[str, str]:
+def _run_properties(execution: Execution, run: Run) -> dict[str, str]:
     last = run.attempts[-1] if run.attempts else None
     said = {
+        "execution_id": execution.id,
         "run_id": run.id,
         "test_id": run.target.test_id,
         "test_version": str(run.target.test_version_number),
@@ -122,6 +154,7 @@ def _run_properties(run: Run) -> dict[str, str]:
         "device": last.device if last else None,
         "simulated": str(last.simulated).lower() if last else None,
         "attempts": str(run.attempt_number),
+        "flaky": "true" if run.flaky else None,
         "category": run.failure.category.value if run.failure else None,
         "completed_at": _time(run.completed_at),
     }

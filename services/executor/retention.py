@@ -9,7 +9,6 @@ from services.chassis import logs
 from services.chassis.consuming import is_transient
 from services.executor import telemetry
 from services.executor.artifacts import folder
-from services.executor.reaper import Turn
 
 BATCH = 50
 EVERY_SECONDS = 60.0
@@ -36,6 +35,14 @@ class Objects(Protocol):
     async def delete_all(self, prefix: str) -> int: ...
 
 
+class Turn(Protocol):
+    """Whose turn it is."""
+
+    async def acquire(self) -> bool: ...
+
+    async def release(self) -> None: ...
+
+
 class Retention:
     """One per process; `turn`, a lease, lets one of them act at a time, and two at once do no harm."""
 
@@ -51,6 +58,7 @@ class Retention:
             try:
                 while await self._turn.acquire() and await self.sweep() == BATCH:
                     pass
+                await self._turn.release()
             except Exception as error:
                 if not is_transient(error):
                     raise

@@ -99,3 +99,13 @@ async def test_deleting_twice_is_no_error(store: ObjectStore) -> None:
 async def test_a_key_never_leaves_the_store(store: ObjectStore, key: str) -> None:
     with pytest.raises(ValueError, match="illegal"):
         await store.put_bytes(key, b"x")
+
+
+async def test_everything_below_a_prefix_is_deleted_and_nothing_beside_it(store: ObjectStore) -> None:
+    for key in ("runs/1/1/a", "runs/1/2/b", "runs/12/1/c", *(f"runs/1/3/{number}" for number in range(120))):
+        await store.put_bytes(key, b"x")
+    assert await store.delete_all("runs/1") == 122
+    assert await content(store, "runs/12/1/c") == b"x"
+    with pytest.raises(NotFound):
+        await store.head("runs/1/1/a")
+    assert await store.delete_all("runs/1") == 0

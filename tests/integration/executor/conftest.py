@@ -54,6 +54,7 @@ def settings(
             "instance": f"worker-{uuid4()}",
             "catalog_address": shelf.address,
             "object_store": (tmp_path / "objects").as_uri(),
+            "artifact_spool": str(tmp_path / "spool"),
             "shutdown_grace_seconds": 5.0,
         }
         return Settings(**{**values, **changes})

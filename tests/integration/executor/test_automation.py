@@ -31,40 +31,6 @@ async def test_a_build_without_a_file_runs_the_built_in_app(executor: Any, conne
         assert (await client.ended(await client.start(workflow_id))).success
 
 
-async def test_a_failed_step_leaves_a_screenshot_that_can_be_downloaded(
-    executor: Any, connect: Any, shelf: Shelf
-) -> None:
-    build_id = shelf.build(model())
-    workflow_id = shelf.workflow(shelf.planned(GOOD, 'I see "Nothing"', build_id=build_id))
-    async with executor() as app, connect(app.grpc_address) as client:
-        execution_id = await client.start(workflow_id)
-        execution = await client.ended(execution_id)
-        assert (execution.status, execution.success) == (execution_pb2.EXECUTION_STATUS_COMPLETED, False)
-        [run] = await client.runs(execution_id)
-        assert run.failure.step_index == 1
-        [artifact] = run.attempts[-1].artifacts
-        assert run.attempts[-1].steps[1].screenshot == artifact.name
-        assert artifact.url.endswith(f"/{execution_id}/runs/{run.id}/artifacts/{artifact.name}")
-        request = pb.DownloadArtifactRequest(execution_id=execution_id, run_id=run.id, artifact_name=artifact.name)
-        content = b"".join([chunk.data async for chunk in client.stub.DownloadArtifact(request)])
-        assert (content[:8], len(content)) == (b"\x89PNG\r\n\x1a\n", artifact.size_bytes)
-
-
-async def test_a_store_that_fails_costs_the_screenshot_and_not_the_verdict(
-    executor: Any, connect: Any, shelf: Shelf, tmp_path: Any
-) -> None:
-    build_id = shelf.build(model())
-    workflow_id = shelf.workflow(shelf.planned('I see "Nothing"', build_id=build_id))
-    store = tmp_path / "full"
-    async with executor(object_store=store.as_uri()) as app, connect(app.grpc_address) as client:
-        (store / "runs").write_text("a file where the folder should be")
-        execution_id = await client.start(workflow_id)
-        execution = await client.ended(execution_id)
-        assert (execution.status, execution.success) == (execution_pb2.EXECUTION_STATUS_COMPLETED, False)
-        [run] = await client.runs(execution_id)
-        assert not run.attempts[-1].artifacts
-
-
 async def test_a_build_that_the_catalog_cannot_give_ends_the_run_and_says_so(
     executor: Any, connect: Any, shelf: Shelf
 ) -> None:

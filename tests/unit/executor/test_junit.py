@@ -1,11 +1,14 @@
 """The JUnit XML of an execution, read back with a parser and as text."""
 
+import re
 from dataclasses import replace
 from xml.etree import ElementTree
 
+from junitparser.xunit2 import JUnitXml, TestCase
+
 from services.executor import junit
 from services.executor.model import lifecycle
-from services.executor.model.attempts import Result, Step, StepStatus
+from services.executor.model.attempts import Artifact, Gone, Result, Step, StepStatus
 from services.executor.model.failures import Category, Failure
 from services.executor.model.runs import Run
 from tests.unit.executor.model.making import (
@@ -39,7 +42,7 @@ def case(run: Run) -> ElementTree.Element:
 
 
 def children(element: ElementTree.Element) -> list[str]:
-    return [child.tag for child in element if child.tag != "properties"]
+    return [child.tag for child in element if child.tag not in ("properties", "system-out")]
 
 
 def test_one_testcase_per_run_with_totals() -> None:
@@ -82,7 +85,7 @@ def test_a_failed_run_keeps_its_earlier_attempts_as_reruns() -> None:
     lost = lifecycle.overdue(claimed_run(), later(16), LIMITS)
     retried = finish(lifecycle.claim(lost, "worker-2", later(18), LIMITS), failing())
     element = case(finish(lifecycle.claim(retried, "worker-2", later(18), LIMITS), failing()))
-    assert children(element) == ["failure", "rerunError", "rerunFailure"]
+    assert children(element) == ["failure", "rerunFailure", "rerunError"]
 
 
 def test_an_attempt_handed_back_is_not_told() -> None:
@@ -95,6 +98,8 @@ def test_properties_name_test_build_device_and_category() -> None:
     run = finish(claimed_run(retries=0), failing())
     found = {p.get("name"): p.get("value") for p in case(run).iter("property")}
     assert found["device"] == "phone-1"
+    assert found["run_id"] == run.id
+    assert "execution_id" in found
     assert found["simulated"] == "true"
     assert found["category"] == "assertion_failed"
     assert found["test_id"] == run.target.test_id
@@ -110,3 +115,90 @@ def test_text_that_xml_cannot_carry_is_replaced() -> None:
 
 def test_a_run_that_goes_on_is_skipped_for_now() -> None:
     assert children(case(claimed_run())) == ["skipped"]
+
+
+SUREFIRE = (
+    *("properties", "failure", "rerunFailure", "flakyFailure", "skipped", "error", "rerunError", "flakyError"),
+    *("system-out", "system-err"),
+)
+"""The order of a testcase's elements in Maven Surefire's schema, but for the properties, which it does not know."""
+
+
+def every_kind_of_run() -> list[Run]:
+    lost = lifecycle.overdue(claimed_run(), later(16), LIMITS)
+    retried = finish(lifecycle.claim(lost, "worker-2", later(18), LIMITS), failing())
+    again = lifecycle.claim(retried, "worker-2", later(18), LIMITS)
+    return [
+        finish(claimed_run(), passing()),
+        finish(claim(finish(claimed_run(), failing())), passing()),
+        finish(again, failing()),
+        finish(again, passing()),
+        finish(claimed_run(), failing(Category.CONFIG_INVALID)),
+        lifecycle.request_cancel(new_run(), NOW),
+        claimed_run(),
+    ]
+
+
+def test_elements_and_times_are_as_surefire_has_them() -> None:
+    root = rendered(*every_kind_of_run())
+    for element in root.iter("testcase"):
+        tags = [child.tag for child in element]
+        assert tags == sorted(tags, key=SUREFIRE.index)
+        assert set(element.keys()) == {"name", "classname", "time"}
+    for element in root.iter():
+        assert re.fullmatch(r"[0-9]+(\.[0-9]{0,3})?", element.get("time", "0"))
+        if element.tag in SUREFIRE[1:8] and element.tag != "skipped":
+            assert element.get("type")
+    for name in SUREFIRE:
+        if name.startswith(("rerun", "flaky")):
+            assert {tuple(child.tag for child in element) for element in root.iter(name)} == {("stackTrace",)}
+
+
+def test_junitparser_reads_what_was_meant() -> None:
+    runs = every_kind_of_run()
+    [suite] = JUnitXml.fromstring(junit.render(execution_of(*runs), runs).decode())
+    cases = [TestCase.fromelem(found) for found in suite]
+    assert [found.is_passed for found in cases] == [True, True, False, True, False, False, False]
+    assert [[type(said).__name__ for said in found.interim_result] for found in cases] == [
+        [],
+        ["FlakyFailure"],
+        ["RerunFailure", "RerunError"],
+        ["FlakyFailure", "FlakyError"],
+        [],
+        [],
+        [],
+    ]
+
+
+def test_it_is_ascii_for_those_who_guess_the_encoding() -> None:
+    failure = Failure(Category.UNKNOWN, "Größe – 例")
+    run = finish(claimed_run(), Result(failure=failure))
+    content = junit.render(execution_of(run), [run])
+    assert content.isascii()
+    assert content.startswith(b"<testsuites")
+    error = case(run).find("error")
+    assert error is not None
+    assert error.get("message") == "Größe – 例"
+
+
+def test_every_attempt_is_told_with_its_steps_and_where_to_find_what_was_kept() -> None:
+    kept = Artifact("attempt-1-step-000.png", "screenshot", "image/png", 9)
+    gone = Artifact("attempt-1-log.txt", "log", "text/plain", 3, Gone.EXPIRED)
+    steps = (
+        Step(index=0, kind="retry", text="retry", status=StepStatus.FAILED, started_at=NOW),
+        Step(index=1, kind="sentence", text="Tap Pay", status=StepStatus.FAILED, depth=1, started_at=NOW),
+    )
+    first = finish(claimed_run(), replace(failing(), steps=steps, artifacts=(kept, gone)))
+    run = finish(claim(first), passing())
+    told = case(run).findtext("system-out")
+    assert told is not None
+    assert told.splitlines() == [
+        "attempt 1 on phone-1, worker worker-1",
+        "1. retry [failed]",
+        "  2. Tap Pay [failed]",
+        "screenshot attempt-1-step-000.png (image/png, 9 bytes): "
+        f"/api/v1/executions/{run.execution_id}/runs/{run.id}/artifacts/attempt-1-step-000.png",
+        "log attempt-1-log.txt (text/plain, 3 bytes): expired",
+        "",
+        "attempt 2 on phone-1, worker worker-2",
+    ]

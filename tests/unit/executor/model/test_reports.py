@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from services.executor.model import lifecycle
-from services.executor.model.attempts import Artifact
+from services.executor.model.attempts import Artifact, Gone
 from services.executor.model.failures import Failure
-from services.executor.model.reports import metadata, report_metadata
+from services.executor.model.reports import artifact_url, metadata, report_metadata
 from services.executor.model.runs import Run
 from services.executor.model.sources import Ci
 from tests.unit.executor.model.making import LIMITS, claimed_run, execution_of, failing, later, new_run, passing
@@ -37,6 +37,15 @@ def test_metadata_says_where_a_run_came_from_and_on_what_it_ran() -> None:
         "device": "phone-1",
         "simulated": True,
     }
+
+
+def test_what_is_gone_has_no_link() -> None:
+    kept, gone = Artifact("a.png", "screenshot", "image/png", 1), Artifact("b.png", "screenshot", "image/png", 1)
+    run = finished(claimed_run(), artifacts=(kept, replace(gone, gone=Gone.EXPIRED)))
+    links = report_metadata(run)["artifacts"]
+    assert isinstance(links, list)
+    assert [link["name"] for link in links] == ["a.png"]
+    assert [artifact_url(run, artifact) for artifact in run.attempts[0].artifacts][1] == ""
 
 
 def test_metadata_leaves_out_what_is_unknown() -> None:

@@ -9,7 +9,7 @@ import pytest
 from services.chassis.context import bind
 from services.chassis.errors import FailedPrecondition, NotFound
 from services.chassis.events import Event
-from services.executor.model.attempts import Artifact, Result
+from services.executor.model.attempts import Artifact, Gone, Result
 from services.executor.model.executions import Execution
 from services.executor.model.states import Status
 from services.executor.ports import RunKey
@@ -144,6 +144,20 @@ async def test_an_artifact_is_found_by_its_name(scene: Scene) -> None:
     for name in ("other.png", "../attempt-1-step-003.png", ""):
         with pytest.raises(NotFound, match=r"^Artifact not found$"):
             await scene.following.artifact(scene.id, key.run_id, name)
+
+
+@pytest.mark.parametrize(
+    ("gone", "words"),
+    [(Gone.EXPIRED, "^Artifact expired"), (Gone.MISSING, "^Artifact missing"), (None, "^Artifact not stored yet")],
+)
+async def test_an_artifact_that_is_not_there_says_whether_it_will_be(
+    scene: Scene, gone: Gone | None, words: str
+) -> None:
+    key = scene.keys[0]
+    await scene.end(key, Result(artifacts=(Artifact("log.txt", "log", "text/plain", 3, gone),)))
+    _, chunks = await scene.following.artifact(scene.id, key.run_id, "log.txt")
+    with pytest.raises(NotFound, match=words):
+        await content(chunks)
 
 
 async def test_junit_has_every_run(scene: Scene) -> None:

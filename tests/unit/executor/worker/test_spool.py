@@ -1,0 +1,80 @@
+"""The folder where artifacts wait: bounded, complete or absent, and readable by the next process."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from services.chassis.errors import Unavailable
+from services.executor.worker.spool import Spool, Spooled, age
+
+KEY = "runs/6f1b1f0e/1/attempt-1-step-000.png"
+
+
+async def content(spool: Spool, item: Spooled) -> bytes:
+    return b"".join([chunk async for chunk in spool.read(item)])
+
+
+async def test_what_was_added_waits_for_another_process_too(tmp_path: Path) -> None:
+    await Spool(tmp_path / "spool", 100).add(KEY, b"picture")
+    spool = Spool(tmp_path / "spool", 100)
+    [item] = await spool.waiting()
+    assert (item.key, item.size, await content(spool, item)) == (KEY, 7, b"picture")
+    assert 0 <= age(item) < 60
+    await spool.remove(item)
+    await spool.remove(item)
+    assert await spool.waiting() == []
+
+
+async def test_the_oldest_comes_first(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, 100)
+    for number, since in (("1", 300), ("2", 100), ("3", 200)):
+        await spool.add(number, b"x")
+        os.utime(tmp_path / f"{number}.artifact", (since, since))
+    assert [item.key for item in await spool.waiting()] == ["2", "3", "1"]
+
+
+async def test_nothing_is_made_before_something_waits(tmp_path: Path) -> None:
+    assert await Spool(tmp_path / "spool", 100).waiting() == []
+    assert os.listdir(tmp_path) == []
+
+
+async def test_it_takes_no_more_than_its_bound(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, 10)
+    await spool.add("a", b"123456")
+    with pytest.raises(Unavailable, match="no room"):
+        await spool.add("b", b"12345")
+    await spool.add("c", b"1234")
+    assert [item.key for item in await spool.waiting()] == ["a", "c"]
+
+
+async def test_names_do_not_lead_out_of_the_folder(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "spool", 100)
+    await spool.add("runs/../../../out/1/é ~%2F.png", b"x")
+    [item] = await spool.waiting()
+    assert item.path.parent == tmp_path / "spool"
+    assert item.key == "runs/../../../out/1/é ~%2F.png"
+
+
+async def test_only_this_user_may_look(tmp_path: Path) -> None:
+    await Spool(tmp_path / "spool", 100).add("a", b"x")
+    assert (tmp_path / "spool").stat().st_mode & 0o777 == 0o700
+
+
+async def test_a_link_that_somebody_left_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "spool").symlink_to(tmp_path / "theirs")
+    with pytest.raises(Unavailable):
+        await Spool(tmp_path / "spool", 100).add("a", b"x")
+    assert list((tmp_path / "theirs").iterdir()) == []
+
+
+async def test_a_folder_that_cannot_be_written_is_unavailable(tmp_path: Path) -> None:
+    (tmp_path / "spool").write_text("a file")
+    with pytest.raises(Unavailable):
+        await Spool(tmp_path / "spool", 100).add("a", b"x")
+
+
+async def test_half_written_files_are_not_delivered(tmp_path: Path) -> None:
+    (tmp_path / "1234.part").write_bytes(b"half")
+    assert await Spool(tmp_path, 100).waiting() == []
