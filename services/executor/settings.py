@@ -7,10 +7,12 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
 from services.chassis.settings import ProcessSettings
+from services.executor.automation.llm.endpoint import Budget, Endpoint
 from services.executor.events import RUN_REQUEST_PARTITIONS
+from services.executor.model.run_config import LlmConfig
 from services.executor.model.runs import Limits
 
 
@@ -43,6 +45,22 @@ class Settings(ProcessSettings):
     """How long the step cache keeps what nobody asks for."""
     human_timeout_seconds: float = Field(default=300.0, gt=0)
     """How long a run with execution_mode.human_in_the_loop waits for a person's answer."""
+    llm_base_url: str | None = None
+    """An OpenAI-compatible endpoint, such as http://localhost:11434/v1; without it there are no models."""
+    llm_api_key: SecretStr = SecretStr("")
+    llm_primary_model: str | None = None
+    llm_reflection_model: str | None = None
+    llm_planning_model: str | None = None
+    """The models where llm_config names none; for reflection and planning the primary one by default."""
+    llm_timeout_seconds: float = Field(default=60.0, gt=0)
+    """For one call."""
+    llm_step_limit: int = Field(default=15, ge=1, le=100)
+    """How many actions a model may take for one step."""
+    llm_step_seconds: float = Field(default=120.0, gt=0)
+    """How long models may work on one step."""
+    llm_token_limit: int = Field(default=200_000, ge=0)
+    llm_seconds_limit: float = Field(default=300.0, gt=0)
+    """How many tokens, and how much time, models may take in one attempt."""
     infrastructure_retries: int = Field(default=2, ge=0, le=10)
     organisation_runs: int | None = Field(default=None, ge=1)
     """The most runs that one organisation has under way at a time, over all workers."""
@@ -57,6 +75,28 @@ class Settings(ProcessSettings):
             infrastructure_retries=self.infrastructure_retries,
             infrastructure_backoff=timedelta(seconds=self.infrastructure_backoff_seconds),
             organisation_runs=self.organisation_runs,
+        )
+
+    @property
+    def llm_endpoint(self) -> Endpoint | None:
+        if not self.llm_base_url:
+            return None
+        models = LlmConfig(
+            primary_model=self.llm_primary_model,
+            reflection_model=self.llm_reflection_model,
+            planning_model=self.llm_planning_model,
+        )
+        return Endpoint(
+            base_url=self.llm_base_url, key=self.llm_api_key, models=models, timeout_seconds=self.llm_timeout_seconds
+        )
+
+    @property
+    def llm_budget(self) -> Budget:
+        return Budget(
+            step_actions=self.llm_step_limit,
+            step_seconds=self.llm_step_seconds,
+            tokens=self.llm_token_limit,
+            seconds=self.llm_seconds_limit,
         )
 
     @property

@@ -6,7 +6,7 @@ import orjson
 
 from services.executor.automation.llm.actions import GENERAL, ON_ELEMENTS, general, link_tool, on_element
 from services.executor.automation.llm.conversing import Conversation, Line
-from services.executor.automation.llm.listing import delimited, listed
+from services.executor.automation.llm.listing import Listing, delimited, listed
 from services.executor.automation.llm.permits import foreign_links
 from services.executor.automation.llm.picturing import NoPicture, Picture, pictured
 from services.executor.automation.llm.seeing import at_place, by_picture
@@ -43,7 +43,7 @@ class ModelActing:
         self._doubted = False
 
     async def next(self, view: View, happened: str) -> Answer | Done | Cannot:
-        picture = await self._picture(view) if self._terms.vision else None
+        picture = await picture_of(view, self._terms) if self._terms.vision else None
         conversation = self._conversation or self._begin(picture)
         if happened:
             conversation.answer(happened)
@@ -53,18 +53,16 @@ class ModelActing:
         else:
             listing = listed(view.tree)
             conversation.show(f"The screen now, as data:\n{delimited(listing.json)}")
-            answer = await conversation.ask(
-                lambda called: self._checked(general(called) or on_element(called, listing))
-            )
+            answer = await conversation.ask(lambda called: self._on_list(called, listing))
         self._acted = self._acted or isinstance(answer, Answer)
         return answer
 
     def _at_place(self, called: Called, picture: Picture) -> Answer | Done | Cannot:
-        answer = general(called)
-        return self._permitted(answer) if answer is not None else self._permitted(at_place(called, picture))
+        return self._permitted(general(called) or at_place(called, picture))
 
-    def _checked(self, answer: Answer | Done | Cannot) -> Answer | Done | Cannot:
+    def _on_list(self, called: Called, listing: Listing) -> Answer | Done | Cannot:
         """A step that ends with nothing done or checked is doubted once."""
+        answer = general(called) or on_element(called, listing)
         if isinstance(answer, Done) and not self._acted and not self._doubted:
             self._doubted = True
             raise Refused("nothing was done or checked yet; if the step asks for neither, call done again and say why")
@@ -87,9 +85,6 @@ class ModelActing:
         said = orjson.dumps({"step": task.sentence, "why_the_rules_do_not_carry_it_out": task.why}).decode()
         self._conversation.say(said)
         return self._conversation
-
-    async def _picture(self, view: View) -> Picture:
-        return await picture_of(view, self._terms)
 
 
 async def picture_of(view: View, terms: Terms) -> Picture:

@@ -77,7 +77,7 @@ class ModelAdvisor:
         if not model:
             raise ModelFailed(
                 Category.CONFIG_INVALID,
-                f"which model to ask is not said: set MOBILETEST_LLM_{role}_MODEL, or {role.lower()}_model in llm_config",
+                f"no model is named: set MOBILETEST_LLM_{role}_MODEL, or {role.lower()}_model in llm_config",
             )
         return Line(self._client, model, self._spending, self._writer)
 

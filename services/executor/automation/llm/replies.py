@@ -69,11 +69,8 @@ def read_message(completion: Mapping[str, Any]) -> tuple[str, tuple[ToolCall, ..
 def _call(call: object, number: int) -> ToolCall:
     function = call.get("function") if isinstance(call, dict) else None
     function = function if isinstance(function, dict) else {}
-    name, arguments, given = (
-        function.get("name"),
-        function.get("arguments"),
-        call.get("id") if isinstance(call, dict) else "",
-    )
+    name, arguments = function.get("name"), function.get("arguments")
+    given = call.get("id") if isinstance(call, dict) else None
     written = orjson.dumps(arguments).decode() if isinstance(arguments, dict) else arguments
     return ToolCall(
         id=given if isinstance(given, str) and given else f"call_{number}",

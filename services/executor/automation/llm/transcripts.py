@@ -12,6 +12,7 @@ from services.executor.automation.ports import Transcript
 
 BYTES_LIMIT = 2 * 1024 * 1024
 MASK = "[hidden]"
+_CUT = b'{"kind": "cut", "why": "the transcript is too long"}'
 
 
 class Writer:
@@ -30,9 +31,7 @@ class Writer:
         line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "kind": kind, **said}
         written = self._masked(orjson.dumps(line, default=str).decode()).encode()
         self._size += len(written)
-        self._lines.append(
-            written if self._size <= BYTES_LIMIT else b'{"kind": "cut", "why": "the transcript is too long"}'
-        )
+        self._lines.append(written if self._size <= BYTES_LIMIT else _CUT)
 
     def picture(self, content: bytes) -> str:
         """Its name."""
