@@ -8,6 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from mobiletest.executor.v1 import executions_pb2, executions_pb2_grpc
+from pydantic import SecretStr
 
 from services.chassis import rpc
 from services.chassis.consuming import Consumer
@@ -23,7 +24,10 @@ from services.chassis.outbox import Outbox
 from services.chassis.relay import Relay
 from services.executor.artifacts import StoredArtifacts
 from services.executor.automation.caching import RememberingCache
+from services.executor.automation.llm.client import open_client
+from services.executor.automation.llm.models import LanguageModels
 from services.executor.automation.pools.places import Pools
+from services.executor.automation.ports import Model
 from services.executor.catalog import RemoteCatalog, open_channel
 from services.executor.events import RUN_REQUESTS, topics
 from services.executor.model.runs import Platform
@@ -76,7 +80,7 @@ async def running(settings: Settings, *, attempts: Attempts | None = None) -> As
         await parts.open()
         address = await parts.serve() if settings.serves else ""
         if settings.works:
-            await parts.work(attempts or parts.attempts())
+            await parts.work(attempts or await parts.attempts())
         await stack.enter_async_context(parts.health.serving(parts.background))
         yield App(address, parts.admin.address, parts.background)
 
@@ -178,7 +182,7 @@ class _Parts:
             await self._consume(worker, search, platform)
         self._stack.callback(worker.stop_claiming)
 
-    def attempts(self) -> Attempts:
+    async def attempts(self) -> Attempts:
         """Attempts on the device pools that the settings name."""
         settings = self._settings
         pools = Pools.load(Path(settings.device_pools) if settings.device_pools else None)
@@ -186,8 +190,22 @@ class _Parts:
         cache = RememberingCache(MongoMemories(self.mongo, settings.step_cache_days))
         people = partial(ClaimHuman, self.runs, seconds=settings.human_timeout_seconds)
         return AutomatedAttempts(
-            pools, builds, self.artifacts, step_seconds=settings.step_timeout_seconds, cache=cache, people=people
+            pools,
+            builds,
+            self.artifacts,
+            step_seconds=settings.step_timeout_seconds,
+            cache=cache,
+            people=people,
+            model=await self.model(),
         )
+
+    async def model(self) -> Model | None:
+        """The language models that the settings name; none without an endpoint."""
+        endpoint = self._settings.llm_endpoint
+        if endpoint is None:
+            return None
+        client = await self._stack.enter_async_context(open_client(endpoint))
+        return LanguageModels(client, self._settings.llm_budget, (*map(SecretStr, self._settings.tokens),))
 
     async def _consume(self, worker: Worker, search: Search, platform: Platform) -> None:
         requests = Requests(self.runs, worker, search, platform)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from services.executor.automation.attempt import Automation, Plan
 from services.executor.automation.pools.places import Pools
-from services.executor.automation.ports import Human, StepCache
+from services.executor.automation.ports import Human, Model, StepCache
 from services.executor.model.attempts import Result
 from services.executor.model.retrying import asks_model, uses_cache
 from services.executor.model.runs import Platform
@@ -27,11 +27,12 @@ class AutomatedAttempts:
         *,
         step_seconds: float,
         cache: StepCache | None = None,
+        model: Model | None = None,
         people: Callable[[Claim], Human] | None = None,
     ) -> None:
         """`people` gives who may be asked about a claim; None: nobody."""
         self._pools = pools
-        self._automation = Automation(pools, cache=cache)
+        self._automation = Automation(pools, cache=cache, model=model)
         self._builds = builds
         self._sessions = sessions
         self._artifacts = artifacts
