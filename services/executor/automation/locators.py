@@ -1,6 +1,5 @@
 """Finds an element again: by what it is and says, on a screen that may hold other data now. Never by a guess."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -12,21 +11,20 @@ from services.executor.automation.sentences.matching import Outline
 NEAR = 0.05
 """So far, as a share of the screen, may an element have moved that only its place tells from others."""
 
-_DIGIT = re.compile(r"\d")
-
 
 @dataclass(frozen=True, slots=True)
 class Locator:
     """What an element was when it was chosen.
 
-    `named` says that text, label and hint must be the same; without it they are data. `row` are the words of the row
-    that it stands in, `rows` a hash of all rows where the choice may have depended on them. Of `equals` elements alike
-    it was number `ordinal` (from 0), its middle at (`x`, `y`) in shares of the screen. `checked` is its state then.
+    `exact` says that text, label and hint must be the very same; without it, which takes an id, they are kept as words
+    without numbers: a counter or a price does not tell what it is. `row` are the words of the row that it stands in,
+    `rows` a hash of all rows where the choice may have depended on them. Of `equals` elements alike it was number
+    `ordinal` (from 0), its middle at (`x`, `y`) in shares of the screen. `checked` is its state then.
     """
 
     role: Role
     id: str = ""
-    named: bool = False
+    exact: bool = True
     text: str = ""
     label: str = ""
     hint: str = ""
@@ -43,20 +41,21 @@ def locator_of(element: Element, outline: Outline, sentence: str, *, exact: bool
     """How to find the element again; None if this locator would not find it, and it alone, where it is now.
 
     `sentence` is what chose it: a row whose words it does not have was chosen by something else than its name.
-    `exact`: the texts count even when they look like data, as they do for checks.
+    `exact`: its texts count to the letter, as they do for checks.
     """
     if element not in outline.visible:
         return None
     row = _row_of(element, outline)
     x, y = _share(element, outline)
-    named = exact or not _looks_like_data(element)
+    exact = exact or not id_shape(element.id)
+    text, label, hint = _said(element, exact=exact)
     locator = Locator(
         role=element.role,
         id=element.id if id_shape(element.id) else "",
-        named=named,
-        text=element.text if named and not element.editable else "",
-        label=element.label if named else "",
-        hint=element.hint if named else "",
+        exact=exact,
+        text=text,
+        label=label,
+        hint=hint,
         row=_row_words(row) if row is not None else None,
         rows=_content(_rows_around(row, outline)) if row is not None and not _called(row, outline, sentence) else None,
         checked=element.checked,
@@ -99,7 +98,7 @@ def _fits(locator: Locator, element: Element, outline: Outline) -> bool:
         return False
     if (element.id if id_shape(element.id) else "") != locator.id:
         return False
-    if locator.named and (_read(element), element.label, element.hint) != (locator.text, locator.label, locator.hint):
+    if _said(element, exact=locator.exact) != (locator.text, locator.label, locator.hint):
         return False
     row = _row_of(element, outline)
     return (_row_words(row) if row is not None else None) == locator.row
@@ -109,10 +108,10 @@ def _read(element: Element) -> str:
     return "" if element.editable else element.text
 
 
-def _looks_like_data(element: Element) -> bool:
-    """Whether it says a number, a price, a time or a counter rather than a name; an id then tells what it is."""
-    said = f"{_read(element)} {element.label}"
-    return bool(_DIGIT.search(said)) and bool(id_shape(element.id))
+def _said(element: Element, *, exact: bool) -> tuple[str, str, str]:
+    """Text, label and hint, to the letter or as words."""
+    texts = (_read(element), element.label, element.hint)
+    return texts if exact else (words(texts[0]), words(texts[1]), words(texts[2]))
 
 
 def _row_of(element: Element, outline: Outline) -> Element | None:

@@ -7,7 +7,7 @@ lists everything but the kinds of things. docs/decisions/a-screen-is-what-can-be
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -77,6 +77,8 @@ def _tokens(root: Element) -> Iterator[tuple[str, bool]]:
         element, place = waiting.pop()
         if foreign(element) or not (element.visible or place.scrolled or _out_of_sight(element, root)):
             continue
+        if element.role is Role.CELL:
+            place = replace(place, row=True)
         if element.role is Role.HEADING and not titled and not place.row:
             titled = True
             yield f"title|{_identity(element, by_name=True)}", place.scrolled
@@ -84,7 +86,7 @@ def _tokens(root: Element) -> Iterator[tuple[str, bool]]:
             yield f"{element.role}|{_identity(element, by_name=not place.row)}", place.scrolled or place.row
         inside = _inside(element, place)
         rows = in_rows(element)
-        within = _Place(inside.scrolled, True, inside.dialog) if rows else inside
+        within = replace(inside, row=True) if rows else inside
         waiting.extend((child, within) for child in reversed(element.children))
 
 
@@ -106,7 +108,7 @@ def _counts(element: Element, place: _Place) -> bool:
 def _inside(element: Element, place: _Place) -> _Place:
     return _Place(
         scrolled=place.scrolled or scrolls(element),
-        row=place.row or element.role in (Role.CELL, Role.LIST),
+        row=place.row or element.role is Role.LIST,
         dialog=place.dialog or element.role is Role.DIALOG,
     )
 

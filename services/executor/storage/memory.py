@@ -17,7 +17,7 @@ RENEWAL = timedelta(days=1)
 
 
 class MongoMemories:
-    """The port `Memories`. `_id` is the key, a hash; sentences are not stored, and typed texts neither."""
+    """The port `Memories`. `_id` is a hash; of sentences only those of plans are stored, of typed texts none."""
 
     def __init__(self, mongo: Mongo, days: float) -> None:
         """`days` is how long a page lives after its last use."""

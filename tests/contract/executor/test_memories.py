@@ -1,0 +1,107 @@
+"""What the step cache keeps, in memory and on MongoDB."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from pymongo import MongoClient
+
+from services.chassis.migrations import migrate
+from services.chassis.mongo import Mongo
+from services.executor.automation.elements import Role
+from services.executor.automation.locators import Locator
+from services.executor.automation.memories import SCREENS_LIMIT, Memories, Memory, Page, Span, Spot
+from services.executor.automation.screens import Screen
+from services.executor.automation.sentences.intents import Action
+from services.executor.storage.memory import STEP_MEMORIES, MongoMemories
+from services.executor.storage.schema import MIGRATIONS
+from tests.fakes.memories import FakeMemories
+
+ORG = "org"
+DAYS = 30.0
+
+
+def memory(screen: str = "a", **fields: Any) -> Memory:
+    return Memory(**{"screen": Screen(screen, ("f1", "f2")), "action": Action.TAP, **fields})
+
+
+@pytest.fixture(params=["fake", "motor", "pymongo"])
+async def memories(request: pytest.FixtureRequest) -> AsyncIterator[Memories]:
+    if request.param == "fake":
+        yield FakeMemories()
+        return
+    uri, database = request.getfixturevalue("mongo_uri"), request.getfixturevalue("shared_database")
+    mongo = await Mongo.connect(uri, database, request.param)
+    await migrate(mongo, MIGRATIONS)
+    yield MongoMemories(mongo, DAYS)
+    await mongo.close()
+
+
+@pytest.fixture
+def key() -> str:
+    return uuid4().hex
+
+
+async def test_what_is_kept_comes_back_as_it_was(memories: Memories, key: str) -> None:
+    whole = memory(
+        target=Locator(Role.BUTTON, "pay", text="$pay", row="blue mug", checked=False, equals=2, ordinal=1, x=0.5),
+        spot=Spot(0.5, 0.25, 0.56),
+        value="$down",
+        span=Span(3, 9),
+        content="abc",
+    )
+    await memories.keep(key, ORG, whole)
+    assert await memories.page(key) == Page((whole,))
+    assert await memories.page(uuid4().hex) is None
+
+
+async def test_the_newest_comes_first_and_takes_the_place_of_its_screen(memories: Memories, key: str) -> None:
+    for screen in ("a", "b", "c"):
+        await memories.keep(key, ORG, memory(screen))
+    newer = memory("a", value="enter")
+    await memories.keep(key, ORG, newer)
+    assert await memories.page(key) == Page((newer, memory("c"), memory("b")))
+
+
+async def test_the_number_of_screens_is_bounded(memories: Memories, key: str) -> None:
+    for number in range(SCREENS_LIMIT + 3):
+        await memories.keep(key, ORG, memory(str(number)))
+    page = await memories.page(key)
+    assert page is not None
+    assert [kept.screen.fixed for kept in page.memories] == [str(n) for n in range(SCREENS_LIMIT + 2, 2, -1)]
+
+
+async def test_a_plan_and_answers_share_a_page_and_are_dropped_by_screen(memories: Memories, key: str) -> None:
+    await memories.drop(key, [Screen("a")])
+    await memories.keep_plan(key, ORG, ("Tap $a", "Tap b"))
+    await memories.keep(key, ORG, memory("a"))
+    await memories.keep(key, ORG, memory("b"))
+    assert await memories.page(key) == Page((memory("b"), memory("a")), ("Tap $a", "Tap b"))
+    await memories.drop(key, [memory("a").screen])
+    assert await memories.page(key) == Page((memory("b"),))
+
+
+@pytest.mark.parametrize(("age_days", "renewed"), [(0.5, False), (2.0, True)])
+async def test_a_page_that_is_used_lives_on(
+    mongo_uri: str,
+    shared_database: str,
+    mongo_client: MongoClient[dict[str, Any]],
+    key: str,
+    age_days: float,
+    renewed: bool,
+) -> None:
+    mongo = await Mongo.connect(mongo_uri, shared_database, "motor")
+    await migrate(mongo, MIGRATIONS)
+    pages = mongo_client[shared_database][STEP_MEMORIES]
+    memories = MongoMemories(mongo, DAYS)
+    await memories.keep(key, ORG, memory())
+    now = datetime.now(UTC)
+    expiry = now + timedelta(days=DAYS - age_days)
+    pages.update_one({"_id": key}, {"$set": {"expires_at": expiry}})
+    assert await memories.page(key) == Page((memory(),))
+    left = pages.find_one({"_id": key})["expires_at"].replace(tzinfo=UTC) - now  # type: ignore[index]
+    assert (left > timedelta(days=DAYS - 0.25)) is renewed
+    assert pages.index_information()["expiry"]["expireAfterSeconds"] == 0
+    await mongo.close()

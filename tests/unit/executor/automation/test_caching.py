@@ -1,0 +1,285 @@
+"""The step cache: finds again what was meant, says stale where that is not certain, and never holds a step up."""
+
+from dataclasses import replace
+
+import pytest
+
+from services.executor.automation.caching import RememberingCache
+from services.executor.automation.elements import Bounds, Element, Point, Role, walk
+from services.executor.automation.memories import SCREENS_LIMIT
+from services.executor.automation.ports import Answer, Planned, Recalled, StepKey
+from services.executor.automation.sentences.intents import Action
+from services.executor.model.attempts import CacheOutcome
+from tests.fakes.memories import FakeMemories
+from tests.unit.executor.automation import trees
+
+HIT, MISS, STALE = CacheOutcome.HIT, CacheOutcome.MISS, CacheOutcome.STALE
+
+
+def key(sentence: str, **fields: str) -> StepKey:
+    return StepKey(**{"org_id": "org", "app": "app", "platform": "android", "sentence": sentence, **fields})
+
+
+def find(tree: Element, name: str, nth: int = 0) -> Element:
+    return [each for each in walk(tree) if name in (each.text, each.label, each.id.rsplit("/", 1)[-1])][nth]
+
+
+def row_with(tree: Element, name: str) -> Element:
+    return next(each for each in walk(tree) if each.role is Role.CELL and find(each, name))
+
+
+async def recalled(cache: RememberingCache, sentence: str, tree: Element, **fields: str) -> Recalled:
+    async def look() -> Element:
+        return tree
+
+    return await cache.recall(key(sentence, **fields), look)
+
+
+async def after(sentence: str, first: Element, answer: Answer, then: Element) -> Recalled:
+    """What is recalled on `then` after the answer was remembered on `first`."""
+    cache = RememberingCache(FakeMemories())
+    await cache.remember(key(sentence), first, answer)
+    return await recalled(cache, sentence, then)
+
+
+async def test_what_worked_is_found_again_among_other_data() -> None:
+    first = trees.android_products("Blue mug", clock="9:41")
+    then = trees.android_products("Fork", "Spoon", clock="17:03", badge="Cart 4", typed="x", focused=True)
+    found = await after("Tap the cart", first, Answer(Action.TAP, find(first, "tab_cart")), then)
+    assert found == Recalled(HIT, Answer(Action.TAP, find(then, "tab_cart")))
+
+
+async def test_a_hit_is_for_its_own_sentence_app_platform_and_organisation() -> None:
+    cache, tree = RememberingCache(FakeMemories()), trees.android_cart()
+    await cache.remember(key("Pay"), tree, Answer(Action.TAP, find(tree, "checkout")))
+    assert (await recalled(cache, "  Pay ", tree)).outcome is HIT
+    assert (await recalled(cache, "Pay now", tree)).outcome is MISS
+    for other in ({"org_id": "x"}, {"app": "x"}, {"platform": "ios"}):
+        assert (await recalled(cache, "Pay", tree, **other)).outcome is MISS
+
+
+async def test_blanks_between_words_do_not_count_but_in_quotes_they_do() -> None:
+    cache, tree = RememberingCache(FakeMemories()), trees.android_cart()
+    for sentence in ("Go to the  checkout", 'Tap "Check  out"'):
+        await cache.remember(key(sentence), tree, Answer(Action.TAP, find(tree, "checkout")))
+    assert (await recalled(cache, "Go  to the checkout", tree)).outcome is HIT
+    assert (await recalled(cache, 'Tap "Check out"', tree)).outcome is MISS
+
+
+async def test_another_screen_is_a_miss_and_is_looked_at_only_for_what_is_known() -> None:
+    cache, cart = RememberingCache(FakeMemories()), trees.android_cart()
+    looks = 0
+
+    async def look() -> Element:
+        nonlocal looks
+        looks += 1
+        return trees.ios_login()
+
+    assert (await cache.recall(key("Pay"), look)).outcome is MISS
+    assert looks == 0
+    await cache.remember(key("Pay"), cart, Answer(Action.TAP, find(cart, "checkout")))
+    assert (await cache.recall(key("Pay"), look)).outcome is MISS
+    assert looks == 1
+
+
+async def test_one_sentence_may_be_known_on_several_screens() -> None:
+    cache, one, other = RememberingCache(FakeMemories()), trees.ios_login(email="x"), trees.ios_register()
+    await cache.remember(key("Go on"), one, Answer(Action.TAP, find(one, "Log in", 1)))
+    await cache.remember(key("Go on"), other, Answer(Action.TAP, find(other, "Register", 1)))
+    assert (await recalled(cache, "Go on", one)).kept == Answer(Action.TAP, find(one, "Log in", 1))
+    assert (await recalled(cache, "Go on", other)).kept == Answer(Action.TAP, find(other, "Register", 1))
+
+
+def many(number: int) -> Element:
+    return trees.screen(*(trees.android(Role.BUTTON, "", f"Button {chr(97 + n)}") for n in range(number)))
+
+
+async def test_the_screens_of_a_sentence_are_bounded() -> None:
+    memories = FakeMemories()
+    cache = RememberingCache(memories)
+    for number in range(1, SCREENS_LIMIT + 6):
+        tree = many(number)
+        await cache.remember(key("Go on"), tree, Answer(Action.TAP, tree.children[0]))
+    (page,) = memories.pages.values()
+    assert len(page.memories) == SCREENS_LIMIT
+    assert (await recalled(cache, "Go on", many(1))).outcome is MISS
+    assert (await recalled(cache, "Go on", many(SCREENS_LIMIT + 5))).outcome is HIT
+
+
+CART = (trees.row("Blue mug", "$12", button="Remove"), trees.row("Red mug", "$14", button="Remove"))
+
+
+async def test_a_row_is_found_by_its_name_wherever_it_is_now() -> None:
+    first = trees.screen(trees.listing(*CART))
+    then = trees.screen(trees.listing(trees.row("Plate", "$9", button="Remove"), CART[1], CART[0]))
+    answer = Answer(Action.TAP, find(first, "Remove", 1))
+    found = await after("Remove the red mug", first, answer, then)
+    assert found == Recalled(HIT, Answer(Action.TAP, find(then, "Remove", 1)))
+    gone = trees.screen(trees.listing(CART[0]))
+    assert (await after("Remove the red mug", first, answer, gone)).outcome is STALE
+
+
+async def test_a_row_that_was_chosen_by_something_else_than_its_name_holds_for_these_very_rows_only() -> None:
+    first = trees.screen(trees.listing(*CART))
+    answer = Answer(Action.TAP, find(first, "Remove", 0))
+    assert (await after("Remove the cheapest item", first, answer, first)).outcome is HIT
+    dearer = trees.screen(trees.listing(trees.row("Blue mug", "$19", button="Remove"), CART[1]))
+    assert (await after("Remove the cheapest item", first, answer, dearer)).outcome is STALE
+    turned = trees.screen(trees.listing(*reversed(CART)))
+    assert (await after("Remove the first item", first, answer, turned)).outcome is STALE
+
+
+async def test_an_answer_to_a_condition_holds_for_this_very_screen_only() -> None:
+    first, dearer = trees.android_cart("$12"), trees.android_cart("$99")
+    answer = Answer(Action.TAP, find(first, "checkout"))
+    assert (await after("Check out if the total is $12", first, answer, first)).outcome is HIT
+    assert (await after("Check out if the total is $12", first, answer, dearer)).outcome is STALE
+    assert (await after("Check out", first, answer, dearer)).outcome is HIT
+
+
+def pair(y: float = 100, *, count: int = 2) -> Element:
+    return trees.screen(*(trees.at(y, trees.android(Role.BUTTON, "", "Add"), x=120 * n) for n in range(count)))
+
+
+async def test_of_equal_elements_the_same_one_in_the_same_place_or_none() -> None:
+    first = pair()
+    answer = Answer(Action.TAP, first.children[1])
+    then = pair(104)
+    assert (await after("Tap the second Add", first, answer, then)).kept == Answer(Action.TAP, then.children[1])
+    assert (await after("Tap the second Add", first, answer, pair(400))).outcome is STALE
+    assert (await after("Tap the second Add", first, answer, pair(count=3))).outcome is STALE
+    assert (await after("Tap Add", pair(count=1), Answer(Action.TAP, pair(count=1).children[0]), first)).outcome is MISS
+
+
+async def test_two_that_fit_where_there_was_one_are_stale() -> None:
+    def screen(*ids: str) -> Element:
+        buttons = (trees.android(Role.BUTTON, identifier, "Add") for identifier in ids)
+        return trees.screen(trees.android(Role.HEADING, "", "Shop"), *buttons)
+
+    first = screen("add_1")
+    answer = Answer(Action.TAP, first.children[1])
+    assert (await after("Tap Add", first, answer, screen("add_1", "add_1"))).outcome is STALE
+    assert (await after("Tap Add", first, answer, screen("add_2"))).outcome is STALE
+
+
+async def test_a_switch_is_only_turned_as_it_stood() -> None:
+    def screen(*, on: bool) -> Element:
+        return trees.screen(trees.android(Role.SWITCH, "wifi", "Wifi", checked=on))
+
+    first = screen(on=False)
+    answer = Answer(Action.TAP, first.children[0])
+    assert (await after("Turn on Wifi", first, answer, screen(on=False))).outcome is HIT
+    assert (await after("Turn on Wifi", first, answer, screen(on=True))).outcome is STALE
+
+
+async def test_what_is_disabled_is_not_acted_on() -> None:
+    first = trees.android_cart()
+    answer = Answer(Action.TAP, find(first, "checkout"))
+    assert (await after("Check out", first, answer, trees.android_cart(empty=True))).outcome is STALE
+
+
+async def test_texts_that_look_like_data_do_not_count_where_there_is_an_id() -> None:
+    def screen(count: int, identifier: str) -> Element:
+        return trees.screen(trees.android(Role.BUTTON, identifier, f"Pay ${count}"))
+
+    answer = Answer(Action.TAP, screen(1, "pay").children[0])
+    first = screen(12, "pay")
+    assert (await after("Pay", first, replace(answer, element=first.children[0]), screen(99, "pay"))).outcome is HIT
+    nameless = screen(12, "")
+    assert (
+        await after("Pay", nameless, replace(answer, element=nameless.children[0]), screen(99, ""))
+    ).outcome is STALE
+
+
+async def test_a_check_holds_for_the_very_text() -> None:
+    first, dearer = trees.android_cart("$12"), trees.android_cart("$99")
+    answer = Answer(Action.ASSERT_VISIBLE, find(first, "total"))
+    assert (await after("The total is right", first, answer, first)).outcome is HIT
+    assert (await after("The total is right", first, answer, dearer)).outcome is STALE
+
+
+@pytest.mark.parametrize(
+    ("sentence", "answer"),
+    [
+        ("I do not see Pay", Answer(Action.ASSERT_NOT_VISIBLE)),
+        ("Do nothing", Answer(Action.NONE)),
+        ("Take a screenshot", Answer(Action.SCREENSHOT)),
+        ("Wait for the total", Answer(Action.WAIT_FOR)),
+        ("Tap something", Answer(Action.TAP)),
+        ("Hold for 3 seconds", Answer(Action.LONG_PRESS, trees.android(Role.BUTTON))),
+        ("Log in", Answer(Action.TYPE, trees.android(Role.FIELD, "search"), "a secret of the prompt")),
+    ],
+)
+async def test_what_is_not_certain_or_not_the_sentences_is_not_kept(sentence: str, answer: Answer) -> None:
+    memories = FakeMemories()
+    await RememberingCache(memories).remember(key(sentence), trees.android_products("Mug"), answer)
+    assert memories.pages == {}
+
+
+async def test_typed_text_comes_from_the_sentence_and_is_not_stored() -> None:
+    memories, tree = FakeMemories(), trees.android_products("Mug")
+    cache, sentence = RememberingCache(memories), 'Type "s3cret!" into Search'
+    answer = Answer(Action.TYPE, find(tree, "search"), "s3cret!")
+    await cache.remember(key(sentence), tree, answer)
+    assert (await recalled(cache, sentence, tree)).kept == answer
+    assert "s3cret" not in repr(memories.pages)
+
+
+async def test_words_of_ours_are_kept() -> None:
+    for action, value in ((Action.PRESS_KEY, "enter"), (Action.SCROLL, "down")):
+        tree = trees.android_cart()
+        assert (await after("Go on", tree, Answer(action, None, value), tree)).kept == Answer(action, None, value)
+
+
+async def test_a_point_moves_with_the_size_of_the_screen_but_not_to_another_shape() -> None:
+    first = trees.android_cart()
+    answer = Answer(Action.TAP, point=Point(180, 320))
+    larger = replace(first, bounds=Bounds(0, 0, 720, 1280))
+    found = (await after("Tap the map", first, answer, larger)).kept
+    assert isinstance(found, Answer)
+    assert found.point == Point(360, 640)
+    wide = replace(first, bounds=Bounds(0, 0, 640, 360))
+    assert (await after("Tap the map", first, answer, wide)).outcome is STALE
+
+
+async def test_a_plan_is_known_whatever_the_screen_until_it_is_forgotten() -> None:
+    cache = RememberingCache(FakeMemories())
+    plan = Planned(("Tap Cart", "Tap Checkout"))
+    await cache.remember(key("Buy a mug"), trees.ios_login(), plan)
+    assert await recalled(cache, "Buy a mug", trees.android_cart()) == Recalled(HIT, plan)
+    await cache.forget(key("Buy a mug"), trees.android_cart())
+    assert (await recalled(cache, "Buy a mug", trees.android_cart())).outcome is MISS
+
+
+async def test_what_did_not_work_is_forgotten_on_its_screen() -> None:
+    cache, one, other = RememberingCache(FakeMemories()), trees.ios_login(email="x"), trees.ios_register()
+    await cache.remember(key("Go on"), one, Answer(Action.TAP, find(one, "Log in", 1)))
+    await cache.remember(key("Go on"), other, Answer(Action.TAP, find(other, "Register", 1)))
+    await cache.forget(key("Go on"), trees.ios_login(error="Wrong"))
+    assert (await recalled(cache, "Go on", one)).outcome is MISS
+    assert (await recalled(cache, "Go on", other)).outcome is HIT
+    await cache.forget(key("Never heard of"), one)
+
+
+@pytest.mark.parametrize("slow", [False, True])
+async def test_a_memory_that_is_away_costs_one_bounded_wait(slow: bool) -> None:
+    memories, tree = FakeMemories(), trees.android_cart()
+    memories.down, memories.slow = OSError("no route"), slow
+    cache = RememberingCache(memories, patience=0.01, rest=1000)
+    answer = Answer(Action.TAP, find(tree, "checkout"))
+    for _ in range(5):
+        assert (await recalled(cache, "Check out", tree)).outcome is MISS
+        await cache.remember(key("Check out"), tree, answer)
+        await cache.forget(key("Check out"), tree)
+    assert memories.calls == 1
+
+
+async def test_a_memory_that_is_back_is_asked_again() -> None:
+    memories, tree = FakeMemories(), trees.android_cart()
+    cache = RememberingCache(memories, rest=0)
+    answer = Answer(Action.TAP, find(tree, "checkout"))
+    memories.down = OSError("no route")
+    await cache.remember(key("Check out"), tree, answer)
+    memories.down = None
+    await cache.remember(key("Check out"), tree, answer)
+    assert (await recalled(cache, "Check out", tree)).outcome is HIT
