@@ -71,6 +71,7 @@ def new_test(request: tests_pb2.CreateTestRequest) -> NewTest:
         platform=platform(request.platform),
         tags=tuple(request.tags),
         timeout_seconds=optional(request, "timeout_seconds"),
+        flow=optional(request, "flow"),
     )
 
 

@@ -20,7 +20,7 @@ from services.catalog.messages.values import envelope, named_fields, optional, p
 from services.catalog.usecases.attachments import AttachmentUseCases
 from services.catalog.usecases.tests import TestUseCases
 
-_CHANGEABLE = ("name", "description", "platform", "tags", "steps", "timeout_seconds")
+_CHANGEABLE = ("name", "description", "platform", "tags", "steps", "timeout_seconds", "flow")
 
 
 class TestsServicer(tests_pb2_grpc.TestsServicer):

@@ -20,10 +20,11 @@ from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.errors import NotFound
 from services.chassis.identity import new_id
-from services.flows.parser import check_steps
+from services.flows.files import check_flow, parse_flow
+from services.flows.parser import check_steps, parse
 
 TestChanges = Mapping[str, Any]
-"""New values of name, description, platform, tags, steps and timeout_seconds; None clears what may be cleared."""
+"""New values of name, description, platform, tags, steps (or flow) and timeout_seconds; None clears what may be."""
 
 
 def no_such_test() -> NotFound:
@@ -33,14 +34,15 @@ def no_such_test() -> NotFound:
 
 @dataclass(frozen=True, slots=True)
 class NewTest:
-    """What a client says of the test that it makes."""
+    """What a client says of the test that it makes: its name and steps, or a Maestro file that has them."""
 
-    name: str
-    steps: tuple[Step, ...]
+    name: str = ""
+    steps: tuple[Step, ...] = ()
     description: str | None = None
     platform: Platform | None = None
     tags: tuple[str, ...] = ()
     timeout_seconds: int | None = None
+    flow: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class TestUseCases:
     @refusing
     async def create(self, new: NewTest) -> AttachedTest:
         """A new test. A repeat under the same idempotency key gives the test that is there."""
+        new = _with_flow(new)
         _check_steps(new.steps)
         now, caller = self._clock.now(), current()
         test = Test(
@@ -194,6 +197,29 @@ class TestUseCases:
         return [AttachedTest(test, of_test[test.id]) for test in tests]
 
 
+def _with_flow(new: NewTest) -> NewTest:
+    """What is said of the test, with what its flow says besides."""
+    if new.flow is None:
+        missing = [name for name in ("name", "steps") if not getattr(new, name)]
+        if missing:
+            raise invalid([Refused(name, "Field required", "missing") for name in missing])
+        return new
+    if new.steps:
+        raise Refused("flow", "a test has either steps or a flow")
+    steps = _steps_of(new.flow)
+    said = parse(list(steps))
+    if not (new.name or said.name):
+        raise Refused("name", "Field required: the flow has no name either", "missing")
+    return replace(new, name=new.name or said.name or "", steps=steps, tags=new.tags or said.tags)
+
+
+def _steps_of(flow: str) -> tuple[Step, ...]:
+    problems = check_flow(flow)
+    if problems:
+        raise invalid([Refused("flow", str(problem), "step") for problem in problems])
+    return tuple(parse_flow(flow))  # type: ignore[arg-type]
+
+
 def _check_steps(steps: Sequence[Step]) -> None:
     problems = check_steps(list(steps))
     if problems:
@@ -206,6 +232,11 @@ def _checked(changes: TestChanges) -> dict[str, Any]:
         values["name"] = checked_name(values["name"] or "")
     if "tags" in values:
         values["tags"] = checked_tags(tuple(values["tags"] or ()))
+    flow = values.pop("flow", None)
+    if flow is not None:
+        if "steps" in values:
+            raise Refused("flow", "a test has either steps or a flow")
+        values["steps"] = _steps_of(flow)
     if "steps" in values:
         values["steps"] = tuple(values["steps"] or ())
         _check_steps(values["steps"])

@@ -225,3 +225,51 @@ async def test_a_batch_of_tests(catalog: Catalog) -> None:
     """In the order asked for, without the unknown."""
     a, b = await written(catalog, "a"), await written(catalog, "b")
     assert [each.test for each in await catalog.tests.many([b.id, "unknown", a.id])] == [b, a]
+
+
+MAESTRO = """appId: com.example.shop
+name: Log in
+tags: [smoke]
+---
+- launchApp:
+    clearState: true
+- tapOn: Log in
+- inputText: 007
+"""
+
+
+async def test_a_flow_gives_the_steps_and_what_is_not_said_besides(catalog: Catalog) -> None:
+    """Its configuration is the first step; a name or tags of the request go before those of the flow."""
+    test = (await catalog.tests.create(NewTest(flow=MAESTRO))).test
+    assert (test.name, test.tags) == ("Log in", ("smoke",))
+    assert test.steps == (
+        {"appId": "com.example.shop", "name": "Log in", "tags": ["smoke"]},
+        {"launchApp": {"clearState": True}},
+        {"tapOn": "Log in"},
+        {"inputText": "007"},
+    )
+    named = (await catalog.tests.create(NewTest("Mine", flow=MAESTRO, tags=("own",)))).test
+    assert (named.name, named.tags) == ("Mine", ("own",))
+    changed = (await catalog.tests.update(test.id, {"flow": "- back"})).test
+    assert (changed.steps, changed.version_number, changed.name) == (("back",), 2, "Log in")
+
+
+@pytest.mark.parametrize(
+    ("new", "fields", "message"),
+    [
+        (NewTest("t", flow="- back\n- evalScript: ${1}\n- tap: x"), ["flow", "flow"], "line 2, column 3"),
+        (NewTest("t", flow="- ["), ["flow"], "not valid YAML"),
+        (NewTest("t", STEPS, flow="- back"), ["flow"], "either steps or a flow"),
+        (NewTest(flow="- back"), ["name"], "the flow has no name either"),
+        (NewTest(), ["name", "steps"], "Field required"),
+        (NewTest("t", ({"appId": "a", "evn": {}}, "back")), ["steps[0].evn"], "did you mean env?"),
+        (NewTest("t", ("back", {"appId": "a"})), ["steps[1]"], "stands once"),
+    ],
+)
+async def test_a_flow_that_cannot_be_read_is_refused_with_its_place(
+    catalog: Catalog, new: NewTest, fields: list[str], message: str
+) -> None:
+    with pytest.raises(InvalidArgument) as refusal:
+        await catalog.tests.create(new)
+    assert [violation.field for violation in refusal.value.violations] == fields
+    assert message in refusal.value.violations[0].message

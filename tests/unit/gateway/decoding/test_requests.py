@@ -192,7 +192,6 @@ def test_nested_errors_have_nested_places() -> None:
 
 
 def test_lists_are_bounded_and_unique() -> None:
-    assert refused("CreateTest", body={"name": "x", "steps": []})[0][:2] == (("body", "steps"), "too_short")
     assert refused("CreateTest", body={"name": "x", "steps": ["x"] * 1001})[0][:2] == (("body", "steps"), "too_long")
     assert refused("CreateWorkflow", body={"name": "x", "test_ids": [ID, ID]})[0][:2] == (
         ("body", "test_ids"),
