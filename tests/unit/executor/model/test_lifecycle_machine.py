@@ -87,9 +87,12 @@ class Life(RuleBasedStateMachine):
         self.become(lifecycle.overdue(self.run, self.now, LIMITS))
 
     @precondition(lambda self: not self.run.status.terminal)
-    @rule()
-    def cancel(self) -> None:
-        self.become(lifecycle.request_cancel(self.run, self.now))
+    @rule(superseded_by=st.sampled_from([None, "newer", "newest"]))
+    def cancel(self, superseded_by: str | None) -> None:
+        before = self.run
+        self.become(lifecycle.request_cancel(before, self.now, superseded_by))
+        if before.cancel_requested_at is not None:
+            assert self.run.superseded_by == before.superseded_by
 
     @invariant()
     def attempts_are_numbered_without_gaps_and_only_the_last_may_be_open(self) -> None:

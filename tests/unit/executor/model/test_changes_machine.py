@@ -1,0 +1,143 @@
+"""Whatever happens to the runs of an execution, in whatever order, its story holds together (a hypothesis machine)."""
+
+from collections import Counter
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from services.executor.model import changes, lifecycle
+from services.executor.model.attempts import Result
+from services.executor.model.changes import Change
+from services.executor.model.executions import Counts, Execution, bucket
+from services.executor.model.failures import CANCELLATIONS, Category, Failure
+from services.executor.model.lifecycle import Fenced, NotClaimable
+from services.executor.model.runs import Run
+from services.executor.model.states import Status
+from tests.unit.executor.model.making import LIMITS, NOW, execution_of, new_run
+
+RESULTS = st.one_of(
+    st.just(Result()), st.sampled_from(Category).map(lambda category: Result(failure=Failure(category, "It broke.")))
+)
+MOST_RUNS = 4
+
+
+class Story(RuleBasedStateMachine):
+    """An execution of some runs, its facts so far, and every token that a worker was ever given."""
+
+    execution: Execution
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now: datetime = NOW
+        self.runs: list[Run] = []
+        self.tokens: list[tuple[int, int]] = []
+        self.told: list[tuple[int, str, Status]] = []
+
+    @initialize(count=st.integers(1, MOST_RUNS), max_parallel=st.none() | st.integers(1, 3))
+    def start(self, count: int, max_parallel: int | None) -> None:
+        made = [new_run(position=position) for position in range(count)]
+        released = [lifecycle.queue(run, NOW) for run in made[:max_parallel]]
+        begun = replace(execution_of(), max_parallel=max_parallel)
+        self.runs = [*released, *made[len(released) :]]
+        self.take(changes.begin(begun, self.runs, NOW))
+
+    def take(self, change: Change) -> None:
+        self.execution = change.execution
+        changed = {run.id: run for run in change.runs}
+        self.runs = [changed.get(run.id, run) for run in self.runs]
+        self.told += [(fact.sequence, fact.run.id, fact.run.status) for fact in change.facts]
+        if change.execution_told:
+            self.told.append((change.execution.revision, "execution", change.execution.status))
+
+    def move(self, index: int, after: Run) -> None:
+        """As the ledger does: a run that ends makes room for one that waits to be released."""
+        before = self.runs[index]
+        assert after.fencing_token >= before.fencing_token
+        moves = [(before, after)]
+        ends = before.status is not after.status and after.status.terminal
+        if ends and self.execution.max_parallel is not None and self.execution.cancel_requested_at is None:
+            waiting = [run for run in self.runs if run.status is Status.INITIALIZED]
+            moves += [(run, lifecycle.queue(run, self.now)) for run in waiting[:1]]
+        self.take(changes.apply(self.execution, moves, self.now))
+
+    @rule(seconds=st.floats(0, 4000))
+    def time_passes(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+    @rule(index=st.integers(0, MOST_RUNS - 1))
+    def claim(self, index: int) -> None:
+        if index < len(self.runs):
+            try:
+                after = lifecycle.claim(self.runs[index], "worker", self.now, LIMITS)
+            except NotClaimable:
+                return
+            assert (index, after.fencing_token) not in self.tokens
+            self.tokens.append((index, after.fencing_token))
+            self.move(index, after)
+
+    @precondition(lambda self: self.tokens)
+    @rule(result=RESULTS, back=st.booleans(), choice=st.data())
+    def write(self, result: Result, back: bool, choice: st.DataObject) -> None:
+        index, token = choice.draw(st.sampled_from(self.tokens))
+        run = self.runs[index]
+        try:
+            if back:
+                after = lifecycle.hand_back(run, token, self.now)
+            else:
+                after = lifecycle.finish(run, token, result, self.now, LIMITS)
+        except Fenced:
+            return
+        self.move(index, after)
+
+    @rule(index=st.integers(0, MOST_RUNS - 1))
+    def reap(self, index: int) -> None:
+        if index < len(self.runs):
+            self.move(index, lifecycle.overdue(self.runs[index], self.now, LIMITS))
+
+    @precondition(lambda self: not self.execution.status.terminal)
+    @rule(superseded_by=st.sampled_from([None, "newer"]))
+    def cancel(self, superseded_by: str | None) -> None:
+        open_runs = [run for run in self.runs if not run.status.terminal]
+        self.take(changes.cancel(self.execution, open_runs, self.now, superseded_by))
+        waiting = [run for run in self.runs if not run.status.terminal and run.lease is None]
+        assert waiting == []
+
+    @invariant()
+    def counts_are_those_of_the_runs(self) -> None:
+        counted = Counter(bucket(run) for run in self.runs)
+        assert self.execution.counts == Counts(total=len(self.runs), **counted)
+
+    @invariant()
+    def facts_are_numbered_without_gaps(self) -> None:
+        assert [sequence for sequence, _, _ in self.told] == list(range(1, len(self.told) + 1))
+        assert self.execution.revision == len(self.told)
+
+    @invariant()
+    def everybody_ends_once_and_the_execution_last(self) -> None:
+        ends = Counter(who for _, who, status in self.told if status.terminal)
+        assert all(number == 1 for number in ends.values())
+        assert {who for who in ends if who != "execution"} == {run.id for run in self.runs if run.status.terminal}
+        assert self.execution.status.terminal == ("execution" in ends) == (self.execution.counts.open == 0)
+        if self.execution.status.terminal:
+            assert self.told[-1][1] == "execution"
+
+    @invariant()
+    def nobody_waits_for_a_release_that_does_not_come(self) -> None:
+        if any(run.status is Status.INITIALIZED for run in self.runs):
+            assert any(run.status in (Status.QUEUED, Status.RUNNING) for run in self.runs)
+
+    @invariant()
+    def what_was_cancelled_says_for_what(self) -> None:
+        for run in self.runs:
+            if run.status is Status.CANCELLED and run.cancel_requested_at is not None:
+                assert run.failure is not None
+                assert run.failure.category in CANCELLATIONS
+                superseded = run.failure.category is Category.CANCELLED_SUPERSEDED
+                assert superseded == (run.superseded_by is not None) or run.failure.message == "It broke."
+
+
+TestStory = Story.TestCase
+TestStory.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
