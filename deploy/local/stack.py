@@ -157,6 +157,7 @@ def _environment(state: State) -> dict[str, str]:
     defaults = {
         "MOBILETEST_SERVICE_TOKEN": state.service_token(),
         "MOBILETEST_OBJECT_STORE": state.objects.as_uri(),
+        "MOBILETEST_ARTIFACT_SPOOL": str(state.spool),
     }
     return {name: os.environ.get(name, value) for name, value in defaults.items()}
 

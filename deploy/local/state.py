@@ -30,6 +30,7 @@ class State:
         self.mongod = self.folder / "mongod"
         self.logs = self.folder / "logs"
         self.objects = self.folder / "objects"
+        self.spool = self.folder / "spool"
         self._ready = self.folder / "ready.json"
         self._organisation = self.folder / "organisation.json"
         self._token = self.folder / "service_token"

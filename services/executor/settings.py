@@ -33,7 +33,7 @@ class Settings(ProcessSettings):
     """How long artifacts are kept after the end of their run; 0: for ever."""
     artifact_spool: str | None = None
     """Where artifacts wait for an object store that is away; by default in the folder for temporary files."""
-    artifact_spool_bytes: int = Field(default=1024 * 1024 * 1024, ge=0)
+    artifact_spool_bytes: int = Field(default=256 * 1024 * 1024, ge=0)
     artifact_spool_seconds: float = Field(default=24 * 3600.0, gt=0)
     """How long an artifact waits for the object store before it is given up."""
     lease_seconds: float = Field(default=15.0, ge=0.5)
