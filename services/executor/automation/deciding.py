@@ -71,8 +71,8 @@ def _has_text(intent: Intent, element: Element) -> bool:
 CHECKS: Mapping[Action, Check] = {
     Action.ASSERT_ENABLED: lambda intent, element: element.enabled,
     Action.ASSERT_DISABLED: lambda intent, element: not element.enabled,
-    Action.ASSERT_CHECKED: lambda intent, element: element.checked is True,
-    Action.ASSERT_UNCHECKED: lambda intent, element: element.checked is False,
+    Action.ASSERT_CHECKED: lambda intent, element: element.on is True,
+    Action.ASSERT_UNCHECKED: lambda intent, element: element.on is False,
     Action.ASSERT_TEXT: _has_text,
 }
 

@@ -118,6 +118,11 @@ class Element:
         return self.role is Role.FIELD
 
     @property
+    def on(self) -> bool | None:
+        """Whether it is checked, or of a tab: chosen; None for what has no such state."""
+        return self.selected if self.checked is None and self.role is Role.TAB else self.checked
+
+    @property
     def name(self) -> str:
         """How a person would call it; empty if nothing identifies it. What is typed into a field is not its name."""
         return (self.label or self.hint or self.id) if self.editable else (self.text or self.label or self.id)

@@ -215,7 +215,7 @@ class Interpreter:
 
     def _by_rules(self, done: Grounding) -> tuple[Deed, tuple[Move, ...]]:
         deed = Deed(action=done.action, resolution=Resolution.RULE, element=done.element, message=done.message)
-        if done.element is None:
+        if done.element is None or done.replaces:
             return deed, ()
         return deed, (Move(self._seen(), Answer(done.action, done.element, done.value)),)
 

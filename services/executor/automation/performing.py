@@ -108,6 +108,8 @@ class Performer:
             case Action.LONG_PRESS, Element():
                 await device.long_press(element, intent.seconds or LONG_PRESS_SECONDS)
             case Action.TYPE, _:
+                if intent.replaces:
+                    await device.clear(element)
                 await device.type(value or "", element)
             case Action.CLEAR, _:
                 await device.clear(element)

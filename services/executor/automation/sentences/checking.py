@@ -49,7 +49,7 @@ _CHECK = (
 )
 _VAGUE = re.compile(
     r"(?:the\s+|an?\s+|all\s+(?:the\s+)?)?(?:current\s+|correct\s+|next\s+|new\s+)?(?:page|screen|app|application|view|it|they|this|that"
-    r"|everything|something|nothing|animations?|loading|content|data|results?|response|network|request|keyboard|user|layout)",
+    r"|everything|(?:something|someone|anything)(?:\s+[a-z]+)*|nothing|animations?|loading|content|data|results?|response|network|request|keyboard|user|layout)",
     re.IGNORECASE,
 )
 
@@ -103,7 +103,7 @@ CLAUSES = (
     rule(rf"(?:the\s+)?presence\s+of\s+{_T}", _check(Action.ASSERT_VISIBLE)),
     rule(rf"(?:the\s+)?absence\s+of\s+{_T}", _check(Action.ASSERT_NOT_VISIBLE)),
     rule(
-        rf"(?:(?:do|does|should|can|could|must|will|to|I|you|we)\s+)?(?:not|no\s+longer|never)\s+(?:be\s+able\s+to\s+)?sees?\s+"
+        rf"(?:(?:I|you|we|(?:the\s+)?user)\s+)?(?:(?:do|does|should|can|could|must|will|to)\s+)?(?:not|no\s+longer|never)\s+(?:be\s+able\s+to\s+)?sees?\s+"
         rf"(?:any\s+)?{_T}{_PLACE}?{_NO_MORE}",
         _check(Action.ASSERT_NOT_VISIBLE),
     ),
@@ -125,7 +125,8 @@ CLAUSES = (
     ),
     rule(rf"{_SCREEN}\s+{_CONTAINS}\s+{_ITS_TEXT}{_Q}", _part_of_screen),
     rule(
-        rf"{_SCREEN}\s+(?:shows?|displays?|has|says?|reads?|(?:should|must|to|will)\s+(?:show|display|have|say|read))\s+{_T}",
+        rf"{_SCREEN}\s+(?:shows?|displays?|has|says?|reads?|(?:should|must|to|will)\s+(?:show|display|have|say|read))"
+        rf"\s+(?!been\b|[a-z]+ed\b){_T}",
         _check(Action.ASSERT_VISIBLE),
     ),
     rule(rf"{_T}\s+{_BE_NOT}\s+{_VISIBLE}{_NO_MORE}", _check(Action.ASSERT_NOT_VISIBLE)),

@@ -1,6 +1,7 @@
 """Rules for what is done: taps and presses, switches, the app, keys, links, screenshots."""
 
 import re
+from dataclasses import replace
 
 from services.executor.automation.sentences.intents import Action, Intent, NotUnderstood
 from services.executor.automation.sentences.rules import (
@@ -121,12 +122,16 @@ RULES = (
         _long_press,
     ),
     rule(rf"(?:tap|click|press|touch|hit|push)(?:e?s)?{_ON}\s+(?P<target>.+)", aimed(_TAP)),
-    rule(r"(?:toggle|flip)s?\s+(?P<target>.+)", aimed(_TAP)),
+    rule(r"(?:toggle|flip)s?\s+(?P<target>.+)", aimed(replace(_TAP, toggles=True))),
     rule(r"(?:turn|switch|toggle)(?:e?s)?\s+(?P<verb>on|off)\s+(?P<target>.+)", _set_checked),
     rule(r"(?:turn|switch|toggle)(?:e?s)?\s+(?P<target>.+)\s+(?P<verb>on|off)", _set_checked),
-    rule(r"(?P<verb>check|uncheck|tick|untick|deselect|enable|disable)s?\s+(?P<target>.+)", _set_checked),
+    rule(
+        r"(?P<verb>check(?!\s+(?:out|in)\b)|uncheck|tick|untick|deselect|enable|disable)s?\s+(?P<target>.+)",
+        _set_checked,
+    ),
     rule(r"(?:select|choose|pick)s?\s+(?P<target>.+)", aimed(_SELECT)),
     rule(r"(?:focus|focuses)(?:\s+on)?\s+(?P<target>.+)", aimed(_TAP)),
     rule(r"(?:open|go\s+to|goes\s+to|navigates?\s+to|switch(?:es)?\s+to|opens)\s+(?P<target>.+)", _go_to),
+    rule(r"follows?\s+(?P<target>.+\s+link|(?:the\s+)?link\s+.+)", _go_to),
 )
 """In this order: what is more special comes first."""

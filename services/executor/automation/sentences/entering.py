@@ -1,6 +1,7 @@
 """Rules for typing into fields and clearing them."""
 
 import re
+from dataclasses import replace
 
 from services.executor.automation.sentences.intents import Action, Intent, NotUnderstood
 from services.executor.automation.sentences.rules import Meaning, about, aimed, always, literal, rule
@@ -10,6 +11,7 @@ from services.executor.automation.sentences.wording import QUOTED, Worded
 _TYPE = r"(?:type|enter|input|write|put|insert|key\s+in)(?:e?s)?(?:\s+in)?"
 _INTO = r"(?:in(?:to|side)?|in\s+to|to|on|for|as|within)"
 _A_TEXT = r"(?:(?:the|a)\s+)?(?:(?:text|value|string|word|words|phrase)\s+)?"
+_HELD = r"(?:(?:the\s+)?(?:text|value|contents?)\s+(?:of|in)\s+)?"
 _DESCRIBING = frozenset(
     re.findall(
         r"\S+",
@@ -34,6 +36,12 @@ def _type(worded: Worded, found: re.Match[str]) -> Meaning:
     return about(worded, found["target"], Intent(action=Action.TYPE, value=value))
 
 
+def _replace(worded: Worded, found: re.Match[str]) -> Meaning:
+    """ "Set X to Y" says what the field is to hold, whatever it holds now."""
+    meaning = _type(worded, found)
+    return replace(meaning, replaces=True) if isinstance(meaning, Intent) else meaning
+
+
 def _describes(written: str) -> bool:
     words = re.findall(r"[\w'’@.+-]+", written.lower())
     return doubtful(written) or bool(_DESCRIBING.intersection(words)) or re.search(QUOTED, written) is not None
@@ -51,9 +59,11 @@ RULES = (
     rule(rf"{_TYPE}\s+{_A_TEXT}(?P<value>{QUOTED})\s+{_INTO}\s+(?P<target>.+)", _type),
     rule(rf"{_TYPE}\s+(?P<value>.+?)\s+into\s+(?P<target>.+)", _type),
     rule(r"(?:type|enter|input|write|key\s+in)(?:e?s)?\s+(?P<value>\S+(?:\s+\S+)*)\s+in\s+(?P<target>.+)", _type),
-    rule(rf"fills?(?:\s+(?:in|out|up))?\s+(?P<target>.+?)\s+with\s+{_A_TEXT}(?P<value>{QUOTED}|\S+)", _type),
+    rule(r"(?:type|enter|input|use)(?:e?s)?\s+(?P<value>\S+)\s+as\s+(?P<target>.+)", _type),
+    rule(rf"fills?(?:\s+(?:in|out|up))?\s+(?P<target>.+?)\s+with\s+{_A_TEXT}(?P<value>{QUOTED}|\S+)", _replace),
     rule(rf"fills?(?:\s+in)?\s+(?P<value>{QUOTED})\s+{_INTO}\s+(?P<target>.+)", _type),
-    rule(rf"sets?\s+(?P<target>.+?)\s+to\s+{_A_TEXT}(?P<value>{QUOTED})", _type),
+    rule(rf"(?:set|change|update)s?\s+{_HELD}(?P<target>.+?)\s+to\s+{_A_TEXT}(?P<value>{QUOTED})", _replace),
+    rule(rf"replaces?\s+{_HELD}(?P<target>.+?)\s+(?:with|by)\s+{_A_TEXT}(?P<value>{QUOTED})", _replace),
     rule(rf"in(?:to)?\s+(?P<target>.+?)\s*,?\s+{_TYPE}\s+{_A_TEXT}(?P<value>{QUOTED})", _type),
     rule(rf"{_TYPE}\s+(?P<target>[^{QUOTED[1:-1]}]+?)\s*:?\s+(?P<value>{QUOTED})", _type),
     rule(

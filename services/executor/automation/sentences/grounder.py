@@ -30,7 +30,7 @@ class Grounding:
 
     With an action: `element` is what it is done to (None for what has none, and for something that is still to appear),
     `value` the text, key, direction, link or name. Without one, `action` is none and `reason` says why. `message` says
-    it to a person. `candidates` are the elements that fit.
+    it to a person. `candidates` are the elements that fit. With `replaces` what the field holds is removed first.
     """
 
     action: Action = Action.NONE
@@ -39,6 +39,7 @@ class Grounding:
     candidates: tuple[Element, ...] = ()
     reason: Reason | None = None
     message: str = ""
+    replaces: bool = False
 
 
 def ground(sentence: str, tree: Element) -> Grounding:
@@ -67,7 +68,7 @@ def decide(intent: Intent, outline: Outline) -> Grounding:
         case Action.ASSERT_VISIBLE | Action.WAIT_FOR | Action.SCROLL_UNTIL_VISIBLE:
             return _present(intent, outline)
         case Action.ASSERT_CHECKED | Action.ASSERT_UNCHECKED:
-            return _state(intent, outline, lambda element: element.checked is not None or element.role in CHECKABLE)
+            return _state(intent, outline, lambda element: element.on is not None or element.role in CHECKABLE)
         case Action.ASSERT_ENABLED | Action.ASSERT_DISABLED | Action.ASSERT_TEXT:
             return _state(intent, outline, lambda element: True)
         case _:
@@ -93,7 +94,10 @@ def _enter(intent: Intent, outline: Outline) -> Grounding:
             return Grounding(reason=Reason.NOT_FOUND, message="no field has the focus: say into which field")
         return Grounding(action=intent.action, element=focused, value=intent.value)
     fields = _visible(intent, outline, lambda element: element.editable)
-    return _single(intent, fields or _held_fields(intent, outline))
+    answer = _single(intent, fields or _held_fields(intent, outline))
+    if not intent.replaces or answer.element is None or not answer.element.text:
+        return answer
+    return replace(answer, replaces=True, message=f'"{answer.element.text}" is removed first')
 
 
 def _held_fields(intent: Intent, outline: Outline) -> list[Element]:
@@ -111,6 +115,8 @@ def _touch(intent: Intent, outline: Outline) -> Grounding:
     if tappable or intent.tappable_only:
         found = tappable
     found = [element for element in found if _worth_tapping(element, outline)]
+    if intent.checked is not None or intent.toggles:
+        found = [element for element in found if element.checked is not None] or found
     answer = _single(intent, found)
     if intent.checked is None or answer.element is None:
         return answer

@@ -44,6 +44,7 @@ class Relation(StrEnum):
     RIGHT_OF = "right of"
     NEXT_TO = "next to"
     INSIDE = "in"
+    IN_ROW_OF = "in the row of"
 
 
 class Comparison(StrEnum):
@@ -106,8 +107,10 @@ class Intent:
     compared. `seconds` is how long to wait at most, or to hold.
 
     The rest narrows what may be done. `checked` is the state that a tap is to bring about; elements without one are
-    left alone, unless `if_checkable`. `tappable_only` spares what is not made for tapping. `whole_phrase` allows only
-    an element that reads like the target's whole phrase, because the words could also mean something else.
+    left alone, unless `if_checkable`. With `toggles` what has a state is meant rather than a text. `tappable_only`
+    spares what is not made for tapping. `whole_phrase` allows only an element that reads like the target's whole
+    phrase, because the words could also mean something else. With `replaces` what a field holds is removed before the
+    value is typed.
     """
 
     action: Action
@@ -117,8 +120,10 @@ class Intent:
     seconds: float | None = None
     checked: bool | None = None
     if_checkable: bool = False
+    toggles: bool = False
     tappable_only: bool = False
     whole_phrase: bool = False
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)

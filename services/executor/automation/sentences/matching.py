@@ -44,6 +44,12 @@ class Outline:
     def inside(self, element: Element, outer: Element) -> bool:
         return outer in self.above(element)
 
+    def innermost(self, found: Iterable[Element]) -> list[Element]:
+        """Those that hold no other one of them."""
+        kept = list(found)
+        holders = {above for element in kept for above in self.above(element)}
+        return [element for element in kept if element not in holders]
+
     def tappable(self, element: Element) -> bool:
         """Whether a tap on the element reaches something that is made for it."""
         return element.tappable or any(above.tappable for above in self.above(element))
@@ -55,7 +61,8 @@ class Outline:
             return ""
         position = next(index for index, child in enumerate(parent.children) if child is element)
         before = parent.children[position - 1] if position else None
-        return before.text if before is not None and before.role in (Role.TEXT, Role.HEADING) else ""
+        labels = before is not None and before.visible and before.role in (Role.TEXT, Role.HEADING)
+        return before.text if before is not None and labels else ""
 
     def in_order(self, elements: Iterable[Element]) -> list[Element]:
         return sorted(elements, key=self._order.__getitem__)
@@ -107,13 +114,13 @@ def _levels(target: Target, outline: Outline, *, by_text_only: bool) -> Sequence
         _reads_folded,
         lambda element, name: _is_called(element, name, outline),
     )
-    return by_text if by_text_only else (*by_text, _has_id_in_words)
+    return by_text if by_text_only else (*by_text, _has_id_in_words, _is_for_searching)
 
 
 def _of_kind(found: list[Element], roles: frozenset[Role], outline: Outline) -> list[Element]:
     """Those of the roles, or what holds them: the "Blue mug" row is the row that reads so somewhere.
 
-    Where nothing says what an element is, one that reacts to taps counts as a button.
+    Where nothing says what an element is, one that reacts to taps counts as a button or a link.
     """
     if not roles:
         return found
@@ -123,7 +130,7 @@ def _of_kind(found: list[Element], roles: frozenset[Role], outline: Outline) -> 
     if roles & _HOLDERS:
         holders = (next((above for above in outline.above(each) if above.role in roles), None) for each in found)
         return outline.in_order({holder for holder in holders if holder is not None})
-    if Role.BUTTON in roles:
+    if roles & _PRESSED:
         return [element for element in found if element.clickable and element.role in _UNSAID]
     return []
 
@@ -131,6 +138,7 @@ def _of_kind(found: list[Element], roles: frozenset[Role], outline: Outline) -> 
 _HOLDERS = frozenset({Role.CELL, Role.DIALOG, Role.LIST})
 
 
+_PRESSED = frozenset({Role.BUTTON, Role.LINK})
 _UNSAID = frozenset({Role.OTHER, Role.TEXT, Role.IMAGE})
 
 
@@ -160,6 +168,15 @@ def _has_id(element: Element, name: str) -> bool:
 
 def _has_id_in_words(element: Element, name: str) -> bool:
     return _has_id(element, name) or (bool(element.id) and _id_words(name) == _id_words(_short_id(element.id)) != ())
+
+
+def _is_for_searching(element: Element, name: str) -> bool:
+    """The search field is one that says so somewhere: "Search products"."""
+    if name.casefold() != "search" or not element.editable:
+        return False
+    kinds = (element.attributes.get("type", ""), element.attributes.get("class", ""))
+    names = _id_words(f"{element.label} {element.hint} {_short_id(element.id)}")
+    return "search" in names or any("search" in kind.casefold() for kind in kinds)
 
 
 def _contains(element: Element, name: str) -> bool:
@@ -194,11 +211,11 @@ def _distinct(found: list[Element], outline: Outline) -> list[Element]:
 
     The outer one stays if it alone is made for tapping.
     """
-    kept = [element for element in found if not any(outline.inside(other, element) for other in found)]
-    return outline.in_order({_made_for_tapping(element, found, outline): None for element in kept})
+    among = set(found)
+    return outline.in_order({_made_for_tapping(each, among, outline): None for each in outline.innermost(found)})
 
 
-def _made_for_tapping(element: Element, found: list[Element], outline: Outline) -> Element:
+def _made_for_tapping(element: Element, found: set[Element], outline: Outline) -> Element:
     if element.tappable:
         return element
     holders = [above for above in outline.above(element) if above in found and above.tappable]
@@ -215,20 +232,36 @@ def _nth(found: list[Element], ordinal: int) -> list[Element]:
 
 
 def _seen_from(related: Related, outline: Outline, wanted: Wanted) -> list[Element]:
-    anchors = find(related.anchor, outline, lambda element: True)
-    if len(anchors) != 1:
+    anchor = _anchor(related.anchor, outline)
+    if anchor is None:
         return []
-    anchor = anchors[0]
     ordinal = next((reading.ordinal for reading in related.this.readings if reading.ordinal is not None), None)
     found = find(_uncounted(related.this), outline, wanted)
     others = [element for element in found if element is not anchor and not outline.inside(anchor, element)]
     if related.relation is Relation.INSIDE:
-        within = _sharing_most(others, anchor, outline)
-        return _counted(within, ordinal)
+        return _counted(_sharing_most(others, anchor, outline), ordinal)
+    if related.relation is Relation.IN_ROW_OF:
+        return _counted(_in_row_of(others, anchor, outline), ordinal)
     gaps = [(gap, each) for each in others if (gap := apart(each, anchor, related.relation)) is not None]
     if ordinal is not None:
         return _nth([element for _, element in sorted(gaps, key=lambda pair: pair[0])], ordinal)
     return nearest(gaps)
+
+
+def _anchor(target: Target, outline: Outline) -> Element | None:
+    """The one element that the others are seen from. A text stands for itself, not for the field that it labels."""
+    found = find(target, outline, lambda element: True)
+    if len(found) > 1:
+        found = [each for each in found if each.text and not each.editable and each.checked is None]
+    return found[0] if len(found) == 1 else None
+
+
+def _in_row_of(found: list[Element], anchor: Element, outline: Outline) -> list[Element]:
+    """Those in the anchor's row; where nothing says what a row is, those beside it."""
+    row = next((each for each in (anchor, *outline.above(anchor)) if each.role is Role.CELL), None)
+    if row is not None:
+        return [element for element in found if outline.inside(element, row)]
+    return [element for element in found if apart(element, anchor, Relation.NEXT_TO) is not None]
 
 
 def _uncounted(target: Target) -> Target:
@@ -236,10 +269,12 @@ def _uncounted(target: Target) -> Target:
 
 
 def _sharing_most(found: list[Element], anchor: Element, outline: Outline) -> list[Element]:
-    """Those that share the innermost container with the anchor, or are inside it; never the whole screen's."""
+    """Those that share the innermost container with the anchor, or are inside it; never another row's, nor the whole
+    screen's.
+    """
     around = [anchor, *outline.above(anchor)]
     for holder in around[:-1]:
         within = [element for element in found if outline.inside(element, holder)]
-        if within:
+        if within or holder.role is Role.CELL:
             return within
     return []

@@ -2,6 +2,7 @@
 
 import re
 
+from services.executor.automation.sentences.checking import read_vague
 from services.executor.automation.sentences.intents import Action, Intent, NotUnderstood
 from services.executor.automation.sentences.rules import Meaning, about, always, rule
 from services.executor.automation.sentences.wording import Worded
@@ -44,6 +45,8 @@ def _until(worded: Worded, found: re.Match[str]) -> Meaning:
     said = found.groupdict()
     if said.get("until") == "to" and not _names_an_element(found["target"]):
         return NotUnderstood('what to look for is not certain: say such as Scroll until "Help" is visible')
+    if (vague := read_vague(found["target"])) is not None:
+        return vague
     direction = (said.get("direction") or "down").lower()
     if (said.get("verb") or "scroll").lower().startswith(("swip", "flick")):
         direction = _OPPOSITE[direction]

@@ -61,7 +61,8 @@ ROLES: dict[str, frozenset[Role]] = {
 """The words for kinds of elements, and the roles that they may have."""
 
 _KIND = "|".join(sorted(map(re.escape, ROLES), key=len, reverse=True))
-_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": -1}
+_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8}
+_ORDINALS |= {"ninth": 9, "tenth": 10, "last": -1}
 _ORDINAL = rf"(?P<ordinal>{'|'.join(_ORDINALS)}|\d{{1,3}}(?:st|nd|rd|th))"
 _RELATIONS = {
     "below": Relation.BELOW,
@@ -76,6 +77,12 @@ _RELATIONS = {
     "right of": Relation.RIGHT_OF,
     "next to": Relation.NEXT_TO,
     "beside": Relation.NEXT_TO,
+    "in the row of": Relation.IN_ROW_OF,
+    "in the row with": Relation.IN_ROW_OF,
+    "in the row for": Relation.IN_ROW_OF,
+    "in the row containing": Relation.IN_ROW_OF,
+    "in the same row as": Relation.IN_ROW_OF,
+    "on the row of": Relation.IN_ROW_OF,
     "in": Relation.INSIDE,
     "inside": Relation.INSIDE,
     "within": Relation.INSIDE,
@@ -101,7 +108,8 @@ _QUOTED_FIRST = _compiled(rf"{_ARTICLE}(?:{_ORDINAL}\s+)?(?P<mark>{QUOTED})(?:\s
 _KIND_FIRST = _compiled(rf"{_ARTICLE}(?:{_ORDINAL}\s+)?(?P<kind>{_KIND}|element){_NAMED}\s+(?P<mark>{QUOTED})")
 _WORDS_FIRST = _compiled(
     rf"{_ARTICLE}(?:(?!no\b|not\b|any\b|every\b|all\b)[a-z]+\s+){{0,2}}"
-    rf"(?:text|message|label|title|heading|header|error|warning|toast|banner|notification|alert|popup|hint){_NAMED}"
+    rf"(?:text|message|label|title|heading|header|error|warning|toast|banner|notification|alert|popup|hint"
+    rf"|product|price|amount|total|entry|result|value|status|category){_NAMED}"
     rf"\s*:?\s+(?P<mark>{QUOTED})"
 )
 _BY_ID = _compiled(
@@ -126,6 +134,9 @@ def _between(words: Iterable[str], this: str) -> re.Pattern[str]:
 _RELATED = (_between(_RELATIONS.keys() - _WEAK, ".+?"), _between(_WEAK, ".+"))
 _ON_SCREEN = _compiled(r"\s+(?:on|in|from|at)\s+(?:the\s+)?(?:current\s+)?(?:screen|page|app|display|list|menu)$")
 _AGAIN = _compiled(r"\s+(?:again|once)$")
+_POINTLESS = _compiled(
+    r"(?:it|them|this|that|these|those|one|ones|(?:some|any|every)(?:thing|one)|all)(?:\s+(?:again|here|there|else))?"
+)
 _POINT = _compiled(r".*\(?\d+(?:\.\d+)?\s*(?:%|px)?\s*,\s*\d+(?:\.\d+)?\s*(?:%|px)?\)?.*")
 
 _DOUBTFUL = _compiled(
@@ -144,6 +155,8 @@ def doubtful(phrase: str) -> bool:
 def read_target(worded: Worded, phrase: str) -> Target | NotUnderstood:
     """Which element the phrase names."""
     phrase = phrase.strip(" ,")
+    if _POINTLESS.fullmatch(phrase):
+        return NotUnderstood(f"which element is meant by {phrase} is not said: name it")
     target = _quoted(worded, phrase) if re.search(QUOTED, phrase) else _unquoted(worded, phrase)
     return target or NotUnderstood(
         f"which element is meant by {worded.restored(phrase) or 'nothing'} is not understood: "
