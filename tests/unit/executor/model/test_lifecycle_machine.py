@@ -1,23 +1,33 @@
 """Whatever happens to a run, in whatever order, the promises of its life hold (a hypothesis state machine)."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from services.executor.model import lifecycle
-from services.executor.model.attempts import Result
+from services.executor.model import asking, lifecycle
+from services.executor.model.asking import NotAsked
+from services.executor.model.attempts import Mode, Result
 from services.executor.model.executions import Execution, follow
 from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import Fenced, NotClaimable
+from services.executor.model.questions import Asked
 from services.executor.model.runs import Run
 from services.executor.model.states import NEXT, Status
 from tests.unit.executor.model.making import LIMITS, NOW, execution_of, new_run
 
 RESULTS = st.one_of(
-    st.just(Result()), st.sampled_from(Category).map(lambda category: Result(failure=Failure(category, "It broke.")))
+    st.just(Result()),
+    st.builds(
+        lambda category, cache_failed: Result(failure=Failure(category, "It broke."), cache_failed=cache_failed),
+        st.sampled_from(Category),
+        st.booleans(),
+    ),
 )
+EXTRA = st.sampled_from([(), (Mode.UNCACHED,), (Mode.MODEL,), (Mode.UNCACHED, Mode.MODEL)])
+ASKED = Asked(id="q", text="Which one?", step_index=0)
 
 
 class Life(RuleBasedStateMachine):
@@ -32,9 +42,9 @@ class Life(RuleBasedStateMachine):
         self.tokens: list[int] = []
         self.revisions = 0
 
-    @initialize(retries=st.integers(0, 5))
-    def start(self, retries: int) -> None:
-        self.run = new_run(retries=retries)
+    @initialize(retries=st.integers(0, 5), extra=EXTRA)
+    def start(self, retries: int, extra: tuple[Mode, ...]) -> None:
+        self.run = replace(new_run(retries=retries), extra_modes=extra)
         self.execution = execution_of(self.run)
 
     def become(self, after: Run) -> None:
@@ -82,6 +92,21 @@ class Life(RuleBasedStateMachine):
         assert self.run.fencing_token == token
         self.become(after)
 
+    @precondition(lambda self: self.run.lease is not None)
+    @rule(seconds=st.floats(1, 900))
+    def ask(self, seconds: float) -> None:
+        self.become(asking.ask(self.run, self.run.fencing_token, ASKED, timedelta(seconds=seconds), self.now))
+
+    @rule()
+    def answer(self) -> None:
+        try:
+            after = asking.answer(self.run, None, "retry", self.now)
+        except NotAsked:
+            question = self.run.open_question
+            assert question is None or self.now >= question.expires_at
+            return
+        self.become(after)
+
     @rule()
     def reap(self) -> None:
         self.become(lifecycle.overdue(self.run, self.now, LIMITS))
@@ -121,10 +146,18 @@ class Life(RuleBasedStateMachine):
         assert (self.run.failure is None) == (self.run.success is True or not self.run.status.terminal)
 
     @invariant()
+    def only_a_run_that_somebody_works_on_and_nobody_cancels_asks(self) -> None:
+        if self.run.open_question is not None:
+            assert self.run.lease is not None
+            assert self.run.cancel_requested_at is None
+
+    @invariant()
     def retries_stay_in_their_bounds(self) -> None:
         failed = sum(attempt.failed_verdict for attempt in self.run.attempts)
         broken = sum(attempt.failed_by_infrastructure for attempt in self.run.attempts)
-        assert failed <= self.run.retries + 1
+        extra = [attempt.mode for attempt in self.run.attempts if attempt.failed_verdict]
+        assert all(extra.count(mode) <= (mode in self.run.extra_modes) for mode in (Mode.UNCACHED, Mode.MODEL))
+        assert failed <= self.run.retries + 1 + len(self.run.extra_modes)
         assert broken <= LIMITS.infrastructure_retries + 1
 
     @invariant()

@@ -60,6 +60,7 @@ def test_report_metadata_of_a_flaky_run_says_so_and_lists_what_was_kept() -> Non
         "category": None,
         "top_failure": None,
         "flaky": True,
+        "human_helped": False,
         "artifacts": [
             {
                 "kind": "screenshot",
