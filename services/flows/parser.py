@@ -64,17 +64,19 @@ def faults(node: Node) -> tuple[StepError, ...]:
 
 
 def filled_step(step: Step, scope: Scope) -> Step:
-    """The step with the values of its variables. StepError: one has none, or the command cannot have this value."""
+    """The step with the values that its variables have now; it can be filled again later. StepError: one has none, or
+    the command cannot have this value.
+    """
     node = step.pending
     if node is None:
         return step
     try:
         if isinstance(step.command, Sentence):
-            return replace(_sentence(filled(node, lambda text: _spoken(text, scope))), path=step.path)
+            return replace(_sentence(filled(node, lambda text: _spoken(text, scope))), pending=node)
         whole = filled(node, lambda text: parse_template(text).fill(scope.lookup))
         command = step.command
         held = command.commands if isinstance(command, RunFlow | Repeat | Retry) else ()
-        return replace(_read(step.name, whole, lambda _: held), path=step.path)
+        return replace(_read(step.name, whole, lambda _: held), pending=node)
     except DocumentError as error:
         raise _step_error(error) from error
 

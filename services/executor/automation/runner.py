@@ -69,7 +69,8 @@ class Runner:
         What the flow does at its end it does after a failure too, and then its own failure counts for nothing.
         """
         failure = await self._all((*flow.on_start, *flow.steps))
-        return failure or await self._all(flow.on_complete) if flow.on_complete else failure
+        later = await self._all(flow.on_complete)
+        return failure or later
 
     async def _all(self, steps: Sequence[Step]) -> Failure | None:
         try:

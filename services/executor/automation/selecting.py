@@ -31,14 +31,15 @@ def select(selector: Selector, outline: Outline) -> list[Element]:
     return sorted(found, key=lambda element: not outline.tappable(element))
 
 
-def _fitting(selector: Selector, outline: Outline) -> list[Element]:
-    found = [element for element in outline.visible if _fits(selector, element)]
+def _fitting(selector: Selector, outline: Outline, *, or_screen: bool = False) -> list[Element]:
+    pool = (outline.root, *outline.visible) if or_screen else outline.visible
+    found = [element for element in pool if _fits(selector, element)]
     for name in _BESIDE:
         other = getattr(selector, name)
         if other is not None:
             found = _beside(found, _fitting(other, outline), _BESIDE[name])
     if selector.child_of is not None:
-        parents = _fitting(selector.child_of, outline)
+        parents = _fitting(selector.child_of, outline, or_screen=True)
         found = [element for element in found if any(outline.inside(element, parent) for parent in parents)]
     if selector.contains_child is not None:
         children = _matching(selector.contains_child, outline)
@@ -78,7 +79,9 @@ def _reads(pattern: Pattern, element: Element) -> bool:
 
 
 def _has_id(pattern: Pattern, element: Element) -> bool:
-    return bool(element.id) and (pattern.matches(element.id) or pattern.matches(element.id.rsplit("/", 1)[-1]))
+    """By the id, by what of it stands behind the slash, or by the resource id in full."""
+    ids = (element.id, element.id.rsplit("/", 1)[-1], element.attributes.get("resource-id", ""))
+    return any(each and pattern.matches(each) for each in ids)
 
 
 def _beside(found: list[Element], others: list[Element], beside: Beside) -> list[Element]:

@@ -27,7 +27,7 @@ from services.executor.automation.timers import VirtualTimer
 from services.executor.model.failures import Category
 
 _KEYS = frozenset({"enter", "home", "tab", "space", "backspace", "delete", "escape", "search"})
-_KEYS |= {"volume up", "volume down", "power"}
+_KEYS |= {"volume up", "volume down", "power", "lock"}
 _NATIVE = "NATIVE_APP"
 _STROKE = 24
 """A shorter movement is no swipe."""

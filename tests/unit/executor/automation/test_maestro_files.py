@@ -1,0 +1,104 @@
+"""Maestro files run as they are written: on the simulated device, with its built-in app."""
+
+from pathlib import Path
+
+import pytest
+
+from services.executor.automation.attempt import Automation, Plan
+from services.executor.automation.pools.places import Pools
+from services.executor.model.attempts import Result, StepStatus
+from services.executor.model.failures import Category
+from services.executor.model.run_config import FallbackTrigger, RunConfig
+from services.flows.files import parse_flow
+
+FLOWS = Path(__file__).parents[2] / "flows" / "maestro"
+ELSEWHERE = {
+    ("page", "android"): Category.ELEMENT_NOT_FOUND,
+    ("page", "ios"): Category.ELEMENT_NOT_FOUND,
+    ("link", "android"): Category.SCRIPT_ERROR,
+    ("link", "ios"): Category.SCRIPT_ERROR,
+    ("log_in", "ios"): Category.ELEMENT_NOT_FOUND,
+}
+"""What the built-in app has not: a page with a field to type into, a link, Android's ids on iOS."""
+
+
+async def run(steps: object, platform: str = "android") -> Result:
+    config = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
+    plan = Plan(run_id="r", attempt=1, platform=platform, steps=steps, config=config, step_seconds=5)
+    return await Automation(Pools.load(None)).attempt(plan)
+
+
+@pytest.mark.parametrize("platform", ["android", "ios"])
+@pytest.mark.parametrize("path", sorted(FLOWS.glob("*.yaml")), ids=lambda path: path.stem)
+async def test_each_file_runs(path: Path, platform: str) -> None:
+    result = await run(parse_flow(path.read_text()), platform)
+    failure = result.failure
+    assert (failure.category if failure else None) == ELSEWHERE.get((path.stem, platform)), failure
+    assert failure or all(step.status is not StepStatus.FAILED for step in result.steps)
+
+
+async def test_what_happens_before_and_after_the_steps() -> None:
+    steps = [
+        {"onFlowStart": ["launchApp", "Tap Email"], "onFlowComplete": ["takeScreenshot", "Tap Nothing", "back"]},
+        "Tap Email",
+    ]
+    passed = await run(steps)
+    assert [step.text for step in passed.steps][:4] == ["launchApp", "Tap Email", "Tap Email", "takeScreenshot"]
+    assert passed.failure is not None
+    assert (passed.failure.step_index, passed.failure.category) == (4, Category.ELEMENT_NOT_FOUND)
+    failed = await run([steps[0], "I see Nowhere", "Tap Email"])
+    assert failed.failure is not None
+    assert (failed.failure.step_index, failed.failure.category) == (2, Category.ASSERTION_FAILED)
+    ended = [step.status for step in failed.steps]
+    assert ended == [StepStatus.PASSED] * 2 + [StepStatus.FAILED, StepStatus.PASSED, StepStatus.FAILED]
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ([{"env": {"EMAIL": "a"}}, {"inputText": "${EMIAL}"}], 'there is no variable "EMIAL"; did you mean EMAIL?'),
+        ([{"inputText": "${maestro.copiedText}"}], "copyTextFrom comes first"),
+        (["pasteText"], "nothing was copied"),
+        ([{"env": {"N": "many"}}, {"repeat": {"times": "${N}", "commands": ["back"]}}], "expected a number"),
+        ([{"env": {"Q": 'a" into "b'}}, 'Type "${Q}" into Email'], "has a quote in it"),
+        ([{"env": {"N": "1"}}, {"eraseText": "${N - 1}"}], "from 1 to 10000"),
+        ([{"env": {"A": "${B}"}}, "back"], 'there is no variable "B"'),
+        ([{"inputText": "${1 / 0}"}], "nothing can be divided by 0, in ${1 / 0}"),
+    ],
+)
+async def test_a_variable_without_a_fitting_value_is_the_tests_fault(steps: list[object], message: str) -> None:
+    failure = (await run(steps)).failure
+    assert failure is not None
+    assert failure.category is Category.SCRIPT_ERROR
+    assert message in failure.message
+
+
+async def test_a_value_that_is_to_come_from_outside_is_missed_only_where_it_is_used() -> None:
+    declared = {"env": {"USER": "${USER}"}}
+    assert (await run([declared, "Tap Email"])).failure is None
+    failure = (await run([declared, {"inputText": "${USER}"}])).failure
+    assert failure is not None
+    assert 'there is no variable "USER"' in failure.message
+
+
+async def test_conditions_are_looked_at_anew_in_each_round() -> None:
+    steps = [
+        {"setClipboard": "x"},
+        {
+            "repeat": {
+                "while": {"true": "${maestro.copiedText != 'xxx'}"},
+                "commands": [{"setClipboard": "${maestro.copiedText + 'x'}"}],
+            }
+        },
+        {"assertTrue": "${maestro.copiedText == 'xxx'}"},
+    ]
+    result = await run(steps)
+    assert result.failure is None
+    assert [step.message for step in result.steps if step.kind == "repeat"] == ["2 rounds"]
+
+
+async def test_what_is_not_true_is_said_as_it_was_written() -> None:
+    failure = (await run([{"env": {"A": "1"}}, {"assertTrue": "${A > 2}"}])).failure
+    assert failure is not None
+    assert (failure.category, failure.message) == (Category.ASSERTION_FAILED, "${A > 2} is not true: it is false")
+    assert failure.reason == "${A > 2} is not true"
