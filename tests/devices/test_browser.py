@@ -54,13 +54,16 @@ async def test_it_looks_into_open_shadow_roots_and_frames_and_acts_there(browser
         assert (await seen(browser, name, Role.FIELD)).text == "deep"
 
 
-async def test_tap_double_tap_and_long_press(browser: WebDriverDevice) -> None:
+async def test_a_tap_and_a_double_tap(browser: WebDriverDevice) -> None:
     button = await seen(browser, "Press me")
     await browser.tap(button)
     await shows(browser, "pressed")
     await browser.double_tap(button)
     await shows(browser, "pressed twice")
-    await browser.long_press(button, 0.8)
+
+
+async def test_a_long_press(browser: WebDriverDevice) -> None:
+    await browser.long_press(await seen(browser, "Press me"), 0.8)
     await shows(browser, "held")
 
 
@@ -294,11 +297,11 @@ async def test_a_page_that_is_not_there_is_a_failed_launch(open_browser: OpenBro
     browser = await open_browser(f"{pages}/second.html")
     with (
         Ports() as ports,
-        pytest.raises(DeviceFailure, match="could not be opened: .*ERR_CONNECTION_REFUSED") as raised,
+        pytest.raises(DeviceFailure, match=r"could not be opened: .*ERR_CONNECTION_REFUSED") as raised,
     ):
         await browser.launch(f"http://127.0.0.1:{ports.take()}/")
     assert raised.value.category is Category.APP_LAUNCH_FAILED
-    with pytest.raises(DeviceFailure, match="http://127.0.0.1:9/ could not be opened"):
+    with pytest.raises(DeviceFailure, match=r"http://127\.0\.0\.1:9/ could not be opened"):
         await browser.launch("http://127.0.0.1:9/")  # a port that browsers refuse
     with pytest.raises(DeviceFailure, match="a browser opens no myapp://item/1"):
         await browser.open_link("myapp://item/1")

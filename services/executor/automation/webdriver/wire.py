@@ -91,6 +91,8 @@ class Wire:
 
     async def call(self, method: str, path: str, body: Mapping[str, Json] | None = None, *, seconds: float) -> Json:
         """The `value` of the reply. DriverError for what the hub refuses, HubAway for anything but an answer."""
+        if self._http.closed:
+            raise DeviceFailure(Category.SESSION_LOST, "the session is closed")
         try:
             async with asyncio.timeout(seconds):
                 status, content = await self._exchange(method, path, body)

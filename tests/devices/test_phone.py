@@ -1,0 +1,113 @@
+"""The device port on a real Appium server, as far as its fake driver goes."""
+
+from typing import Any
+
+import pytest
+
+from deploy.devices.hubs import Hub
+from services.executor.automation.devices import DeviceFailure
+from services.executor.automation.elements import Point, Role
+from services.executor.automation.webdriver.device import WebDriverDevice
+from services.executor.model.failures import Category
+from tests.devices.conftest import OpenPhone
+from tests.devices.screens import find, seen
+
+
+@pytest.fixture
+async def phone(open_phone: OpenPhone) -> WebDriverDevice:
+    return await open_phone()
+
+
+async def test_the_tree_is_the_apps(phone: WebDriverDevice) -> None:
+    tree = await phone.tree()
+    assert (tree.bounds.width, tree.bounds.height) == (360, 640)
+    save = find(tree, "Save", Role.BUTTON)
+    assert save is not None
+    assert (save.id, save.bounds.x, save.bounds.y, save.bounds.width) == ("save", 10, 100, 160)
+    drop = find(tree, "Delete")
+    assert drop is not None
+    assert not drop.enabled
+    assert find(tree, "Hidden") is None
+    news = find(tree, "Newsletter")
+    assert news is not None
+    assert news.checked is True
+
+
+async def test_taps_reach_the_element_that_was_seen(phone: WebDriverDevice) -> None:
+    again = await seen(phone, "again")
+    await phone.tap(again)
+    await phone.double_tap(again)
+    assert await attribute(phone, "again", "clicks") == "3"
+    assert not await attribute(phone, "save", "clicks")
+
+
+async def test_typing_and_clearing(phone: WebDriverDevice) -> None:
+    name = await seen(phone, "Name")
+    await phone.type("Ada", name)
+    assert await text(phone, "name") == "Ada"
+    await phone.clear(name, characters=2)
+    assert await text(phone, "name") == "A"
+    await phone.clear(name)
+    assert await text(phone, "name") == ""
+    with pytest.raises(DeviceFailure) as raised:
+        await phone.type("Ada", await seen(phone, "save"))
+    assert raised.value.category is Category.SCRIPT_ERROR
+
+
+async def test_fingers_reach_the_driver_as_w3c_actions(phone: WebDriverDevice) -> None:
+    await phone.swipe(Point(10, 20), Point(110, 20), 0.2)
+    await phone.long_press(Point(30, 40), 0.5)
+    await phone.tap(Point(50, 60))
+    logged: Any = await phone.driver.post("/se/log", {"type": "actions"})
+    swiped, pressed, tapped = [entry[0]["actions"] for entry in logged]
+    assert [(swiped[0]["x"], swiped[0]["y"]), (swiped[-2]["x"], swiped[-2]["y"])] == [(10, 20), (110, 20)]
+    assert sum(step["duration"] for step in swiped if step["type"] == "pointerMove") == 200
+    assert [step["type"] for step in pressed] == ["pointerMove", "pointerDown", "pause", "pointerUp"]
+    assert pressed[2]["duration"] == 500
+    assert (tapped[0]["x"], tapped[0]["y"]) == (50, 60)
+
+
+async def test_source_screenshot_and_log(phone: WebDriverDevice) -> None:
+    source = await phone.source()
+    assert source.content_type == "application/xml"
+    assert '<MockButton id="save"' in source.content
+    assert (await phone.screenshot()).startswith(b"\x89PNG")
+    assert await phone.log() == ""
+
+
+async def test_orientation_and_location(phone: WebDriverDevice) -> None:
+    await phone.set_orientation("landscape")
+    assert await phone.driver.orientation() == "LANDSCAPE"
+    await phone.set_location(48.5, 2.25)
+    assert await phone.driver.location() == {"latitude": 48.5, "longitude": 2.25}
+
+
+async def test_web_views_are_contexts_and_the_native_one_is_first(phone: WebDriverDevice) -> None:
+    assert (await phone.contexts())[0] == "NATIVE_APP"
+    assert "WEBVIEW_1" in await phone.contexts()
+    await phone.enter_context("WEBVIEW_1")
+    assert await phone.driver.context() == "WEBVIEW_1"
+    await phone.enter_context("NATIVE_APP")
+    await seen(phone, "Save")
+    with pytest.raises(DeviceFailure, match="there is no context WEBVIEW_7; there are NATIVE_APP, ") as raised:
+        await phone.enter_context("WEBVIEW_7")
+    assert raised.value.category is Category.SCRIPT_ERROR
+
+
+async def test_what_the_driver_cannot_do_is_the_tests_fault(phone: WebDriverDevice) -> None:
+    for order in (phone.back(), phone.press_key("enter"), phone.open_link("app://x")):
+        with pytest.raises(DeviceFailure) as raised:
+            await order
+        assert raised.value.category is Category.SCRIPT_ERROR
+
+
+async def test_a_session_says_when_it_ends_by_itself(phone: WebDriverDevice, appium: Hub) -> None:
+    assert phone.driver.capabilities["newCommandTimeout"] == 60
+
+
+async def attribute(phone: WebDriverDevice, element: str, name: str) -> str | None:
+    return await phone.driver.attribute(await phone.driver.find("id", element), name)
+
+
+async def text(phone: WebDriverDevice, element: str) -> str:
+    return await phone.driver.text(await phone.driver.find("id", element))

@@ -1,0 +1,217 @@
+"""Sessions are opened, and are gone afterwards whatever happens to the hub, the browser or us."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from time import monotonic
+
+import pytest
+
+from deploy.devices import hubs
+from deploy.devices.hubs import Hub
+from deploy.local.ports import Ports
+from services.executor.automation.devices import Build, Device, DeviceFailure, Session
+from services.executor.automation.elements import Point, Role
+from services.executor.automation.webdriver.client import DriverSession
+from services.executor.automation.webdriver.opening import Target, delete_session, open_device, ready, settled
+from services.executor.automation.webdriver.wire import DriverError, Wire
+from services.executor.model.failures import Category
+from tests.devices.conftest import BROWSER, FAKE_APP, PHONE, browser_target, phone_target
+from tests.devices.screens import seen
+from tests.eventually import eventually
+from tests.hubs import started
+
+
+@pytest.fixture
+def own_appium() -> Iterator[Hub]:
+    """A hub that this test may kill."""
+    yield from started(hubs.appium)
+
+
+@pytest.fixture
+def own_chromedriver() -> Iterator[Hub]:
+    yield from started(hubs.chromedriver)
+
+
+async def phone_on(hub: Hub, **options: float) -> tuple[Device, Session]:
+    opened: list[Session] = []
+
+    async def note(session: Session) -> None:
+        opened.append(session)
+
+    target = phone_target(hub, new_command_timeout=options.get("new_command_timeout", 60.0))
+    device = await open_device(target, PHONE, Build(), app=str(FAKE_APP), on_session=note)
+    return device, opened[0]
+
+
+async def is_gone(session: Session) -> bool:
+    """Asks the hub for something in the session."""
+    wire = Wire(session.hub)
+    try:
+        await DriverSession(wire, session.id, {}).source()
+    except DriverError as error:
+        return error.code == "invalid session id"
+    finally:
+        await wire.close()
+    return False
+
+
+async def browsers(hub: Hub) -> list[object]:
+    """The sessions that chromedriver has."""
+    wire = Wire(hub.url)
+    try:
+        found = await wire.call("GET", "/sessions", seconds=10)
+    finally:
+        await wire.close()
+    assert isinstance(found, list)
+    return list(found)
+
+
+async def test_closing_deletes_the_session_and_may_be_repeated(appium: Hub) -> None:
+    device, session = await phone_on(appium)
+    assert session.hub == appium.url
+    assert not await is_gone(session)
+    await device.close()
+    assert await is_gone(session)
+    await device.close()
+    with pytest.raises(DeviceFailure):
+        await device.tree()
+
+
+async def test_an_idle_session_is_ended_by_the_hub(appium: Hub) -> None:
+    device, session = await phone_on(appium, new_command_timeout=1.0)
+    log = appium.folder / "appium.log"
+
+    def ended() -> bool:
+        return session.id in log.read_text().partition("Shutting down because we waited 1 seconds")[2]
+
+    await eventually(ended)
+    with pytest.raises(DeviceFailure) as raised:
+        await device.tree()
+    assert raised.value.category is Category.SESSION_LOST
+    await device.close()
+
+
+async def test_a_session_is_deleted_when_nobody_can_remember_it(appium: Hub, own_chromedriver: Hub) -> None:
+    known: list[Session] = []
+
+    async def forgetful(session: Session) -> None:
+        known.append(session)
+        raise LookupError("the lease was lost")
+
+    with pytest.raises(LookupError, match="the lease was lost"):
+        await open_device(phone_target(appium), PHONE, Build(), app=str(FAKE_APP), on_session=forgetful)
+    assert await is_gone(known[0])
+    with pytest.raises(LookupError):
+        await open_device(browser_target(own_chromedriver), BROWSER, Build(), on_session=forgetful)
+    assert await browsers(own_chromedriver) == []
+
+
+async def test_the_session_is_told_before_anything_is_done_in_it(appium: Hub) -> None:
+    lines: list[str] = []
+
+    async def note(session: Session) -> None:
+        lines.extend(line for line in (appium.folder / "appium.log").read_text().splitlines() if session.id in line)
+
+    device = await open_device(phone_target(appium), PHONE, Build(), app=str(FAKE_APP), on_session=note)
+    await device.close()
+    assert not [line for line in lines if "--> " in line and "POST /session " not in line]
+
+
+@pytest.mark.parametrize("after", [0.0, 0.05, 0.3])
+async def test_a_session_whose_opening_is_cancelled_is_deleted(own_chromedriver: Hub, after: float) -> None:
+    opening = asyncio.create_task(open_device(browser_target(own_chromedriver), BROWSER, Build()))
+    await asyncio.wait({opening}, timeout=after)
+    began = monotonic()
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    assert monotonic() - began < 3
+    assert await settled(30)
+    assert await browsers(own_chromedriver) == []
+
+
+async def test_a_cancelled_attempt_closes_its_session_all_the_same(appium: Hub) -> None:
+    device, session = await phone_on(appium)
+    closing = asyncio.create_task(device.close())
+    await asyncio.sleep(0)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+
+    async def gone() -> bool:
+        return await is_gone(session)
+
+    await eventually(gone)
+
+
+async def test_a_hub_that_is_killed_is_noticed_at_once_and_closing_never_fails(own_appium: Hub) -> None:
+    device, session = await phone_on(own_appium)
+    os.kill(own_appium.child.pid, signal.SIGKILL)
+    await own_appium.child.ended(5)
+    began = monotonic()
+    for order in (device.tree(), device.screenshot(), device.tap(Point(1, 1))):
+        with pytest.raises(DeviceFailure) as raised:
+            await order
+        assert raised.value.category in (Category.SESSION_LOST, Category.NETWORK_ERROR)
+        assert own_appium.url in raised.value.message
+    await device.close()
+    assert monotonic() - began < 5
+    assert not await delete_session(session)
+    assert not await ready(own_appium.url)
+
+
+async def test_a_browser_that_is_killed_is_a_lost_session(own_chromedriver: Hub, web_shop: str) -> None:
+    device = await open_device(browser_target(own_chromedriver), BROWSER, Build(static_url=web_shop))
+    await device.launch()
+    process = device.driver.capabilities["goog:processID"]  # type: ignore[attr-defined]
+    os.kill(process, signal.SIGKILL)
+    with pytest.raises(DeviceFailure) as raised:
+        await device.tree()
+    assert raised.value.category is Category.SESSION_LOST
+    await device.close()
+
+
+async def test_what_a_hub_refuses_is_said(appium: Hub) -> None:
+    known = phone_target(appium)
+    unknown = replace(known, capabilities={**known.capabilities, "appium:automationName": "Nobody"})
+    with pytest.raises(DeviceFailure, match="Nobody") as raised:
+        await open_device(unknown, PHONE, Build())
+    assert raised.value.category is Category.DEVICE_UNAVAILABLE
+    with pytest.raises(DeviceFailure) as raised:
+        await open_device(phone_target(appium), PHONE, Build(), app="/nowhere/app.xml")
+    assert raised.value.category is Category.APP_INSTALL_FAILED
+
+
+async def test_a_hub_that_is_not_there_is_a_network_error() -> None:
+    with Ports() as ports:
+        url = f"http://127.0.0.1:{ports.take()}"
+        with pytest.raises(DeviceFailure, match=url) as raised:
+            await open_device(Target(url=url, capabilities={}), PHONE, Build())
+    assert raised.value.category is Category.NETWORK_ERROR
+
+
+async def test_an_orphan_is_deleted_by_its_id(appium: Hub) -> None:
+    device, session = await phone_on(appium)
+    assert await delete_session(session)
+    assert await is_gone(session)
+    assert await delete_session(session)
+    await device.close()
+
+
+async def test_hubs_say_that_they_are_ready(appium: Hub, chromedriver: Hub) -> None:
+    assert await ready(appium.url)
+    assert await ready(f"{chromedriver.url}/")
+
+
+async def test_two_browsers_know_nothing_of_each_other(chromedriver: Hub, web_shop: str) -> None:
+    target, build = browser_target(chromedriver), Build(static_url=web_shop)
+    first, second = await asyncio.gather(open_device(target, BROWSER, build), open_device(target, BROWSER, build))
+    try:
+        await asyncio.gather(first.launch(), second.launch())
+        await first.type("ada@example.com", await seen(first, "Email", Role.FIELD))
+        assert (await seen(second, "Email", Role.FIELD)).text == ""
+    finally:
+        await asyncio.gather(first.close(), second.close())
