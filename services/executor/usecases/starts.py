@@ -14,6 +14,7 @@ from services.executor.model.executions import BuildConfig, CancelPrevious, Exec
 from services.executor.model.failures import Category, Failure
 from services.executor.model.ordering import turns
 from services.executor.model.plans import Plan, Resolved
+from services.executor.model.retrying import extra_modes
 from services.executor.model.run_config import RunConfig, effective
 from services.executor.model.runs import Run
 from services.executor.model.sources import Ci, Origin, source_of
@@ -120,6 +121,7 @@ def _run(execution: Execution, plan: Plan, position: int, turn: int) -> Run:
         position=position,
         target=plan.target,
         retries=execution.run_config.execution_mode.retries or 0,
+        extra_modes=extra_modes(execution.run_config),
         created_at=now,
         priority=execution.priority,
         turn=turn,

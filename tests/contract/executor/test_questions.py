@@ -1,0 +1,128 @@
+"""Questions of runs and their answers, on the fake and on MongoDB."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from services.chassis.context import Caller, bind
+from services.chassis.errors import FailedPrecondition, NotFound
+from services.executor.events import logged
+from services.executor.model.attempts import Mode, Result
+from services.executor.model.executions import BuildConfig, Execution, Kind
+from services.executor.model.failures import Category, Failure
+from services.executor.model.lifecycle import Fenced
+from services.executor.model.questions import Asked
+from services.executor.model.run_config import CacheRetryMode, FallbackTrigger, RunConfig
+from services.executor.ports import Claim, Page, RunKey
+from services.executor.usecases.starts import Start, Starts
+from tests.contract.executor.conftest import World
+from tests.fakes.executor import FakeCatalog, plan
+
+ASKED = Asked(id="q1", text="Which one?", step_index=2, options=("retry", "skip"), screenshot="attempt-1-x.png")
+PATIENCE = timedelta(seconds=60)
+EXTRA = RunConfig(cache_retry_mode=CacheRetryMode.FULL_RERUN, fallback_trigger=FallbackTrigger.FINAL_FAIL)
+
+
+async def claimed(world: World, config: RunConfig | None = None) -> Claim:
+    catalog = FakeCatalog()
+    start = Start(
+        kind=Kind.WORKFLOW,
+        subject_id=catalog.workflow(plan()),
+        run_config=config or RunConfig(),
+        build_config=BuildConfig(),
+    )
+    execution = await Starts(catalog, world.executions).start(start)
+    (run,) = (await world.executions.runs(execution.id, Page(1, 10)))[0]
+    claim = await world.runs.claim(RunKey(execution.id, run.id), "worker-1")
+    assert claim is not None
+    return claim
+
+
+async def questions_told(world: World, execution: Execution) -> list[str]:
+    """The open question of the run in each fact about it, "" for none."""
+    told = [logged(event) for event in await world.executions.log(execution.id, 0, 100)]
+    return [event.run.question.id for event in told if event is not None and event.WhichOneof("event") == "run"]
+
+
+async def test_a_question_is_shown_answered_and_fetched_by_its_worker(world: World) -> None:
+    claim = await claimed(world)
+    key, token = claim.key, claim.run.fencing_token
+    question = await world.runs.ask(key, token, ASKED, PATIENCE)
+    assert question is not None
+    assert question.expires_at - question.asked_at == PATIENCE
+    shown = (await world.executions.run(key.execution_id, key.run_id)).open_question
+    assert shown is not None
+    assert shown.asked == ASKED
+    assert await world.runs.answer_to(key, token, "q1") is None
+    answered = await world.executions.answer(key.execution_id, key.run_id, "q1", "skip")
+    assert answered.open_question is None
+    assert await world.runs.answer_to(key, token, "q1") == "skip"
+    assert await world.runs.answer_to(key, token, "q2") is None
+    assert await questions_told(world, claim.execution) == ["", "", "q1", ""]
+
+
+async def test_an_answer_meets_only_the_open_question_of_an_own_run(world: World) -> None:
+    claim = await claimed(world)
+    key, token = claim.key, claim.run.fencing_token
+    with pytest.raises(FailedPrecondition):
+        await world.executions.answer(key.execution_id, key.run_id, None, "skip")
+    await world.runs.ask(key, token, ASKED, PATIENCE)
+    with pytest.raises(FailedPrecondition):
+        await world.executions.answer(key.execution_id, key.run_id, "q0", "skip")
+    with pytest.raises(NotFound):
+        await world.executions.answer(key.execution_id, str(uuid4()), "q1", "skip")
+    with bind(Caller(org_id=str(uuid4()))), pytest.raises(NotFound):
+        await world.executions.answer(key.execution_id, key.run_id, "q1", "skip")
+    await world.executions.answer(key.execution_id, key.run_id, None, "skip")
+    with pytest.raises(FailedPrecondition):
+        await world.executions.answer(key.execution_id, key.run_id, "q1", "retry")
+
+
+async def test_a_withdrawn_question_gives_the_answer_that_came_before(world: World) -> None:
+    claim = await claimed(world)
+    key, token = claim.key, claim.run.fencing_token
+    await world.runs.ask(key, token, ASKED, PATIENCE)
+    assert await world.runs.withdraw(key, token, "q1") is None
+    with pytest.raises(FailedPrecondition):
+        await world.executions.answer(key.execution_id, key.run_id, "q1", "skip")
+    await world.runs.ask(key, token, Asked(id="q2", text="And now?", step_index=2), PATIENCE)
+    await world.executions.answer(key.execution_id, key.run_id, "q2", "skip")
+    assert await world.runs.withdraw(key, token, "q2") == "skip"
+
+
+async def test_nobody_asks_under_an_old_token(world: World) -> None:
+    claim = await claimed(world)
+    key, token = claim.key, claim.run.fencing_token
+    await world.runs.ask(key, token, ASKED, PATIENCE)
+    await world.runs.hand_back(key, token)
+    for asking in (
+        world.runs.ask(key, token, ASKED, PATIENCE),
+        world.runs.answer_to(key, token, "q1"),
+        world.runs.withdraw(key, token, "q1"),
+    ):
+        with pytest.raises(Fenced):
+            await asking
+    assert (await world.executions.run(key.execution_id, key.run_id)).question is None
+
+
+async def test_a_cancelled_run_asks_no_more(world: World) -> None:
+    claim = await claimed(world)
+    key, token = claim.key, claim.run.fencing_token
+    await world.runs.ask(key, token, ASKED, PATIENCE)
+    await world.executions.cancel(key.execution_id)
+    assert (await world.executions.run(key.execution_id, key.run_id)).open_question is None
+    assert await world.runs.ask(key, token, ASKED, PATIENCE) is None
+
+
+async def test_the_mode_of_an_attempt_and_why_are_kept(world: World) -> None:
+    claim = await claimed(world, EXTRA)
+    failure = Failure(Category.ELEMENT_NOT_FOUND, "Not there.")
+    await world.runs.finish(claim.key, claim.run.fencing_token, Result(failure=failure, cache_failed=True))
+    again = await world.runs.claim(claim.key, "worker-1")
+    assert again is not None
+    await world.runs.finish(claim.key, again.run.fencing_token, Result(human_helped=True))
+    run = await world.executions.run(claim.key.execution_id, claim.key.run_id)
+    assert run.extra_modes == (Mode.UNCACHED, Mode.MODEL)
+    said = [(attempt.mode, attempt.cache_failed, attempt.human_helped) for attempt in run.attempts]
+    assert said == [(Mode.USUAL, True, False), (Mode.UNCACHED, False, True)]
