@@ -184,6 +184,7 @@ class SimulatedDevice:
             return
         if key == "home":
             app.stop()
+            return
         focused = next((widget for widget in _all(layout_of(app)[0]) if widget.key == app.focus), None)
         if focused is not None and key in ("enter", "search"):
             app.happen(focused.events, "enter", focused.key)

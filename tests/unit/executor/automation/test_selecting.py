@@ -3,7 +3,7 @@
 from services.executor.automation.elements import Bounds, Element, Role
 from services.executor.automation.selecting import select
 from services.executor.automation.sentences.matching import Outline
-from services.flows.commands import TapOn
+from services.flows.actions import TapOn
 from services.flows.parser import parse_steps
 from tests.fakes.devices import names, screen
 
