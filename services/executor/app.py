@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
-from mobiletest.executor.v1 import executions_pb2, executions_pb2_grpc
+from mobiletest.executor.v1 import executions_pb2, executions_pb2_grpc, steps_pb2, steps_pb2_grpc
 from pydantic import SecretStr
 
 from services.chassis import rpc
@@ -35,6 +35,7 @@ from services.executor.ports import Attempts, Catalog, Runs
 from services.executor.reaper import Reaper
 from services.executor.retention import Retention
 from services.executor.servicer.executions import ExecutionsServicer
+from services.executor.servicer.steps import StepsServicer
 from services.executor.settings import Settings
 from services.executor.storage.artifacts import MongoKept
 from services.executor.storage.bells import ChangeBells
@@ -47,6 +48,7 @@ from services.executor.storage.superseding import MongoSupersessions
 from services.executor.usecases.answering import Answering
 from services.executor.usecases.following import Following
 from services.executor.usecases.reruns import Reruns
+from services.executor.usecases.resolving import Resolving
 from services.executor.usecases.starts import Starts
 from services.executor.usecases.superseding import Sweep
 from services.executor.worker.automated import AutomatedAttempts
@@ -158,8 +160,10 @@ class _Parts:
         )
         descriptor = executions_pb2.DESCRIPTOR.services_by_name["Executions"]
         service = (executions_pb2_grpc.add_ExecutionsServicer_to_server, servicer, descriptor)
+        known = steps_pb2.DESCRIPTOR.services_by_name["Steps"]
+        steps = (steps_pb2_grpc.add_StepsServicer_to_server, StepsServicer(Resolving()), known)
         address = await self._stack.enter_async_context(
-            rpc.server(self._settings, [service], health=self.health, idempotency=Idempotency(self.mongo))
+            rpc.server(self._settings, [service, steps], health=self.health, idempotency=Idempotency(self.mongo))
         )
         self._stack.callback(bells.stop)
         return address

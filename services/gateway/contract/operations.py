@@ -8,14 +8,14 @@ from google.protobuf.descriptor import Descriptor, MethodDescriptor, ServiceDesc
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from mobiletest.catalog.v1 import api_keys_pb2, apps_pb2, builds_pb2, tests_pb2, workflows_pb2
-from mobiletest.executor.v1 import executions_pb2
+from mobiletest.executor.v1 import executions_pb2, steps_pb2
 from mobiletest.options.v1 import options_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.contracts import Method, methods
 from services.gateway.contract.options import option
 
-FILES = (apps_pb2, builds_pb2, tests_pb2, workflows_pb2, api_keys_pb2, executions_pb2, reports_pb2)
+FILES = (apps_pb2, builds_pb2, tests_pb2, workflows_pb2, api_keys_pb2, executions_pb2, steps_pb2, reports_pb2)
 EMPTY = "google.protobuf.Empty"
 HTTP_BODY = "google.api.HttpBody"
 

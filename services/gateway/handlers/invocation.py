@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import grpc
 from google.protobuf.message import Message
 
 from services.chassis import context, status
 from services.chassis.errors import InvalidArgument
+from services.gateway.contract.fields import Field, request_fields
 from services.gateway.contract.operations import Operation
 from services.gateway.decoding.issues import InvalidRequest
 from services.gateway.decoding.requests import Decoded, RequestDecoder, Source
@@ -35,11 +36,12 @@ class Invocation:
         self._takes_body = operation.takes_body
         self._waits = "wait" in operation.input.fields_by_name
         self._limits = limits
+        self._body = _body_limits(operation, limits.body)
 
     async def decode(self, exchange: Exchange) -> Decoded:
         """The request message; what was ignored is named in the answer's headers."""
         http = exchange.http
-        body = await read_json(http, self._limits.body) if self._takes_body else None
+        body = await read_json(http, self._body) if self._takes_body else None
         source = Source(exchange.path, http.rel_url.raw_query_string, http.headers, body)
         decoded = self._decoder.decode(source, strict=exchange.strict)
         if decoded.ignored:
@@ -72,3 +74,14 @@ class Invocation:
             if isinstance(known, InvalidArgument) and known.violations:
                 raise InvalidRequest(self._decoder.explain(known.violations, decoded)) from None
             raise
+
+
+def _body_limits(operation: Operation, usual: BodyLimits) -> BodyLimits:
+    """The usual limits, and room for the longest text that the request may have, written with escapes."""
+    longest = max((_longest(field) for field in request_fields(operation.input)), default=0)
+    return usual if longest < usual.most_bytes else replace(usual, most_bytes=usual.most_bytes + 2 * longest)
+
+
+def _longest(field: Field) -> int:
+    text = field.descriptor.type == field.descriptor.TYPE_STRING
+    return field.rules.max_length or 0 if text and not field.repeated else 0

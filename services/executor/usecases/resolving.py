@@ -1,0 +1,72 @@
+"""What a step would do on a given screen: without a run, a device or a model."""
+
+import asyncio
+
+from services.chassis.errors import InvalidArgument, Violation
+from services.executor.automation.elements import Element, walk
+from services.executor.automation.foretelling import HOLDERS, Foretold, foretell
+from services.executor.automation.sources.nodes import SourceError
+from services.executor.automation.sources.reading import read_source
+from services.executor.model.runs import Platform
+from services.flows.commands import Command, Sentence
+from services.flows.errors import StepError
+from services.flows.parser import parse_steps
+
+ELEMENTS_LIMIT = 3_000
+"""On how many elements a command is tried: its selectors may compare each with each."""
+
+AT_ONCE = 20_000
+"""Sources of more characters are read beside the event loop."""
+
+
+class Resolving:
+    """Tells what the rules would do."""
+
+    async def resolve(self, step: object, source: str, platform: Platform | None = None) -> Foretold:
+        """What `step` (a sentence, or an object with one command) does on the screen of the page source.
+
+        InvalidArgument when either cannot be read; its violations are of the fields step and source.
+        """
+        command = _command(step)
+        if len(source) < AT_ONCE:
+            return _resolved(command, source, platform)
+        return await asyncio.to_thread(_resolved, command, source, platform)
+
+
+def _resolved(command: Command, source: str, platform: Platform | None) -> Foretold:
+    tree = _tree(source, platform)
+    if not isinstance(command, Sentence):
+        _bound(tree)
+    return foretell(command, tree)
+
+
+def _command(value: object) -> Command:
+    if not isinstance(value, str | dict):
+        raise _refused("step", "a step is a sentence, or an object with one command", "step.type")
+    try:
+        (step,) = parse_steps([value], root="step")
+    except StepError as error:
+        raise _refused("step", f"{error.path.replace('step[0]', 'step')}: {error.message}", "step.invalid") from None
+    if step.pending is not None:
+        raise _refused("step", "the step has variables, which only a run knows: put their values in", "step.variables")
+    if isinstance(step.command, HOLDERS):
+        raise _refused("step", f"{step.name} holds other steps: resolve each of them", "step.holder")
+    return step.command
+
+
+def _tree(source: str, platform: Platform | None) -> Element:
+    try:
+        return read_source(source, platform)
+    except SourceError as error:
+        raise _refused("source", str(error), "source.invalid") from None
+
+
+def _bound(tree: Element) -> None:
+    count = sum(1 for _ in walk(tree))
+    if count > ELEMENTS_LIMIT:
+        why = f"the source has {count} elements, a command is resolved on at most {ELEMENTS_LIMIT}: send one screen"
+        raise _refused("source", why, "source.size")
+
+
+def _refused(field: str, message: str, rule: str) -> InvalidArgument:
+    return InvalidArgument(f"{field}: {message}", violations=[Violation(field, message, rule)])
