@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from services.executor.automation.devices import Device, DeviceFailure
-from services.executor.automation.elements import Element, walk
+from services.executor.automation.elements import Element, Role, walk
 from services.executor.automation.failing import StepFailed
 from services.executor.automation.performing import Performer
 from services.executor.automation.ports import Advisor, Answer, Cannot, Done, Task, View
@@ -113,7 +113,7 @@ class Guide:
 
 
 class _Still:
-    """True once the screen is what it was when it was looked at before."""
+    """True once the screen is what it was when it was looked at before, and shows no progress of something."""
 
     def __init__(self) -> None:
         self._before: object = None
@@ -121,7 +121,8 @@ class _Still:
     def __call__(self, outline: Outline) -> bool | None:
         now = impression(outline)
         same, self._before = now == self._before, now
-        return True if same else None
+        loading = any(element.role is Role.PROGRESS for element in outline.visible)
+        return True if same and not loading else None
 
 
 def described(answer: Answer) -> str:

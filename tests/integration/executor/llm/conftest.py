@@ -1,0 +1,80 @@
+"""Models at a scripted endpoint, and attempts on the simulated device that ask them."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import Any
+
+import aiohttp
+import pytest
+from pydantic import SecretStr
+
+from services.executor.automation.attempt import Automation, Plan
+from services.executor.automation.devices import Build
+from services.executor.automation.llm.client import ChatClient
+from services.executor.automation.llm.endpoint import Budget, Endpoint
+from services.executor.automation.llm.models import LanguageModels
+from services.executor.automation.pools.places import Pools
+from services.executor.automation.ports import StepCache
+from services.executor.model.attempts import Result
+from services.executor.model.run_config import LlmConfig, RunConfig
+from tests.fakes.devices import FakeEvidence
+from tests.fakes.llm import FakeEndpoint
+
+KEY = "sk-very-secret-key"
+
+
+class World:
+    """An endpoint, models there, and attempts with them. `paused` is how long the client waited between tries."""
+
+    def __init__(self, endpoint: FakeEndpoint, stack: AsyncExitStack) -> None:
+        self.endpoint = endpoint
+        self.stack = stack
+        self.paused: list[float] = []
+        self.evidence = FakeEvidence()
+        self.timeout = 5.0
+
+    async def client(self, **fields: Any) -> ChatClient:
+        session = await self.stack.enter_async_context(aiohttp.ClientSession())
+        said = {"base_url": self.endpoint.url, "key": SecretStr(KEY), "models": LlmConfig(primary_model="main")}
+        endpoint = replace(Endpoint(timeout_seconds=self.timeout, **said), **fields)  # type: ignore[arg-type]
+        return ChatClient(endpoint, session, pause=self._pause)
+
+    async def _pause(self, seconds: float) -> None:
+        self.paused.append(seconds)
+
+    async def run(
+        self,
+        *steps: object,
+        config: RunConfig | None = None,
+        budget: Budget | None = None,
+        cache: StepCache | None = None,
+        app: str | None = None,
+        prompt: str | None = None,
+        **endpoint: Any,
+    ) -> Result:
+        """An attempt at these steps; `app` is an app model, the built-in app by default."""
+        models = LanguageModels(await self.client(**endpoint), budget or Budget())
+        automation = Automation(Pools.load(None), model=models, cache=cache)
+        content = (app or "").encode()
+
+        async def read(limit: int) -> bytes:
+            return content[:limit]
+
+        plan = Plan(
+            run_id="run",
+            attempt=1,
+            platform="android",
+            steps=list(steps),
+            build=Build(app_name="Demo", read=read if app else None),
+            config=config or RunConfig(),
+            app_prompt=prompt,
+            step_seconds=5,
+        )
+        return await automation.attempt(plan, evidence=self.evidence)
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with AsyncExitStack() as stack, FakeEndpoint().serving() as endpoint:
+        yield World(endpoint, stack)

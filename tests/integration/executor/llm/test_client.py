@@ -1,0 +1,188 @@
+"""The client: what goes over the wire, what is asked again, what is given up, and what is counted."""
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from services.executor.automation.llm.client import LONGEST_PAUSE_SECONDS, REPLY_LIMIT, TRIES, ChatClient, Question
+from services.executor.automation.llm.endpoint import Budget, Endpoint
+from services.executor.automation.llm.replies import Reply
+from services.executor.automation.llm.spending import Spending
+from services.executor.automation.ports import ModelFailed
+from services.executor.model.failures import Category
+from tests.fakes.llm import USAGE, Reaction, answers, body, call, floods, never, refuses, resets, says
+from tests.integration.executor.llm.conftest import KEY, World
+
+TOOL = {"type": "function", "function": {"name": "done", "parameters": {"type": "object"}}}
+QUESTION = Question(model="main", messages=[{"role": "user", "content": "hello " * 100}], tools=[TOOL])
+
+
+async def ask(client: ChatClient, spending: Spending | None = None) -> Reply:
+    return await client.ask(QUESTION, spending or Spending(Budget()))
+
+
+async def failed(client: ChatClient, spending: Spending | None = None) -> ModelFailed:
+    with pytest.raises(ModelFailed) as caught:
+        await ask(client, spending)
+    assert KEY not in caught.value.message
+    return caught.value
+
+
+async def test_a_question_goes_out_as_the_protocol_has_it(world: World) -> None:
+    world.endpoint.add(call("done", why="x"))
+    reply = await ask(await world.client())
+    [asked] = world.endpoint.asked
+    assert {name: asked[name] for name in ("model", "temperature", "tool_choice")} == {
+        "model": "main",
+        "temperature": 0,
+        "tool_choice": "required",
+    }
+    assert (asked["tools"], asked["max_tokens"] > 0, world.endpoint.keys) == ([TOOL], True, [f"Bearer {KEY}"])
+    assert (reply.calls[0].name, json.loads(reply.calls[0].arguments), reply.tokens) == ("done", {"why": "x"}, 110)
+
+
+@pytest.mark.parametrize(
+    ("base", "url"),
+    [
+        ("http://models:8000", "http://models:8000/v1/chat/completions"),
+        ("http://models:8000/", "http://models:8000/v1/chat/completions"),
+        ("https://models/openai/v1/", "https://models/openai/v1/chat/completions"),
+    ],
+)
+def test_the_base_address_may_be_written_as_is_usual(base: str, url: str) -> None:
+    assert Endpoint(base_url=base).url == url
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [refuses(429), refuses(500), refuses(503), resets(), body(b"<html>"), body(b'{"choices": []}'), body(b"[1]")],
+)
+async def test_an_endpoint_in_trouble_is_asked_again(world: World, trouble: Reaction) -> None:
+    world.endpoint.add(trouble, trouble, call("done"))
+    spending = Spending(Budget())
+    assert (await ask(await world.client(), spending)).calls[0].name == "done"
+    assert (len(world.paused), spending.spent.calls, spending.spent.tokens) == (2, 3, 110)
+
+
+@pytest.mark.parametrize("trouble", [refuses(429), refuses(500), resets(), body(b"<html>")])
+async def test_an_endpoint_that_stays_in_trouble_is_given_up(world: World, trouble: Reaction) -> None:
+    world.endpoint.add(*[trouble] * 10)
+    error = await failed(await world.client())
+    assert (error.category, len(world.endpoint.asked)) == (Category.LLM_UNAVAILABLE, TRIES)
+
+
+async def test_an_endpoint_says_how_long_it_wants_to_be_left_alone(world: World) -> None:
+    dated = "Wed, 21 Oct 2015 07:28:00 GMT"
+    world.endpoint.add(refuses(429, Retry_After="7"), refuses(503, Retry_After=dated), call("done"))
+    await ask(await world.client())
+    assert world.paused == [7.0, 0.0]
+    world.endpoint.add(refuses(429, Retry_After=str(LONGEST_PAUSE_SECONDS + 1)))
+    error = await failed(await world.client())
+    assert (error.category, len(world.paused)) == (Category.LLM_UNAVAILABLE, 2)
+
+
+async def test_nobody_answers_at_the_address(world: World) -> None:
+    error = await failed(await world.client(base_url="http://127.0.0.1:1/v1"))
+    assert (error.category, len(world.paused)) == (Category.LLM_UNAVAILABLE, TRIES - 1)
+
+
+async def test_an_endpoint_that_does_not_answer_in_time(world: World) -> None:
+    world.endpoint.add(never(), never(), call("done"))
+    world.timeout = 0.1
+    error = await failed(await world.client())
+    assert (error.category, "within 0.1 s" in error.message) == (Category.LLM_UNAVAILABLE, True)
+
+
+@pytest.mark.parametrize(
+    ("status", "hint"),
+    [
+        (401, "MOBILETEST_LLM_API_KEY"),
+        (403, "MOBILETEST_LLM_API_KEY"),
+        (404, "MOBILETEST_LLM_BASE_URL"),
+        (400, "the model's words"),
+        (422, '"main"'),
+        (307, "MOBILETEST_LLM_BASE_URL"),
+    ],
+)
+async def test_a_refusal_says_what_to_check_and_is_not_asked_again(world: World, status: int, hint: str) -> None:
+    world.endpoint.add(refuses(status, f"the model's words, and {KEY} and Bearer abc", Location="http://elsewhere/"))
+    error = await failed(await world.client())
+    assert (error.category, len(world.endpoint.asked)) == (Category.CONFIG_INVALID, 1)
+    assert hint in error.message
+    assert "abc" not in error.message
+
+
+async def test_what_an_endpoint_does_not_know_is_left_out(world: World) -> None:
+    for name in ("parallel_tool_calls", "max_tokens", "temperature"):
+        world.endpoint.add(refuses(400, f"Unsupported parameter: '{name}'"))
+    world.endpoint.add(call("done"), call("done"))
+    client = await world.client()
+    await ask(client)
+    await ask(client)
+    for asked in world.endpoint.asked[-2:]:
+        assert not {"parallel_tool_calls", "max_tokens", "temperature"} & asked.keys()
+        assert asked["max_completion_tokens"] > 0
+    assert len(world.endpoint.asked) == 5
+
+
+async def test_an_answer_without_end_is_cut(world: World) -> None:
+    world.endpoint.add(floods(REPLY_LIMIT + 1))
+    error = await failed(await world.client())
+    assert (error.category, "longer than" in error.message) == (Category.LLM_UNAVAILABLE, True)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        "many",
+        {"prompt_tokens": -5, "completion_tokens": 1},
+        {"prompt_tokens": "1", "completion_tokens": 2},
+        {"prompt_tokens": 10**12, "completion_tokens": 0},
+        {"prompt_tokens": 0, "completion_tokens": 0},
+        {"prompt_tokens": True, "completion_tokens": False},
+        {"total_tokens": 3},
+    ],
+)
+async def test_what_cannot_be_believed_of_the_usage_is_estimated(world: World, usage: object) -> None:
+    world.endpoint.add(answers(call("done"), usage))
+    assert 150 <= (await ask(await world.client())).tokens <= 600
+
+
+async def test_tokens_are_limited_before_they_are_spent(world: World) -> None:
+    world.endpoint.add(*[call("done")] * 10)
+    spending = Spending(Budget(tokens=380))
+    client = await world.client()
+    await ask(client, spending)
+    await ask(client, spending)
+    error = await failed(client, spending)
+    assert (error.category, len(world.endpoint.asked)) == (Category.LLM_BUDGET_EXCEEDED, 2)
+    assert world.endpoint.asked[1]["max_tokens"] < world.endpoint.asked[0]["max_tokens"]
+    assert USAGE["total_tokens"] * 2 == spending.spent.tokens
+
+
+async def test_time_is_limited_over_all_calls(world: World) -> None:
+    world.endpoint.add(never())
+    error = await failed(await world.client(), Spending(Budget(seconds=0.1)))
+    assert (error.category, "MOBILETEST_LLM_SECONDS_LIMIT" in error.message) == (Category.LLM_BUDGET_EXCEEDED, True)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        says("I would tap it"),
+        {"role": "assistant", "tool_calls": [None, {"function": None}, {"id": 3, "function": {"name": 7}}]},
+        {"role": "assistant", "tool_calls": [{"function": {"name": "done", "arguments": {"why": "an object"}}}]},
+        {"role": "assistant", "tool_calls": "no list"},
+    ],
+)
+async def test_calls_of_any_form_are_read(world: World, message: Any) -> None:
+    world.endpoint.add(message)
+    reply = await ask(await world.client())
+    assert all(isinstance(each.name, str) and isinstance(each.arguments, str) for each in reply.calls)
+
+
+def test_the_key_is_not_shown() -> None:
+    assert KEY not in repr(Endpoint(base_url="http://x", key=SecretStr(KEY)))

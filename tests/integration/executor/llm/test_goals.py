@@ -1,0 +1,99 @@
+"""The same test by sentences, by commands and by a goal, and what a second run of each costs."""
+
+from pathlib import Path
+
+import pytest
+
+from services.executor.automation.caching import RememberingCache
+from services.executor.model.attempts import CacheOutcome, Resolution, Result
+from services.executor.model.run_config import ExecutionMode, Grounder, RunConfig
+from tests.fakes.memories import FakeMemories
+from tests.fakes.shopper import shopper
+from tests.integration.executor.llm.conftest import World
+
+SHOP = Path("examples/shop-android/1.0.0.yaml").read_text()
+SENTENCES = (
+    'Type "ada@example.com" into "Email"',
+    'Type "lovelace" into "Password"',
+    'Tap "Log in"',
+    'Tap "Blue mug"',
+    'Tap "Add to cart"',
+    'Tap "Go to cart"',
+    'Tap "Checkout"',
+    'Type "12 St James\'s Square, London" into "Address"',
+    'Tap "Place order"',
+    'I see "Thank you"',
+)
+COMMANDS = (
+    {"tapOn": "Email"},
+    {"inputText": "ada@example.com"},
+    {"tapOn": "Password"},
+    {"inputText": "lovelace"},
+    {"tapOn": "Log in"},
+    {"tapOn": "Blue mug"},
+    {"tapOn": "Add to cart"},
+    {"tapOn": "Go to cart"},
+    {"tapOn": "Checkout"},
+    {"tapOn": {"id": "address"}},
+    {"inputText": "12 St James's Square, London"},
+    {"tapOn": "Place order"},
+    {"assertVisible": "Thank you"},
+)
+GOAL = "Buy a blue mug as ada@example.com with the password lovelace"
+PLANNING = RunConfig(execution_mode=ExecutionMode(enable_planning=True))
+
+
+def calls_of(result: Result) -> int:
+    return sum(step.model_calls for step in result.steps)
+
+
+def tokens_of(result: Result) -> int:
+    return sum(step.model_tokens for step in result.steps)
+
+
+@pytest.mark.parametrize("steps", [SENTENCES, COMMANDS], ids=["sentences", "commands"])
+async def test_sentences_and_commands_need_no_model(world: World, steps: tuple[object, ...]) -> None:
+    result = await world.run(*steps, app=SHOP)
+    assert (result.failure, calls_of(result), world.endpoint.asked) == (None, 0, [])
+
+
+async def test_a_goal_is_planned_in_the_first_run_and_needs_no_model_in_the_second(world: World) -> None:
+    world.endpoint.mind = shopper
+    cache = RememberingCache(FakeMemories())
+    first = await world.run(GOAL, app=SHOP, config=PLANNING, cache=cache)
+    assert first.failure is None
+    assert (calls_of(first), tokens_of(first)) == (len(world.endpoint.asked), 110 * len(world.endpoint.asked))
+    assert [step.text for step in first.steps if step.depth == 1] == [*SENTENCES[:9], 'I see "Thank you"']
+    assert first.steps[0].resolution is Resolution.MODEL
+    second = await world.run(GOAL, app=SHOP, config=PLANNING, cache=cache)
+    assert second.failure is None
+    assert (calls_of(first) > 0, calls_of(second)) == (True, 0)
+    assert second.steps[0].cache is CacheOutcome.HIT
+    assert [step.text for step in second.steps] == [step.text for step in first.steps]
+
+
+async def test_a_sentence_carried_out_by_a_model_needs_none_in_the_second_run(world: World) -> None:
+    world.endpoint.mind = shopper
+    cache = RememberingCache(FakeMemories())
+    steps = (
+        "Sign in as ada@example.com with the password lovelace, please",
+        "Have a look at the blue mug: choose the blue mug",
+        'I see "Add to cart"',
+    )
+    first = await world.run(*steps, app=SHOP, cache=cache)
+    assert (first.failure, calls_of(first) > 0) == (None, True)
+    asked = len(world.endpoint.asked)
+    second = await world.run(*steps, app=SHOP, cache=cache)
+    assert (second.failure, calls_of(second), len(world.endpoint.asked)) == (None, 0, asked)
+    assert [step.resolution for step in second.steps[:2]] == [Resolution.CACHE, Resolution.CACHE]
+
+
+async def test_grounder_type_llm_asks_for_every_sentence_once(world: World) -> None:
+    world.endpoint.mind = shopper
+    cache = RememberingCache(FakeMemories())
+    config = RunConfig(execution_mode=ExecutionMode(grounder_type=Grounder.LLM))
+    steps = ("Sign in as ada@example.com with the password lovelace", "Open the blue mug")
+    first = await world.run(*steps, app=SHOP, cache=cache, config=config)
+    assert (first.failure, [step.model_calls > 0 for step in first.steps]) == (None, [True, True])
+    second = await world.run(*steps, app=SHOP, cache=cache, config=config)
+    assert (second.failure, calls_of(second)) == (None, 0)
