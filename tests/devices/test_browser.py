@@ -113,7 +113,9 @@ async def test_typing_appends_and_clearing_removes(browser: WebDriverDevice) -> 
     assert (await field(browser, "Note")).text == ""
 
 
-@pytest.mark.parametrize("text", ["Zoë's naïve café", "日本語", "a 😀 b", 'quotes " and \\ <b>'])
+@pytest.mark.parametrize(
+    "text", ["Zoë's naïve café", "日本語", "a 😀 b", "e\u0301 👩\u200d💻", "two\nlines", 'quotes " and \\ <b>']
+)
 async def test_any_text_can_be_typed(browser: WebDriverDevice, text: str) -> None:
     await browser.clear(await field(browser, "Note"))
     await browser.type(text)

@@ -34,6 +34,9 @@ WEB: Mapping[str, str] = {
 }
 """The keyboard of a browser (W3C WebDriver, table of normalised key values). A phone's delete key deletes backwards."""
 
+TYPED: Mapping[str, str] = {"\n": WEB["enter"], "\r": WEB["enter"], "\t": WEB["tab"]}
+"""Characters of a text that are keys."""
+
 ANDROID: Mapping[str, int] = {
     "home": 3,
     "back": 4,

@@ -75,7 +75,7 @@ class WebView:
         if "put" in found:
             await self._put(found, text)
         else:
-            await self._keys(([keys.END] if found.get("end") else []) + [*text])
+            await self._keys(([keys.END] if found.get("end") else []) + [keys.TYPED.get(each, each) for each in text])
 
     async def clear(self, target: Element | None, characters: int | None) -> None:
         found = await self._field(target, select_all=characters is None)

@@ -17,6 +17,8 @@ Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | Non
 REPLY_LIMIT = 64 * 1024 * 1024
 MESSAGE_LIMIT = 500
 CONNECT_SECONDS = 10.0
+KEEP_ALIVE_SECONDS = 4.0
+"""Less than node's 5 s: a connection that the hub is closing must not be used once more."""
 
 _CATEGORIES: Mapping[str, Category] = {
     "invalid session id": Category.SESSION_LOST,
@@ -80,7 +82,7 @@ class Wire:
         self._reply_limit = reply_limit
         self._http = aiohttp.ClientSession(
             timeout=aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS),
-            connector=aiohttp.TCPConnector(limit=4),
+            connector=aiohttp.TCPConnector(limit=4, keepalive_timeout=KEEP_ALIVE_SECONDS),
             auto_decompress=True,
         )
 
