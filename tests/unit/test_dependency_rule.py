@@ -15,7 +15,7 @@ RULES = [
     ("pymongo", r"chassis/.*|\w+/storage(/.*|\.py)?"),
     ("aiokafka", r"chassis/.*"),
     ("obstore", r"chassis/.*"),
-    ("aiohttp", r"chassis/.*|gateway/.*"),
+    ("aiohttp", r"chassis/.*|gateway/.*|executor/automation/(webdriver/wire|llm/client)\.py|executor/.*fileserver\.py"),
     ("mobiletest.catalog", r"(catalog|gateway|executor|reporting)/.*"),
     ("mobiletest.executor", r"(executor|gateway|reporting)/.*"),
     ("mobiletest.reporting", r"(reporting|gateway)/.*"),
