@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 from mobiletest.executor.v1 import executions_pb2, executions_pb2_grpc, steps_pb2, steps_pb2_grpc
@@ -28,9 +29,11 @@ from services.executor.automation.llm.client import open_client
 from services.executor.automation.llm.models import LanguageModels
 from services.executor.automation.pools.places import Pools
 from services.executor.automation.ports import Model
+from services.executor.automation.webdriver.opening import delete_session
 from services.executor.catalog import RemoteCatalog, open_channel
 from services.executor.events import RUN_REQUESTS, topics
 from services.executor.model.runs import Platform
+from services.executor.orphans import Orphans
 from services.executor.ports import Attempts, Catalog, Runs
 from services.executor.reaper import Reaper
 from services.executor.retention import Retention
@@ -51,12 +54,16 @@ from services.executor.usecases.reruns import Reruns
 from services.executor.usecases.resolving import Resolving
 from services.executor.usecases.starts import Starts
 from services.executor.usecases.superseding import Sweep
+from services.executor.worker.appfiles import AppFiles
 from services.executor.worker.automated import AutomatedAttempts
 from services.executor.worker.builds import BuildFiles
 from services.executor.worker.delivering import DeliveredArtifacts
+from services.executor.worker.fileserver import FileServer
 from services.executor.worker.finding import Requests, Search
 from services.executor.worker.keeping import Keeper
+from services.executor.worker.offering import Builds
 from services.executor.worker.people import ClaimHuman
+from services.executor.worker.sessions import Sessions
 from services.executor.worker.spool import Spool
 from services.executor.worker.worker import Worker
 
@@ -102,6 +109,8 @@ class _Parts:
     objects: ObjectStore
     kept: MongoKept
     artifacts: DeliveredArtifacts
+    sessions: Sessions
+    pools: Pools | None = None
 
     def __init__(self, settings: Settings, stack: AsyncExitStack) -> None:
         self._settings = settings
@@ -135,10 +144,14 @@ class _Parts:
         deadline = settings.artifact_spool_seconds
         self.artifacts = DeliveredArtifacts(self.objects, spool, self.kept, deadline=deadline)
         if settings.artifact_days:
-            turn = Lease(self.mongo, "retention", str(uuid4()), seconds=RETENTION_LEASE_SECONDS)
-            retention = Retention(self.kept, self.objects, turn, days=settings.artifact_days)
+            retaining = Lease(self.mongo, "retention", str(uuid4()), seconds=RETENTION_LEASE_SECONDS)
+            retention = Retention(self.kept, self.objects, retaining, days=settings.artifact_days)
             await enter(self.background.running("retention", retention.run()))
-        reaper = Reaper(self.runs, self._reaper_lease(), settings.limits, every=settings.poll_seconds)
+        self.sessions = Sessions(self.runs, delete_session)
+        orphans = Orphans(self.runs, self.sessions)
+        await enter(self.background.running("orphans", orphans.run()))
+        turn = self._reaper_lease()
+        reaper = Reaper(self.runs, turn, settings.limits, every=settings.poll_seconds, reaped=orphans.wake)
         await enter(self.background.running("reaper", reaper.run()))
 
     def _reaper_lease(self) -> Lease:
@@ -184,24 +197,50 @@ class _Parts:
         await enter(self.background.running("search", search.run()))
         for platform in worker.platforms:
             await self._consume(worker, search, platform)
+        if self.pools is not None:
+            self.pools.on_change(worker.announce_room)
         self._stack.callback(worker.stop_claiming)
 
     async def attempts(self) -> Attempts:
         """Attempts on the device pools that the settings name."""
         settings = self._settings
-        pools = Pools.load(Path(settings.device_pools) if settings.device_pools else None)
-        builds = BuildFiles(self.catalog, settings.artifact_cache_bytes)
+        pools = await self._open_pools()
+        builds = Builds(BuildFiles(self.catalog, settings.artifact_cache_bytes), self._app_files())
         cache = RememberingCache(MongoMemories(self.mongo, settings.step_cache_days))
         people = partial(ClaimHuman, self.runs, seconds=settings.human_timeout_seconds)
         return AutomatedAttempts(
             pools,
             builds,
+            self.sessions,
             self.artifacts,
             step_seconds=settings.step_timeout_seconds,
             cache=cache,
             people=people,
             model=await self.model(),
         )
+
+    async def _open_pools(self) -> Pools:
+        """Pools whose hubs are watched; those that do not answer rest from the start."""
+        named = self._settings.device_pools
+        self.pools = Pools.load(Path(named) if named else None, files=await self._file_server())
+        await self.pools.check()
+        await self._stack.enter_async_context(self.background.running("hubs", self.pools.watch()))
+        return self.pools
+
+    async def _file_server(self) -> FileServer | None:
+        listen = self._settings.executor_files_listen
+        if listen is None:
+            return None
+        return await self._stack.enter_async_context(FileServer(listen, self._settings.executor_files_url))
+
+    def _app_files(self) -> AppFiles:
+        """On disk for good where the settings name a folder, else as long as this process."""
+        settings = self._settings
+        if settings.executor_files_folder is not None:
+            folder = Path(settings.executor_files_folder).absolute() / settings.instance
+        else:
+            folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="mobiletest-files-")))
+        return AppFiles(self.catalog, folder, settings.executor_files_bytes)
 
     async def model(self) -> Model | None:
         """The language models that the settings name; none without an endpoint."""

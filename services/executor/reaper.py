@@ -1,6 +1,7 @@
 """Lets time do what it has to: expired leases to another attempt or an end, runs beyond their limits to their end."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import timedelta
 from time import monotonic
 from typing import Protocol
@@ -30,12 +31,21 @@ class Reaper:
     well, get the first word.
     """
 
-    def __init__(self, runs: Runs, turn: Turn, limits: Limits, *, every: float = 1.0) -> None:
-        """`every` is in seconds."""
+    def __init__(
+        self,
+        runs: Runs,
+        turn: Turn,
+        limits: Limits,
+        *,
+        every: float = 1.0,
+        reaped: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`every` is in seconds; `reaped` is called after each look, for what has to follow."""
         self._runs = runs
         self._turn = turn
         self._rest = limits.lease_ttl
         self._every = timedelta(seconds=every)
+        self._reaped = reaped
         self._measured_at = float("-inf")
 
     async def run(self) -> None:
@@ -45,6 +55,7 @@ class Reaper:
             try:
                 if await self._turn.acquire():
                     await self.reap()
+                    self._reaped()
                     await self._measure()
                 else:
                     _show(Backlog(0.0, 0))

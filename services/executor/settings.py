@@ -36,6 +36,13 @@ class Settings(ProcessSettings):
     artifact_spool_bytes: int = Field(default=256 * 1024 * 1024, ge=0)
     artifact_spool_seconds: float = Field(default=24 * 3600.0, gt=0)
     """How long an artifact waits for the object store before it is given up."""
+    executor_files_folder: str | None = None
+    """Where whole files of builds are kept for hubs, in a folder for each instance; by default a temporary one."""
+    executor_files_bytes: int = Field(default=8 * 1024**3, ge=0)
+    executor_files_listen: str | None = None
+    """host:port where hubs that do not see that folder get files; nothing is served without it."""
+    executor_files_url: str | None = None
+    """How hubs reach that address; needed where it is a wildcard."""
     lease_seconds: float = Field(default=15.0, ge=0.5)
     poll_seconds: float = Field(default=1.0, gt=0)
     queue_timeout_seconds: float = Field(default=3600.0, gt=0)

@@ -42,6 +42,11 @@ class Worker:
         """Call this whenever a slot has come free."""
         self._freed.append(call)
 
+    def announce_room(self) -> None:
+        """Let those who look for runs look again."""
+        for call in self._freed:
+            call()
+
     def free(self, platform: Platform) -> int:
         """How many runs of the platform could be claimed now."""
         if self._draining:
@@ -85,8 +90,7 @@ class Worker:
         if error is not None and not self.failed.done():
             log.error("work_failed", run_id=run_id, exc_info=error)
             self.failed.set_result(error)
-        for call in self._freed:
-            call()
+        self.announce_room()
 
     async def watch(self) -> None:
         """Runs for ever, and dies of the first failure of ours while writing a run."""

@@ -310,10 +310,7 @@ async def test_slots_are_shown_as_metrics() -> None:
     device = await pools.acquire("ios", NO_BUILD, SEED)
 
     def shown() -> list[float]:
-        return [
-            telemetry.device_slots.labels(name, state)._value.get()
-            for state in ("busy", "free", "resting")
-        ]
+        return [telemetry.device_slots.labels(name, state)._value.get() for state in ("busy", "free", "resting")]
 
     assert shown() == [1, 2, 0]
     hubs.down.add(f"http://{name}:4723")
