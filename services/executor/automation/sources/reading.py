@@ -31,15 +31,17 @@ def read_source(text: str, platform: str | None = None) -> Element:
         raise SourceError("the source is larger than 4 MiB: send one screen")
     if re.search("[\ud800-\udfff]", text):
         raise SourceError("the source has characters that are none (half of a surrogate pair): send it as UTF-8")
-    tag = _first_tag(text)
-    if tag.lower() in _HTML:
+    first = _first(text)
+    tag = first["tag"].lower()
+    if tag == "html" or (tag in _HTML and first["doctype"] is None):
         return read_page(read_html(text))
-    root = read_xml(text.removeprefix("\ufeff").lstrip())
+    stripped = text.lstrip("\ufeff \t\r\n")
+    root = read_xml(stripped, lines_before=text.count("\n", 0, len(text) - len(stripped)))
     return _read(root, platform)
 
 
-def _first_tag(text: str) -> str:
-    """The name of the first tag, or of the document type before it."""
+def _first(text: str) -> re.Match[str]:
+    """The first tag, or the document type before it."""
     begun = _PROLOG.match(text)
     at = begun.end() if begun else 0
     while comment := _COMMENT.match(text, at):
@@ -50,7 +52,7 @@ def _first_tag(text: str) -> str:
         raise SourceError(
             f"this is no page source: it begins with no tag; send {KINDS}", line, at - text.rfind("\n", 0, at)
         )
-    return first["tag"]
+    return first
 
 
 def _read(root: Node, platform: str | None) -> Element:

@@ -5,10 +5,13 @@ from xml.parsers import expat
 from services.executor.automation.sources.nodes import Growing, Node, SourceError
 
 
-def read_xml(text: str) -> Node:
-    """The root node. SourceError when it is not well-formed, has a document type, or is larger than the limits."""
+def read_xml(text: str, *, lines_before: int = 0) -> Node:
+    """The root node. SourceError when it is not well-formed, has a document type, or is larger than the limits.
+
+    `lines_before` are those that were left out before the text, for the places in errors.
+    """
     parser = expat.ParserCreate("utf-8")
-    growing = Growing(lambda: (parser.CurrentLineNumber, parser.CurrentColumnNumber + 1))
+    growing = Growing(lambda: (parser.CurrentLineNumber + lines_before, parser.CurrentColumnNumber + 1))
 
     def refuse(*_: object) -> None:
         raise growing.error("the source has a document type, which is not read: send what the driver gave")
@@ -28,7 +31,7 @@ def read_xml(text: str) -> Node:
         reason = expat.ErrorString(error.code)
         raise SourceError(
             f"the source is not well-formed XML ({reason}): send it whole, as the driver gave it",
-            error.lineno,
+            error.lineno + lines_before,
             error.offset + 1,
         ) from None
     return growing.roots[0]
