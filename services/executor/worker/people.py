@@ -15,6 +15,8 @@ from services.executor.model.questions import Asked, Question
 from services.executor.ports import Claim, Runs
 
 POLL_SECONDS = 0.5
+MARGIN_SECONDS = 1.0
+"""So long before the end of the run's time it is too late for an answer: the step has to fail by itself yet."""
 
 T = TypeVar("T")
 log = logs.get(__name__)
@@ -24,11 +26,14 @@ class ClaimHuman:
     """The port `Human` for one attempt. Somebody else's run asks nobody; a database that is away is asked again."""
 
     def __init__(self, runs: Runs, claim: Claim, seconds: float, *, every: float = POLL_SECONDS) -> None:
-        """`seconds` is how long a person has for an answer, `every` how often one is looked for."""
+        """`seconds` is how long a person has for an answer, within the time of the run, which begins now; `every` how
+        often one is looked for.
+        """
         self._runs = runs
         self._key = claim.key
         self._token = claim.run.fencing_token
-        self._patience = timedelta(seconds=seconds)
+        self._seconds = seconds
+        self._run_ends = monotonic() + min(claim.seconds_left, claim.plan.timeout_seconds or float("inf"))
         self._every = every
 
     async def ask(self, question: HumanQuestion) -> str | None:
@@ -39,9 +44,12 @@ class ClaimHuman:
             options=question.options,
             screenshot=question.screenshot,
         )
-        until = monotonic() + self._patience.total_seconds()
+        seconds = min(self._seconds, self._run_ends - MARGIN_SECONDS - monotonic())
+        if seconds <= 0:
+            return None
+        until, patience = monotonic() + seconds, timedelta(seconds=seconds)
         try:
-            put = await self._insisting(lambda: self._runs.ask(self._key, self._token, asked, self._patience), until)
+            put = await self._insisting(lambda: self._runs.ask(self._key, self._token, asked, patience), until)
             return await self._answered(put, until) if put is not None else None
         except Fenced:
             log.warning("question_was_fenced", run_id=self._key.run_id)

@@ -1,6 +1,7 @@
 """A person is asked about a claimed run, and what is answered gets to its worker."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 from services.chassis.context import bind
@@ -10,7 +11,7 @@ from services.executor.model.questions import Asked, Question
 from services.executor.ports import Claim, RunKey
 from services.executor.worker.people import ClaimHuman
 from tests.eventually import eventually
-from tests.fakes.executor import FakeExecutions
+from tests.fakes.executor import FakeExecutions, plan
 from tests.unit.executor.worker.making import CALLER, started
 
 QUESTION = HumanQuestion("Which one?", 2, ("retry", "skip"), "attempt-1-x.png")
@@ -77,6 +78,14 @@ async def test_a_question_ends_with_the_time_of_its_run() -> None:
     store = Shaky()
     claim = await claimed(store)
     store.advance(store.limits.run_timeout.total_seconds())
+    assert await ClaimHuman(store, claim, 60, every=EVERY).ask(QUESTION) is None
+
+
+async def test_a_question_ends_with_the_time_of_its_test() -> None:
+    store = Shaky()
+    [key] = await started(store, replace(plan(), timeout_seconds=1))
+    claim = await store.claim(key, "worker-1")
+    assert claim is not None
     assert await ClaimHuman(store, claim, 60, every=EVERY).ask(QUESTION) is None
 
 
