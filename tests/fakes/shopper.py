@@ -75,7 +75,7 @@ def _goal(asked: Json) -> str:
 def _moves(goal: str, words: str, lines: list[Json]) -> list[Move]:
     """What somebody with this goal does on this screen, in order."""
     item = _item(goal)
-    email, add = _find(lines, r"Email"), _find(lines, r"Add to cart", "button")
+    email, add = _find(lines, r"Email", "field"), _find(lines, r"Add to cart", "button")
     if email is not None:
         return _log_in(words, lines, email)
     if any(_ADDED.match(str(_name(line))) for line in lines) or (item is None and add is None):

@@ -68,7 +68,7 @@ async def test_a_model_acts_on_numbered_elements_until_it_is_done(world: World) 
     assert category(result) is None
     step = result.steps[0]
     assert (step.resolution, step.model_calls, step.model_tokens) == (Resolution.MODEL, 4, 440)
-    assert step.message .startswith('type field "Email" (id email); type field "Password"')
+    assert step.message.startswith('type field "Email" (id email); type field "Password"')
     assert result.steps[1].model_calls == 0
     first = world.endpoint.asked[0]
     assert [line["n"] for line in last_screen(first)["elements"]] == [1, 2, 3, 4]
