@@ -1,0 +1,65 @@
+"""F35: the language of steps has no shell, and nothing that carries steps out could start one or run code as text."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from services.flows.errors import StepError
+from services.flows.parser import check_steps
+
+ROOT = Path(__file__).parents[3]
+SOURCES = sorted(
+    path
+    for folder in ("services/executor", "services/flows", "services/chassis")
+    for path in (ROOT / folder).rglob("*.py")
+)
+MODULES = {"subprocess", "pty", "multiprocessing", "ctypes", "cffi", "code", "codeop", "runpy", "pickle", "marshal"}
+CALLS = {"eval", "exec", "compile", "__import__"}
+ATTRIBUTES = {"create_subprocess_exec", "create_subprocess_shell"}
+ATTRIBUTES |= {"unsafe_load", "full_load", "UnsafeLoader", "FullLoader"}
+OF_OS = ("system", "popen", "fork", "posix_spawn", "exec", "spawn")
+
+
+def found(tree: ast.AST) -> Iterator[str]:
+    """Whatever in a module could start a program or run text as code."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (name.name for name in names if name.name.partition(".")[0] in MODULES)
+            case ast.ImportFrom(module=str(module)) if module.partition(".")[0] in MODULES:
+                yield module
+            case ast.Call(func=ast.Name(id=name)) if name in CALLS:
+                yield name
+            case ast.Attribute(attr=name) if name in ATTRIBUTES:
+                yield name
+            case ast.Attribute(value=ast.Name(id="os"), attr=name) if name.startswith(OF_OS):
+                yield f"os.{name}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_module_starts_a_program_or_runs_text(path: Path) -> None:
+    assert list(found(ast.parse(path.read_text()))) == []
+
+
+def test_the_search_finds_what_it_is_for() -> None:
+    hostile = ("import subprocess", "from pty import spawn", "eval('1')", "os.system('x')", "os.execv('x', [])")
+    for line in (*hostile, "asyncio.create_subprocess_exec('x')"):
+        assert len(list(found(ast.parse(line)))) == 1, line
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"shell": "id"},
+        {"exec": "id"},
+        {"runScript": "steal.js"},
+        {"evalScript": "${require('child_process').exec('id')}"},
+        {"runFlow": "../../../etc/passwd"},
+        {"runFlow": {"file": "/etc/passwd"}},
+    ],
+)
+def test_steps_that_would_run_something_are_refused_when_they_are_written(step: object) -> None:
+    [error] = check_steps([step])
+    assert isinstance(error, StepError)
