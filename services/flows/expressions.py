@@ -7,7 +7,7 @@ counts as null.
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from services.flows.nodes import shown
@@ -81,10 +81,10 @@ class _Parser:
     def either(self, depth: int) -> Evaluate:
         if depth > DEPTH_LIMIT:
             raise ExpressionError(f"an expression is nested at most {DEPTH_LIMIT} deep")
-        left = self._both(depth)
+        branches = [self._both(depth)]
         while self._takes("||"):
-            left = _or(left, self._both(depth))
-        return left
+            branches.append(self._both(depth))
+        return branches[0] if len(branches) == 1 else _or(branches)
 
     def _both(self, depth: int) -> Evaluate:
         left = self._equality(depth)
@@ -185,15 +185,20 @@ class _Name:
         return lookup(self._name)
 
 
-def _or(left: Evaluate, right: Evaluate) -> Evaluate:
+def _or(branches: Sequence[Evaluate]) -> Evaluate:
+    """The first that is true, else the last. A mere name before the last may be unknown."""
+
     def evaluate(lookup: Lookup) -> Value:
-        try:
-            value = left(lookup)
-        except Unknown:
-            if not isinstance(left, _Name):
-                raise
-            value = None
-        return value if true_of(value) else right(lookup)
+        for branch in branches[:-1]:
+            try:
+                value = branch(lookup)
+            except Unknown:
+                if not isinstance(branch, _Name):
+                    raise
+                continue
+            if true_of(value):
+                return value
+        return branches[-1](lookup)
 
     return evaluate
 

@@ -5,7 +5,7 @@ from typing import TypeAlias
 from services.flows.configuration import KEYS
 from services.flows.documents import read_documents
 from services.flows.errors import StepError
-from services.flows.nodes import DocumentError, Node, Place
+from services.flows.nodes import DocumentError, Node
 from services.flows.parser import BOUNDS, faults, read_flow
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
@@ -14,7 +14,8 @@ Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | Non
 def parse_flow(text: str, root: str = "flow") -> list[Json]:
     """The steps of a Maestro file as JSON values, its configuration first. StepError, with line and column."""
     try:
-        node = _flow(text, root)
+        configuration, commands = _documents(text, root)
+        node = _joined(configuration, commands)
         read_flow(node)
     except DocumentError as error:
         raise StepError(error.path, error.line, error.column, error.message) from error
@@ -23,25 +24,33 @@ def parse_flow(text: str, root: str = "flow") -> list[Json]:
 
 def check_flow(text: str, root: str = "flow") -> tuple[StepError, ...]:
     """Everything that is wrong with a Maestro file, at most one complaint for each command; empty: all is good."""
+    found: list[DocumentError] = []
     try:
-        return faults(_flow(text, root))
+        configuration, commands = _documents(text, root)
+        try:
+            return faults(_joined(configuration, commands))
+        except DocumentError as error:
+            found = [error, *faults(commands)]
     except DocumentError as error:
-        return (StepError(error.path, error.line, error.column, error.message),)
+        found.append(error)
+    return tuple(StepError(error.path, error.line, error.column, error.message) for error in found)
 
 
-def _flow(text: str, root: str) -> Node:
-    """The list of steps that a file means."""
+def _documents(text: str, root: str) -> tuple[Node | None, Node]:
+    """The configuration, if there is one, and the commands."""
     documents = read_documents(text, root, BOUNDS, limit=2)
     commands = documents[-1]
     if commands.is_mapping and set(commands.mapping()) & set(KEYS):
         raise commands.fault("the commands are missing: after the configuration comes ---, and then their list")
-    if len(documents) == 1:
+    return (documents[0] if len(documents) > 1 and not documents[0].is_null else None), commands
+
+
+def _joined(configuration: Node | None, commands: Node) -> Node:
+    """The list of steps that a file means."""
+    if configuration is None:
         return commands
-    configuration = documents[0]
-    if not configuration.is_null:
-        configuration.fields(KEYS)
-        return Node((configuration, *commands.items()), Place(root, commands.place.line, commands.place.column))
-    return commands
+    configuration.fields(KEYS)
+    return Node((configuration, *commands.items()), commands.place)
 
 
 def plain(node: Node) -> Json:

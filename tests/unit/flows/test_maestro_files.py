@@ -1,0 +1,132 @@
+"""Maestro files, of the shapes that public ones have, become the steps that they mean."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.flows.commands import Repeat, Retry, RunFlow, Step
+from services.flows.errors import StepError
+from services.flows.files import check_flow, parse_flow
+from services.flows.parser import COMMANDS, check_steps, parse
+
+FLOWS = {path.stem: path.read_text() for path in sorted((Path(__file__).parent / "maestro").glob("*.yaml"))}
+
+
+def every(steps: tuple[Step, ...]) -> list[Step]:
+    """The steps, and those inside them."""
+    found = []
+    for step in steps:
+        found.append(step)
+        if isinstance(step.command, RunFlow | Repeat | Retry):
+            found.extend(every(step.command.commands))
+    return found
+
+
+@pytest.mark.parametrize("name", FLOWS)
+def test_a_file_is_read_and_means_the_same_as_json(name: str) -> None:
+    steps = parse_flow(FLOWS[name])
+    assert check_flow(FLOWS[name]) == check_steps(steps) == ()
+    flow, listed = parse(steps), FLOWS[name].split("\n---\n")[-1]
+    commands = parse(listed).steps
+    assert [(step.name, step.title, step.optional) for step in flow.steps] == [
+        (step.name, step.title, step.optional) for step in commands
+    ]
+
+
+def test_the_files_use_every_command() -> None:
+    assert len(FLOWS) >= 25
+    used = set()
+    for text in FLOWS.values():
+        flow = parse(parse_flow(text))
+        used |= {step.name for step in every((*flow.on_start, *flow.steps, *flow.on_complete))}
+    assert used - {"sentence"} == COMMANDS
+
+
+def test_what_stands_before_the_commands() -> None:
+    flow = parse(parse_flow(FLOWS["hooks"]))
+    assert (flow.name, flow.app_ids) == ("Before and after", {"com.example.demo"})
+    assert [step.name for step in flow.on_start] == ["launchApp", "runFlow"]
+    assert [step.path for step in flow.on_complete] == [
+        "steps[0].onFlowComplete[0].takeScreenshot",
+        "steps[0].onFlowComplete[1]",
+    ]
+    two = parse(parse_flow(FLOWS["platforms"]))
+    assert two.app_ids == {"com.example.demo", "com.example.demo.ios"}
+    assert parse(parse_flow(FLOWS["log_in"])).tags == ("passing",)
+    env = parse(parse_flow(FLOWS["env_of_a_flow_inside"])).env
+    assert env == (("WHO", "ada"),)
+
+
+def test_texts_stay_as_they_were_written() -> None:
+    written = [
+        step["inputText"] for step in parse_flow(FLOWS["texts"]) if isinstance(step, dict) and "inputText" in step
+    ]
+    signs = "Grüße \N{EARTH GLOBE EUROPE-AFRICA}"
+    assert written == ["007", "1234", "a: b # c", "no", "2024-01-31", "\\${NOT_A_VARIABLE}", "two\nlines", signs]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message"),
+    [
+        ("appId: a\n---\n- tapOnn: x", 3, 3, "did you mean tapOn?"),
+        ("appId: a\n---\n- back\n- tap: x", 4, 3, "did you mean tapOn?"),
+        ("appId: a\nnmae: x\n---\n- back", 2, 1, 'unknown field "nmae"; did you mean name?'),
+        ("appId: a\ntags: smoke\n---\n- back", 2, 7, "expected a list"),
+        ("appId: a\nenv: [a]\n---\n- back", 2, 6, "expected a mapping"),
+        ("appId: a\nenv: {1a: x}\n---\n- back", 2, 7, "no name for a variable"),
+        ("appId: a\nenv: {a: '${b(1)}'}\n---\n- back", 2, 10, "cannot be called"),
+        ("onFlowStart:\n  - bakc\n---\n- back", 2, 5, "did you mean back?"),
+        ("onFlowComplete: []\n---\n- back", 1, 17, "no command here"),
+        ("appId: a\n---\n- back\n---\n- back", 4, 1, "remove what stands after this ---"),
+        ("appId: a\n---", 3, 1, "expected a list"),
+        ("appId: a", 1, 1, "the commands are missing"),
+        ("appId: a\n---\n[]", 3, 1, "at least one step"),
+        ("- back\n- appId: a", 2, 3, "stands once, before the first step"),
+        ("appId: a\n---\n- runFlow: other.yaml", 3, 12, "write its commands inline"),
+        ("---\n- evalScript: ${output.a = 1}", 2, 3, "evalScript is not supported: no JavaScript"),
+        ("---\n- runScript: a.js", 2, 3, "runScript is not supported: no JavaScript"),
+        ("---\n- killApp", 2, 3, "killApp is not supported: stopApp"),
+        ("---\n- &a back\n- *a", 2, 3, "anchors"),
+    ],
+)
+def test_a_file_is_refused_with_line_and_column(text: str, line: int, column: int, message: str) -> None:
+    with pytest.raises(StepError) as error:
+        parse_flow(text)
+    assert (error.value.line, error.value.column) == (line, column)
+    assert message in error.value.message
+    assert check_flow(text)[0] == error.value or check_flow(text)
+
+
+def test_everything_that_is_wrong_in_a_file_is_told_at_once() -> None:
+    found = check_flow("appID: a\nname: x\n---\n- back\n- tapp: x\n- swipe")
+    assert [(each.line, each.column) for each in found] == [(1, 1), (5, 3), (6, 3)]
+
+
+def test_a_mark_at_the_beginning_of_the_file_is_no_text() -> None:
+    assert parse_flow("\N{ZERO WIDTH NO-BREAK SPACE}appId: a\n---\n- back") == [{"appId": "a"}, "back"]
+
+
+LINES = st.lists(
+    st.sampled_from(
+        [*COMMANDS, "- ", ": ", "\n", "  ", "{", "}", "[", "]", "x", "'", '"', "${", "a", "||", "1", "---\n", "appId",
+         "env", "onFlowStart", "when", "true", "commands", "element", "&a", "*a", "!!b", "#", "|", ">"]
+    ),
+    max_size=30,
+).map("".join)  # fmt: skip
+
+
+def taken(text: str) -> list[object] | None:
+    """The steps, or None where they are refused; any other exception fails the test."""
+    try:
+        return list(parse_flow(text))
+    except StepError:
+        return None
+
+
+@given(st.text(max_size=80) | LINES)
+def test_nothing_but_a_step_error_comes_out_of_a_file(text: str) -> None:
+    steps = taken(text)
+    assert (steps is None) == bool(check_flow(text))
+    assert steps is None or check_steps(steps) == ()
