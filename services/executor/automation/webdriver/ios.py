@@ -18,7 +18,6 @@ _SERVICES = (
     "reminders",
     "siri",
     "speech",
-    "usertracking",
 )
 _ANSWERS = {"allow": "yes", "deny": "no", "unset": "unset"}
 
@@ -51,7 +50,7 @@ class Ios:
         said = dict(order.permissions)
         general = said.pop("all", None)
         wanted = {**(dict.fromkeys(_SERVICES, general) if general else {}), **said}
-        access: dict[str, Json] = {service: _access(service, answer) for service, answer in wanted.items()}
+        access: dict[str, Json] = {service: _access(answer) for service, answer in wanted.items()}
         await self._driver.mobile("setPermission", bundleId=app_id, access=access)
 
     async def state(self, app_id: str) -> int:
@@ -66,9 +65,7 @@ class Ios:
         await self._driver.mobile("setSimulatedLocation", latitude=latitude, longitude=longitude)
 
 
-def _access(service: str, answer: str) -> str:
+def _access(answer: str) -> str:
     if answer not in _ANSWERS:
         raise refused(f"a permission is allow, deny or unset, not {answer}")
-    if service.lower() == "location" and answer == "allow":
-        return "inuse"
     return _ANSWERS[answer]
