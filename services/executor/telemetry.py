@@ -23,6 +23,10 @@ fencing_rejections = metrics.counter("mobiletest_fencing_rejections_total", "Wri
 artifact_failures = metrics.counter("mobiletest_artifact_failures_total", "Artifacts that could not be kept")
 step_cache = metrics.counter("mobiletest_step_cache_total", "Sentences looked up in the step cache", ["outcome"])
 step_cache_failures = metrics.counter("mobiletest_step_cache_failures_total", "Times the step cache was away")
+model_calls = metrics.counter(
+    "mobiletest_model_calls_total", "Calls of models: answered, tried_again, failed", ["outcome"]
+)
+model_tokens = metrics.counter("mobiletest_model_tokens_total", "Tokens that models took, question and answer")
 artifacts_delivered = metrics.counter("mobiletest_artifacts_delivered_total", "Spooled artifacts that got to the store")
 artifacts_missing = metrics.counter(
     "mobiletest_artifacts_missing_total", "Spooled artifacts given up at their deadline"

@@ -1,7 +1,7 @@
 """One attempt at a test: a device, the app on it, the steps, a verdict. The door that the engine comes in by."""
 
 import asyncio
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 
 from services.chassis.clock import Clock, SystemClock
@@ -29,8 +29,9 @@ from services.executor.automation.ports import (
 from services.executor.automation.runner import Runner
 from services.executor.automation.sentences.grammar import understand
 from services.executor.automation.sentences.intents import Action, Intent
+from services.executor.automation.transcribing import keep_transcript
 from services.executor.automation.watching import Watcher
-from services.executor.automation.witness import Witness
+from services.executor.automation.witness import LATE_SECONDS, Witness
 from services.executor.model.attempts import Result
 from services.executor.model.failures import Category, Failure
 from services.executor.model.run_config import DEFAULTS, CacheRetryMode, FallbackTrigger, Grounder, RunConfig, effective
@@ -72,10 +73,12 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What the steps say, and the variables that they begin with."""
+    """What the steps say, the variables that they begin with, and the models that may be asked, or why none may."""
 
     flow: Flow
     scope: Scope
+    advisor: Advisor | None
+    why_none: str
 
 
 class Automation:
@@ -108,7 +111,8 @@ class Automation:
         try:
             flow = parse(plan.steps)
             scope = scope_of(flow.env, Memory(plan.platform, plan.build.package_name))
-            self._check_model(effective(plan.config))
+            config = effective(plan.config)
+            self._check_model(config)
         except StepError as error:
             return Result(failure=Failure(Category.SCRIPT_ERROR, f"the steps cannot be run: {error}", error.message))
         except ModelFailed as failed:
@@ -116,7 +120,7 @@ class Automation:
         journal = Journal(
             attempt=plan.attempt, evidence=evidence or NoEvidence(), now=self._clock.now, progress=progress
         )
-        return await self._in_time(plan, Script(flow, scope), journal)
+        return await self._in_time(plan, Script(flow, scope, *self._advisor(plan, config)), journal)
 
     def _check_model(self, config: RunConfig) -> None:
         """What asks for a model in any case fails at once where there is none."""
@@ -171,6 +175,7 @@ class Automation:
         except TimeoutError:
             if not limit.expired():
                 raise
+            await _keep_late(journal, script.advisor)
             return await _out_of_time(plan, journal, witness)
 
     async def _on(
@@ -182,7 +187,7 @@ class Automation:
         if not _starts_by_launching((*script.flow.on_start, *script.flow.steps)[0]):
             await device.launch()
         watcher = Watcher(device)
-        interpreter = self._interpreter(device, watcher, plan, config)
+        interpreter = self._interpreter(device, watcher, plan, script)
         commander = Commander(
             device, watcher, plan.platform, script.scope.memory, own_ids=script.flow.app_ids, seconds=plan.step_seconds
         )
@@ -198,10 +203,9 @@ class Automation:
         )
         return await runner.run(script.flow)
 
-    def _interpreter(self, device: Device, watcher: Watcher, plan: Plan, config: RunConfig) -> Interpreter:
-        advisor, why_none = self._advisor(plan, config)
-        manner = _manner(plan, config)
-        patience = SETTLE_SECONDS if manner.fallback and advisor is not None else plan.step_seconds
+    def _interpreter(self, device: Device, watcher: Watcher, plan: Plan, script: Script) -> Interpreter:
+        manner = _manner(plan, effective(plan.config))
+        patience = SETTLE_SECONDS if manner.fallback and script.advisor is not None else plan.step_seconds
         performer = Performer(
             device, watcher, app_name=plan.build.app_name, seconds=plan.step_seconds, patience=patience
         )
@@ -209,8 +213,8 @@ class Automation:
             device,
             watcher,
             performer,
-            advisor=advisor,
-            why_none=why_none,
+            advisor=script.advisor,
+            why_none=script.why_none,
             cache=self._cache if plan.use_cache else NoCache(),
             manner=manner,
         )
@@ -221,6 +225,14 @@ class Automation:
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
         await asyncio.wait({closing}, timeout=self._release_seconds)
+
+
+async def _keep_late(journal: Journal, advisor: Advisor | None) -> None:
+    """What models said until the time was over; bounded, since it is."""
+    if journal.open:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LATE_SECONDS):
+                await keep_transcript(journal, journal.open[-1], advisor)
 
 
 async def _out_of_time(plan: Plan, journal: Journal, witness: Witness) -> Failure:

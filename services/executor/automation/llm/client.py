@@ -13,6 +13,7 @@ import orjson
 
 from services.chassis import logs
 from services.chassis.consuming import backoff_seconds
+from services.executor import telemetry
 from services.executor.automation.llm.endpoint import Endpoint
 from services.executor.automation.llm.replies import JsonObject, Malformed, Reply, read_body, read_message
 from services.executor.automation.llm.spending import Spending, tokens_of
@@ -94,10 +95,18 @@ class ChatClient:
                 tried += 1
                 spending.called()
                 try:
-                    return await self._once(question, spending, estimate)
+                    reply = await self._once(question, spending, estimate)
                 except _Again as again:
+                    telemetry.model_calls.labels("tried_again").inc()
                     log.warning("model_asked_again", model=question.model, tried=tried, why=str(again))
                     await self._wait(again, tried)
+                except ModelFailed:
+                    telemetry.model_calls.labels("failed").inc()
+                    raise
+                else:
+                    telemetry.model_calls.labels("answered").inc()
+                    telemetry.model_tokens.inc(reply.tokens)
+                    return reply
 
     async def _wait(self, again: _Again, tried: int) -> None:
         if tried >= again.tries:

@@ -51,6 +51,7 @@ class World:
         cache: StepCache | None = None,
         app: str | None = None,
         prompt: str | None = None,
+        run_seconds: float = 60.0,
         **endpoint: Any,
     ) -> Result:
         """An attempt at these steps; `app` is an app model, the built-in app by default."""
@@ -70,6 +71,7 @@ class World:
             config=config or RunConfig(),
             app_prompt=prompt,
             step_seconds=5,
+            run_seconds=run_seconds,
         )
         return await automation.attempt(plan, evidence=self.evidence)
 

@@ -305,3 +305,11 @@ async def test_the_fallback_trigger_rules_over_the_fallback_only(world: World) -
     never_asked = RunConfig(fallback_trigger=FallbackTrigger.NEVER, cache_retry_mode=CacheRetryMode.NONE)
     result = await world.run("Please get me into the shop", config=never_asked)
     assert (category(result), world.endpoint.asked) == (Category.SCRIPT_ERROR, [])
+
+
+async def test_what_was_said_is_kept_when_the_run_is_out_of_time(world: World) -> None:
+    world.endpoint.add(call("tap", element=2), never())
+    result = await world.run("Do something", run_seconds=0.5)
+    assert category(result) is Category.RUN_TIMEOUT
+    assert '"tap"' in world.evidence.kept["attempt-1-step-000-model.jsonl"].decode()
+    assert result.steps[0].model_calls == 2
