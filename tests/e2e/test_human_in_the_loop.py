@@ -1,0 +1,119 @@
+"""A run asks a person: the question over REST and server-sent events, its picture, and what answers do."""
+
+import asyncio
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.e2e.client import Api, created
+from tests.e2e.world import UNKNOWN, World
+from tests.eventually import eventually
+
+TWO_BUTTONS = b"""app_model: 1
+app: {id: com.example.two}
+state: {added: 0}
+start: first
+screens:
+  first:
+    elements:
+      - {type: button, text: Add, tap: {add: {added: 1}}}
+      - {type: button, text: Add, tap: {add: {added: 2}}}
+      - {type: text, id: count, text: "Count {added}"}
+"""
+ASKING = {
+    "execution_mode": {"human_in_the_loop": True, "retries": 0},
+    "fallback_trigger": "never",
+}
+SECOND = 'tap the 2nd: button "Add"'
+
+
+async def started(world: World, **test: Any) -> str:
+    """The id of an execution whose only run is going to ask which button is meant."""
+    app, made = await world.app(), await world.test(["Tap Add", 'I see "Count 2"'], **test)
+    created(await world.api.upload(app["id"], TWO_BUTTONS, version="1.0.0"))
+    await world.attach(app, made)
+    execution = await world.start(await world.workflow(made), run_config=ASKING)
+    return str(execution["id"])
+
+
+async def asked(api: Api, execution_id: str) -> Any:
+    """The run, once it asks."""
+
+    async def probe() -> Any:
+        (run,) = created(await api.get(f"/executions/{execution_id}/runs"))["items"]
+        return run if run["question"] else None
+
+    return await eventually(probe, within=30)
+
+
+def input_of(run: Any) -> str:
+    return f"/executions/{run['execution_id']}/runs/{run['id']}/input"
+
+
+async def test_an_answer_over_rest_carries_the_run_on_and_watchers_see_it(api: Api, world: World) -> None:
+    execution_id = await started(world)
+    watching = asyncio.create_task(api.events(execution_id))
+    run = await asked(api, execution_id)
+    question = run["question"]
+    assert question["text"].startswith("This step cannot go on: Tap Add\n")
+    assert "2 elements are Add" in question["text"]
+    assert question["options"] == ['tap the 1st: button "Add"', SECOND, "retry", "skip", "fail"]
+    assert (question["step_index"], question["asked_at"] < question["expires_at"]) == (0, True)
+    assert (await api.download(question["screenshot_url"])).startswith(b"\x89PNG")
+    answer = await api.post(input_of(run), {"question_id": question["id"], "answer": SECOND})
+    assert (answer.status, answer.body["id"], answer.body["question"]) == (202, run["id"], None)
+    execution = await world.ended(execution_id)
+    assert (execution["status"], execution["success"]) == ("completed", True)
+    seen = [body["question"] for _, name, body in await watching if name == "run"]
+    assert question in seen
+    assert seen[-1] is None
+    ended = created(await api.get(f"/executions/{execution_id}/runs/{run['id']}"))
+    (attempt,) = ended["attempts"]
+    assert attempt["steps"][0]["message"] == f"carried out instead by a person's answer: {SECOND}"
+    assert (ended["report_metadata"]["human_helped"], ended["report_metadata"]["flaky"]) == (True, False)
+
+
+async def test_what_cannot_be_answered_says_why(api: Api, world: World, foreign: Api) -> None:
+    execution_id = await started(world)
+    run = await asked(api, execution_id)
+    path, key = input_of(run), {"Idempotency-Key": str(uuid4())}
+    assert (await api.post(path, {"question_id": "another", "answer": "skip"})).status == 409
+    assert (await api.post(path, {"answer": ""})).locations() == [["body", "answer"]]
+    assert (await foreign.post(path, {"answer": "skip"})).status == 404
+    assert (await api.post(path.replace(run["id"], UNKNOWN), {"answer": "skip"})).status == 404
+    first = await api.post(path, {"answer": SECOND}, headers=key)
+    again = await api.post(path, {"answer": SECOND}, headers=key)
+    assert (first.status, again.status, again.body) == (202, 202, first.body)
+    await world.ended(execution_id)
+    assert (await api.post(path, {"answer": "skip"})).status == 409
+
+
+async def test_without_an_answer_the_step_fails_and_says_so(api: Api, world: World) -> None:
+    execution_id = await started(world, timeout_seconds=3)
+    run = await asked(api, execution_id)
+    execution = await world.ended(execution_id)
+    assert (execution["status"], execution["success"]) == ("completed", False)
+    failure = created(await api.get(f"/executions/{execution_id}/runs/{run['id']}"))["failure"]
+    assert failure["category"] == "script_error"
+    assert "Nobody answered within" in failure["message"]
+    assert (await api.post(input_of(run), {"answer": "skip"})).status == 409
+
+
+async def test_a_cancel_ends_a_run_that_waits_for_a_person(api: Api, world: World) -> None:
+    execution_id = await started(world)
+    await asked(api, execution_id)
+    assert (await api.post(f"/executions/{execution_id}/cancel")).status == 202
+    assert (await world.ended(execution_id))["status"] == "cancelled"
+
+
+@pytest.mark.parametrize(("text", "success"), [("skip", False), ('Tap the second "Add" button', True), ("fail", False)])
+async def test_other_answers(api: Api, world: World, text: str, success: bool) -> None:
+    execution_id = await started(world)
+    run = await asked(api, execution_id)
+    await api.post(input_of(run), {"answer": text})
+    if text == "skip":
+        again = await asked(api, execution_id)
+        assert again["question"]["step_index"] == 1
+        await api.post(input_of(run), {"answer": "fail"})
+    assert (await world.ended(execution_id))["success"] is success
