@@ -121,6 +121,7 @@ class ChatClient:
         status, headers, body = await self._post(question.body(spared, answer_tokens))
         if status == 400 and (unknown := _unknown(body, spared)):
             self._spared[question.model] = spared | {unknown}
+            spending.called()
             return await self._once(question, spending, estimate)
         if status != 200:
             self._refused(status, headers, body, question.model)
