@@ -33,8 +33,16 @@ def described(name: str) -> Any:
 
 
 def described_tests() -> list[Any]:
-    """The tests, by file name."""
-    return [yaml.safe_load(path.read_text()) for path in sorted((FOLDER / "tests").glob("*.yaml"))]
+    """The tests, by file name, then those that are Maestro files."""
+    written = [yaml.safe_load(path.read_text()) for path in sorted((FOLDER / "tests").glob("*.yaml"))]
+    return [*written, *(_flow(path) for path in sorted((FOLDER / "flows").glob("*.yaml")))]
+
+
+def _flow(path: Path) -> dict[str, Any]:
+    """A Maestro file is sent as it is; its name says whether it is there already."""
+    text = path.read_text()
+    configuration = next(yaml.safe_load_all(text))
+    return {"name": configuration["name"], "flow": text}
 
 
 async def load(client: Client) -> Workspace:

@@ -1,19 +1,23 @@
 """The example workspace: every test on every build's model gives the verdict that the build was made for."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from examples.workspace import FOLDER as EXAMPLES
+from examples.workspace import described_tests
 from services.executor.automation.attempt import Automation, Plan
 from services.executor.automation.devices import Build
 from services.executor.automation.pools.places import Pools
 from services.executor.model.run_config import FallbackTrigger, RunConfig
+from services.flows.files import parse_flow
 from services.flows.parser import check_steps
 
-EXAMPLES = Path(__file__).parents[4] / "examples"
-TESTS: list[dict[str, Any]] = [yaml.safe_load(path.read_text()) for path in sorted((EXAMPLES / "tests").glob("*.yaml"))]
+TESTS: list[dict[str, Any]] = [
+    {**test, "platform": None, "steps": parse_flow(test["flow"])} if "flow" in test else test
+    for test in described_tests()
+]
 APPS: list[dict[str, Any]] = yaml.safe_load((EXAMPLES / "apps.yaml").read_text())
 
 RUNS = 8

@@ -1,0 +1,42 @@
+"""docs/steps.md and the parser know the same commands."""
+
+import re
+from pathlib import Path
+
+from services.flows.commands import Repeat, Retry, RunFlow, Step
+from services.flows.configuration import KEYS
+from services.flows.parser import COMMANDS, parse
+from services.flows.reading import CRITERIA
+from services.flows.refusals import REFUSED
+
+TEXT = (Path(__file__).parents[3] / "docs" / "steps.md").read_text()
+EXAMPLES: list[str] = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
+
+
+def names(steps: tuple[Step, ...]) -> set[str]:
+    found = {step.name for step in steps}
+    held = [step.command.commands for step in steps if isinstance(step.command, RunFlow | Repeat | Retry)]
+    return found.union(*map(names, held))
+
+
+def test_every_example_is_accepted_and_every_command_has_one() -> None:
+    flows = [parse(example) for example in EXAMPLES]
+    shown = set[str]().union(*(names((*flow.on_start, *flow.steps, *flow.on_complete)) for flow in flows))
+    assert shown - {"sentence"} == COMMANDS
+    assert (len(flows[-1].env), len(flows[-1].on_complete)) == (2, 1)
+
+
+def test_what_a_command_can_be_told_is_named() -> None:
+    arguments = (
+        "permissions arguments clearState clearKeychain stopApp repeat delay retryTapIfNoChange waitToSettleTimeoutMs "
+        "direction speed visibilityPercentage centerElement timeout maxRetries times while when env optional label"
+    )
+    said = {*CRITERIA, *KEYS, *arguments.split()}
+    assert {word for word in said if not re.search(rf"\b{word}\b", TEXT)} == set()
+
+
+def test_what_is_not_supported_is_no_command() -> None:
+    refused = TEXT.split("### Not supported")[1].split("##")[0]
+    named = set(re.findall(r"`(\w+)`", refused))
+    assert {"evalScript", "runScript", "killApp"} <= named & set(REFUSED)
+    assert not set(REFUSED) & COMMANDS
