@@ -26,7 +26,7 @@ _OF_THE_HUB = frozenset({Category.DEVICE_UNAVAILABLE, Category.NETWORK_ERROR, Ca
 """How opening a session fails when the hub, or the device behind it, is to blame."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Place:
     """One device of a pool, counted from 1."""
 

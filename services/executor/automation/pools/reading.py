@@ -35,7 +35,7 @@ def load_pools(path: Path | None) -> tuple[Pool, ...]:
     try:
         return read_pools(path.read_text(encoding="utf-8"))
     except PoolsError as error:
-        raise PoolsError(f"{path}, {error.path}", error.line, error.column, error.message) from error
+        raise PoolsError(f"{path}, {error.path.removeprefix('.')}", error.line, error.column, error.message) from error
 
 
 def read_pools(text: str) -> tuple[Pool, ...]:
