@@ -1,0 +1,43 @@
+"""Resolving a step on a page source, and refusing what cannot be read, with the field at fault."""
+
+import pytest
+
+from services.chassis.errors import InvalidArgument
+from services.executor.model.runs import Platform
+from services.executor.usecases.resolving import ELEMENTS_LIMIT, Resolving
+
+SOURCE = '<hierarchy><node class="a.Button" text="Go" bounds="[0,0][9,9]"/></hierarchy>'
+
+
+async def test_a_sentence_and_a_command_mean_the_same_element() -> None:
+    for step in ("Tap Go", {"tapOn": "Go"}):
+        found = await Resolving().resolve(step, SOURCE, Platform.ANDROID)
+        assert found.element is not None
+        assert (found.action, found.element.attributes["text"]) == ("tap", "Go")
+
+
+async def test_a_large_source_is_read_beside_the_event_loop_to_the_same_end() -> None:
+    more = "<node/>" * 5_000
+    assert (await Resolving().resolve("Tap Go", SOURCE.replace("<node", f"{more}<node"))).action == "tap"
+
+
+@pytest.mark.parametrize(
+    ("step", "source", "field", "says"),
+    [
+        (None, SOURCE, "step", "a sentence, or an object"),
+        ("", SOURCE, "step", "step: "),
+        ({"tapOnn": "Go"}, SOURCE, "step", "tapOn"),
+        ({"tapOn": "Go", "back": None}, SOURCE, "step", "step"),
+        ({"tapOn": "${NAME}"}, SOURCE, "step", "put their values in"),
+        ({"runFlow": {"commands": ["back"]}}, SOURCE, "step", "holds other steps"),
+        ("Tap Go", "<hierarchy>", "source", "line 1, column 12"),
+        ("Tap Go", SOURCE.replace("hierarchy", "AppiumAUT/XCUIElementTypeApplication"), "source", "well-formed"),
+        ({"tapOn": "Go"}, f"<hierarchy>{'<node/>' * ELEMENTS_LIMIT}</hierarchy>", "source", "at most 3000"),
+    ],
+    ids=["null", "empty", "unknown", "two", "variables", "holder", "cut off", "broken", "many"],
+)
+async def test_what_cannot_be_read_is_refused(step: object, source: str, field: str, says: str) -> None:
+    with pytest.raises(InvalidArgument) as error:
+        await Resolving().resolve(step, source)
+    (violation,) = error.value.violations
+    assert (violation.field, says in violation.message) == (field, True), violation
