@@ -95,9 +95,13 @@ async def browsers(chromedriver: Hub) -> AsyncIterator[Browsers]:
     assert browsers.open == []
 
 
-async def run(browsers: Browsers, url: str, steps: list[object], evidence: FakeEvidence) -> Result:
+async def run(
+    browsers: Browsers, url: str, steps: list[object], evidence: FakeEvidence, *, seconds: float = 15
+) -> Result:
     build = Build(app_name="Web shop", static_url=url)
-    plan = Plan(run_id="run", attempt=1, platform="android", steps=steps, build=build, step_seconds=15, run_seconds=100)
+    plan = Plan(
+        run_id="run", attempt=1, platform="android", steps=steps, build=build, step_seconds=seconds, run_seconds=100
+    )
     return await Automation(browsers).attempt(plan, evidence=evidence)
 
 
@@ -126,7 +130,7 @@ async def test_a_wrong_total_fails_with_a_picture_of_it(browsers: Browsers, web_
         {"openLink": web_shop.replace("index.html", "cart.html?broken=total")},
         'I see "Total €4.50"',
     ]
-    result = await run(browsers, web_shop, steps, evidence)
+    result = await run(browsers, web_shop, steps, evidence, seconds=5)
     assert result.failure is not None
     assert result.failure.category is Category.ASSERTION_FAILED
     assert result.failure.step_index == len(steps) - 1

@@ -39,9 +39,17 @@ async def test_the_tree_has_roles_names_states_and_bounds(browser: WebDriverDevi
 
 async def test_what_people_cannot_see_is_not_visible(browser: WebDriverDevice) -> None:
     tree = await browser.tree()
-    for words in ("Invisible words", "Transparent words", "Unspoken words", "Far button", "bottom of the box"):
+    for words in (
+        "Invisible words",
+        "Transparent words",
+        "Unspoken words",
+        "Far button",
+        "bottom of the box",
+        "Buried words",
+    ):
         assert find(tree, words) is None, words
-    assert find(tree, "top of the box") is not None
+    for words in ("top of the box", "Shaded words", "Covered", "Lid"):
+        assert find(tree, words) is not None, words
 
 
 async def test_it_looks_into_open_shadow_roots_and_frames_and_acts_there(browser: WebDriverDevice) -> None:

@@ -122,6 +122,33 @@ const valueOf = (node) => {
   return null;
 };
 
+const hitAt = (node, x, y) => {
+  let hit = node.getRootNode().elementFromPoint(x, y);
+  while (hit?.shadowRoot && hit !== node && !holds(node, hit)) {
+    const deeper = hit.shadowRoot.elementFromPoint(x, y);
+    if (!deeper || deeper === hit) break;
+    hit = deeper;
+  }
+  return hit;
+};
+const reaches = (node, hit) =>
+  hit !== null && (holds(node, hit) || holds(hit, node) || (hit.closest("label")?.control ?? null) === node);
+const opaque = (node) => {
+  const style = viewOf(node).getComputedStyle(node);
+  const [, , , alpha = "1"] = style.backgroundColor.match(/[\d.]+/g) ?? ["0", "0", "0", "0"];
+  return Number(alpha) * Number(style.opacity) > 0.9 || ["img", "canvas", "video"].includes(node.localName);
+};
+// Whether something that cannot be seen through lies over all of it, as far as three points tell.
+const buried = (node, seen, offset) =>
+  [0.5, 0.15, 0.85].every((share) => {
+    const x = seen.left + (seen.right - seen.left) * share - offset.x;
+    const y = seen.top + (seen.bottom - seen.top) * share - offset.y;
+    let hit = hitAt(node, x, y);
+    if (hit === null || reaches(node, hit)) return false;
+    for (; hit && !holds(hit, node); hit = parentOf(hit)) if (opaque(hit)) return true;
+    return false;
+  });
+
 function snapshot() {
   let left = LIMITS.nodes;
   const focus = deepestFocus();
@@ -172,14 +199,16 @@ function snapshot() {
       if (seen) kids.push(seen);
     }
     if (node === page.open) kids.push(...optionsOf(node, box));
-    const shown = !hidden && !inert && rendered(node) && rect.width >= 1 && rect.height >= 1 && enough(box, within);
+    const inside = kids.some((kid) => kid.s === true);
+    const there = !hidden && !inert && rendered(node) && rect.width >= 1 && rect.height >= 1 && enough(box, within);
+    const shown = there && (inside || style.pointerEvents === "none" || !buried(node, intersect(box, within), offset));
     const seen = {
       n: numberOf(node),
       t: node.localName,
       a: attributesOf(node),
       k: kids,
       b: [box.left, box.top, rect.width, rect.height],
-      s: shown || kids.some((kid) => kid.s === true),
+      s: shown || inside,
       d: node.matches(":disabled") || node.closest('[aria-disabled="true"]') !== null,
       l: labelsOf(node),
     };
@@ -199,18 +228,6 @@ const describe = (node) => {
   const named = node.getAttribute?.("aria-label") || wordsOf(node).replace(/\s+/g, " ").trim().slice(0, 40) || node.id;
   return named ? `${node.localName} "${named}"` : node.localName;
 };
-const hitAt = (node, x, y) => {
-  let root = node.getRootNode();
-  let hit = root.elementFromPoint(x, y);
-  while (hit?.shadowRoot && hit !== node && !holds(node, hit)) {
-    const deeper = hit.shadowRoot.elementFromPoint(x, y);
-    if (!deeper || deeper === hit) break;
-    hit = deeper;
-  }
-  return hit;
-};
-const reaches = (node, hit) =>
-  hit !== null && (holds(node, hit) || holds(hit, node) || (hit.closest("label")?.control ?? null) === node);
 const changed = (node) => {
   for (const type of ["input", "change"]) node.dispatchEvent(new Event(type, { bubbles: true, composed: true }));
 };
