@@ -1,0 +1,80 @@
+"""Maestro files through the API: created, shown as steps, run, refused with line and column."""
+
+import pytest
+
+from tests.e2e.client import Api, created, fresh
+from tests.e2e.world import World
+
+FLOW = """appId: com.example.demo
+name: From a file
+tags: [maestro]
+env:
+  EMAIL: ada@example.com
+onFlowStart:
+  - launchApp: {clearState: true}
+---
+- tapOn: Email
+- inputText: ${EMAIL}
+- copyTextFrom: {id: email}
+- assertTrue: ${maestro.copiedText == EMAIL}
+- runFlow:
+    when: {platform: Android}
+    commands:
+      - setOrientation: LANDSCAPE_LEFT
+"""
+
+
+async def test_a_maestro_file_is_a_test_that_runs(api: Api, world: World) -> None:
+    app, *_ = await world.passing_app()
+    test = created(await api.post("/tests", {"flow": FLOW}))
+    assert (test["name"], test["tags"], test["version_number"]) == ("From a file", ["maestro"], 1)
+    assert test["steps"][0]["env"] == {"EMAIL": "ada@example.com"}
+    assert [next(iter(step)) for step in test["steps"][1:]] == [
+        "tapOn",
+        "inputText",
+        "copyTextFrom",
+        "assertTrue",
+        "runFlow",
+    ]
+    await world.attach(app, test)
+    execution = await world.run(await world.workflow(test))
+    listed = created(await api.get(f"/executions/{execution['id']}/runs"))["items"][0]
+    run = created(await api.get(f"/executions/{execution['id']}/runs/{listed['id']}"))
+    steps = run["attempts"][-1]["steps"]
+    assert execution["success"], run["failure"]
+    assert [step["kind"] for step in steps][:3] == ["launchApp", "tapOn", "inputText"]
+    assert steps[2]["text"] == 'inputText: "ada@example.com"'
+    assert steps[3]["message"] == 'copied "ada@example.com"'
+
+
+async def test_a_file_replaces_the_steps_of_a_test(api: Api, world: World) -> None:
+    test = await world.test()
+    edited = created(await api.patch(f"/tests/{test['id']}", {"flow": FLOW}))
+    assert (edited["version_number"], edited["name"], len(edited["steps"])) == (2, test["name"], 6)
+
+
+async def test_a_file_is_refused_with_line_and_column(api: Api) -> None:
+    answer = await api.post("/tests", {"name": fresh("T"), "flow": FLOW + "- evalScript: ${1}\n- tapp: x\n"})
+    assert answer.status == 422
+    assert [each["loc"] for each in answer.detail] == [["body", "flow"]] * 2
+    assert answer.detail[0]["msg"].startswith("line 17, column 3")
+    assert "did you mean tapOn?" in answer.detail[1]["msg"]
+
+
+@pytest.mark.parametrize(
+    ("body", "loc"),
+    [
+        ({"name": "T"}, ["body", "steps"]),
+        ({"steps": ["back"]}, ["body", "name"]),
+        ({"flow": "- back"}, ["body", "name"]),
+        ({"name": "T", "flow": "- back", "steps": ["back"]}, ["body", "flow"]),
+        ({"name": "T", "steps": [{"appId": "a", "evn": {}}, "back"]}, ["body", "steps", 0, "evn"]),
+        (
+            {"name": "T", "steps": [{"onFlowStart": ["back", {"tapp": 1}]}, "back"]},
+            ["body", "steps", 0, "onFlowStart", 1, "tapp"],
+        ),
+    ],
+)
+async def test_what_is_missing_or_wrong_is_named(api: Api, body: dict[str, object], loc: list[str | int]) -> None:
+    answer = await api.post("/tests", body)
+    assert (answer.status, answer.detail[0]["loc"]) == (422, loc)
