@@ -16,6 +16,8 @@ TREE = ROOT / "deploy" / "k8s"
 TARGETS = ("base", "overlays/dev", "overlays/prod")
 OVERLAYS = ("overlays/dev", "overlays/prod")
 
+POD_IP = "10.1.2.3"
+
 Manifest = dict[str, Any]
 
 
@@ -78,13 +80,15 @@ def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 
 def environment(target: str, deployment: Manifest) -> dict[str, str | None]:
-    """What the container's environment is; None for what a Secret gives."""
+    """What the container's environment is; None for what a Secret gives. Only ours: POD_IP is put in where it is named."""
     configs = named(of_kind(target, "ConfigMap"))
     result: dict[str, str | None] = {}
     for source in container(deployment)["envFrom"]:
         result |= configs[source["configMapRef"]["name"]]["data"]
     for variable in container(deployment)["env"]:
         result[variable["name"]] = variable.get("value")
+    if result.pop("POD_IP", POD_IP) is None:
+        result = {name: value and value.replace("$(POD_IP)", POD_IP) for name, value in result.items()}
     return result
 
 

@@ -26,7 +26,11 @@ DEPLOYMENTS = [
     for target in TARGETS
     for name in ("gateway", "catalog", "executor-api", "executor-worker", "reporting")
 ]
-SECRETS = {"MOBILETEST_SERVICE_TOKEN": "0123456789abcdef", "MOBILETEST_MONGO_URI": "mongodb://mongo:27017"}
+SECRETS = {
+    "MOBILETEST_SERVICE_TOKEN": "0123456789abcdef",
+    "MOBILETEST_MONGO_URI": "mongodb://mongo:27017",
+    "MOBILETEST_LLM_API_KEY": "a key",
+}
 
 
 @pytest.fixture(params=DEPLOYMENTS, ids=lambda pair: "-".join(pair).replace("/", "-"))
@@ -84,9 +88,9 @@ def test_it_may_not_ask_the_cluster_for_anything(target: str, deployment: Manife
 
 
 def test_it_can_write_to_what_is_bounded_only(deployment: Manifest) -> None:
-    """/tmp with a limit, and volumes of a claim."""
+    """/tmp with a limit, and volumes of a claim; what comes from a ConfigMap is for reading."""
     for volume in pod(deployment)["volumes"]:
-        assert "persistentVolumeClaim" in volume or "sizeLimit" in volume["emptyDir"]
+        assert "persistentVolumeClaim" in volume or "configMap" in volume or "sizeLimit" in volume["emptyDir"]
     mounted = {mount["mountPath"] for mount in container(deployment)["volumeMounts"]}
     assert "/tmp" in mounted
     assert {mount["name"] for mount in container(deployment)["volumeMounts"]} == {

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from services.executor.automation.pools.reading import load_pools, read_pools
 from services.executor.events import RUN_REQUESTS, TOPICS
 from tests.deploy.rendering import (
+    POD_IP,
     ROOT,
     TARGETS,
     Manifest,
@@ -22,7 +24,12 @@ from tests.deploy.rendering import (
 )
 from tests.deploy.variables import variables
 
-LISTENERS = {"grpc": "MOBILETEST_GRPC_LISTEN", "admin": "MOBILETEST_ADMIN_LISTEN", "http": "MOBILETEST_HTTP_LISTEN"}
+LISTENERS = {
+    "grpc": "MOBILETEST_GRPC_LISTEN",
+    "admin": "MOBILETEST_ADMIN_LISTEN",
+    "http": "MOBILETEST_HTTP_LISTEN",
+    "files": "MOBILETEST_EXECUTOR_FILES_LISTEN",
+}
 PART_OF = "app.kubernetes.io/part-of"
 
 
@@ -197,3 +204,20 @@ def test_every_pod_is_scraped_on_a_port_that_it_has() -> None:
     for _, deployment in each_deployment(["overlays/prod"]):
         assert selects(monitor["spec"]["selector"], pod_labels(deployment))
         assert endpoint["port"] in ports(deployment)
+
+
+def test_the_pools_that_come_along_can_be_read() -> None:
+    pools = load_pools(ROOT / "deploy" / "k8s" / "components" / "devices" / "device-pools.yaml")
+    assert {pool.platform for pool in pools} == {"android", "ios"}
+
+
+def test_workers_find_their_pools_and_tell_hubs_where_the_apps_are() -> None:
+    target = "overlays/prod"
+    worker = named(of_kind(target, "Deployment"))["mobiletest-executor-worker"]
+    given = environment(target, worker)
+    (mount,) = [each for each in container(worker)["volumeMounts"] if each["name"] == "device-pools"]
+    assert given["MOBILETEST_DEVICE_POOLS"] == f"{mount['mountPath']}/device-pools.yaml"
+    assert given["MOBILETEST_EXECUTOR_FILES_URL"] == f"http://{POD_IP}:{ports(worker)['files']}"
+    (volume,) = [each for each in pod(worker)["volumes"] if each["name"] == "device-pools"]
+    config = named(of_kind(target, "ConfigMap"))[volume["configMap"]["name"]]
+    assert read_pools(config["data"]["device-pools.yaml"])
