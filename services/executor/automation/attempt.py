@@ -29,7 +29,7 @@ from services.executor.automation.ports import (
 from services.executor.automation.runner import Runner
 from services.executor.automation.sentences.grammar import understand
 from services.executor.automation.sentences.intents import Action, Intent
-from services.executor.automation.transcribing import keep_transcript
+from services.executor.automation.transcribing import Transcripts
 from services.executor.automation.watching import Watcher
 from services.executor.automation.witness import LATE_SECONDS, Witness
 from services.executor.model.attempts import Result
@@ -79,6 +79,7 @@ class Script:
     scope: Scope
     advisor: Advisor | None
     why_none: str
+    transcripts: Transcripts
 
 
 class Automation:
@@ -120,7 +121,9 @@ class Automation:
         journal = Journal(
             attempt=plan.attempt, evidence=evidence or NoEvidence(), now=self._clock.now, progress=progress
         )
-        return await self._in_time(plan, Script(flow, scope, *self._advisor(plan, config)), journal)
+        advisor, why_none = self._advisor(plan, config)
+        script = Script(flow, scope, advisor, why_none, Transcripts(journal, advisor))
+        return await self._in_time(plan, script, journal)
 
     def _check_model(self, config: RunConfig) -> None:
         """What asks for a model in any case fails at once where there is none."""
@@ -175,7 +178,7 @@ class Automation:
         except TimeoutError:
             if not limit.expired():
                 raise
-            await _keep_late(journal, script.advisor)
+            await _keep_late(journal, script.transcripts)
             return await _out_of_time(plan, journal, witness)
 
     async def _on(
@@ -197,6 +200,7 @@ class Automation:
             commander,
             interpreter,
             witness=witness,
+            transcripts=script.transcripts,
             scope=script.scope,
             seconds=plan.step_seconds,
             asking=Asking(plan.human, device, watcher, journal) if plan.human is not None else None,
@@ -227,12 +231,12 @@ class Automation:
         await asyncio.wait({closing}, timeout=self._release_seconds)
 
 
-async def _keep_late(journal: Journal, advisor: Advisor | None) -> None:
+async def _keep_late(journal: Journal, transcripts: Transcripts) -> None:
     """What models said until the time was over; bounded, since it is."""
     if journal.open:
         with suppress(TimeoutError):
             async with asyncio.timeout(LATE_SECONDS):
-                await keep_transcript(journal, journal.open[-1], advisor)
+                await transcripts.keep(journal.open[-1])
 
 
 async def _out_of_time(plan: Plan, journal: Journal, witness: Witness) -> Failure:

@@ -64,10 +64,14 @@ class Journal:
         return index
 
     def account(self, index: int, took: Account) -> None:
-        """What finding a step's action has taken."""
+        """What finding a step's action has taken; of a step that is tried more than once all together."""
         self.cache_failed |= took.cache_failed
+        step = self.steps[index]
         self.steps[index] = replace(
-            self.steps[index], cache=took.cache, model_calls=took.model_calls, model_tokens=took.model_tokens
+            step,
+            cache=took.cache,
+            model_calls=step.model_calls + took.model_calls,
+            model_tokens=step.model_tokens + took.model_tokens,
         )
 
     async def passed(self, index: int, deed: Deed | None = None, message: str = "") -> None:

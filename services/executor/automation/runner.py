@@ -14,7 +14,7 @@ from services.executor.automation.journal import STEPS_LIMIT, Journal
 from services.executor.automation.reaching import Carried, CarryOut, Goals
 from services.executor.automation.sentences.grammar import understand
 from services.executor.automation.sentences.intents import Intent
-from services.executor.automation.transcribing import keep_transcript
+from services.executor.automation.transcribing import Transcripts
 from services.executor.automation.witness import Witness
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category, Failure
@@ -47,6 +47,7 @@ class Runner:
         interpreter: Interpreter,
         *,
         witness: Witness,
+        transcripts: Transcripts,
         scope: Scope,
         seconds: float,
         asking: Asking | None = None,
@@ -56,6 +57,7 @@ class Runner:
         self._device = device
         self._journal = journal
         self._witness = witness
+        self._transcripts = transcripts
         self._commander = commander
         self._interpreter = interpreter
         self._goals = Goals(interpreter)
@@ -121,7 +123,7 @@ class Runner:
         except DeviceFailure as failed:
             await self._fail(index, step, StepFailed(failed.category, failed.message))
         else:
-            await keep_transcript(self._journal, index, self._interpreter.advisor)
+            await self._transcripts.keep(index)
             if deed is None:
                 await self._journal.skipped(index, "skipped by a person's answer")
                 return
@@ -169,7 +171,7 @@ class Runner:
                 return await self._goals.reach(command.text, self._carrying_out(index))
             return await self._bounded(command, self._interpreter.do(command.text), self._interpreter.seconds)
         except (StepFailed, DeviceFailure):
-            await keep_transcript(self._journal, index, self._interpreter.advisor)
+            await self._transcripts.keep(index)
             raise
         finally:
             self._journal.account(index, self._interpreter.account)
@@ -188,6 +190,7 @@ class Runner:
         depth = self._journal.steps[index].depth + 1
 
         async def carry_out(sentences: Sequence[str]) -> Carried:
+            self._transcripts.note(index)
             first = len(self._journal.steps)
             for count, sentence in enumerate(sentences):
                 try:

@@ -23,6 +23,7 @@ class Writer:
         self._lines: list[bytes] = []
         self._size = 0
         self._pictures: list[tuple[str, bytes]] = []
+        self._drawn = 0
 
     def note(self, kind: str, **said: object) -> None:
         """A line; what is too much is left out, and that is said."""
@@ -34,8 +35,9 @@ class Writer:
         self._lines.append(written if self._size <= BYTES_LIMIT else _CUT)
 
     def picture(self, content: bytes) -> str:
-        """Its name."""
-        name = f"model-{len(self._pictures) + 1}.png"
+        """Its name, which no other has."""
+        self._drawn += 1
+        name = f"model-{self._drawn}.png"
         self._pictures.append((name, content))
         return name
 

@@ -1,0 +1,73 @@
+"""Models through the whole executor: the settings reach them, what they cost is shown, memory outlives the run."""
+
+from pathlib import Path
+from typing import Any
+
+from mobiletest.executor.v1 import executions_pb2 as pb
+from mobiletest.executor.v1 import runs_pb2
+from mobiletest.types.v1 import execution_pb2, run_config_pb2
+
+from tests.fakes.llm import FakeEndpoint, refuses
+from tests.fakes.shopper import shopper
+from tests.integration.executor.catalog_server import Shelf
+
+SHOP = Path("examples/shop-android/1.0.0.yaml").read_bytes()
+GOAL = "Buy a blue mug as ada@example.com with the password lovelace"
+PLANNING = run_config_pb2.RunConfig(execution_mode=run_config_pb2.ExecutionMode(enable_planning=True))
+
+
+def calls_of(run: runs_pb2.Run) -> int:
+    return sum(step.model_calls for step in run.attempts[-1].steps)
+
+
+async def test_a_goal_costs_calls_once_and_its_conversation_can_be_read(
+    executor: Any, connect: Any, shelf: Shelf
+) -> None:
+    workflow_id = shelf.workflow(shelf.planned(GOAL, build_id=shelf.build(SHOP)))
+    async with FakeEndpoint(mind=shopper).serving() as endpoint:
+        models = {"llm_base_url": endpoint.url, "llm_api_key": "sk-secret", "llm_primary_model": "small"}
+        async with executor(**models, llm_planning_model="large") as app, connect(app.grpc_address) as client:
+            first_id = await client.start(workflow_id, run_config=PLANNING)
+            assert (await client.ended(first_id)).success
+            [first] = await client.runs(first_id)
+            asked = len(endpoint.asked)
+            second_id = await client.start(workflow_id, run_config=PLANNING)
+            assert (await client.ended(second_id)).success
+            [second] = await client.runs(second_id)
+            [name] = [each.name for each in first.attempts[-1].artifacts if each.kind == "transcript"]
+            request = pb.DownloadArtifactRequest(execution_id=first_id, run_id=first.id, artifact_name=name)
+            content = b"".join([chunk.data async for chunk in client.stub.DownloadArtifact(request)])
+    assert (calls_of(first), calls_of(second), len(endpoint.asked)) == (asked, 0, asked)
+    assert {question["model"] for question in endpoint.asked} == {"large"}
+    assert set(endpoint.keys) == {"Bearer sk-secret"}
+    assert [step.depth for step in first.attempts[-1].steps] == [0, *[1] * 10]
+    assert b"Buy a blue mug" in content
+    assert b"sk-secret" not in content
+
+
+async def test_without_a_model_a_run_ends_at_once_and_says_what_to_set(
+    executor: Any, connect: Any, shelf: Shelf
+) -> None:
+    workflow_id = shelf.workflow(shelf.planned(GOAL))
+    async with executor() as app, connect(app.grpc_address) as client:
+        execution_id = await client.start(workflow_id)
+        execution = await client.ended(execution_id)
+        assert execution.failure.category == execution_pb2.FAILURE_CATEGORY_CONFIG_INVALID
+        assert "MOBILETEST_LLM_BASE_URL" in execution.failure.message
+        [run] = await client.runs(execution_id)
+        assert len(run.attempts) == 1
+
+
+async def test_an_endpoint_that_is_down_is_infrastructure_and_tried_again(
+    executor: Any, connect: Any, shelf: Shelf
+) -> None:
+    workflow_id = shelf.workflow(shelf.planned(GOAL, build_id=shelf.build(SHOP)))
+    async with FakeEndpoint([refuses(500)] * 4, mind=shopper).serving() as endpoint:
+        fields = {"llm_base_url": endpoint.url, "llm_primary_model": "small", "infrastructure_backoff_seconds": 0}
+        async with executor(**fields) as app, connect(app.grpc_address) as client:
+            execution_id = await client.start(workflow_id, run_config=PLANNING)
+            assert (await client.ended(execution_id)).success
+            [run] = await client.runs(execution_id)
+    categories = [attempt.failure.category for attempt in run.attempts]
+    assert categories == [execution_pb2.FAILURE_CATEGORY_LLM_UNAVAILABLE, 0]
+    assert run.attempts[0].steps[0].model_calls == 4
