@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from services.flows.expressions import ExpressionError, Unknown
 from services.flows.nodes import Node
 from services.flows.templates import is_template, parse_template
+from services.flows.values import ExpressionError, Unknown
 
 Fill = Callable[[str], str]
 

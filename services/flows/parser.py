@@ -8,13 +8,13 @@ from services.flows.commands import ALWAYS, Command, Flow, Repeat, Retry, RunFlo
 from services.flows.configuration import is_configuration, read_configuration
 from services.flows.documents import Bounds, read_json, read_yaml
 from services.flows.errors import StepError
-from services.flows.expressions import ExpressionError
 from services.flows.filling import filled, marked
 from services.flows.leaves import LEAVES
 from services.flows.nodes import DocumentError, Node, given, nearest
 from services.flows.reading import COMMON, condition, env, optional_within
 from services.flows.refusals import REFUSED, unknown
 from services.flows.templates import parse_template
+from services.flows.values import ExpressionError
 from services.flows.variables import Scope
 
 STEP_LIMIT = 1_000

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from services.flows.expressions import Evaluate, ExpressionError, Lookup, parse_expression, text_of
+from services.flows.expressions import Evaluate, Lookup, parse_expression
+from services.flows.values import ExpressionError, text_of
 
 OPENING = "${"
 TEXT_LIMIT = 20_000

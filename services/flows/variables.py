@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from services.flows.errors import StepError
-from services.flows.expressions import ExpressionError, Unknown, Value
 from services.flows.nodes import nearest, shown
 from services.flows.templates import parse_template
+from services.flows.values import ExpressionError, Unknown, Value
 
 COPIED = "maestro.copiedText"
 PLATFORM = "maestro.platform"

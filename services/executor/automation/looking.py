@@ -14,8 +14,8 @@ from services.flows.actions import (
     ExtendedWaitUntil,
     WaitForAnimationToEnd,
 )
-from services.flows.expressions import true_of
 from services.flows.selectors import Condition, Selector
+from services.flows.values import true_of
 
 Looking = AssertVisible | AssertNotVisible | AssertTrue | ExtendedWaitUntil | WaitForAnimationToEnd
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.flows.expressions import ExpressionError, Unknown, Value, text_of, true_of
 from services.flows.templates import is_template, parse_template
+from services.flows.values import ExpressionError, Unknown, Value, text_of, true_of
 from services.flows.variables import Memory, Scope, scope_of
 
 VALUES = {"NAME": "Ada", "N": "3", "EMPTY": "", "ZERO": "0", "FLAG": "true", "QUOTE": "it's"}

@@ -1,0 +1,119 @@
+"""Values of expressions: when they are true, how they read, and what the operators make of them."""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from services.flows.nodes import shown
+
+Value: TypeAlias = str | float | bool | None
+
+TEXT_LIMIT = 10_000
+
+
+class ExpressionError(ValueError):
+    """The expression is malformed, or has no value; the message says why."""
+
+
+class Unknown(ExpressionError):
+    """There is no variable of this name."""
+
+
+def true_of(value: Value) -> bool:
+    """Whether a value counts as true: not empty, "false", "null", "undefined" or zero."""
+    if isinstance(value, str):
+        return value.strip().lower() not in ("", "false", "null", "undefined") and _number(value) != 0
+    return bool(value)
+
+
+def text_of(value: Value) -> str:
+    """How a value reads in a text; a whole number has no point."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else str(value)
+    return "null" if value is None else value
+
+
+def _number(value: Value) -> float | None:
+    """The number that a value is, or reads as."""
+    if isinstance(value, str) and len(value) <= 40:
+        return float(value) if re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", value, re.ASCII) else None
+    return value if isinstance(value, float) else None
+
+
+def _numbers(sign: str, left: Value, right: Value) -> tuple[float, float]:
+    one, other = _number(left), _number(right)
+    if one is None or other is None:
+        wrong = left if one is None else right
+        raise ExpressionError(f"{sign} is for numbers, not for {shown(text_of(wrong))}")
+    return one, other
+
+
+def _equal(left: Value, right: Value) -> bool:
+    """Numbers by their value, also those that are written as texts; everything else by how it reads."""
+    one, other = _number(left), _number(right)
+    return one == other if one is not None and other is not None else text_of(left) == text_of(right)
+
+
+def _less(left: Value, right: Value) -> bool:
+    if _number(left) is None and _number(right) is None and isinstance(left, str) and isinstance(right, str):
+        return left < right
+    one, other = _numbers("<", left, right)
+    return one < other
+
+
+def _plus(left: Value, right: Value) -> Value:
+    if isinstance(left, str) or isinstance(right, str):
+        text = text_of(left) + text_of(right)
+        if len(text) > TEXT_LIMIT:
+            raise ExpressionError(f"the text becomes longer than {TEXT_LIMIT} characters")
+        return text
+    one, other = _numbers("+", left, right)
+    return _bounded(one + other)
+
+
+def _minus(left: Value, right: Value) -> Value:
+    one, other = _numbers("-", left, right)
+    return _bounded(one - other)
+
+
+def _times(left: Value, right: Value) -> Value:
+    one, other = _numbers("*", left, right)
+    return _bounded(one * other)
+
+
+def _divided(left: Value, right: Value) -> Value:
+    one, other = _numbers("/", left, right)
+    if other == 0:
+        raise ExpressionError("nothing can be divided by 0")
+    return _bounded(one / other)
+
+
+def _rest(left: Value, right: Value) -> Value:
+    one, other = _numbers("%", left, right)
+    if other == 0:
+        raise ExpressionError("nothing can be divided by 0")
+    return math.fmod(one, other)
+
+
+def _bounded(number: float) -> float:
+    if not abs(number) <= 1e300:
+        raise ExpressionError("the number becomes too large")
+    return number
+
+
+OPERATORS: Mapping[str, Callable[[Value, Value], Value]] = {
+    "==": _equal,
+    "!=": lambda left, right: not _equal(left, right),
+    "<": _less,
+    ">": lambda left, right: _less(right, left),
+    "<=": lambda left, right: not _less(right, left),
+    ">=": lambda left, right: not _less(left, right),
+    "+": _plus,
+    "-": _minus,
+    "*": _times,
+    "/": _divided,
+    "%": _rest,
+}
