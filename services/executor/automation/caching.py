@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Awaitable
+from dataclasses import replace
 from hashlib import sha256
 from time import monotonic
 from typing import TypeVar
@@ -14,6 +15,7 @@ from services.executor.automation.elements import Element, Point
 from services.executor.automation.locators import content_of, locate, locator_of
 from services.executor.automation.memories import Memories, Memory, Page, Span, Spot
 from services.executor.automation.ports import Answer, Look, Planned, Recalled, StepKey
+from services.executor.automation.recording import recorded_as
 from services.executor.automation.screens import Screen, same, screen_of
 from services.executor.automation.sentences.intents import Action
 from services.executor.automation.sentences.matching import Outline
@@ -47,6 +49,7 @@ _OWN_WORDS = frozenset({Action.SWIPE, Action.SCROLL, Action.SCROLL_UNTIL_VISIBLE
 _CONDITIONAL = re.compile(
     r"\b(?:if|unless|when|whether|otherwise|else|depending|while|until|as long as)\b", re.IGNORECASE
 )
+_LASTING = re.compile(r"\d\s*(?:s|ms|secs?|seconds?|milliseconds?|minutes?)\b", re.IGNORECASE)
 _QUOTES = "\"'“”‘’«»`"
 
 
@@ -81,11 +84,19 @@ class RememberingCache:
 
     async def remember(self, key: StepKey, tree: Element, kept: Answer | Planned) -> None:
         if isinstance(kept, Planned):
-            await self._asked(self._memories.keep_plan(_hash(key), key.org_id, kept.steps))
+            if await self._complete(key, kept):
+                await self._asked(self._memories.keep_plan(_hash(key), key.org_id, kept.steps))
             return
         memory = memory_of(kept, normalised(key.sentence), Outline(tree))
         if memory is not None:
             await self._asked(self._memories.keep(_hash(key), key.org_id, memory))
+
+    async def _complete(self, key: StepKey, plan: Planned) -> bool:
+        """Whether each action of a recording could be kept; half of one would be done in vain each time."""
+        if plan.steps != recorded_as(key.sentence, len(plan.steps)):
+            return True
+        pages = [await self._page(replace(key, sentence=name)) for name in plan.steps]
+        return all(page is not None and page.memories for page in pages)
 
     async def forget(self, key: StepKey, tree: Element) -> None:
         page = await self._page(key)
@@ -164,7 +175,7 @@ def _may_be_kept(answer: Answer, sentence: str) -> bool:
     """Not what has no element to be found again by, and not what an `Answer` does not say wholly."""
     if answer.action in _NOT_KEPT or (answer.action in _ON_ELEMENT and answer.element is None and answer.point is None):
         return False
-    if answer.action is Action.LONG_PRESS and any(c.isdigit() for c in sentence):
+    if answer.action is Action.LONG_PRESS and _LASTING.search(sentence):
         return False
     if answer.action is Action.ASSERT_TEXT:
         return answer.element is not None and answer.value == text_of(answer.element) and answer.value in sentence

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from services.executor.automation.elements import Element, Role, walk
-from services.executor.automation.screens import foreign, id_shape, in_rows, words
+from services.executor.automation.screens import foreign, id_shape, in_rows, own_id, words
 from services.executor.automation.sentences.matching import Outline
 
 NEAR = 0.05
@@ -47,11 +47,11 @@ def locator_of(element: Element, outline: Outline, sentence: str, *, exact: bool
         return None
     row = _row_of(element, outline)
     x, y = _share(element, outline)
-    exact = exact or not id_shape(element.id)
+    exact = exact or not id_shape(own_id(element))
     text, label, hint = _said(element, exact=exact)
     locator = Locator(
         role=element.role,
-        id=element.id if id_shape(element.id) else "",
+        id=_stable_id(element),
         exact=exact,
         text=text,
         label=label,
@@ -96,7 +96,7 @@ def _alike(locator: Locator, outline: Outline) -> list[Element]:
 def _fits(locator: Locator, element: Element, outline: Outline) -> bool:
     if element.role is not locator.role or element.checked != locator.checked:
         return False
-    if (element.id if id_shape(element.id) else "") != locator.id:
+    if _stable_id(element) != locator.id:
         return False
     if _said(element, exact=locator.exact) != (locator.text, locator.label, locator.hint):
         return False
@@ -106,6 +106,11 @@ def _fits(locator: Locator, element: Element, outline: Outline) -> bool:
 
 def _read(element: Element) -> str:
     return "" if element.editable else element.text
+
+
+def _stable_id(element: Element) -> str:
+    identifier = own_id(element)
+    return identifier if id_shape(identifier) else ""
 
 
 def _said(element: Element, *, exact: bool) -> tuple[str, str, str]:

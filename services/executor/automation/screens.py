@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 
-from services.executor.automation.elements import NOWHERE, Element, Role
+from services.executor.automation.elements import NOWHERE, Element, Role, walk
 
 SHARED = 2 / 3
 """So much of the smaller screen's scrolled part must be on the other one too."""
@@ -22,6 +22,8 @@ _CARDS = 3
 """So many neighbours of one kind, each with something inside, are rows of a list whatever their role."""
 
 _SCROLLING = re.compile(r"ScrollView|RecyclerView|ListView|GridView|TableView|XCUIElementTypeTable|CollectionView")
+_TITLE_BAR = re.compile(r"NavigationBar$|Toolbar$|ActionBar|TopAppBar")
+_TAB_BAR = re.compile(r"TabBar|TabLayout|TabWidget|BottomNavigation")
 _FOREIGN = re.compile(r"XCUIElementType(?:Keyboard|StatusBar)|inputmethod|com\.android\.systemui")
 _GENERATED = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-|(?=[0-9a-f]*\d)[0-9a-f]{10,}|^:[rR]", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
@@ -62,11 +64,12 @@ def screen_of(root: Element) -> Screen:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where an element is: in something that scrolls, in a row of a list, in a dialog."""
+    """Where an element is: in something that scrolls, in a row of a list, in a dialog, among tabs."""
 
     scrolled: bool = False
     row: bool = False
     dialog: bool = False
+    tabs: bool = False
 
 
 def _tokens(root: Element) -> Iterator[tuple[str, bool]]:
@@ -79,11 +82,12 @@ def _tokens(root: Element) -> Iterator[tuple[str, bool]]:
             continue
         if element.role is Role.CELL:
             place = replace(place, row=True)
-        if element.role is Role.HEADING and not titled and not place.row:
-            titled = True
-            yield f"title|{_identity(element, by_name=True)}", place.scrolled
+        title = "" if titled or place.row else _title(element)
+        titled = titled or bool(title)
+        if title:
+            yield f"title|{title}", place.scrolled
         elif _counts(element, place):
-            yield f"{element.role}|{_identity(element, by_name=not place.row)}", place.scrolled or place.row
+            yield f"{element.role}|{_identity(element, place)}", place.scrolled or place.row
         inside = _inside(element, place)
         rows = in_rows(element)
         within = replace(inside, row=True) if rows else inside
@@ -99,6 +103,16 @@ def _out_of_sight(element: Element, root: Element) -> bool:
     return not (_BARS <= y <= 1 - _BARS) or not (screen.x <= middle.x <= screen.right)
 
 
+def _title(element: Element) -> str:
+    """The words of the screen's title, if the element has them: a heading, or the bar that the platform has for it."""
+    if element.role is Role.HEADING:
+        return words(element.text or element.label or element.id)
+    if not _TITLE_BAR.search(_kind(element)):
+        return ""
+    said = (each.text or each.label for each in walk(element) if not each.tappable)
+    return words(next(filter(None, said), "") or element.id)
+
+
 def _counts(element: Element, place: _Place) -> bool:
     if element.role in (Role.DIALOG, Role.LIST) or element.tappable:
         return True
@@ -110,6 +124,7 @@ def _inside(element: Element, place: _Place) -> _Place:
         scrolled=place.scrolled or scrolls(element),
         row=place.row or element.role is Role.LIST,
         dialog=place.dialog or element.role is Role.DIALOG,
+        tabs=place.tabs or bool(_TAB_BAR.search(_kind(element))),
     )
 
 
@@ -123,9 +138,12 @@ def in_rows(element: Element) -> bool:
 
 def scrolls(element: Element) -> bool:
     """Whether what is inside moves under the finger."""
-    said = element.attributes
-    kind = said.get("class") or said.get("type") or ""
-    return element.role is Role.LIST or said.get("scrollable") == "true" or bool(_SCROLLING.search(kind))
+    said_so = element.attributes.get("scrollable") == "true"
+    return element.role is Role.LIST or said_so or bool(_SCROLLING.search(_kind(element)))
+
+
+def _kind(element: Element) -> str:
+    return element.attributes.get("class") or element.attributes.get("type") or ""
 
 
 def foreign(element: Element) -> bool:
@@ -134,11 +152,17 @@ def foreign(element: Element) -> bool:
     return any(_FOREIGN.search(said[name]) for name in ("type", "package") if name in said)
 
 
-def _identity(element: Element, *, by_name: bool) -> str:
+def _identity(element: Element, place: _Place) -> str:
     """Which one it is: its id, or else its name where that may count; and of a tab whether it is the open one."""
-    shape = id_shape(element.id)
-    selected = " selected" if element.selected and element.role is Role.TAB else ""
-    return (f"#{shape}" if shape or not by_name else words(_name(element))) + selected
+    own = id_shape(own_id(element))
+    named = f"#{own}" if own or place.row else words(_name(element))
+    tab = element.role is Role.TAB or place.tabs
+    return f"{named} selected" if element.selected and tab else named
+
+
+def own_id(element: Element) -> str:
+    """The id that the element has of its own; iOS gives the label of one that has none."""
+    return "" if element.id in (element.label, element.text) else element.id
 
 
 def _name(element: Element) -> str:

@@ -8,6 +8,7 @@ from services.executor.automation.caching import RememberingCache
 from services.executor.automation.elements import Bounds, Element, Point, Role, walk
 from services.executor.automation.memories import SCREENS_LIMIT
 from services.executor.automation.ports import Answer, Planned, Recalled, StepKey
+from services.executor.automation.recording import recorded_as
 from services.executor.automation.sentences.intents import Action
 from services.executor.model.attempts import CacheOutcome
 from tests.fakes.memories import FakeMemories
@@ -249,6 +250,19 @@ async def test_a_plan_is_known_whatever_the_screen_until_it_is_forgotten() -> No
     assert await recalled(cache, "Buy a mug", trees.android_cart()) == Recalled(HIT, plan)
     await cache.forget(key("Buy a mug"), trees.android_cart())
     assert (await recalled(cache, "Buy a mug", trees.android_cart())).outcome is MISS
+
+
+async def test_a_recording_is_only_kept_whole() -> None:
+    memories, tree = FakeMemories(), trees.android_products("Mug")
+    cache, sentence = RememberingCache(memories), "Look for a mug"
+    names = recorded_as(sentence, 2)
+    await cache.remember(key(names[0]), tree, Answer(Action.TAP, find(tree, "tab_cart")))
+    await cache.remember(key(names[1]), tree, Answer(Action.TYPE, find(tree, "search"), "of the prompt"))
+    await cache.remember(key(sentence), tree, Planned(names))
+    assert (await recalled(cache, sentence, tree)).outcome is MISS
+    await cache.remember(key(names[1]), tree, Answer(Action.TYPE, find(tree, "search"), "mug"))
+    await cache.remember(key(sentence), tree, Planned(names))
+    assert (await recalled(cache, sentence, tree)).kept == Planned(names)
 
 
 async def test_what_did_not_work_is_forgotten_on_its_screen() -> None:

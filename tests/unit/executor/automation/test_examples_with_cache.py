@@ -1,0 +1,63 @@
+"""The step cache changes no verdict: the example tests end on every build as they do without it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.executor.automation.attempt import Automation, Plan
+from services.executor.automation.caching import RememberingCache
+from services.executor.automation.devices import Build
+from services.executor.automation.pools.places import Pools
+from services.executor.automation.ports import StepCache
+from services.executor.model.attempts import CacheOutcome, Result
+from services.executor.model.run_config import FallbackTrigger, RunConfig
+from tests.fakes.memories import FakeMemories
+from tests.unit.executor.automation.test_examples import APPS, TESTS
+
+EXAMPLES = Path(__file__).parents[4] / "examples"
+RUNS = 2
+CASES = [
+    pytest.param(app, test, id=f"{app['platform']}-{test['name']}")
+    for app in APPS
+    for test in TESTS
+    if test["platform"] in (None, app["platform"])
+]
+
+
+async def attempted(
+    app: dict[str, Any], build: dict[str, str], test: dict[str, Any], run: int, cache: StepCache
+) -> Result:
+    content = (EXAMPLES / build["file"]).read_bytes()
+
+    async def read(limit: int) -> bytes:
+        return content[:limit]
+
+    plan = Plan(
+        run_id=f"r{run}",
+        app=app["name"],
+        attempt=1,
+        platform=app["platform"].lower(),
+        steps=test["steps"],
+        build=Build(app_name="Example Shop", read=read),
+        config=RunConfig(fallback_trigger=FallbackTrigger.NEVER),
+    )
+    return await Automation(Pools.load(None), cache=cache).attempt(plan)
+
+
+def category(result: Result) -> str | None:
+    return str(result.failure.category) if result.failure is not None else None
+
+
+@pytest.mark.parametrize(("app", "test"), CASES)
+async def test_every_verdict_stays_as_it_is(app: dict[str, Any], test: dict[str, Any]) -> None:
+    memory = RememberingCache(FakeMemories())
+    outcomes: list[CacheOutcome | None] = []
+    for build in app["builds"]:
+        for run in range(RUNS):
+            without = await attempted(app, build, test, run, RememberingCache(FakeMemories()))
+            remembering = await attempted(app, build, test, run, memory)
+            assert category(remembering) == category(without), (build["version"], run)
+            outcomes += [step.cache for step in remembering.steps]
+    asked = [outcome for outcome in outcomes if outcome is not None]
+    assert not asked or CacheOutcome.HIT in asked
