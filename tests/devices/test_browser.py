@@ -130,6 +130,18 @@ async def test_any_text_can_be_typed(browser: WebDriverDevice, text: str) -> Non
     assert (await field(browser, "Note")).text == text
 
 
+async def test_a_long_text_is_typed_too(browser: WebDriverDevice) -> None:
+    text = "All work and no play.\n" * 200
+    await browser.type(text, await field(browser, "Note"))
+    assert await browser.driver.execute("return document.getElementById('note').value") == f"one{text}"
+
+
+async def test_a_page_that_is_too_large_is_refused(browser: WebDriverDevice) -> None:
+    await browser.driver.execute("document.body.innerHTML = '<i></i>'.repeat(20001)")
+    with pytest.raises(DeviceFailure, match="the page is too large to be looked at"):
+        await browser.tree()
+
+
 async def test_fields_of_other_kinds(browser: WebDriverDevice) -> None:
     await browser.type("25", await field(browser, "Amount"))
     assert (await field(browser, "Amount")).text == "125"

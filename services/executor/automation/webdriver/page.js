@@ -15,7 +15,7 @@ const page = (window[KEY] ??= {
 const SKIPPED = new Set(["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "HEAD", "META", "LINK", "TITLE", "BASE"]);
 const PICKED_BY_VALUE = new Set(["date", "time", "datetime-local", "month", "week", "color", "range"]);
 const NOT_TYPED = new Set(["button", "submit", "reset", "checkbox", "radio", "file", "image", "hidden"]);
-const LIMITS = { nodes: 5000, depth: 200, text: 2000, attribute: 300 };
+const LIMITS = { nodes: 20000, depth: 200, text: 2000, attribute: 300 };
 
 const numberOf = (node) => {
   let number = page.numbers.get(node);
@@ -151,6 +151,7 @@ const buried = (node, seen, offset) =>
 
 function snapshot() {
   let left = LIMITS.nodes;
+  let cut = false;
   const focus = deepestFocus();
   const top = modal();
 
@@ -167,7 +168,11 @@ function snapshot() {
     }));
 
   const visit = (node, clip, offset, around, depth) => {
-    if (SKIPPED.has(node.tagName) || left <= 0 || depth > LIMITS.depth) return null;
+    if (SKIPPED.has(node.tagName)) return null;
+    if (left <= 0 || depth > LIMITS.depth) {
+      cut = true;
+      return null;
+    }
     const style = viewOf(node).getComputedStyle(node);
     if (style.display === "none") return null;
     left -= 1;
@@ -221,7 +226,7 @@ function snapshot() {
   };
 
   const root = document.body ? visit(document.body, screen, { x: 0, y: 0 }, { hidden: false, modal: false }, 0) : null;
-  return { token: page.token, width: innerWidth, height: innerHeight, title: document.title, url: location.href, cut: left <= 0, root };
+  return { token: page.token, width: innerWidth, height: innerHeight, title: document.title, url: location.href, cut, root };
 }
 
 const describe = (node) => {

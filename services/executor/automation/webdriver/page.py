@@ -18,6 +18,7 @@ from services.executor.automation.sources.html import (
     selected_of,
 )
 from services.executor.automation.webdriver.client import DriverSession, element_of
+from services.executor.automation.webdriver.parts import refused
 from services.executor.automation.webdriver.wire import HubAway, Json
 
 TEXT_LIMIT = 300
@@ -62,7 +63,9 @@ async def look(driver: DriverSession) -> Snapshot:
 
 
 def read(answer: Mapping[str, Any]) -> Snapshot:
-    """Elements of what page.js saw; the root's bounds are the viewport."""
+    """Elements of what page.js saw; the root's bounds are the viewport. script_error when it saw a part only."""
+    if answer["cut"]:
+        raise refused("the page is too large to be looked at: more than 20,000 elements, or 200 levels")
     reader = _Reader(answer["token"])
     body = answer["root"]
     children = (reader.element(body),) if body is not None else ()

@@ -18,6 +18,8 @@ from services.executor.model.failures import Category
 
 REMEMBERED_TREES = 16
 UNCOVERED_WITHIN_SECONDS = 3.0
+PASTED_CHARACTERS = 300
+"""A longer text is not typed key by key, which takes milliseconds for each of them."""
 _PAUSE_SECONDS = 0.05
 _OPEN_ALERT = "unexpected alert open"
 
@@ -75,7 +77,17 @@ class WebView:
         if "put" in found:
             await self._put(found, text)
         else:
-            await self._keys(([keys.END] if found.get("end") else []) + [keys.TYPED.get(each, each) for each in text])
+            await self._write(text, at_end=not found.get("end"))
+
+    async def _write(self, text: str, *, at_end: bool) -> None:
+        """Key by key, but for a long text, which comes like one that was pasted."""
+        before = [] if at_end else [keys.END]
+        if len(text) <= PASTED_CHARACTERS or self._by_element:
+            await self._keys(before + [keys.TYPED.get(each, each) for each in text])
+            return
+        if before:
+            await self._keys(before)
+        await self._driver.cdp("Input.insertText", text=text)
 
     async def clear(self, target: Element | None, characters: int | None) -> None:
         found = await self._field(target, select_all=characters is None)
