@@ -13,6 +13,7 @@ from mobiletest.executor.v1 import runs_pb2
 from mobiletest.types.v1 import execution_pb2
 
 from tests.eventually import eventually
+from tests.fault.counting import record
 from tests.fault.executor.conftest import LEASE_SECONDS, Workers
 from tests.integration.executor.catalog_server import Shelf
 from tests.integration.executor.conftest import TERMINAL, Client
@@ -93,7 +94,15 @@ async def test_kill_9_in_the_middle_of_runs_loses_nothing_and_doubles_nothing(
             counts["passed"] += sum(run.success for run in runs)
         assert counts["ended"] == len(started) * RUNS_EACH
         assert counts["taken over"] > 0
-        print(f"kills {KILLS}, runs started {len(started) * RUNS_EACH}, {dict(counts)}")
+        record(
+            "F01",
+            "runs under which executor workers were killed with SIGKILL",
+            tried=len(started) * RUNS_EACH,
+            survived=counts["ended"],
+            kills=KILLS,
+            taken_over=counts["taken over"],
+            passed=counts["passed"],
+        )
 
 
 async def _victim(client: Client, started: Sequence[str], workers: Workers, chance: random.Random) -> str:
