@@ -17,8 +17,6 @@ from tests.fault.recount import differences, runs_of
 
 EXECUTIONS = int(os.environ.get("CANCELS", "24"))
 SLOTS = 8
-BUSY_SECONDS = EXECUTIONS * 4 * 1.0 / SLOTS
-"""About how long all of the runs keep the workers busy."""
 
 
 async def paced_workflow(world: World) -> tuple[Any, Any]:
@@ -31,12 +29,22 @@ async def paced_workflow(world: World) -> tuple[Any, Any]:
     return app, await world.workflow(*tests)
 
 
-async def cancel(api: Api, execution_id: str, seconds: float, times: int) -> tuple[str, list[int]]:
-    """Cancel after a while, some times at once; the status just before, and the answers' codes."""
-    await asyncio.sleep(seconds)
-    before = created(await api.get(f"/executions/{execution_id}"))["status"]
+async def cancel(api: Api, execution_id: str, moment: float, times: int) -> tuple[str, list[int]]:
+    """Cancel some times at once; the status just before, and the answers' codes.
+
+    `moment` below 0 is while it is queued, else so many seconds after it has begun to run.
+    """
+    path = f"/executions/{execution_id}"
+    if moment >= 0:
+        await eventually(lambda: _begun(api, path), within=120, every=0.1)
+        await asyncio.sleep(moment)
+    before = created(await api.get(path))["status"]
     answers = await asyncio.gather(*(api.post(f"/executions/{execution_id}/cancel") for _ in range(times)))
     return before, [answer.status for answer in answers]
+
+
+async def _begun(api: Api, path: str) -> bool:
+    return bool(created(await api.get(path))["status"] in ("running", *ENDED))
 
 
 async def ends_told(api: Api, execution_id: str) -> Counter[str]:
@@ -52,9 +60,8 @@ async def test_cancels_at_any_time_leave_one_end_and_free_devices(
     chance = random.Random(40)
     app, workflow = await paced_workflow(own_world)
     started = [(await own_world.start(workflow))["id"] for _ in range(EXECUTIONS)]
-    delays = [chance.uniform(0, BUSY_SECONDS * 0.6) for _ in started]
     asked = await asyncio.gather(
-        *(cancel(own_api, id_, delay, chance.choice([1, 1, 2, 5])) for id_, delay in zip(started, delays, strict=True))
+        *(cancel(own_api, id_, chance.uniform(-0.5, 2), chance.choice([1, 1, 2, 5])) for id_ in started)
     )
     states = Counter(before for before, _ in asked)
     for before, codes in asked:
