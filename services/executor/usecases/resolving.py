@@ -15,7 +15,7 @@ from services.flows.parser import parse_steps
 ELEMENTS_LIMIT = 3_000
 """On how many elements a command is tried: its selectors may compare each with each."""
 
-AT_ONCE = 20_000
+AT_ONCE = 256 * 1024
 """Sources of more characters are read beside the event loop."""
 
 

@@ -27,10 +27,7 @@ def read_source(text: str, platform: str | None = None) -> Element:
     `platform` is "Android" or "iOS" where it is known. SourceError (with line and column) for what is no page source,
     not well-formed, too large (4 MiB, 20,000 nodes, 400 levels) or of another platform than the one given.
     """
-    if len(text) > BYTES_LIMIT or len(text.encode(errors="replace")) > BYTES_LIMIT:
-        raise SourceError("the source is larger than 4 MiB: send one screen")
-    if re.search("[\ud800-\udfff]", text):
-        raise SourceError("the source has characters that are none (half of a surrogate pair): send it as UTF-8")
+    _measure(text)
     first = _first(text)
     tag = first["tag"].lower()
     if tag == "html" or (tag in _HTML and first["doctype"] is None):
@@ -38,6 +35,15 @@ def read_source(text: str, platform: str | None = None) -> Element:
     stripped = text.lstrip("\ufeff \t\r\n")
     root = read_xml(stripped, lines_before=text.count("\n", 0, len(text) - len(stripped)))
     return _read(root, platform)
+
+
+def _measure(text: str) -> None:
+    try:
+        size = len(text) if len(text) > BYTES_LIMIT else len(text.encode())
+    except UnicodeEncodeError:
+        raise SourceError("the source has half of a surrogate pair, which is no character: send UTF-8") from None
+    if size > BYTES_LIMIT:
+        raise SourceError("the source is larger than 4 MiB: send one screen")
 
 
 def _first(text: str) -> re.Match[str]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from services.executor.automation.elements import CHECKABLE, NOWHERE, Bounds, Element, Role
 from services.executor.automation.sources.nodes import Node, elements_of, number, shown
@@ -83,8 +84,7 @@ def _row(child: Element) -> Element:
 
 def _role(node: Node) -> Role:
     has = node.attributes
-    kind = has.get("class") or node.tag
-    role = next((role for ending, role in _ENDINGS if kind.endswith(ending)), Role.OTHER)
+    role = _role_of_class(has.get("class") or node.tag)
     if role is Role.TEXT and has.get("heading") == "true":
         return Role.HEADING
     if role in (Role.OTHER, Role.TEXT):
@@ -93,6 +93,11 @@ def _role(node: Node) -> Role:
         if has.get("checkable") == "true":
             return Role.CHECKBOX
     return role
+
+
+@lru_cache(maxsize=1024)
+def _role_of_class(name: str) -> Role:
+    return next((role for ending, role in _ENDINGS if name.endswith(ending)), Role.OTHER)
 
 
 def _text_and_hint(has: Mapping[str, str]) -> tuple[str, str]:
@@ -104,7 +109,7 @@ def _text_and_hint(has: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _bounds(has: Mapping[str, str]) -> Bounds | None:
-    found = _BOUNDS.fullmatch(has.get("bounds", "").replace(" ", ""))
+    found = _BOUNDS.fullmatch(has.get("bounds", ""))
     if found is None:
         return None
     left, top, right, bottom = map(int, found.groups())

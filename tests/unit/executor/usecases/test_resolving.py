@@ -17,7 +17,7 @@ async def test_a_sentence_and_a_command_mean_the_same_element() -> None:
 
 
 async def test_a_large_source_is_read_beside_the_event_loop_to_the_same_end() -> None:
-    more = "<node/>" * 5_000
+    more = "<node attribute='of some length'/>" * 8_000
     assert (await Resolving().resolve("Tap Go", SOURCE.replace("<node", f"{more}<node"))).action == "tap"
 
 
