@@ -29,7 +29,7 @@ from services.executor.automation.llm.client import open_client
 from services.executor.automation.llm.models import LanguageModels
 from services.executor.automation.pools.places import Pools
 from services.executor.automation.ports import Model
-from services.executor.automation.webdriver.opening import delete_session
+from services.executor.automation.webdriver.opening import delete_session, settled
 from services.executor.catalog import RemoteCatalog, open_channel
 from services.executor.events import RUN_REQUESTS, topics
 from services.executor.model.runs import Platform
@@ -70,6 +70,7 @@ from services.executor.worker.worker import Worker
 SOURCE = "mobiletest.executor"
 REAPER_LEASE_SECONDS = 3.0
 RETENTION_LEASE_SECONDS = 120.0
+SETTLE_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -192,6 +193,7 @@ class _Parts:
         self.health.register("keeper", keeper.check, affects="liveness")
         await enter(self.background.running("worker", worker.watch()))
         await enter(self.background.running("durations", self.ledger.durations.run()))
+        self._stack.push_async_callback(settled, SETTLE_SECONDS)
         self._stack.push_async_callback(worker.drain, settings.drain_seconds)
         search = Search(self.runs, worker, every=settings.poll_seconds)
         await enter(self.background.running("search", search.run()))

@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -77,6 +77,12 @@ class AppFiles:
 
     async def fetch(self, file: AppFile, using: "Using") -> Path:
         """Where the file lies. DeviceFailure: artifact_invalid, network_error, device_unavailable (no room for it)."""
+        try:
+            return await self._fetched(file, using)
+        except OSError as error:
+            raise DeviceFailure(Category.DEVICE_UNAVAILABLE, f"The worker cannot keep files: {error}.") from error
+
+    async def _fetched(self, file: AppFile, using: "Using") -> Path:
         await self._open()
         path = self._folder / file.kept_as
         using.paths.append(path)
@@ -115,11 +121,10 @@ class AppFiles:
                 raise DeviceFailure(Category.ARTIFACT_INVALID, message)
             part.touch()
             part.replace(path)
-        except BaseException as error:
+        except BaseException:
             self._size -= written
-            part.unlink(missing_ok=True)
-            if isinstance(error, OSError):
-                raise DeviceFailure(Category.DEVICE_UNAVAILABLE, f"The worker cannot keep files: {error}.") from error
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
             raise
         self._kept[path] = written
 

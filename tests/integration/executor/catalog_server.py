@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 from uuid import uuid4
 
@@ -36,6 +37,10 @@ class Shelf:
         self.files[build_id] = content
         return build_id
 
+    def _sha256(self, build_id: str) -> str:
+        """Of the file; of nothing for one that the catalog claims to have and has not."""
+        return sha256(self.files.get(build_id, b"")).hexdigest()
+
     def workflow(self, *runs: resolution_pb2.PlannedRun, max_parallel: int | None = None) -> str:
         """The id of a new workflow with these runs."""
         workflow_id = str(uuid4())
@@ -55,9 +60,11 @@ class Shelf:
         build_id: str | None = None,
         name: str = "Log in",
         platform: int = platform_pb2.PLATFORM_ANDROID,
+        file_name: str = "",
     ) -> resolution_pb2.PlannedRun:
         """A run with these steps; of the build if one is named, else of one without a file."""
-        build = resolution_pb2.PlannedBuild(id=build_id or str(uuid4()), version="1.0", sha256=build_id or "")
+        build = resolution_pb2.PlannedBuild(id=build_id or str(uuid4()), version="1.0", file_name=file_name)
+        build.sha256 = self._sha256(build_id) if build_id else ""
         build.uploaded_at.GetCurrentTime()
         return resolution_pb2.PlannedRun(
             test_id=str(uuid4()),

@@ -1,0 +1,189 @@
+"""F29: a worker, or the hub itself, dies in the middle of a session. No session is left behind, and no device is lost.
+
+On a real Appium server with its fake driver, whose sessions would live on for a minute and more by themselves.
+"""
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import aiohttp
+import pytest
+from mobiletest.types.v1 import execution_pb2
+from pymongo import MongoClient
+
+from deploy.devices import hubs
+from deploy.devices.hubs import Hub
+from services.executor.model.runs import Session
+from tests.eventually import eventually
+from tests.fault.counting import record
+from tests.fault.executor.conftest import LEASE_SECONDS, Workers
+from tests.fault.executor.test_workers import check_history
+from tests.hubs import appium, started
+from tests.integration.executor.catalog_server import Shelf
+from tests.integration.executor.conftest import Client
+
+__all__ = ["appium"]
+
+APP = (Path(__file__).parents[2] / "devices" / "pages" / "app.xml").read_bytes()
+SEE = 'I see "Accounts"'
+REAPER_SECONDS = 1.0
+LOST = (execution_pb2.FAILURE_CATEGORY_SESSION_LOST, execution_pb2.FAILURE_CATEGORY_NETWORK_ERROR)
+
+Noted = Callable[[], Awaitable[Session]]
+
+
+@pytest.fixture
+def two_hubs() -> Iterator[list[Hub]]:
+    """Two Appium servers that this test may kill."""
+    first, second = started(hubs.appium), started(hubs.appium)
+    yield [next(first), next(second)]
+    for hub in (second, first):
+        next(hub, None)
+
+
+@pytest.fixture
+def noted(mongo_client: MongoClient[dict[str, Any]], mongo_database: str) -> Noted:
+    """Waits for a session in a lease."""
+
+    def look() -> Session | None:
+        found = mongo_client[mongo_database]["runs"].find_one({"lease.session": {"$exists": True}})
+        return Session(**found["lease"]["session"]) if found else None
+
+    async def wait() -> Session:
+        session = await eventually(lambda: asyncio.to_thread(look))
+        assert session is not None
+        return session
+
+    return wait
+
+
+@pytest.fixture
+def no_orphans(mongo_client: MongoClient[dict[str, Any]], mongo_database: str) -> Callable[[], bool]:
+    runs = mongo_client[mongo_database]["runs"]
+    return lambda: runs.find_one({"orphans.id": {"$exists": True}}) is None
+
+
+def pool(name: str, hub: Hub, *, slots: int = 1) -> str:
+    capabilities = "{platformName: Fake, 'appium:automationName': Fake, 'appium:deviceName': Fake}"
+    return (
+        f"  - {{name: {name}, platform: android, kind: webdriver, slots: {slots}, url: '{hub.url}',"
+        f" capabilities: {capabilities}}}\n"
+    )
+
+
+def use(workers: Workers, folder: Path, *pools: str) -> None:
+    """Let the workers have these pools."""
+    path = folder / "pools.yaml"
+    path.write_text("pools:\n" + "".join(pools))
+    workers.environment["MOBILETEST_DEVICE_POOLS"] = str(path)
+    workers.environment["MOBILETEST_EXECUTOR_FILES_FOLDER"] = str(folder / "files")
+
+
+def workflow(shelf: Shelf, steps: int = 250) -> str:
+    """One run that takes some seconds on the fake driver."""
+    build_id = shelf.build(APP)
+    return shelf.workflow(shelf.planned(*[SEE] * steps, build_id=build_id, file_name="app.xml"))
+
+
+async def is_open(session: Session) -> bool:
+    async with (
+        aiohttp.ClientSession() as client,
+        client.get(f"{session.hub}/session/{session.id}/source") as answer,
+    ):
+        assert answer.status in (200, 404), await answer.text()
+        return answer.status == 200
+
+
+async def is_gone(session: Session) -> bool:
+    return not await is_open(session)
+
+
+@pytest.mark.timeout(300)
+async def test_the_session_of_a_killed_worker_is_deleted_and_its_device_used_again(
+    executor: Any,
+    connect: Any,
+    shelf: Shelf,
+    workers: Workers,
+    tmp_path: Path,
+    appium: Hub,
+    noted: Noted,
+    no_orphans: Callable[[], bool],
+) -> None:
+    """The process that reaps deletes it, with no worker there at all; the next attempt has the only slot."""
+    use(workers, tmp_path, pool("only", appium))
+    async with executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api, connect(api.grpc_address) as client:
+        first = await workers.start()
+        execution_id = await client.start(workflow(shelf))
+        session = await noted()
+        assert await is_open(session)
+        await workers.end(first, signal.SIGKILL)
+        killed_at = monotonic()
+        gone: bool = await eventually(lambda: is_gone(session), within=LEASE_SECONDS + REAPER_SECONDS + 10)
+        took = monotonic() - killed_at
+        assert gone
+        await eventually(no_orphans)
+        second = await workers.start()
+        assert (await client.ended(execution_id, within=60)).success
+        [run] = await client.runs(execution_id)
+        assert [attempt.worker for attempt in run.attempts] == [first, second]
+        assert run.attempts[-1].device == "only-1"
+        await check_history(client, execution_id)
+    bound = LEASE_SECONDS + REAPER_SECONDS
+    record("F29", "sessions of killed workers", tried=1, survived=1, seconds=round(took, 1), bound=bound)
+
+
+@pytest.mark.timeout(300)
+async def test_a_stopping_worker_deletes_its_session_before_it_hands_the_run_back(
+    executor: Any, connect: Any, shelf: Shelf, workers: Workers, tmp_path: Path, appium: Hub, noted: Noted
+) -> None:
+    use(workers, tmp_path, pool("only", appium))
+    workers.environment["MOBILETEST_LEASE_SECONDS"] = "60"
+    async with executor(executor_role="api", lease_seconds=60.0) as api, connect(api.grpc_address) as client:
+        first = await workers.start()
+        execution_id = await client.start(workflow(shelf, steps=900))
+        session = await noted()
+        assert await workers.end(first, signal.SIGTERM) == 0
+        assert await is_gone(session)
+        [run] = await client.runs(execution_id)
+        assert [attempt.worker for attempt in run.attempts] == [first]
+        await workers.start()
+        assert (await client.ended(execution_id, within=90)).success
+        record("F29", "sessions of workers that stop", tried=1, survived=1)
+
+
+@pytest.mark.timeout(300)
+async def test_a_hub_that_dies_in_mid_session_costs_one_attempt_and_no_device(
+    executor: Any, connect: Any, shelf: Shelf, workers: Workers, tmp_path: Path, two_hubs: list[Hub], noted: Noted
+) -> None:
+    """The run goes to the other hub; when the dead one is back, its devices are used again."""
+    use(workers, tmp_path, pool("a", two_hubs[0]), pool("b", two_hubs[1]))
+    async with executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api, connect(api.grpc_address) as client:
+        await workers.start()
+        execution_id = await client.start(workflow(shelf))
+        session = await noted()
+        dead, alive = two_hubs if session.hub == two_hubs[0].url else reversed(two_hubs)
+        await dead.child.kill()
+        assert (await client.ended(execution_id, within=90)).success
+        [run] = await client.runs(execution_id)
+        assert [attempt.failure.category in LOST for attempt in run.attempts] == [True, False], run
+        assert len({attempt.device for attempt in run.attempts}) == 2
+        await check_history(client, execution_id)
+        assert (await client.ended(await client.start(workflow(shelf, steps=5)), within=60)).success
+        dead.child.start()
+        await eventually(lambda: _both_used(client, shelf), within=120)
+        assert alive.child.running
+        record("F29", "runs whose hub was killed", tried=1, survived=1)
+
+
+async def _both_used(client: Client, shelf: Shelf) -> bool:
+    """Whether two runs at once have a device each, one of either hub."""
+    started_ids = [await client.start(workflow(shelf, steps=60)) for _ in range(2)]
+    devices = set()
+    for execution_id in started_ids:
+        assert (await client.ended(execution_id, within=60)).success
+        devices |= {run.attempts[-1].device for run in await client.runs(execution_id)}
+    return devices == {"a-1", "b-1"}
