@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -73,7 +74,7 @@ def _run(message: executor.RunChanged, told_at: datetime) -> RunSnapshot:
         completed_at=_moment(run, "completed_at"),
         seconds=run.execution_time_seconds if run.HasField("execution_time_seconds") else None,
         branch=message.branch or None,
-        attempts=tuple(_attempt(attempt, told_at) for attempt in run.attempts),
+        attempts=_attempts(run, told_at),
         failure=_failure(run),
         shown=shown(run).SerializeToString(),
     )
@@ -99,6 +100,17 @@ def shown(run: runs_pb2.Run) -> reports_pb2.BuildRunItem:
         if run.HasField(name):
             setattr(item, name, getattr(run, name))
     return item
+
+
+def _attempts(run: runs_pb2.Run, told_at: datetime) -> tuple[AttemptSnapshot, ...]:
+    """Failures before a pass that the executor does not call flaky are no verdicts: what passed then was not the same,
+    for it had a model or a person to help, or did without a memory that misled it.
+    """
+    attempts = tuple(_attempt(attempt, told_at) for attempt in run.attempts)
+    said = run.report_metadata.fields.get("flaky")
+    if not run.success or said is None or said.bool_value:
+        return attempts
+    return tuple(replace(attempt, passed=None) if attempt.passed is False else attempt for attempt in attempts)
 
 
 def _attempt(attempt: runs_pb2.Attempt, told_at: datetime) -> AttemptSnapshot:

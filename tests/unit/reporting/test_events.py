@@ -112,6 +112,18 @@ def test_an_attempt_that_infrastructure_let_down_has_no_verdict() -> None:
     assert told_run(run_changed(attempts=[let_down])).attempts[0].passed is None
 
 
+@pytest.mark.parametrize(("flaky", "verdicts"), [(True, [False, True]), (False, [None, True])])
+def test_failures_before_a_pass_that_is_not_flaky_have_no_verdict(flaky: bool, verdicts: list[bool | None]) -> None:
+    report = Struct()
+    report.update({"flaky": flaky})
+    failed = attempt(
+        1, execution_pb2.EXECUTION_STATUS_COMPLETED, success=False, failure=failure("SCRIPT_ERROR", "needs a model")
+    )
+    passed = attempt(2, execution_pb2.EXECUTION_STATUS_COMPLETED, success=True)
+    message = run_changed(attempts=[failed, passed], success=True, report_metadata=report)
+    assert [item.passed for item in told_run(message).attempts] == verdicts
+
+
 def test_a_run_is_shown_as_the_contract_has_it() -> None:
     item = reports_pb2.BuildRunItem.FromString(told_run(run_changed()).shown)
     assert (item.run_id, item.execution_id, item.test_id, item.test_name) == (
