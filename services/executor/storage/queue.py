@@ -15,6 +15,7 @@ from services.chassis.mongo import Document, Mongo
 from services.executor.model.fairness import Queue, Standing, rank, shares
 from services.executor.model.runs import Limits, Platform, Run
 from services.executor.ports import RunKey
+from services.executor.storage.crowding import Crowding
 from services.executor.storage.schema import RUNS
 
 REMEMBERED = 10_000
@@ -57,6 +58,7 @@ class FairQueue:
         self._limits = limits
         self._served: dict[str, int] = {}
         self._claims = 0
+        self.crowding = Crowding()
 
     async def first(self, platform: Platform, limit: int) -> list[RunKey]:
         """Up to `limit` runs that may be claimed now, in the order in which they are to be."""
@@ -71,6 +73,7 @@ class FairQueue:
     def served(self, org_id: str) -> None:
         """This process has claimed a run of the organisation. What it remembers of that is enough: it is for slots that
         come free one after the other in one place; over all workers it is what runs that counts."""
+        self.crowding.won()
         self._claims += 1
         self._served.pop(org_id, None)
         self._served[org_id] = self._claims
@@ -110,7 +113,8 @@ class FairQueue:
         if most is not None:
             left = {q.org_id: most - sum(leased[q.org_id, p] for p in _PLATFORMS) for q in queues}
         running = {q.org_id: leased[q.org_id, platform.value] for q in queues}
-        return shares(queues, Standing(running=running, served=self._served, left=left), limit)
+        served = self.crowding.turns(list(running)) if self.crowding.ahead else self._served
+        return shares(queues, Standing(running=running, served=served, left=left), limit)
 
     async def _leased(self) -> Counter[tuple[str, str]]:
         """How many runs are leased, by organisation and platform."""
@@ -121,11 +125,13 @@ class FairQueue:
 
     async def _of(self, head: _Head, limit: int) -> list[RunKey]:
         """The first runs of a queue."""
-        if limit == 1:
+        ahead = self.crowding.ahead
+        if limit + ahead == 1:
             return [head.key]
         waiting = self._mongo.collection(RUNS).find({"queue": head.name, **_IS_TIME}, {"execution_id": 1})
-        found = await waiting.sort(list(_IN_ORDER.items())).limit(limit).to_list(None)
-        return [RunKey(document["execution_id"], document["_id"]) for document in found]
+        found = await waiting.sort(list(_IN_ORDER.items())).limit(limit + ahead).to_list(None)
+        keys = [RunKey(document["execution_id"], document["_id"]) for document in found]
+        return self.crowding.some(keys, limit)
 
 
 def _head(document: Document) -> _Head:

@@ -21,7 +21,7 @@ from services.executor.storage.ledger import Ledger, Step
 from services.executor.storage.queue import FairQueue
 from services.executor.storage.records import plan_of
 from services.executor.storage.schema import PLANS, RUNS
-from services.executor.storage.turnstile import Turnstile
+from services.executor.storage.turnstile import Full, Turnstile
 
 STUCK_AFTER = timedelta(seconds=60)
 
@@ -44,7 +44,9 @@ class MongoRuns:
 
         try:
             change, plan = await asyncio.gather(self._claimed(key, step), self._plans.find_one({"_id": key.run_id}))
-        except (NotClaimable, NotFound):
+        except (NotClaimable, NotFound) as error:
+            if not isinstance(error, Full):
+                self._queue.crowding.lost()
             return None
         self._queue.served(change.execution.org_id)
         return Claim(change.execution, change.runs[0], plan_of(plan))

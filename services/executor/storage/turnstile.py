@@ -17,6 +17,10 @@ from services.executor.storage.schema import RUNS, TURNSTILES, TURNSTILES_COUNT
 _LEASED = {"leased": {"$in": [platform.value for platform in Platform]}}
 
 
+class Full(NotClaimable):
+    """The run's organisation has as many runs under way as it may."""
+
+
 class Turnstile:
     """Lets runs through while their organisation has fewer than `most` under way."""
 
@@ -28,9 +32,9 @@ class Turnstile:
         """Held by a claim of this process, so that only those of other processes can meet it."""
 
     async def pass_through(self, session: Session, run: Run) -> None:
-        """NotClaimable when the run's organisation has as many under way as it may."""
+        """Full when there is no room."""
         turnstile = crc32(run.org_id.encode()) % TURNSTILES_COUNT
         await self._turnstiles.update_one({"_id": turnstile}, {"$inc": {"claims": 1}}, session=session)
         under_way = await self._runs.count_documents({**_LEASED, "org_id": run.org_id}, session=session)
         if under_way >= self._most:
-            raise NotClaimable(run.id)
+            raise Full(run.id)

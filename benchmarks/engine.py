@@ -1,0 +1,199 @@
+"""The engine without tests: runs a second of workers that do nothing, and the time from a start to its claim.
+
+`python -m benchmarks.engine [rounds]` prints the figures of this tree. To compare with another one copy this file and
+zero_work.py there and run both in turns on the same machine.
+"""
+
+import asyncio
+import os
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+from uuid import uuid4
+
+import uvloop
+
+from deploy.local.broker import broker
+from deploy.local.child import Child, ChildSpec
+from deploy.local.mongod import mongod
+from services.chassis.context import Caller, bind
+from services.chassis.kafka import Producer
+from services.chassis.lifecycle import Background
+from services.chassis.migrations import migrate
+from services.chassis.mongo import Mongo
+from services.chassis.outbox import Outbox
+from services.chassis.relay import Relay
+from services.executor.events import topics
+from services.executor.model.executions import BuildConfig, Kind
+from services.executor.model.plans import Plan, Resolved
+from services.executor.model.run_config import RunConfig
+from services.executor.model.runs import Limits, Platform, Target
+from services.executor.storage.executions import MongoExecutions
+from services.executor.storage.ledger import Ledger
+from services.executor.storage.schema import MIGRATIONS
+from services.executor.usecases.starts import Start, Starts
+
+BACKLOG = 1000
+SINGLE = 200
+PARTITIONS = 4
+SLOTS = 8
+
+
+class OneTest:
+    """The port `Catalog`: every workflow is one test on Android."""
+
+    async def resolve(self, kind: Kind, subject_id: str, build_config: BuildConfig, **_: Any) -> Resolved:
+        target = Target(str(uuid4()), "Log in", 1, Platform.ANDROID, str(uuid4()), "Shop", str(uuid4()), "1.0")
+        plan = Plan(target=target, steps=("Tap it",))
+        return Resolved(workflow_id=subject_id, workflow_name="Nightly", plans=(plan,))
+
+    async def artifact(self, org_id: str, build_id: str, limit: int) -> bytes:
+        return b""
+
+    async def download(self, org_id: str, build_id: str) -> AsyncIterator[bytes]:
+        yield b""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """An executor's database and a broker, and what starts executions there."""
+
+    mongo: Mongo
+    env: dict[str, str]
+    starts: Starts
+    folder: Path
+
+    async def start(self, org_id: str) -> str:
+        wanted = Start(kind=Kind.WORKFLOW, subject_id=str(uuid4()), run_config=RunConfig(), build_config=BuildConfig())
+        with bind(Caller(org_id=org_id, via_gateway=True)):
+            return (await self.starts.start(wanted)).id
+
+    @asynccontextmanager
+    async def workers(self, number: int) -> AsyncIterator[list[Child]]:
+        """Worker processes, killed at the end."""
+        children = [self._worker(f"worker-{index}") for index in range(number)]
+        for child in children:
+            child.start()
+        try:
+            yield children
+        finally:
+            for child in children:
+                await child.kill()
+
+    def _worker(self, name: str) -> Child:
+        argv = [sys.executable, "-m", "benchmarks.zero_work"]
+        env = {**self.env, "MOBILETEST_INSTANCE": name}
+        return Child(ChildSpec(name, argv, self.folder / f"{name}.log", env))
+
+    async def clear(self) -> None:
+        for name in ("executions", "runs", "plans", "steps"):
+            await self.mongo.collection(name).delete_many({})
+
+
+@asynccontextmanager
+async def bench(folder: Path) -> AsyncIterator[Bench]:
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(mongod(folder / "mongod"))
+        kafka = await stack.enter_async_context(broker(folder / "broker.log"))
+        mongo = await Mongo.connect(server.uri, "engine")
+        stack.push_async_callback(mongo.close)
+        await migrate(mongo, MIGRATIONS)
+        producer = await stack.enter_async_context(Producer(kafka.bootstrap, topics(PARTITIONS), idempotence=False))
+        outbox = Outbox(mongo, "benchmark")
+        background = await stack.enter_async_context(Background())
+        await stack.enter_async_context(background.running("relay", Relay(mongo, outbox, producer).run()))
+        starts = Starts(OneTest(), MongoExecutions(Ledger(mongo, outbox, Limits()), outbox))
+        yield Bench(mongo, _env(server.uri, kafka.bootstrap), starts, folder)
+
+
+def _env(mongo: str, kafka: str) -> dict[str, str]:
+    values = {
+        "EXECUTOR_ROLE": "worker",
+        "SERVICE_TOKEN": "t" * 20,
+        "MONGO_URI": mongo,
+        "EXECUTOR_DATABASE": "engine",
+        "KAFKA_BOOTSTRAP": kafka,
+        "KAFKA_IDEMPOTENCE": "false",
+        "KAFKA_SESSION_SECONDS": "2",
+        "RUN_REQUEST_PARTITIONS": str(PARTITIONS),
+        "EXECUTOR_SLOTS": str(SLOTS),
+        "OBJECT_STORE": "memory://",
+        "LOG_LEVEL": "warning",
+    }
+    return {f"MOBILETEST_{name}": value for name, value in values.items()}
+
+
+async def throughput(bench: Bench, workers: int, organisations: int = 1) -> tuple[float, float]:
+    """Runs a second that the workers get through when BACKLOG of them wait, between the first and the last tenth, and
+    what a run costs the workers in milliseconds of CPU, their start included."""
+    await bench.clear()
+    orgs = [str(uuid4()) for _ in range(organisations)]
+    for first in range(0, BACKLOG, 64):
+        await asyncio.gather(*(bench.start(orgs[n % organisations]) for n in range(first, min(first + 64, BACKLOG))))
+    async with bench.workers(workers) as processes:
+        ends = await _ends(bench, BACKLOG)
+        spent = sum(_cpu_seconds(process.pid) for process in processes)
+    a, b = ends[BACKLOG // 10], ends[-BACKLOG // 10]
+    return (BACKLOG * 8 / 10) / (b - a).total_seconds(), spent / BACKLOG * 1000
+
+
+async def _ends(bench: Bench, number: int) -> list[datetime]:
+    runs = bench.mongo.collection("runs")
+    async with asyncio.timeout(90):
+        while await runs.count_documents({"status": "completed"}) < number:  # noqa: ASYNC110 (other processes)
+            await asyncio.sleep(0.25)
+    found = await runs.find({"status": "completed"}, {"completed_at": 1}).to_list(None)
+    return sorted(document["completed_at"] for document in found)
+
+
+def _cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def latency(bench: Bench, workers: int) -> tuple[float, float]:
+    """Milliseconds from a start to its claim, p50 and p99, one start at a time."""
+    await bench.clear()
+    org_id, took = str(uuid4()), []
+    async with bench.workers(workers):
+        for number in range(SINGLE + 20):
+            execution_id = await bench.start(org_id)
+            run = await _ended(bench, execution_id)
+            if number >= 20:
+                took.append((run["started_at"] - run["created_at"]).total_seconds() * 1000)
+    return median(took), quantiles(took, n=100)[-1]
+
+
+async def _ended(bench: Bench, execution_id: str) -> Any:
+    async with asyncio.timeout(60):
+        while True:
+            run = await bench.mongo.collection("runs").find_one({"execution_id": execution_id})
+            if run["status"] == "completed":
+                return run
+            await asyncio.sleep(0.002)
+
+
+async def main(rounds: int) -> None:
+    rows: dict[str, list[Sequence[float]]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        async with bench(Path(folder)) as running:
+            for _ in range(rounds):
+                for workers in (1, 2):
+                    rows.setdefault(f"runs/s and CPU ms, {workers} worker", []).append(
+                        await throughput(running, workers)
+                    )
+                    rows.setdefault(f"ms to claim p50 p99, {workers} worker", []).append(
+                        await latency(running, workers)
+                    )
+    for name, found in rows.items():
+        print(name, *(f"{median(column):.1f}" for column in zip(*found, strict=True)), flush=True)
+
+
+if __name__ == "__main__":
+    uvloop.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1))

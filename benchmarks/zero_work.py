@@ -1,0 +1,26 @@
+"""A worker process whose attempts do nothing, so that what is left is the engine itself."""
+
+from collections.abc import Sequence
+
+from services.chassis import lifecycle
+from services.executor import app
+from services.executor.model.attempts import Result
+from services.executor.model.runs import Platform
+from services.executor.ports import Claim, Progress
+from services.executor.settings import Settings
+
+
+class ZeroWork:
+    """The port `Attempts`: every test passes at once."""
+
+    platforms: Sequence[Platform] = (Platform.ANDROID,)
+
+    def places(self, platform: Platform) -> int:
+        return 1000
+
+    async def run(self, claim: Claim, progress: Progress) -> Result:
+        return Result(device="none", simulated=True)
+
+
+if __name__ == "__main__":
+    lifecycle.main(lambda settings: app.running(settings, attempts=ZeroWork()), Settings)
