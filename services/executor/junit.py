@@ -1,7 +1,7 @@
 """Renders an execution as JUnit XML, which CI systems read: one testcase per run, earlier failed attempts inside it.
 
 The order of the elements and the form of the times are those of Maven Surefire's schema, which is the strictest.
-The properties of a testcase are in no schema, but pytest writes and CI systems read them.
+The properties of a testcase are in no schema, but pytest writes them too.
 """
 
 import re
