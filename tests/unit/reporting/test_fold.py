@@ -1,6 +1,6 @@
 """The read models are the same whatever the order, the duplicates and the cut into batches: those of a recount."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from random import Random
 
 from hypothesis import given, settings
@@ -10,6 +10,7 @@ from services.reporting.model.batch import Batch, Told
 from services.reporting.model.flaky import FlakyRules
 from services.reporting.model.fold import Rules, fold
 from services.reporting.model.recount import recount
+from services.reporting.model.snapshots import RunSnapshot
 from services.reporting.model.tables import Table, Tables
 from tests.fakes.reporting import UNHURRIED
 from tests.fakes.reporting_worlds import worlds
@@ -60,6 +61,23 @@ def test_order_duplicates_and_batches_change_nothing(told: list[Told], random: R
     shuffled = told * times
     random.shuffle(shuffled)
     assert contents(folded(cut(shuffled, random), SMALL_WINDOWS)) == expected
+
+
+def _asking(told: list[Told]) -> list[Told]:
+    """The same with one more fact after each of a run that goes on: it asks a person, and its status stays."""
+    doubled = [replace(one, revision=2 * one.revision) if isinstance(one, RunSnapshot) else one for one in told]
+    open_ones = [one for one in doubled if isinstance(one, RunSnapshot) and not one.status.terminal]
+    return [*doubled, *(replace(one, revision=one.revision + 1) for one in open_ones)]
+
+
+@UNHURRIED
+@given(worlds(), st.randoms(use_true_random=False))
+def test_facts_about_a_run_whose_status_stays_change_nothing(told: list[Told], random: Random) -> None:
+    asking = _asking(told)
+    random.shuffle(asking)
+    expected, found = (contents(folded(cut(facts, random), SMALL_WINDOWS)) for facts in (told, asking))
+    for name in ("counters", "groups", "histories"):
+        assert found[name] == expected[name]
 
 
 @UNHURRIED
