@@ -100,7 +100,7 @@ _T = r"(?P<target>.+?)"
 _Q = rf"(?P<value>{QUOTED})"
 
 CLAUSES = (
-    rule(rf"(?:the\s+)?presence\s+of\s+{_T}", _check(Action.ASSERT_VISIBLE)),
+    rule(rf"(?:the\s+)?(?:presence|visibility|existence)\s+of\s+{_T}", _check(Action.ASSERT_VISIBLE)),
     rule(rf"(?:the\s+)?absence\s+of\s+{_T}", _check(Action.ASSERT_NOT_VISIBLE)),
     rule(
         rf"(?:(?:I|you|we|(?:the\s+)?user)\s+)?(?:(?:do|does|should|can|could|must|will|to)\s+)?(?:not|no\s+longer|never)\s+(?:be\s+able\s+to\s+)?sees?\s+"

@@ -114,7 +114,10 @@ def _levels(target: Target, outline: Outline, *, by_text_only: bool) -> Sequence
         _reads_folded,
         lambda element, name: _is_called(element, name, outline),
     )
-    return by_text if by_text_only else (*by_text, _has_id_in_words, _is_for_searching)
+    if by_text_only:
+        return by_text
+    loosely = () if target.quoted else (_is_spelled_alike,)
+    return (*by_text, _has_id_in_words, *loosely, _is_for_searching)
 
 
 def _of_kind(found: list[Element], roles: frozenset[Role], outline: Outline) -> list[Element]:
@@ -170,6 +173,12 @@ def _has_id_in_words(element: Element, name: str) -> bool:
     return _has_id(element, name) or (bool(element.id) and _id_words(name) == _id_words(_short_id(element.id)) != ())
 
 
+def _is_spelled_alike(element: Element, name: str) -> bool:
+    """ "Log-in" and "login" are "Log in"."""
+    letters = _letters(name)
+    return len(letters) > 2 and letters in (_letters(element.text), _letters(element.label), _letters(element.hint))
+
+
 def _is_for_searching(element: Element, name: str) -> bool:
     """The search field is one that says so somewhere: "Search products"."""
     if name.casefold() != "search" or not element.editable:
@@ -197,6 +206,11 @@ def _folded(text: str) -> str:
 
 def _short_id(identifier: str) -> str:
     return identifier.rsplit("/", 1)[-1]
+
+
+@lru_cache(maxsize=8192)
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold())) if len(text) < 200 else text
 
 
 @lru_cache(maxsize=8192)

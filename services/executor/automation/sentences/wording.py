@@ -53,7 +53,8 @@ _LEADING = re.compile(
     | [-*•]\s+
     | (?:please|kindly)\s*,?\s+(?={VERBS})
     | (?:let\s+us|try\s+to)\s+(?={VERBS})
-    | (?:you|we|I|(?:the\s+)?user)\s+(?:(?:then|now|also|needs?\s+to|want\s+to|have\s+to|has\s+to|must)\s+)?(?={VERBS})
+    | (?:you|we|I|(?:the\s+)?user)\s+
+         (?:(?:then|now|also|needs?\s+to|want\s+to|have\s+to|has\s+to|must|should)\s+)?(?={VERBS})
     """,
     re.IGNORECASE | re.VERBOSE,
 )
