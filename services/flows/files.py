@@ -1,56 +1,57 @@
-"""Maestro files: an optional configuration, a line of dashes, a list of commands."""
+"""Maestro files: an optional configuration, a line of dashes, a list of commands; and the files that these run."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TypeAlias
 
-from services.flows.configuration import KEYS
 from services.flows.documents import read_documents
 from services.flows.errors import StepError
+from services.flows.including import whole
 from services.flows.nodes import DocumentError, Node
-from services.flows.parser import BOUNDS, faults, read_flow
+from services.flows.parser import faults, parse, read_flow
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
+Files: TypeAlias = Mapping[str, str]
+"""Texts by their paths, seen from the folder of the flow."""
+
+NO_FILES: Files = MappingProxyType({})
 
 
-def parse_flow(text: str, root: str = "flow") -> list[Json]:
-    """The steps of a Maestro file as JSON values, its configuration first. StepError, with line and column."""
+def parse_flow(text: str, files: Files = NO_FILES, root: str = "flow") -> list[Json]:
+    """The steps of a Maestro file as JSON values, its configuration first. StepError, with line and column.
+
+    The commands of other `files` stand where they are run.
+    """
     try:
-        configuration, commands = _documents(text, root)
-        node = _joined(configuration, commands)
+        node = whole(text, root, files)
         read_flow(node)
     except DocumentError as error:
         raise StepError(error.path, error.line, error.column, error.message) from error
-    return [plain(item) for item in node.items()]
+    steps = [plain(item) for item in node.items()]
+    parse(steps, root)
+    return steps
 
 
-def check_flow(text: str, root: str = "flow") -> tuple[StepError, ...]:
+def check_flow(text: str, files: Files = NO_FILES, root: str = "flow") -> tuple[StepError, ...]:
     """Everything that is wrong with a Maestro file, at most one complaint for each command; empty: all is good."""
-    found: list[DocumentError] = []
     try:
-        configuration, commands = _documents(text, root)
-        try:
-            return faults(_joined(configuration, commands))
-        except DocumentError as error:
-            found = [error, *faults(commands)]
+        found = faults(whole(text, root, files))
+        if not found:
+            parse_flow(text, files, root)
+        return found
     except DocumentError as error:
-        found.append(error)
-    return tuple(StepError(error.path, error.line, error.column, error.message) for error in found)
+        first = StepError(error.path, error.line, error.column, error.message)
+    return (first, *_faults_behind(text, root, first))
 
 
-def _documents(text: str, root: str) -> tuple[Node | None, Node]:
-    """The configuration, if there is one, and the commands."""
-    documents = read_documents(text, root, BOUNDS, limit=2)
-    commands = documents[-1]
-    if commands.is_mapping and set(commands.mapping()) & set(KEYS):
-        raise commands.fault("the commands are missing: after the configuration comes ---, and then their list")
-    return (documents[0] if len(documents) > 1 and not documents[0].is_null else None), commands
-
-
-def _joined(configuration: Node | None, commands: Node) -> Node:
-    """The list of steps that a file means."""
-    if configuration is None:
-        return commands
-    configuration.fields(KEYS)
-    return Node((configuration, *commands.items()), commands.place)
+def _faults_behind(text: str, root: str, first: StepError) -> tuple[StepError, ...]:
+    """What is wrong with the commands of a file whose configuration is wrong."""
+    try:
+        documents = read_documents(text, root, limit=2)
+        behind = len(documents) == 2 and (first.line or 0) < (documents[1].place.line or 0) and first.path == root
+        return faults(documents[1]) if behind else ()
+    except DocumentError:
+        return ()
 
 
 def plain(node: Node) -> Json:

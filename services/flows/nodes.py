@@ -191,7 +191,9 @@ def shown(text: str, limit: int = 60) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """ "; did you mean X?" for the known word that is nearest to this one, or nothing."""
+    """ "; did you mean X?" for the known word that is nearest to this one, rather one that begins alike, or nothing."""
     by_folded = {candidate.casefold(): candidate for candidate in known}
-    found = difflib.get_close_matches(word[:100].casefold(), by_folded, n=1, cutoff=0.6)
-    return f"; did you mean {by_folded[found[0]]}?" if found else ""
+    folded = word[:100].casefold()
+    found = difflib.get_close_matches(folded, by_folded, n=3, cutoff=0.6)
+    alike = [candidate for candidate in found if candidate[:2] == folded[:2]] or found
+    return f"; did you mean {by_folded[alike[0]]}?" if alike else ""

@@ -214,7 +214,7 @@ def _read(name: str, node: Node, inside: Inside) -> Step:
 
 def _run_flow(node: Node, inside: Inside) -> Command:
     if not node.is_mapping or "file" in node.mapping():
-        raise node.fault("runFlow with a file is not supported: write its commands inline, under commands")
+        raise node.fault(f"runFlow with a file is {_INLINE}")
     entries = node.fields(("commands", "when", "env", *COMMON), required=("commands",))
     when = given(entries, "when", condition)
     return RunFlow(inside(entries["commands"]), when or ALWAYS, given(entries, "env", env) or ())
@@ -230,11 +230,13 @@ def _repeat(node: Node, inside: Inside) -> Command:
 
 def _retry(node: Node, inside: Inside) -> Command:
     if node.is_mapping and "file" in node.mapping():
-        raise node.mapping()["file"].fault_of_name("a file is not supported: write its commands inline, under commands")
+        raise node.mapping()["file"].fault_of_name(f"retry with a file is {_INLINE}")
     entries = node.fields(("maxRetries", "commands", *COMMON), required=("commands",))
     retries = given(entries, "maxRetries", lambda found: found.integer(0, RETRIES_LIMIT))
     return Retry(inside(entries["commands"]), 1 if retries is None else retries)
 
+
+_INLINE = "not supported in steps: write its commands inline, under commands, or send flow and flow_files"
 
 HOLDERS: Mapping[str, Callable[[Node, Inside], Command]] = {"runFlow": _run_flow, "repeat": _repeat, "retry": _retry}
 """The commands that hold other steps."""

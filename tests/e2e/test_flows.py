@@ -53,6 +53,16 @@ async def test_a_file_replaces_the_steps_of_a_test(api: Api, world: World) -> No
     assert (edited["version_number"], edited["name"], len(edited["steps"])) == (2, test["name"], 6)
 
 
+async def test_files_that_a_file_runs_come_along(api: Api) -> None:
+    files = [{"path": "sub/log-in.yaml", "text": "env: {A: x}\n---\n- tapOn: ${A}"}]
+    flow = "- launchApp\n- runFlow: sub/log-in.yaml"
+    test = created(await api.post("/tests", {"name": fresh("T"), "flow": flow, "flow_files": files}))
+    run = {"label": "sub/log-in.yaml", "env": {"A": "x"}, "commands": [{"tapOn": "${A}"}]}
+    assert test["steps"] == ["launchApp", {"runFlow": run}]
+    alone = await api.patch(f"/tests/{test['id']}", {"flow": "- runFlow: sub/log-in.yaml"})
+    assert (alone.status, alone.detail[0]["loc"]) == (422, ["body", "flow"])
+
+
 async def test_a_file_is_refused_with_line_and_column(api: Api) -> None:
     answer = await api.post("/tests", {"name": fresh("T"), "flow": FLOW + "- evalScript: ${1}\n- tapp: x\n"})
     assert answer.status == 422

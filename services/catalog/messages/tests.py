@@ -72,6 +72,7 @@ def new_test(request: tests_pb2.CreateTestRequest) -> NewTest:
         tags=tuple(request.tags),
         timeout_seconds=optional(request, "timeout_seconds"),
         flow=optional(request, "flow"),
+        flow_files=flow_files(request.flow_files),
     )
 
 
@@ -83,6 +84,11 @@ def test_query(request: tests_pb2.ListTestsRequest) -> TestQuery:
         platform=platform(request.platform),
         tag=request.tag or None,
     )
+
+
+def flow_files(files: Iterable[tests_pb2.FlowFile]) -> dict[str, str]:
+    """Texts by their paths; of two with one path the last."""
+    return {file.path: file.text for file in files}
 
 
 def steps(values: Iterable[Value]) -> tuple[Step, ...]:

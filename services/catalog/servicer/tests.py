@@ -10,6 +10,7 @@ from mobiletest.catalog.v1 import tests_pb2, tests_pb2_grpc
 from services.catalog.messages.platforms import platform
 from services.catalog.messages.tests import (
     attachment_message,
+    flow_files,
     new_test,
     steps,
     test_message,
@@ -20,7 +21,7 @@ from services.catalog.messages.values import envelope, named_fields, optional, p
 from services.catalog.usecases.attachments import AttachmentUseCases
 from services.catalog.usecases.tests import TestUseCases
 
-_CHANGEABLE = ("name", "description", "platform", "tags", "steps", "timeout_seconds", "flow")
+_CHANGEABLE = ("name", "description", "platform", "tags", "steps", "timeout_seconds", "flow", "flow_files")
 
 
 class TestsServicer(tests_pb2_grpc.TestsServicer):
@@ -85,6 +86,8 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
 def _changed(request: tests_pb2.UpdateTestRequest, field: str) -> Any:
     if field == "steps":
         return steps(request.steps)
+    if field == "flow_files":
+        return flow_files(request.flow_files)
     if field == "tags":
         return tuple(request.tags)
     if field == "platform":

@@ -1,7 +1,7 @@
 """What can be done with tests."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -20,11 +20,14 @@ from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.errors import NotFound
 from services.chassis.identity import new_id
-from services.flows.files import check_flow, parse_flow
+from services.flows.files import NO_FILES, Files, check_flow, parse_flow
 from services.flows.parser import check_steps, parse
 
 TestChanges = Mapping[str, Any]
-"""New values of name, description, platform, tags, steps (or flow) and timeout_seconds; None clears what may be."""
+"""New values of name, description, platform, tags, steps (or flow, with flow_files) and timeout_seconds.
+
+None clears what may be cleared.
+"""
 
 
 def no_such_test() -> NotFound:
@@ -43,6 +46,7 @@ class NewTest:
     tags: tuple[str, ...] = ()
     timeout_seconds: int | None = None
     flow: str | None = None
+    flow_files: Files = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,24 +204,30 @@ class TestUseCases:
 def _with_flow(new: NewTest) -> NewTest:
     """What is said of the test, with what its flow says besides."""
     if new.flow is None:
+        _refuse_files(new.flow_files)
         missing = [name for name in ("name", "steps") if not getattr(new, name)]
         if missing:
             raise invalid([Refused(name, "Field required", "missing") for name in missing])
         return new
     if new.steps:
         raise Refused("flow", "a test has either steps or a flow")
-    steps = _steps_of(new.flow)
+    steps = _steps_of(new.flow, new.flow_files)
     said = parse(list(steps))
     if not (new.name or said.name):
         raise Refused("name", "Field required: the flow has no name either", "missing")
     return replace(new, name=new.name or said.name or "", steps=steps, tags=new.tags or said.tags)
 
 
-def _steps_of(flow: str) -> tuple[Step, ...]:
-    problems = check_flow(flow)
+def _refuse_files(files: Files) -> None:
+    if files:
+        raise Refused("flow_files", "there is no flow that runs these files")
+
+
+def _steps_of(flow: str, files: Files) -> tuple[Step, ...]:
+    problems = check_flow(flow, files)
     if problems:
         raise invalid([Refused("flow", str(problem), "step") for problem in problems])
-    return tuple(parse_flow(flow))  # type: ignore[arg-type]
+    return tuple(parse_flow(flow, files))  # type: ignore[arg-type]
 
 
 def _check_steps(steps: Sequence[Step]) -> None:
@@ -232,11 +242,13 @@ def _checked(changes: TestChanges) -> dict[str, Any]:
         values["name"] = checked_name(values["name"] or "")
     if "tags" in values:
         values["tags"] = checked_tags(tuple(values["tags"] or ()))
-    flow = values.pop("flow", None)
-    if flow is not None:
-        if "steps" in values:
-            raise Refused("flow", "a test has either steps or a flow")
-        values["steps"] = _steps_of(flow)
+    flow, files = values.pop("flow", None), values.pop("flow_files", NO_FILES)
+    if flow is None:
+        _refuse_files(files)
+    elif "steps" in values:
+        raise Refused("flow", "a test has either steps or a flow")
+    else:
+        values["steps"] = _steps_of(flow, files)
     if "steps" in values:
         values["steps"] = tuple(values["steps"] or ())
         _check_steps(values["steps"])

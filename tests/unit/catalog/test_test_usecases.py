@@ -254,9 +254,25 @@ async def test_a_flow_gives_the_steps_and_what_is_not_said_besides(catalog: Cata
     assert (changed.steps, changed.version_number, changed.name) == (("back",), 2, "Log in")
 
 
+async def test_a_flow_brings_the_files_that_it_runs(catalog: Catalog) -> None:
+    """Their commands stand where they are run; without a flow there is nothing that runs them."""
+    files = {"log-in.yaml": "- tapOn: Log in"}
+    run = {"runFlow": {"label": "log-in.yaml", "commands": [{"tapOn": "Log in"}]}}
+    test = (await catalog.tests.create(NewTest("t", flow="- runFlow: log-in.yaml", flow_files=files))).test
+    assert test.steps == (run,)
+    changed = (
+        await catalog.tests.update(test.id, {"flow": "- back\n- runFlow: log-in.yaml", "flow_files": files})
+    ).test
+    assert changed.steps == ("back", run)
+    with pytest.raises(InvalidArgument, match="there is no flow that runs these files"):
+        await catalog.tests.update(test.id, {"flow_files": files})
+
+
 @pytest.mark.parametrize(
     ("new", "fields", "message"),
     [
+        (NewTest("t", STEPS, flow_files={"a": "- back"}), ["flow_files"], "there is no flow"),
+        (NewTest("t", flow="- runFlow: a", flow_files={"a": "- tapp: x"}), ["flow"], "line 1, column 3 (a[0])"),
         (NewTest("t", flow="- back\n- evalScript: ${1}\n- tap: x"), ["flow", "flow"], "line 2, column 3"),
         (NewTest("t", flow="- ["), ["flow"], "not valid YAML"),
         (NewTest("t", STEPS, flow="- back"), ["flow"], "either steps or a flow"),

@@ -1,0 +1,100 @@
+"""The files that a flow runs are put where it runs them, and what is wrong in them is found there."""
+
+import pytest
+
+from services.flows.errors import StepError
+from services.flows.files import check_flow, parse_flow
+from services.flows.parser import parse
+
+LOG_IN = """appId: com.example.shop
+env: {EMAIL: ada@example.com, PASSWORD: secret}
+onFlowStart: [launchApp]
+---
+- inputText: ${EMAIL}
+- runFlow: ../shared/accept.yaml
+"""
+ACCEPT = "- tapOn: {text: Accept, optional: true}\n"
+FILES = {"sub/log-in.yaml": LOG_IN, "./shared/accept.yaml": ACCEPT}
+
+
+def test_commands_of_other_files_stand_where_they_are_run() -> None:
+    steps = parse_flow("appId: a\n---\n- runFlow: sub/log-in.yaml\n- back\n", FILES)
+    accept = {"label": "shared/accept.yaml", "commands": [{"tapOn": {"text": "Accept", "optional": True}}]}
+    inner = ["launchApp", {"inputText": "${EMAIL}"}, {"runFlow": accept}]
+    env = {"EMAIL": "ada@example.com", "PASSWORD": "secret"}
+    assert steps == [
+        {"appId": "a"},
+        {"runFlow": {"label": "sub/log-in.yaml", "env": env, "commands": inner}},
+        "back",
+    ]
+    assert [step.title for step in parse(steps).steps] == ["sub/log-in.yaml", "back"]
+
+
+def test_what_is_said_where_a_file_is_run_goes_before_what_it_says() -> None:
+    flow = "- runFlow: {file: sub/log-in.yaml, label: In, when: {visible: x}, env: {EMAIL: grace@example.com}}"
+    (step,) = parse_flow(flow, FILES)
+    assert isinstance(step, dict)
+    run = step["runFlow"]
+    assert isinstance(run, dict)
+    assert (run["label"], run["when"]) == ("In", {"visible": "x"})
+    assert run["env"] == {"EMAIL": "grace@example.com", "PASSWORD": "secret"}
+
+
+def test_files_are_found_in_hooks_in_retries_and_in_other_steps() -> None:
+    flow = """onFlowStart:
+  - runFlow: shared/accept.yaml
+---
+- repeat: {times: 2, commands: [{runFlow: {file: shared/accept.yaml}}]}
+- retry: {maxRetries: 3, file: sub/log-in.yaml}
+"""
+    parsed = parse(parse_flow(flow, FILES))
+    assert [step.title for step in parsed.on_start] == ["shared/accept.yaml"]
+    assert [step.name for step in parsed.steps] == ["repeat", "retry"]
+
+
+@pytest.mark.parametrize(
+    ("flow", "files", "place", "message"),
+    [
+        ("- runFlow: a.yaml", {}, (1, 12, "flow[0].runFlow"), "not supported in steps"),
+        (
+            "- runFlow: a.yml",
+            {"a.yaml": ACCEPT},
+            (1, 12, "flow[0].runFlow"),
+            "was not sent along; did you mean a.yaml?",
+        ),
+        ("- runFlow: {file: ../x.yaml}", {"a.yaml": ACCEPT}, (1, 19, "flow[0].runFlow.file"), "../x.yaml was not sent"),
+        ("- runFlow: a.yaml", {"a.yaml": "- back\n- tapp: x"}, (2, 3, "a.yaml[1]"), "did you mean tapOn?"),
+        ("- runFlow: a.yaml", {"a.yaml": "- ["}, (2, 1, "a.yaml"), "not valid YAML"),
+        ("- runFlow: a.yaml", {"a.yaml": "appId: x"}, (1, 1, "a.yaml"), "the commands are missing"),
+        ("- runFlow: a.yaml", {"a.yaml": "- runFlow: a.yaml"}, (1, 12, "a.yaml[0].runFlow"), "runs within itself"),
+        ("- runFlow: a.yaml", {"a.yaml": "onFlowComplete: [back]\n---\n- back"}, (1, 1, "a.yaml"), "none inside it"),
+        ("- runFlow: ${A}.yaml", {"a.yaml": ACCEPT}, (1, 12, "flow[0].runFlow"), "cannot have variables"),
+        ("- runFlow: {file: a.yaml, commands: [back]}", {"a.yaml": ACCEPT}, (1, 13, "flow[0].runFlow"), "either file"),
+    ],
+)
+def test_what_is_wrong_is_found_in_its_file(
+    flow: str, files: dict[str, str], place: tuple[int, int, str], message: str
+) -> None:
+    with pytest.raises(StepError) as error:
+        parse_flow(flow, files)
+    assert message in error.value.message
+    assert (error.value.line, error.value.column) == place[:2]
+    assert error.value.path.startswith(place[2])
+    assert check_flow(flow, files)
+
+
+def test_files_that_run_one_another_many_times_are_bounded() -> None:
+    twice = {f"{n}.yaml": f"- runFlow: {n + 1}.yaml\n" * 2 for n in range(7)} | {"7.yaml": "- back"}
+    with pytest.raises(StepError, match="more than 100 files are run"):
+        parse_flow("- runFlow: 0.yaml", twice)
+    deep = {f"{n}.yaml": f"- runFlow: {n + 1}.yaml" for n in range(20)}
+    with pytest.raises(StepError, match="files deep"):
+        parse_flow("- runFlow: 0.yaml", deep)
+    long = {"a.yaml": "- back\n" * 400}
+    with pytest.raises(StepError, match="at most 1000 steps"):
+        parse_flow("- runFlow: a.yaml\n" * 3, long)
+    with pytest.raises(StepError, match="longer than 524288 characters together"):
+        parse_flow("- back", {"a": "#" * 300_000, "b": "#" * 300_000})
+    wide = {"a.yaml": "".join(f"- tapOn: {{text: a, id: b, label: c{n}}}\n" for n in range(400))}
+    with pytest.raises(StepError, match="steps"):
+        parse_flow("- runFlow: a.yaml\n" * 99, wide)
