@@ -13,7 +13,7 @@ from services.executor.artifacts import ArtifactKey, StoredArtifacts
 from services.executor.worker.spool import Spool, Spooled, age
 
 IDLE_SECONDS = 30.0
-MOST_SECONDS = 30.0
+MOST_SECONDS = 10.0
 """The longest pause between two tries."""
 DELIVERY_SECONDS = 60.0
 PARTING_SECONDS = 2.0

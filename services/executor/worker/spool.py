@@ -36,31 +36,41 @@ class Spool:
     def __init__(self, folder: Path, max_bytes: int) -> None:
         self._folder = folder
         self._max_bytes = max_bytes
+        self._used: int | None = None
+        self._adding = asyncio.Lock()
 
     async def add(self, key: str, content: bytes) -> None:
         """Unavailable when there is no room, or the folder cannot be written."""
         try:
-            await asyncio.to_thread(self._add, key, content)
+            async with self._adding:
+                await asyncio.to_thread(self._add, key, content)
         except OSError as error:
             raise Unavailable(f"The spool cannot be written: {error.strerror}", reason="SPOOL_UNAVAILABLE") from error
 
     def _add(self, key: str, content: bytes) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _check_ours(self._folder)
-        if sum(item.size for item in self._list()) + len(content) > self._max_bytes:
+        used = self._measure(self._list()) if self._used is None else self._used
+        if used + len(content) > self._max_bytes:
             raise Unavailable(f"The spool has no room: {self._max_bytes} bytes", reason="SPOOL_FULL")
         part = self._folder / f"{uuid4()}.part"
         try:
             part.write_bytes(content)
             part.rename(self._folder / (quote(key, safe="") + _ENDING))
+            self._used = used + len(content)
         finally:
             part.unlink(missing_ok=True)
 
     async def waiting(self) -> list[Spooled]:
         """What waits, the oldest first."""
         items = await asyncio.to_thread(self._list)
-        telemetry.spool_bytes.set(sum(item.size for item in items))
+        telemetry.spool_bytes.set(self._measure(items))
         return items
+
+    def _measure(self, items: list[Spooled]) -> int:
+        """How many bytes wait; between two looks at the folder it is only counted up."""
+        self._used = sum(item.size for item in items)
+        return self._used
 
     def _list(self) -> list[Spooled]:
         try:
