@@ -1,0 +1,140 @@
+"""F02 and F03 in full: what a stopping worker still does, and what one that was frozen may do."""
+
+import os
+import random
+import signal
+from collections import Counter
+from time import monotonic
+from typing import Any
+
+import pytest
+from mobiletest.types.v1 import execution_pb2
+
+from tests.eventually import eventually
+from tests.fault.counting import record
+from tests.fault.executor.conftest import LEASE_SECONDS, Workers
+from tests.fault.executor.test_workers import _victim, check_attempts, check_history, long_workflow
+from tests.integration.executor.catalog_server import Shelf
+from tests.integration.executor.conftest import Client
+
+FREEZES = int(os.environ.get("KILLS", "3"))
+GRACE_SECONDS = 10
+DRAIN_SECONDS = GRACE_SECONDS - 5
+
+
+async def _under_way(client: Client, execution_id: str) -> str:
+    """Wait until the execution's run has an owner; its name."""
+
+    async def probe() -> str:
+        [run] = await client.runs(execution_id)
+        return str(run.attempts[-1].worker) if run.attempts else ""
+
+    return await eventually(probe)
+
+
+@pytest.mark.timeout(300)
+async def test_a_stopping_worker_ends_what_is_short_hands_back_what_is_long_and_takes_nothing_more(
+    executor: Any, connect: Any, shelf: Shelf, workers: Workers
+) -> None:
+    """With leases of a minute: what goes on sooner than that was handed over, and not found to be lost."""
+    workers.environment |= {
+        "MOBILETEST_LEASE_SECONDS": "60",
+        "MOBILETEST_SHUTDOWN_GRACE_SECONDS": str(GRACE_SECONDS),
+        "MOBILETEST_EXECUTOR_SLOTS": "2",
+    }
+    async with executor(executor_role="api", lease_seconds=60.0) as api, connect(api.grpc_address) as client:
+        first = await workers.start()
+        short = await client.start(long_workflow(shelf, steps=20))
+        long = await client.start(long_workflow(shelf, steps=100))
+        assert [await _under_way(client, started) for started in (short, long)] == [first, first]
+        waiting = await client.start(long_workflow(shelf, steps=2))
+        stopped_at = monotonic()
+        assert await workers.end(first, signal.SIGTERM) == 0
+        took = monotonic() - stopped_at
+        assert took < GRACE_SECONDS
+        [done] = await client.runs(short)
+        assert (done.success, done.attempt_number, done.attempts[0].worker) == (True, 1, first)
+        [left], [untouched] = await client.runs(long), await client.runs(waiting)
+        assert left.attempts[-1].failure.category == execution_pb2.FAILURE_CATEGORY_EXECUTOR_LOST
+        assert not untouched.attempts
+        second = await workers.start()
+        started_at = monotonic()
+        taken: bool = await eventually(lambda: _taken(client, long, second))
+        assert taken
+        assert monotonic() - started_at < 20
+        for execution_id in (long, waiting):
+            assert (await client.ended(execution_id, within=60)).success
+            await check_history(client, execution_id)
+        record("F02", "runs of a worker that stops", tried=3, survived=3, exit_seconds=round(took, 1))
+
+
+async def _taken(client: Client, execution_id: str, worker: str) -> bool:
+    [run] = await client.runs(execution_id)
+    return bool(run.attempts[-1].worker == worker)
+
+
+@pytest.mark.timeout(600)
+async def test_workers_that_freeze_and_wake_up_lose_nothing_and_write_nothing_twice(
+    executor: Any, connect: Any, shelf: Shelf, workers: Workers
+) -> None:
+    """Frozen beyond their leases at random times under load: each run has one verdict, from one attempt."""
+    chance = random.Random(3)
+    workflow_id = long_workflow(shelf, runs=6)
+    async with executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api, connect(api.grpc_address) as client:
+        names = [await workers.start() for _ in range(2)]
+        started = []
+        for _ in range(FREEZES):
+            started += [await client.start(workflow_id) for _ in range(2)]
+            zombie = await _victim(client, started, workers, chance)
+            await _freeze(client, started, workers, zombie)
+        counts: Counter[str] = Counter()
+        for execution_id in started:
+            await client.ended(execution_id, within=120)
+            runs = await client.runs(execution_id)
+            check_attempts(runs)
+            await check_history(client, execution_id)
+            counts["ended"] += len(runs)
+            counts["taken over"] += sum(run.attempt_number > 1 for run in runs)
+            for run in runs:
+                assert sum(attempt.HasField("success") for attempt in run.attempts) <= 1
+        assert counts["ended"] == len(started) * 6
+        assert counts["taken over"] > 0
+        dropped = sum(workers.log(name).count(words) for name in names for words in ("run_was_lost", "run_was_fenced"))
+        assert dropped > 0
+        record("F03", "runs under frozen workers", tried=len(started) * 6, survived=counts["ended"], dropped=dropped)
+
+
+async def _freeze(client: Client, started: list[str], workers: Workers, zombie: str) -> None:
+    """Stop the worker until each of its runs was taken away, then let it go on."""
+    workers.signal(zombie, signal.SIGSTOP)
+
+    async def robbed() -> bool:
+        runs = [run for execution_id in started for run in await client.runs(execution_id)]
+        held = [run for run in runs if run.attempts and not run.attempts[-1].HasField("completed_at")]
+        return all(run.attempts[-1].worker != zombie for run in held)
+
+    taken: bool = await eventually(robbed, within=60, every=0.1)
+    assert taken
+    workers.signal(zombie, signal.SIGCONT)
+
+
+@pytest.mark.timeout(120)
+async def test_a_worker_that_freezes_for_less_than_half_its_lease_is_not_taken_for_lost(
+    executor: Any, connect: Any, shelf: Shelf, workers: Workers
+) -> None:
+    """As by a long garbage collection or a starved CPU."""
+    lease = 8.0
+    workers.environment["MOBILETEST_LEASE_SECONDS"] = str(lease)
+    async with executor(executor_role="api", lease_seconds=lease) as api, connect(api.grpc_address) as client:
+        first = await workers.start()
+        execution_id = await client.start(long_workflow(shelf, steps=60))
+        await client.running(execution_id)
+        await workers.start()
+        workers.signal(first, signal.SIGSTOP)
+        frozen_at = monotonic()
+        await eventually(lambda: monotonic() - frozen_at > lease * 0.45)
+        workers.signal(first, signal.SIGCONT)
+        assert (await client.ended(execution_id)).success
+        [run] = await client.runs(execution_id)
+        assert [attempt.worker for attempt in run.attempts] == [first]
+        record("F03", "runs of workers that paused shortly", tried=1, survived=1)
