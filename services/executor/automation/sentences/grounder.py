@@ -95,9 +95,10 @@ def _enter(intent: Intent, outline: Outline) -> Grounding:
         return Grounding(action=intent.action, element=focused, value=intent.value)
     fields = _visible(intent, outline, lambda element: element.editable)
     answer = _single(intent, fields or _held_fields(intent, outline))
-    if not intent.replaces or answer.element is None or not answer.element.text:
+    if not intent.replaces or answer.element is None:
         return answer
-    return replace(answer, replaces=True, message=f'"{answer.element.text}" is removed first')
+    held = answer.element.text
+    return replace(answer, replaces=True, message=f'"{held}" is removed first' if held else "")
 
 
 def _held_fields(intent: Intent, outline: Outline) -> list[Element]:

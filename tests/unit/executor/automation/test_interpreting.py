@@ -154,6 +154,19 @@ async def test_actions_at_points_of_the_screen() -> None:
     assert (terms.vision, terms.grid, terms.config.primary_model) == (True, False, "eyes")
 
 
+async def test_what_replaces_a_text_removes_the_old_one_each_time() -> None:
+    """Not from memory, where only the typing would be."""
+    name, cache = Element(role=Role.FIELD, label="Name", text="Ada", id="name"), FakeCache()
+    for _ in range(2):
+        device = FakeDevice(screen(name))
+        result = await run(device, 'Set "Name" to "Eve"', cache=cache)
+        assert category(result) is None
+        assert [what.split()[0] for what in device.done if what.split()[0] in ("clear", "type")] == ["clear", "type"]
+    device = FakeDevice(screen(name))
+    await run(device, 'Type "Eve" into "Name"', cache=cache)
+    assert not [what for what in device.done if what.startswith("clear")]
+
+
 async def test_what_a_model_did_is_done_again_from_memory_without_it() -> None:
     device, cache = FakeDevice(screen(PAY, button("Yes"))), FakeCache()
     model = FakeModel([Answer(Action.TAP, PAY), Answer(Action.TAP, button("Yes"))])
