@@ -2,7 +2,7 @@
 APPIUM := $(TOOLS)/appium
 
 devices: venv proto $(APPIUM)/.ready ## Tests on a real Appium server and on real headless Chromium
-	$(BIN)/pytest -n 2 tests/devices
+	$(BIN)/pytest -n 2 --dist loadgroup tests/devices
 
 $(APPIUM)/.ready: deploy/devices/package.json deploy/devices/package-lock.json
 	@for program in npm chromium chromedriver; do command -v $$program >/dev/null || \
