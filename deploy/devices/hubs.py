@@ -49,12 +49,12 @@ class Hub:
 
 
 @contextmanager
-def appium(node: str | None = None) -> Iterator[Hub]:
+def appium() -> Iterator[Hub]:
     """An Appium server with the fake driver."""
-    program = node or shutil.which("node")
+    program = _node()
     main = APPIUM_HOME / "node_modules" / "appium" / "index.js"
     if program is None or not main.is_file():
-        raise HubMissing(f"Appium is not installed in {APPIUM_HOME}: run `make devices` once (it needs node and npm)")
+        raise HubMissing(f"Appium is not installed in {APPIUM_HOME}: run `make devices` once (it needs npm)")
     with Ports() as ports:
         port = ports.take()
         argv = (program, str(main), "--address", LOOPBACK, "--port", str(port), "--log-no-colors", "--log-timestamp")
@@ -99,6 +99,12 @@ def _running(name: str, argv: tuple[str, ...], port: int, env: Mapping[str, str]
         finally:
             asyncio.run(child.stop())
             _end_marked(mark)
+
+
+def _node() -> str | None:
+    """The Node.js that was installed with Appium, as Debian's is too old for it; elsewhere that of the machine."""
+    own = sorted(APPIUM_HOME.glob("node_modules/node-*/bin/node"))
+    return str(own[0]) if own else shutil.which("node")
 
 
 def _takes_sessions(url: str) -> bool:
