@@ -258,14 +258,23 @@ class Interpreter:
         await self._cache.remember(self.manner.cached(goal), self._seen(), Planned(steps))
 
     async def _remember(self, sentence: str, moves: tuple[Move, ...]) -> None:
-        """One action under the sentence itself; of several each under a name of its own, and their list."""
+        """One action under the sentence itself; several each under a name of its own, and if all are kept, their list."""
         if len(moves) == 1:
             await self._cache.remember(self.manner.cached(sentence), moves[0].tree, moves[0].answer)
-        elif moves:
-            names = recorded_as(sentence, len(moves))
-            for name, move in zip(names, moves, strict=True):
-                await self._cache.remember(self.manner.cached(name), move.tree, move.answer)
+            return
+        names = recorded_as(sentence, len(moves))
+        for name, move in zip(names, moves, strict=True):
+            if not await self._learnt(name, move):
+                return
+        if moves:
             await self._cache.remember(self.manner.cached(sentence), moves[0].tree, Planned(names))
+
+    async def _learnt(self, name: str, move: Move) -> bool:
+        """Whether the memory can repeat it: it keeps only what it is certain to find again."""
+        key = self.manner.cached(name)
+        await self._cache.remember(key, move.tree, move.answer)
+        recalled = await self._cache.recall(key, _shows(View(move.tree)))
+        return isinstance(recalled.kept, Answer) and recalled.kept.action is move.answer.action
 
     async def _look(self) -> Element:
         self._first_look = await self._watcher.look()

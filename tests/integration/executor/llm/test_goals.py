@@ -6,7 +6,8 @@ import pytest
 
 from services.executor.automation.caching import RememberingCache
 from services.executor.model.attempts import CacheOutcome, Resolution, Result
-from services.executor.model.run_config import ExecutionMode, Grounder, RunConfig
+from services.executor.model.run_config import CacheRetryMode, ExecutionMode, Grounder, RunConfig
+from tests.fakes.llm import call
 from tests.fakes.memories import FakeMemories
 from tests.fakes.shopper import shopper
 from tests.integration.executor.llm.conftest import World
@@ -97,3 +98,24 @@ async def test_grounder_type_llm_asks_for_every_sentence_once(world: World) -> N
     assert (first.failure, [step.model_calls > 0 for step in first.steps]) == (None, [True, True])
     second = await world.run(*steps, app=SHOP, cache=cache, config=config)
     assert (second.failure, calls_of(second)) == (None, 0)
+
+
+async def test_what_cannot_be_repeated_is_asked_for_again_and_fails_in_no_mode(world: World) -> None:
+    """What is typed has to stand in the sentence to be remembered: here it does not."""
+    cache = RememberingCache(FakeMemories())
+    config = RunConfig(cache_retry_mode=CacheRetryMode.NONE)
+    moves = (call("type", element=2, text="ada@example.com"), call("type", element=3, text="lovelace"), call("done"))
+    for _ in range(2):
+        world.endpoint.add(*moves)
+        result = await world.run("Fill the form in with what you know", app=SHOP, cache=cache, config=config)
+        assert (result.failure, result.steps[0].cache, calls_of(result)) == (None, CacheOutcome.MISS, 3)
+
+
+async def test_a_place_that_a_model_saw_is_remembered(world: World) -> None:
+    cache = RememberingCache(FakeMemories())
+    config = RunConfig(execution_mode=ExecutionMode(grounder_type=Grounder.VISION))
+    world.endpoint.add(call("tap", cell="C2"), call("done"))
+    first = await world.run("Put the cursor into the first box", app=SHOP, cache=cache, config=config)
+    second = await world.run("Put the cursor into the first box", app=SHOP, cache=cache, config=config)
+    assert (first.failure, second.failure) == (None, None)
+    assert (calls_of(first), calls_of(second)) == (2, 0)
