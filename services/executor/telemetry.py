@@ -22,6 +22,7 @@ lease_expired = metrics.counter("mobiletest_lease_expired_total", "Leases taken 
 fencing_rejections = metrics.counter("mobiletest_fencing_rejections_total", "Writes refused for an old token")
 artifact_failures = metrics.counter("mobiletest_artifact_failures_total", "Artifacts that could not be kept")
 step_cache = metrics.counter("mobiletest_step_cache_total", "Sentences looked up in the step cache", ["outcome"])
+questions = metrics.counter("mobiletest_human_questions_total", "Questions to people that ended", ["outcome"])
 step_cache_failures = metrics.counter("mobiletest_step_cache_failures_total", "Times the step cache was away")
 model_calls = metrics.counter(
     "mobiletest_model_calls_total", "Calls of models: answered, tried_again, failed", ["outcome"]

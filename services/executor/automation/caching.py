@@ -21,7 +21,7 @@ from services.executor.automation.sentences.intents import Action
 from services.executor.automation.sentences.matching import Outline
 from services.executor.model.attempts import CacheOutcome
 
-PATIENCE_SECONDS = 0.5
+PATIENCE_SECONDS = 1.0
 """How long the store of memories may take; a step does not wait longer for it."""
 REST_SECONDS = 10.0
 """How long a store that was away is left alone."""

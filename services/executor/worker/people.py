@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from services.chassis import logs
 from services.chassis.consuming import is_transient
+from services.executor import telemetry
 from services.executor.automation.ports import HumanQuestion
 from services.executor.model.lifecycle import Fenced
 from services.executor.model.questions import Asked, Question
@@ -37,13 +38,19 @@ class ClaimHuman:
         self._every = every
 
     async def ask(self, question: HumanQuestion) -> str | None:
-        asked = Asked(
-            id=str(uuid4()),
-            text=question.text,
-            step_index=question.step_index,
-            options=question.options,
-            screenshot=question.screenshot,
+        answer = await self._asked(
+            Asked(
+                id=str(uuid4()),
+                text=question.text,
+                step_index=question.step_index,
+                options=question.options,
+                screenshot=question.screenshot,
+            )
         )
+        telemetry.questions.labels("unanswered" if answer is None else "answered").inc()
+        return answer
+
+    async def _asked(self, asked: Asked) -> str | None:
         seconds = min(self._seconds, self._run_ends - MARGIN_SECONDS - monotonic())
         if seconds <= 0:
             return None

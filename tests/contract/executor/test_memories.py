@@ -1,8 +1,9 @@
 """What the step cache keeps, in memory and on MongoDB."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 import pytest
@@ -10,14 +11,18 @@ from pymongo import MongoClient
 
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
-from services.executor.automation.elements import Role
+from services.executor.automation.caching import RememberingCache
+from services.executor.automation.elements import Element, Role
 from services.executor.automation.locators import Locator
 from services.executor.automation.memories import SCREENS_LIMIT, Memories, Memory, Page, Span, Spot
+from services.executor.automation.ports import Answer, StepKey
 from services.executor.automation.screens import Screen
 from services.executor.automation.sentences.intents import Action
+from services.executor.model.attempts import CacheOutcome
 from services.executor.storage.memory import STEP_MEMORIES, MongoMemories
 from services.executor.storage.schema import MIGRATIONS
 from tests.fakes.memories import FakeMemories
+from tests.unit.executor.automation import trees
 
 ORG = "org"
 DAYS = 30.0
@@ -104,4 +109,22 @@ async def test_a_page_that_is_used_lives_on(
     left = pages.find_one({"_id": key})["expires_at"].replace(tzinfo=UTC) - now  # type: ignore[index]
     assert (left > timedelta(days=DAYS - 0.25)) is renewed
     assert pages.index_information()["expiry"]["expireAfterSeconds"] == 0
+    await mongo.close()
+
+
+@pytest.mark.parametrize("driver", ["motor", "pymongo"])
+async def test_a_database_that_is_away_is_a_cache_that_knows_nothing(driver: Literal["motor", "pymongo"]) -> None:
+    mongo = Mongo.unconnected("mongodb://127.0.0.1:1", "nowhere", driver)
+    cache = RememberingCache(MongoMemories(mongo, DAYS), patience=0.05)
+    tree = trees.android_cart()
+    step = StepKey("org", "app", "android", "Check out")
+
+    async def look() -> Element:
+        raise AssertionError("there is nothing to look for")
+
+    async with asyncio.timeout(20):
+        for _ in range(3):
+            assert (await cache.recall(step, look)).outcome is CacheOutcome.MISS
+            await cache.remember(step, tree, Answer(Action.TAP, tree.children[3]))
+            await cache.forget(step, tree)
     await mongo.close()
