@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from services.chassis.settings import ProcessSettings
 from services.executor.automation.llm.endpoint import Budget, Endpoint
@@ -41,7 +41,7 @@ class Settings(ProcessSettings):
     executor_files_bytes: int = Field(default=8 * 1024**3, ge=0)
     executor_files_listen: str | None = None
     """host:port where hubs that do not see that folder get files; nothing is served without it."""
-    executor_files_url: str | None = None
+    executor_files_url: str | None = Field(default=None, validate_default=True)
     """How hubs reach that address; needed where it is a wildcard."""
     lease_seconds: float = Field(default=15.0, ge=0.5)
     poll_seconds: float = Field(default=1.0, gt=0)
@@ -72,6 +72,16 @@ class Settings(ProcessSettings):
     organisation_runs: int | None = Field(default=None, ge=1)
     """The most runs that one organisation has under way at a time, over all workers."""
     infrastructure_backoff_seconds: float = Field(default=1.0, ge=0)
+
+    @field_validator("executor_files_url")
+    @classmethod
+    def _reachable(cls, value: str | None, found: ValidationInfo) -> str | None:
+        listen = found.data.get("executor_files_listen") or ""
+        if value is None and listen.rpartition(":")[0].strip("[]") in ("", "0.0.0.0", "::") and listen:  # noqa: S104
+            raise ValueError(f"is needed with MOBILETEST_EXECUTOR_FILES_LISTEN={listen}: nobody can connect to that")
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("expected an address such as http://10.0.0.5:8090")
+        return value
 
     @property
     def limits(self) -> Limits:

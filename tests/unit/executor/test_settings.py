@@ -44,3 +44,23 @@ def test_draining_leaves_time_to_hand_back(monkeypatch: pytest.MonkeyPatch) -> N
     assert load(Settings).drain_seconds == 25.0
     monkeypatch.setenv("MOBILETEST_SHUTDOWN_GRACE_SECONDS", "2")
     assert load(Settings).drain_seconds == 0.0
+
+
+@pytest.mark.parametrize(("listen", "url"), [("0.0.0.0:8090", None), ("[::]:8090", None), ("10.0.0.5:8090", "lab:1")])
+def test_hubs_must_be_able_to_reach_the_files(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], listen: str, url: str | None
+) -> None:
+    monkeypatch.setenv("MOBILETEST_EXECUTOR_FILES_LISTEN", listen)
+    if url is not None:
+        monkeypatch.setenv("MOBILETEST_EXECUTOR_FILES_URL", url)
+    with pytest.raises(SystemExit):
+        load(Settings)
+    assert "MOBILETEST_EXECUTOR_FILES_URL" in capsys.readouterr().err
+
+
+def test_files_are_served_at_a_named_or_a_real_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOBILETEST_EXECUTOR_FILES_LISTEN", "10.0.0.5:8090")
+    assert load(Settings).executor_files_url is None
+    monkeypatch.setenv("MOBILETEST_EXECUTOR_FILES_LISTEN", "0.0.0.0:8090")
+    monkeypatch.setenv("MOBILETEST_EXECUTOR_FILES_URL", "http://10.0.0.5:8090")
+    assert load(Settings).executor_files_url == "http://10.0.0.5:8090"

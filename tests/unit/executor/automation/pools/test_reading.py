@@ -128,3 +128,13 @@ def test_the_complaint_names_the_file(tmp_path: Path) -> None:
     path.write_text("pools:\n  - {platform: ios, kind: tent}")
     with pytest.raises(PoolsError, match=r"line 2, column 27 \(.*pools\.yaml, pools\[0\]\.kind\): expected one of"):
         load_pools(path)
+
+
+ROOT = Path(__file__).parents[5]
+
+
+def test_the_files_that_we_show_can_be_used() -> None:
+    page = (ROOT / "docs" / "devices.md").read_text()
+    shown = read_pools(page.split("```yaml\n", 1)[1].split("```", 1)[0])
+    assert [pool.name for pool in shown] == ["emulators", "browser", "simulated-ios"]
+    assert read_pools((ROOT / "deploy/k8s/components/devices/device-pools.yaml").read_text())
