@@ -128,7 +128,7 @@ class Journal:
     async def tree(self, index: int | None, source: Source) -> str:
         """Keep the UI tree of a screen, as the driver says it; its name, or ""."""
         ending = _ENDINGS.get(source.content_type.partition(";")[0].strip().lower(), "txt")
-        content_type = TEXT if ending == "txt" else source.content_type
+        content_type = TEXT if ending == "txt" else _with_charset(source.content_type)
         content = source.content.encode(errors="replace")
         return await self._keep(f"{_stem(index)}-tree.{ending}", "tree", content, content_type)
 
@@ -177,6 +177,11 @@ class Journal:
         self.open.remove(index)
         if self._progress is not None:
             await self._progress(tuple(self.steps), tuple(self.artifacts))
+
+
+def _with_charset(content_type: str) -> str:
+    """What is stored is UTF-8, whatever the page says of itself."""
+    return content_type if "charset" in content_type or "/xml" in content_type else f"{content_type}; charset=utf-8"
 
 
 def _stem(index: int | None) -> str:

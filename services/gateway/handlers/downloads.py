@@ -15,6 +15,9 @@ _HEADERS = {
     "http-content-disposition": "Content-Disposition",
 }
 
+SANDBOX = {"Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'"}
+"""What is downloaded is somebody else's, such as the source of a page under test: it runs nothing where we serve it."""
+
 
 class DownloadHandler:
     """Sends the first chunk with the headers; an error before it is an ordinary error answer."""
@@ -53,4 +56,4 @@ class DownloadHandler:
 async def _headers(call: Any, first: Any, exchange: Exchange) -> dict[str, str]:
     named = {_HEADERS[key]: value for key, value in await call.initial_metadata() if key in _HEADERS}
     content_type = first.content_type if first is not None else ""
-    return {**exchange.headers, **named, "Content-Type": content_type or "application/octet-stream"}
+    return {**exchange.headers, **SANDBOX, **named, "Content-Type": content_type or "application/octet-stream"}

@@ -47,6 +47,7 @@ async def test_a_download_has_its_headers_and_every_byte(client: Client, behind:
     assert answer.headers["ETag"] == '"abc"'
     assert answer.headers["Content-Type"] == "application/vnd.android.package-archive"
     assert "shop.apk" in answer.headers["Content-Disposition"]
+    assert answer.headers["Content-Security-Policy"].startswith("sandbox")
 
 
 @pytest.mark.parametrize(
