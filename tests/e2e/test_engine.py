@@ -86,7 +86,8 @@ class TestRerun:
         assert [[run[key] for key in same] for run in repeated] == [[run[key] for key in same] for run in runs]
         await world.reported(build, 4)
         matrix = created(await api.get(f"/apps/{runs[0]['app_id']}/test_matrix"))
-        assert len(matrix["items"]) == 2
+        assert sorted(row["test_id"] for row in matrix["tests"]) == sorted(run["test_id"] for run in runs)
+        assert [[cell["total_runs"] for cell in row["cells"]] for row in matrix["tests"]] == [[2], [2]]
 
     async def test_failed_only_runs_what_did_not_pass(self, api: Api, world: World) -> None:
         _, earlier = await self.mixed(world)

@@ -7,9 +7,10 @@ is a jump in the index (DISTINCT_SCAN), so that the cost grows with the organisa
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from time import monotonic
 
 from services.chassis.mongo import Document, Mongo
 from services.executor.model.fairness import Queue, Standing, rank, shares
@@ -19,6 +20,8 @@ from services.executor.storage.crowding import Crowding
 from services.executor.storage.schema import RUNS
 
 REMEMBERED = 10_000
+MANY = 50
+SEEN_SECONDS = 0.25
 _PLATFORMS = [platform.value for platform in Platform]
 _IS_TIME: Document = {"$expr": {"$lte": ["$claimable_at", "$$NOW"]}}
 _IN_ORDER = {"queue": 1, "claimable_at": 1, "turn": 1}
@@ -58,6 +61,7 @@ class FairQueue:
         self._limits = limits
         self._served: dict[str, int] = {}
         self._claims = 0
+        self._seen: dict[Platform, tuple[list[_Head], float]] = {}
         self.crowding = Crowding()
 
     async def first(self, platform: Platform, limit: int) -> list[RunKey]:
@@ -66,6 +70,7 @@ class FairQueue:
         by_queue = {head.queue: head for head in heads}
         chosen = [by_queue[queue] for queue in await self._chosen(platform, list(by_queue), limit)]
         wanted = Counter(head.name for head in chosen)
+        self._use_up(platform, wanted)
         found = await asyncio.gather(*(self._of(head, wanted[head.name]) for head in heads if wanted[head.name]))
         left = {head.name: iter(keys) for head, keys in zip((h for h in heads if wanted[h.name]), found, strict=True)}
         return [key for head in chosen if (key := next(left[head.name], None)) is not None]
@@ -93,7 +98,23 @@ class FairQueue:
         found = await self._mongo.aggregate(RUNS, pipeline)
         return found[0]["claimable_at"] if found else None
 
+    def forget(self) -> None:
+        """Look afresh at the next search: what was seen is not so any more."""
+        self._seen.clear()
+
     async def _heads(self, platform: Platform) -> list[_Head]:
+        """The first run of each queue. Of many queues it is remembered for a moment: there is enough to choose from."""
+        heads, until = self._seen.get(platform, ([], 0.0))
+        if len(heads) < MANY or monotonic() >= until:
+            heads = await self._look(platform)
+            self._seen[platform] = heads, monotonic() + SEEN_SECONDS
+        return heads
+
+    def _use_up(self, platform: Platform, chosen: Container[str]) -> None:
+        heads, until = self._seen[platform]
+        self._seen[platform] = [head for head in heads if head.name not in chosen], until
+
+    async def _look(self, platform: Platform) -> list[_Head]:
         of_platform = {"queue": {"$gte": f"{platform.value}/", "$lt": f"{platform.value}0"}}  # "0" comes after "/"
         pipeline: list[Document] = [
             {"$match": of_platform},

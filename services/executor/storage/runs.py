@@ -47,6 +47,7 @@ class MongoRuns:
         except (NotClaimable, NotFound) as error:
             if not isinstance(error, Full):
                 self._queue.crowding.lost()
+            self._queue.forget()
             return None
         self._queue.served(change.execution.org_id)
         return Claim(change.execution, change.runs[0], plan_of(plan))

@@ -113,6 +113,13 @@ async def test_several_are_found_at_once_without_repeats_and_in_the_fair_order(w
     assert [claim.run.org_id for claim in claims if claim] == [flood, other, flood, other, flood]
 
 
+async def test_with_many_organisations_each_gets_its_turn_before_any_gets_a_second(world: World) -> None:
+    organisations = [str(uuid4()) for _ in range(60)]
+    await asyncio.gather(*(start(world, plan(), plan(), org_id=org_id) for org_id in organisations))
+    assert Counter(await owners(world, 60)) == dict.fromkeys(organisations, 1)
+    assert Counter(await owners(world, 70)) == dict.fromkeys(organisations, 1)
+
+
 async def seconds(world: World, org_id: str, *plans: Plan, each: float) -> None:
     """Let these tests be run once and take this long."""
     await start(world, *plans, org_id=org_id)
