@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.flows.commands import Step
+from services.flows.configuration import KEYS as CONFIGURATION
 from services.flows.errors import StepError
-from services.flows.parser import COMMANDS, STEP_LIMIT, check_steps, parse_steps
+from services.flows.parser import COMMANDS, STEP_LIMIT, check_steps, filled_step, parse_steps
+from services.flows.variables import Memory, Scope
 
 
 def refusal(value: object) -> StepError:
@@ -137,7 +139,11 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
-KEYS = st.sampled_from([*COMMANDS, "text", "id", "when", "while", "times", "commands", "visible", "start", "direction"])
+ARGUMENTS = (
+    "text id when while times commands visible start direction element point true permissions arguments "
+    "containsDescendants optional label ${A} ${A+1}"
+)
+KEYS = st.sampled_from([*COMMANDS, *CONFIGURATION, *ARGUMENTS.split()])
 ANYTHING = st.recursive(
     SCALARS | KEYS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS | st.text(max_size=8), inner, max_size=3),
@@ -151,6 +157,21 @@ def accepted(value: object) -> tuple[Step, ...] | None:
         return parse_steps(value)
     except StepError:
         return None
+
+
+def filled(step: Step, value: str) -> Step | None:
+    """The step with a value for A, or None where that is refused; any other exception fails the test."""
+    try:
+        return filled_step(step, Scope(Memory(), {"A": value}))
+    except StepError:
+        return None
+
+
+@given(st.lists(ANYTHING, max_size=3), st.text(max_size=20) | st.sampled_from(["1", "true", "50%, 50%", "com.a"]))
+def test_nothing_but_a_step_error_comes_out_of_filling_in(value: object, held: str) -> None:
+    for step in accepted(value) or ():
+        done = filled(step, held)
+        assert done is None or done.name == step.name
 
 
 @given(ANYTHING | st.lists(ANYTHING, max_size=4))
