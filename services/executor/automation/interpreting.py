@@ -24,7 +24,8 @@ from services.executor.automation.ports import (
     Task,
     View,
 )
-from services.executor.automation.recording import recorded_as, worth_keeping
+from services.executor.automation.recording import is_recording, worth_keeping
+from services.executor.automation.remembering import StepMemory, shows
 from services.executor.automation.sentences.grammar import understand
 from services.executor.automation.sentences.grounder import Grounding
 from services.executor.automation.sentences.intents import Action, Intent, NotUnderstood
@@ -76,9 +77,9 @@ class Interpreter:
         self._performer = performer
         self.advisor = advisor
         self._why_none = why_none
-        self._cache = cache
         self.manner = manner
         self.sight = Sight(device, watcher, pictures=manner.grounder is Grounder.VISION)
+        self.memory = StepMemory(cache, manner.cached, performer, self.sight)
         self.account = Account()
         self.goal: str | None = None
         self._first_look: Outline | None = None
@@ -127,16 +128,14 @@ class Interpreter:
         return await self._by_memory(sentence, self._look)
 
     async def _by_memory(self, sentence: str, look: Look) -> Deed | Planned | None:
-        recalled = await self._cache.recall(self.manner.cached(sentence), look)
+        recalled = await self.memory.recall(sentence, look)
         self.account.cache = recalled.outcome
         kept = recalled.kept
-        if kept is None:
-            return None
-        if isinstance(kept, Planned) and kept.steps != recorded_as(sentence, len(kept.steps)):
+        if kept is None or (isinstance(kept, Planned) and not is_recording(sentence, kept)):
             return kept
         self.account.resolution = Resolution.CACHE
         try:
-            return await self._repeat(kept)
+            return await self.memory.repeat(kept)
         except StepFailed as failed:
             if failed.category not in _WORN_OUT:
                 raise
@@ -146,30 +145,11 @@ class Interpreter:
     async def stale(self, sentence: str, failed: StepFailed) -> None:
         """What was remembered does not work any more: it is forgotten, and the step fails unless it may be redone."""
         self.account.cache = CacheOutcome.STALE
-        await self._cache.forget(self.manner.cached(sentence), self._seen())
+        await self.memory.forget(sentence, self.seen())
         if self.manner.cache_retry is CacheRetryMode.STEP:
             return
         self.account.cache_failed = self.manner.cache_retry is CacheRetryMode.FULL_RERUN
         raise failed
-
-    async def _repeat(self, kept: Answer | Planned) -> Deed:
-        if isinstance(kept, Answer):
-            await self._performer.apply(kept)
-            return Deed(action=kept.action, resolution=Resolution.CACHE, element=kept.element)
-        last = Answer(Action.NONE)
-        for name in kept.steps:
-            last = await self._recalled_soon(name)
-            await self._performer.apply(last)
-        message = f"{len(kept.steps)} remembered actions"
-        return Deed(action=last.action, resolution=Resolution.CACHE, element=last.element, message=message)
-
-    async def _recalled_soon(self, name: str) -> Answer:
-        """An action of a recording, once its screen is there."""
-        view = await self.sight.settled()
-        recalled = await self._cache.recall(self.manner.cached(name), _shows(view))
-        if isinstance(recalled.kept, Answer):
-            return recalled.kept
-        raise StepFailed(Category.ELEMENT_NOT_FOUND, "the screen is not what it was when this step was learnt")
 
     async def _afresh(self, sentence: str, meaning: Intent | NotUnderstood) -> Deed:
         """By the rules or a model, as often as reflection wants it; what reached its aim is remembered."""
@@ -185,7 +165,7 @@ class Interpreter:
             if not tries:
                 raise StepFailed(Category.GOAL_NOT_REACHED, f"{deed.action} did not do what the step says: {why}")
             tries -= 1
-        await self._remember(sentence, moves)
+        await self.memory.keep(sentence, moves)
         return deed
 
     async def missed(self, sentence: str, before: View) -> str:
@@ -217,7 +197,7 @@ class Interpreter:
         deed = Deed(action=done.action, resolution=Resolution.RULE, element=done.element, message=done.message)
         if done.element is None or done.replaces:
             return deed, ()
-        return deed, (Move(self._seen(), Answer(done.action, done.element, done.value)),)
+        return deed, (Move(self.seen(), Answer(done.action, done.element, done.value)),)
 
     async def _beyond_rules(self, sentence: str, why: str) -> tuple[Deed, tuple[Move, ...]]:
         """The rules have no answer: ask a model if that is wanted, else the step is at fault."""
@@ -242,7 +222,7 @@ class Interpreter:
         before, view = self._first_look, await self.sight.settled()
         if before is None or impression(before) == impression(Outline(view.tree)):
             return None
-        deed = await self._by_memory(sentence, _shows(view))
+        deed = await self._by_memory(sentence, shows(view))
         return deed if isinstance(deed, Deed) else None
 
     def advised(self, why: str) -> Advisor:
@@ -254,33 +234,12 @@ class Interpreter:
             reason="this step needs a model, and none is configured",
         )
 
-    async def remember_plan(self, goal: str, steps: tuple[str, ...]) -> None:
-        await self._cache.remember(self.manner.cached(goal), self._seen(), Planned(steps))
-
-    async def _remember(self, sentence: str, moves: tuple[Move, ...]) -> None:
-        """One action under the sentence itself; several each under a name of its own, and if all are kept, their list."""
-        if len(moves) == 1:
-            await self._cache.remember(self.manner.cached(sentence), moves[0].tree, moves[0].answer)
-            return
-        names = recorded_as(sentence, len(moves))
-        for name, move in zip(names, moves, strict=True):
-            if not await self._learnt(name, move):
-                return
-        if moves:
-            await self._cache.remember(self.manner.cached(sentence), moves[0].tree, Planned(names))
-
-    async def _learnt(self, name: str, move: Move) -> bool:
-        """Whether the memory can repeat it: it keeps only what it is certain to find again."""
-        key = self.manner.cached(name)
-        await self._cache.remember(key, move.tree, move.answer)
-        recalled = await self._cache.recall(key, _shows(View(move.tree)))
-        return isinstance(recalled.kept, Answer) and recalled.kept.action is move.answer.action
-
     async def _look(self) -> Element:
         self._first_look = await self._watcher.look()
         return self._first_look.root
 
-    def _seen(self) -> Element:
+    def seen(self) -> Element:
+        """The screen as it was looked at last."""
         return self._watcher.seen.root if self._watcher.seen is not None else Element()
 
 
@@ -293,13 +252,6 @@ async def in_time(advisor: Advisor) -> AsyncIterator[None]:
     except TimeoutError as error:
         seconds = f"{advisor.step_seconds:g} s"
         raise StepFailed(Category.STEP_TIMEOUT, f"the model did not finish this step within {seconds}") from error
-
-
-def _shows(view: View) -> Look:
-    async def look() -> Element:
-        return view.tree
-
-    return look
 
 
 def _guided(guided: Guided) -> Deed:

@@ -86,7 +86,7 @@ class _Pursuit:
             await self._interpreter.stale(self._goal, _as_failed(carried.failure))
             happened = _told(known.steps, carried)
         await self._plan(happened)
-        await self._interpreter.remember_plan(self._goal, tuple(self._done))
+        await self._interpreter.memory.keep_plan(self._goal, self._interpreter.seen(), tuple(self._done))
         return _deed(Resolution.MODEL, f"{len(self._done)} steps")
 
     async def _plan(self, happened: str) -> None:

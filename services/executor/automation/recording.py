@@ -1,6 +1,7 @@
 """What of a model's actions is remembered, and under which names."""
 
 from services.executor.automation.guided import Guided, Move
+from services.executor.automation.ports import Planned
 from services.executor.automation.sentences.intents import Action
 
 _PASSING = frozenset({Action.WAIT_FOR})
@@ -12,6 +13,11 @@ _NEVER_KEPT = frozenset({Action.ASSERT_NOT_VISIBLE, Action.NONE})
 def recorded_as(sentence: str, count: int) -> tuple[str, ...]:
     """The names under which the actions of a sentence are remembered, when it took several."""
     return tuple(f"{sentence} (action {number} of {count})" for number in range(1, count + 1))
+
+
+def is_recording(sentence: str, kept: Planned) -> bool:
+    """Whether it is a list of actions that were done for this sentence, and no plan of a goal."""
+    return kept.steps == recorded_as(sentence, len(kept.steps))
 
 
 def worth_keeping(guided: Guided) -> tuple[Move, ...]:
