@@ -52,21 +52,15 @@ class StepMemory:
         raise StepFailed(Category.ELEMENT_NOT_FOUND, "the screen is not what it was when this step was learnt")
 
     async def keep(self, sentence: str, moves: tuple[Move, ...]) -> None:
-        """Several actions only if each of them can be repeated: the cache keeps what it is certain to find again."""
+        """What reached its aim; the cache takes a recording only if it could keep each of its actions."""
         if len(moves) == 1:
             await self._cache.remember(self._cached(sentence), moves[0].tree, moves[0].answer)
             return
         names = recorded_as(sentence, len(moves))
         for name, move in zip(names, moves, strict=True):
-            if not await self._learnt(name, move):
-                return
+            await self._cache.remember(self._cached(name), move.tree, move.answer)
         if moves:
             await self._cache.remember(self._cached(sentence), moves[0].tree, Planned(names))
-
-    async def _learnt(self, name: str, move: Move) -> bool:
-        await self._cache.remember(self._cached(name), move.tree, move.answer)
-        recalled = await self.recall(name, shows(View(move.tree)))
-        return isinstance(recalled.kept, Answer) and recalled.kept.action is move.answer.action
 
     async def keep_plan(self, goal: str, tree: Element, steps: tuple[str, ...]) -> None:
         await self._cache.remember(self._cached(goal), tree, Planned(steps))
