@@ -1,0 +1,163 @@
+"""F40: an execution is cancelled in every state, twice, and while others write; it ends once and its counts add up."""
+
+import asyncio
+from uuid import uuid4
+
+import pytest
+from mobiletest.executor.v1 import events_pb2
+from mobiletest.types.v1 import execution_pb2
+
+from services.chassis.errors import FailedPrecondition
+from services.executor.model.attempts import Result
+from services.executor.model.executions import BuildConfig, Execution, Kind
+from services.executor.model.failures import Category, Failure
+from services.executor.model.lifecycle import Fenced
+from services.executor.model.run_config import ExecutionMode, RunConfig
+from services.executor.model.runs import Platform
+from services.executor.model.states import Status
+from services.executor.ports import Claim, Notice, Page, RunKey
+from services.executor.usecases.starts import Start, Starts
+from tests.contract.executor.conftest import World
+from tests.fakes.executor import FakeCatalog, plan
+
+PASSED = Result()
+FAILED = Result(failure=Failure(Category.ASSERTION_FAILED, "Not there."))
+BROKEN = Result(failure=Failure(Category.DEVICE_UNAVAILABLE, "No phone."))
+STOPPED = Result(failure=Failure(Category.CANCELLED_BY_USER, "Cancelled on request."))
+ENDED = (
+    execution_pb2.EXECUTION_STATUS_COMPLETED,
+    execution_pb2.EXECUTION_STATUS_FAILED,
+    execution_pb2.EXECUTION_STATUS_CANCELLED,
+)
+
+
+async def start(world: World, runs: int = 1, *, max_parallel: int | None = None) -> tuple[Execution, list[RunKey]]:
+    catalog = FakeCatalog()
+    wanted = Start(
+        kind=Kind.WORKFLOW,
+        subject_id=catalog.workflow(*(plan() for _ in range(runs)), max_parallel=max_parallel),
+        run_config=RunConfig(execution_mode=ExecutionMode(retries=1)),
+        build_config=BuildConfig(),
+    )
+    execution = await Starts(catalog, world.executions).start(wanted)
+    found, _ = await world.executions.runs(execution.id, Page(1, 100))
+    return execution, [RunKey(execution.id, run.id) for run in found]
+
+
+async def claim(world: World, key: RunKey) -> Claim:
+    claimed = await world.runs.claim(key, "worker-1")
+    assert claimed is not None
+    return claimed
+
+
+async def check_ended_once(world: World, execution_id: str, status: Status) -> None:
+    """One end of each run, then one of the execution, which adds up; nobody can claim, write or cancel any more."""
+    execution = await world.executions.get(execution_id)
+    counts = execution.counts
+    assert execution.status is status
+    assert counts.passed + counts.failed + counts.cancelled + counts.infra_failed == counts.total
+    events = await world.executions.log(execution_id, 0, 1000)
+    assert [event.sequence for event in events] == list(range(1, len(events) + 1))
+    ends = [event for event in events if _has_ended(event.type, event.payload)]
+    assert len(ends) == counts.total + 1
+    assert ends[-1] is events[-1]
+    runs, _ = await world.executions.runs(execution_id, Page(1, 100))
+    assert all(run.lease is None and run.claimable_at is None for run in runs)
+    assert [await world.runs.claim(RunKey(execution_id, run.id), "worker-9") for run in runs] == [None] * len(runs)
+    with pytest.raises(FailedPrecondition):
+        await world.executions.cancel(execution_id)
+
+
+def _has_ended(kind: str, payload: bytes) -> bool:
+    if kind.endswith("RunChanged"):
+        return events_pb2.RunChanged.FromString(payload).run.status in ENDED
+    return events_pb2.ExecutionChanged.FromString(payload).execution.status in ENDED
+
+
+async def test_what_waits_to_be_released_or_claimed_ends_at_once(world: World) -> None:
+    execution, _ = await start(world, 3, max_parallel=1)
+    await world.executions.cancel(execution.id)
+    await check_ended_once(world, execution.id, Status.CANCELLED)
+
+
+@pytest.mark.parametrize(
+    ("result", "status"),
+    [
+        (STOPPED, Status.CANCELLED),
+        (BROKEN, Status.CANCELLED),
+        (PASSED, Status.COMPLETED),
+        (FAILED, Status.COMPLETED),
+    ],
+)
+async def test_what_runs_ends_with_what_its_worker_says_and_is_not_tried_again(
+    world: World, result: Result, status: Status
+) -> None:
+    """A verdict that was reached before the worker stopped is kept."""
+    execution, [key] = await start(world)
+    claimed = await claim(world, key)
+    asked = await world.executions.cancel(execution.id)
+    assert asked.status is Status.RUNNING
+    assert await world.runs.notices({key.run_id: claimed.run.fencing_token}) == {key.run_id: Notice.CANCEL}
+    await world.runs.finish(key, claimed.run.fencing_token, result)
+    await check_ended_once(world, execution.id, status)
+
+
+async def test_what_is_handed_back_after_the_cancel_ends(world: World) -> None:
+    execution, [key] = await start(world)
+    claimed = await claim(world, key)
+    await world.executions.cancel(execution.id)
+    await world.runs.hand_back(key, claimed.run.fencing_token)
+    await check_ended_once(world, execution.id, Status.CANCELLED)
+
+
+@pytest.mark.parametrize("result", [BROKEN, FAILED])
+async def test_what_waits_for_another_attempt_ends_at_once(world: World, result: Result) -> None:
+    execution, [key] = await start(world)
+    claimed = await claim(world, key)
+    await world.runs.finish(key, claimed.run.fencing_token, result)
+    await world.executions.cancel(execution.id)
+    await check_ended_once(world, execution.id, Status.CANCELLED)
+
+
+async def test_what_was_cancelled_under_a_worker_that_is_lost_ends_with_its_lease(world: World) -> None:
+    execution, [key] = await start(world)
+    claimed = await claim(world, key)
+    await world.executions.cancel(execution.id)
+    await world.advance(16)
+    await world.runs.expire(key)
+    with pytest.raises(Fenced):
+        await world.runs.finish(key, claimed.run.fencing_token, PASSED)
+    await check_ended_once(world, execution.id, Status.CANCELLED)
+
+
+async def test_twice_at_once_is_as_once(world: World) -> None:
+    execution, [key] = await start(world)
+    claimed = await claim(world, key)
+    one, two = await asyncio.gather(*(world.executions.cancel(execution.id) for _ in range(2)))
+    assert one.cancel_requested_at == two.cancel_requested_at
+    await world.runs.finish(key, claimed.run.fencing_token, STOPPED)
+    await check_ended_once(world, execution.id, Status.CANCELLED)
+
+
+@pytest.mark.parametrize("attempt", range(5))
+async def test_a_cancel_that_meets_a_finish_leaves_one_end(world: World, attempt: int) -> None:
+    execution, [key] = await start(world)
+    claimed = await claim(world, key)
+    finish = world.runs.finish(key, claimed.run.fencing_token, PASSED)
+    calls = [finish, world.executions.cancel(execution.id)]
+    answers = await asyncio.gather(*(calls if attempt % 2 else reversed(calls)), return_exceptions=True)
+    assert all(not isinstance(a, BaseException) or isinstance(a, FailedPrecondition) for a in answers)
+    await check_ended_once(world, execution.id, Status.COMPLETED)
+
+
+@pytest.mark.parametrize("attempt", range(5))
+async def test_a_cancel_that_meets_claims_leaves_nothing_behind(world: World, attempt: int) -> None:
+    execution, keys = await start(world, 4)
+    claims = [world.runs.claim(key, f"worker-{uuid4()}") for key in keys]
+    calls = [world.executions.cancel(execution.id), *claims]
+    answers = await asyncio.gather(*(calls if attempt % 2 else reversed(calls)))
+    for claimed in answers:
+        if isinstance(claimed, Claim):
+            await world.runs.finish(claimed.key, claimed.run.fencing_token, STOPPED)
+    await check_ended_once(world, execution.id, Status.CANCELLED)
+    assert await world.runs.claimable(Platform.ANDROID, 10) == []

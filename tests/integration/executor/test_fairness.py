@@ -1,0 +1,127 @@
+"""Fairness, limits and superseding with real workers, MongoDB and Kafka."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from mobiletest.executor.v1 import executions_pb2 as pb
+from mobiletest.types.v1 import ci_pb2, execution_pb2
+
+from services.chassis.context import Caller, bind
+from services.executor.model.attempts import Result
+from services.executor.model.runs import Platform
+from services.executor.ports import Claim, Progress
+from tests.eventually import eventually
+from tests.fakes.executor import FakeAttempts
+from tests.integration.executor.catalog_server import Shelf
+
+TAKES_SECONDS = 0.05
+FLOOD = 120
+
+
+class Paced:
+    """Attempts that take a while; it remembers whose they were and how many of each went on at once."""
+
+    platforms: Sequence[Platform] = tuple(Platform)
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.now: Counter[str] = Counter()
+        self.most: Counter[str] = Counter()
+
+    def places(self, platform: Platform) -> int:
+        return 100
+
+    async def run(self, claim: Claim, progress: Progress) -> Result:
+        org_id = claim.run.org_id
+        self.begun.append(org_id)
+        self.now[org_id] += 1
+        self.most[org_id] = max(self.most[org_id], self.now[org_id])
+        try:
+            await asyncio.sleep(TAKES_SECONDS)
+        finally:
+            self.now[org_id] -= 1
+        return Result(device="phone-1", simulated=True)
+
+
+@pytest.mark.parametrize("slots", [1, 4])
+async def test_one_run_gets_a_slot_within_a_runs_time_although_another_organisation_floods(
+    executor: Any, connect: Any, shelf: Shelf, slots: int
+) -> None:
+    attempts, single = Paced(), str(uuid4())
+    flood = shelf.workflow(*(shelf.planned("Tap it") for _ in range(FLOOD)))
+    one = shelf.workflow(shelf.planned("Tap it"))
+    async with executor(attempts, executor_slots=slots) as app, connect(app.grpc_address) as client:
+        first = await client.start(flood)
+        await eventually(lambda: len(attempts.begun) > slots)
+        with bind(Caller(org_id=single)):
+            before = len(attempts.begun)
+            await client.ended(await client.start(one))
+            waited = attempts.begun.index(single) - before
+        assert waited <= 2 * slots + 2  # those begun while the start was under way, and one run's time
+        assert (await client.get(first)).counts.queued > 0
+        await client.stub.CancelExecution(pb.CancelExecutionRequest(execution_id=first))
+
+
+async def test_an_organisation_keeps_to_its_limit_over_all_workers(executor: Any, connect: Any, shelf: Shelf) -> None:
+    attempts, other = Paced(), str(uuid4())
+    many = shelf.workflow(*(shelf.planned("Tap it") for _ in range(20)))
+    async with AsyncExitStack() as stack:
+        app = await stack.enter_async_context(executor(attempts, organisation_runs=3, poll_seconds=0.1))
+        for _ in range(2):
+            worker = executor(attempts, executor_role="worker", organisation_runs=3, poll_seconds=0.1)
+            await stack.enter_async_context(worker)
+        client = await stack.enter_async_context(connect(app.grpc_address))
+        first = await client.start(many)
+        with bind(Caller(org_id=other)):
+            second = await client.start(many)
+            assert (await client.ended(second)).counts.passed == 20
+        assert (await client.ended(first)).counts.passed == 20
+    assert set(attempts.most.values()) == {3}
+
+
+async def test_a_newer_start_stops_the_running_attempt_of_an_earlier_one(
+    executor: Any, connect: Any, shelf: Shelf
+) -> None:
+    attempts = FakeAttempts(blocking=True)
+    workflow_id = shelf.workflow(shelf.planned("Tap it"))
+    ci = ci_pb2.CiAttribution(repository="shop", pr_number=7)
+    async with executor(attempts) as app, connect(app.grpc_address) as client:
+        earlier = await client.start(workflow_id, ci=ci)
+        await eventually(lambda: attempts.begun)
+        newer = await client.start(workflow_id, ci=ci, cancel_previous=True)
+        await eventually(lambda: attempts.cancelled, within=3)
+        execution = await client.ended(earlier)
+        assert execution.superseded_by == newer
+        assert execution.failure.category == execution_pb2.FAILURE_CATEGORY_CANCELLED_SUPERSEDED
+        attempts.release.set()
+        assert (await client.ended(newer)).success
+
+
+async def test_the_longest_run_of_an_execution_begins_first(executor: Any, connect: Any, shelf: Shelf) -> None:
+    short, long = shelf.planned("Tap it", name="short"), shelf.planned("Tap it", name="long")
+    took = {short.test_id: 0.05, long.test_id: 0.5}
+    begun: list[str] = []
+
+    class Timed(Paced):
+        async def run(self, claim: Claim, progress: Progress) -> Result:
+            begun.append(claim.run.target.test_name)
+            await asyncio.sleep(took[claim.run.target.test_id])
+            return Result(device="phone-1", simulated=True)
+
+    workflow_id = shelf.workflow(short, long)
+    async with executor(Timed(), executor_slots=1) as app, connect(app.grpc_address) as client:
+        await client.ended(await client.start(workflow_id))
+
+        async def begins_with_the_long_one() -> bool:
+            begun.clear()
+            execution_id = await client.start(workflow_id)
+            await client.ended(execution_id)
+            assert [run.test_name for run in await client.runs(execution_id)] == ["short", "long"]
+            return begun == ["long", "short"]
+
+        assert await eventually(begins_with_the_long_one, within=20)
