@@ -1,8 +1,8 @@
 """What stands inside ${...}: a small language without loops, assignments or calls, so that every expression ends.
 
 Names (`NAME`, `maestro.copiedText`), texts in quotes, numbers, true, false, null; `== != < <= > >= && || !`,
-`+ - * / %` and parentheses. `a || b` gives a if that is true, else b; there, and only there, a name that is not known
-counts as null.
+`+ - * / %` and parentheses. `a || b` gives a if that is true, else b. There, and in `!a`, a name that is not known counts
+as null, and nowhere else.
 """
 
 import re
@@ -164,17 +164,22 @@ def _or(branches: Sequence[Evaluate]) -> Evaluate:
 
     def evaluate(lookup: Lookup) -> Value:
         for branch in branches[:-1]:
-            try:
-                value = branch(lookup)
-            except Unknown:
-                if not isinstance(branch, _Name):
-                    raise
-                continue
+            value = _perhaps(branch, lookup)
             if true_of(value):
                 return value
         return branches[-1](lookup)
 
     return evaluate
+
+
+def _perhaps(value: Evaluate, lookup: Lookup) -> Value:
+    """The value; of a mere name that is not known, null."""
+    try:
+        return value(lookup)
+    except Unknown:
+        if not isinstance(value, _Name):
+            raise
+        return None
 
 
 def _and(left: Evaluate, right: Evaluate) -> Evaluate:
@@ -186,7 +191,7 @@ def _and(left: Evaluate, right: Evaluate) -> Evaluate:
 
 
 def _not(value: Evaluate) -> Evaluate:
-    return lambda lookup: not true_of(value(lookup))
+    return lambda lookup: not true_of(_perhaps(value, lookup))
 
 
 def _binary(operator: Callable[[Value, Value], Value], left: Evaluate, right: Evaluate) -> Evaluate:
