@@ -1,8 +1,8 @@
 """What stands inside ${...}: a small language without loops, assignments or calls, so that every expression ends.
 
 Names (`NAME`, `maestro.copiedText`), texts in quotes, numbers, true, false, null; `== != < <= > >= && || !`,
-`+ - * / %` and parentheses. `a || b` gives a if that is true, else b. There, and in `!a`, a name that is not known counts
-as null, and nowhere else.
+`+ - * / %` and parentheses. `a || b` gives a if that is true, else b. There, and in `!a`, a name that is not known
+counts as null, and nowhere else.
 """
 
 import re
