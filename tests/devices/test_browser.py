@@ -189,6 +189,28 @@ async def test_the_browsers_own_dialog_is_seen_and_answered(browser: WebDriverDe
     await shows(browser, "refused")
 
 
+async def test_keys_answer_the_browsers_dialog_and_a_launch_ends_it(browser: WebDriverDevice) -> None:
+    for answer, said in ((browser.press_key("enter"), "agreed"), (browser.back(), "refused")):
+        await browser.tap(await seen(browser, "Ask"))
+        await seen(browser, "Really?")
+        await answer
+        await shows(browser, said)
+    await browser.tap(await seen(browser, "Ask"))
+    await seen(browser, "Really?")
+    await browser.launch()
+    await shows(browser, "nothing yet")
+
+
+async def test_what_is_behind_a_modal_dialog_is_not_to_be_seen(browser: WebDriverDevice) -> None:
+    await browser.driver.execute(
+        "document.body.insertAdjacentHTML('beforeend', '<dialog><button>Inside</button></dialog>');"
+        "document.querySelector('dialog').showModal()"
+    )
+    tree = await browser.tree()
+    assert find(tree, "Inside", Role.BUTTON) is not None
+    assert find(tree, "Press me") is None
+
+
 async def test_a_swipe_scrolls_and_a_swipe_across_is_one(browser: WebDriverDevice) -> None:
     await browser.swipe(Point(300, 300), Point(100, 300))
     await shows(browser, "swiped left")

@@ -37,6 +37,7 @@ class BrowserApp:
 
     async def launch(self, order: Launch) -> None:
         url = with_arguments(self._page(order.app_id), order.arguments)
+        await self._dismiss()
         here = await self._driver.url()
         if not order.stop_first and not order.clear_state and origin(here) == origin(url):
             return
@@ -49,14 +50,17 @@ class BrowserApp:
         await self._open(url, Category.APP_LAUNCH_FAILED)
 
     async def stop(self, app_id: str | None) -> None:
+        await self._dismiss()
         await self._driver.open_url(BLANK)
 
     async def clear_state(self, app_id: str | None) -> None:
+        await self._dismiss()
         await self._forget(await self._driver.url(), self._page(app_id))
 
     async def open_link(self, url: str) -> None:
         if urlsplit(url).scheme not in ("http", "https", "about", "data"):
             raise refused(f"a browser opens no {url}")
+        await self._dismiss()
         await self._open(url, Category.SCRIPT_ERROR)
 
     async def set_location(self, latitude: float, longitude: float) -> None:
@@ -95,6 +99,14 @@ class BrowserApp:
                 Category.CONFIG_INVALID, "this device is a browser, and the build has no static_url to open in it"
             )
         return self._build.static_url
+
+    async def _dismiss(self) -> None:
+        """A dialog of the browser is in the way of everything else."""
+        try:
+            await self._driver.post("/alert/dismiss")
+        except DriverError as error:
+            if error.code != "no such alert":
+                raise
 
     async def _open(self, url: str, category: Category) -> None:
         try:

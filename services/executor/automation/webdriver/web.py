@@ -53,7 +53,8 @@ class WebView:
         return await self._driver.screenshot()
 
     async def tap(self, target: Element | Point, *, times: int = 1) -> None:
-        if self._alert is not None and isinstance(target, Element) and await self._alert.tapped(self._driver, target):
+        if self._alert is not None and target in (self._alert.accept, self._alert.dismiss):
+            await self._answer("accept" if target is self._alert.accept else "dismiss")
             return
         aimed = await self._aim(target, picks=times == 1)
         if aimed.element is not None:
@@ -98,13 +99,26 @@ class WebView:
             await self._keys(([keys.END] if found.get("end") and characters is not None else []) + backwards)
 
     async def back(self) -> None:
-        await self._driver.back()
+        if self._alert is not None:
+            await self._answer("dismiss")
+        else:
+            await self._driver.back()
 
     async def press_key(self, key: str) -> None:
-        await self._keys([keys.named(keys.WEB, key, "a browser")])
+        pressed = keys.named(keys.WEB, key, "a browser")
+        if self._alert is None:
+            await self._keys([pressed])
+        elif pressed == keys.WEB["enter"]:
+            await self._answer("accept")
+        elif pressed == keys.WEB["escape"]:
+            await self._answer("dismiss")
 
     async def hide_keyboard(self) -> None:
         await ask(self._driver, "blur")
+
+    async def _answer(self, answer: str) -> None:
+        self._alert = None
+        await self._driver.post(f"/alert/{answer}")
 
     async def _aim(self, target: Element | Point, *, picks: bool) -> "_Aimed":
         """Where a tap meets the target, once it stands still and nothing covers it."""
@@ -179,12 +193,6 @@ class _Alert:
     tree: Element
     accept: Element
     dismiss: Element
-
-    async def tapped(self, driver: DriverSession, target: Element) -> bool:
-        if target not in (self.accept, self.dismiss):
-            return False
-        await driver.post("/alert/accept" if target is self.accept else "/alert/dismiss")
-        return True
 
 
 async def _open_alert(driver: DriverSession) -> _Alert:

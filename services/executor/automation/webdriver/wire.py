@@ -54,7 +54,9 @@ class DriverError(DeviceFailure):
     """The hub refused a command. `code` is the protocol's error code ("no such element")."""
 
     def __init__(self, code: str, message: str) -> None:
-        super().__init__(category_of(code, message), f"{code}: {message}" if message else code)
+        super().__init__(
+            category_of(code, message), message if message.startswith(code) else f"{code}: {message}".removesuffix(": ")
+        )
         self.code = code
 
 
