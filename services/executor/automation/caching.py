@@ -12,7 +12,7 @@ from services.chassis import logs
 from services.executor import telemetry
 from services.executor.automation.deciding import text_of
 from services.executor.automation.elements import Element, Point
-from services.executor.automation.locators import content_of, locate, locator_of
+from services.executor.automation.locators import Locator, content_of, locate, locator_of, wording_of
 from services.executor.automation.memories import Memories, Memory, Page, Span, Spot
 from services.executor.automation.ports import Answer, Look, Planned, Recalled, StepKey
 from services.executor.automation.recording import recorded_as
@@ -48,6 +48,11 @@ _OWN_WORDS = frozenset({Action.SWIPE, Action.SCROLL, Action.SCROLL_UNTIL_VISIBLE
 
 _CONDITIONAL = re.compile(
     r"\b(?:if|unless|when|whether|otherwise|else|depending|while|until|as long as)\b", re.IGNORECASE
+)
+_BY_PLACE = re.compile(
+    r"\b(?:first|second|third|fourth|fifth|last|next|\d+(?:st|nd|rd|th)|top|bottom|upper|lower|above|below|under|underneath"
+    r"|beneath|over|beside|between|left|right|after|before|near(?:est)?|inside|within)\b",
+    re.IGNORECASE,
 )
 _LASTING = re.compile(r"\d\s*(?:s|ms|secs?|seconds?|milliseconds?|minutes?)\b", re.IGNORECASE)
 _QUOTES = "\"'“”‘’«»`"
@@ -168,7 +173,13 @@ def memory_of(answer: Answer, sentence: str, outline: Outline) -> Memory | None:
         value=own,
         span=span,
         content=content_of(outline) if _CONDITIONAL.search(sentence) else None,
+        wording=wording_of(outline) if _by_place(sentence, target) else None,
     )
+
+
+def _by_place(sentence: str, target: Locator | None) -> bool:
+    """Whether what was meant depends on what stands where."""
+    return (target is not None and target.equals > 1) or bool(_BY_PLACE.search(sentence))
 
 
 def _may_be_kept(answer: Answer, sentence: str) -> bool:
@@ -202,6 +213,8 @@ def _aspect(root: Element) -> float:
 def _answered(memory: Memory, sentence: str, outline: Outline) -> Answer | None:
     """The answer on the present screen; None when it does not hold on it any more."""
     if memory.content is not None and memory.content != content_of(outline):
+        return None
+    if memory.wording is not None and memory.wording != wording_of(outline):
         return None
     element = locate(memory.target, outline) if memory.target is not None else None
     if memory.target is not None and element is None:

@@ -89,6 +89,12 @@ def content_of(outline: Outline) -> str:
     return _content([outline.root])
 
 
+def wording_of(outline: Outline) -> str:
+    """A hash of the words on the screen in their order, whatever the numbers are."""
+    said = (words(f"{_read(each)} {each.label}") for each in walk(outline.root) if each.visible and not foreign(each))
+    return _hashed(filter(None, said))
+
+
 def _alike(locator: Locator, outline: Outline) -> list[Element]:
     return [element for element in outline.visible if _fits(locator, element, outline)]
 
@@ -157,6 +163,10 @@ def _content(elements: Iterable[Element]) -> str:
         for each in walk(element)
         if each.visible and not foreign(each)
     )
+    return _hashed(said)
+
+
+def _hashed(said: Iterable[str]) -> str:
     return blake2b("\n".join(said).encode(), digest_size=8).hexdigest()
 
 

@@ -33,7 +33,8 @@ class Span:
 class Memory:
     """What carried out a sentence on a screen. `value` is a word of ours (up, enter), `span` one of the sentence's.
 
-    `content` is a hash of all that the screen said, where the answer may have depended on it.
+    `content` is a hash of all that the screen said, where the answer may have depended on it; `wording` one of its
+    words in their order, without numbers, where it depended on what stands beside what.
     """
 
     screen: Screen
@@ -43,6 +44,7 @@ class Memory:
     value: str | None = None
     span: Span | None = None
     content: str | None = None
+    wording: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

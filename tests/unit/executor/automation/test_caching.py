@@ -152,6 +152,21 @@ async def test_of_equal_elements_the_same_one_in_the_same_place_or_none() -> Non
     assert (await after("Tap Add", pair(count=1), Answer(Action.TAP, pair(count=1).children[0]), first)).outcome is MISS
 
 
+async def test_what_was_meant_by_its_place_holds_only_while_the_same_things_stand_beside_it() -> None:
+    def sections(*names: str, price: str = "$1") -> Element:
+        parts = [
+            (trees.at(100 * n, trees.android(Role.TEXT, "", f"{name} {price}")),) for n, name in enumerate(names, 1)
+        ]
+        buttons = [trees.at(100 * n + 50, trees.android(Role.BUTTON, f"b_{n}", "Delete")) for n in range(1, 3)]
+        return trees.screen(*(each for part, button in zip(parts, buttons, strict=True) for each in (*part, button)))
+
+    first = sections("Name", "Address")
+    answer = Answer(Action.TAP, first.children[3])
+    sentence = 'Tap "Delete" below "Address"'
+    assert (await after(sentence, first, answer, sections("Name", "Address", price="$2"))).outcome is HIT
+    assert (await after(sentence, first, answer, sections("Address", "Name"))).outcome is STALE
+
+
 async def test_two_that_fit_where_there_was_one_are_stale() -> None:
     def screen(*ids: str) -> Element:
         buttons = (trees.android(Role.BUTTON, identifier, "Add") for identifier in ids)
