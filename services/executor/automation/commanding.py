@@ -1,6 +1,6 @@
 """Carries out the commands that hold no other steps, each by the module of its subject."""
 
-from services.executor.automation import looking, moving, steering, touching, keying
+from services.executor.automation import keying, looking, moving, steering, touching
 from services.executor.automation.deeds import Deed
 from services.executor.automation.devices import Device
 from services.executor.automation.staging import Stage
