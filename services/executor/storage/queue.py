@@ -17,11 +17,13 @@ from services.executor.model.fairness import Queue, Standing, rank, shares
 from services.executor.model.runs import Limits, Platform, Run
 from services.executor.ports import RunKey
 from services.executor.storage.crowding import Crowding
-from services.executor.storage.schema import RUNS
+from services.executor.storage.schema import QUEUED, RUNS
 
 REMEMBERED = 10_000
 MANY = 50
 SEEN_SECONDS = 0.25
+ADOPTS_SECONDS = 3600.0
+"""Longer than a rolling deployment takes."""
 _PLATFORMS = [platform.value for platform in Platform]
 _IS_TIME: Document = {"$expr": {"$lte": ["$claimable_at", "$$NOW"]}}
 _IN_ORDER = {"queue": 1, "claimable_at": 1, "turn": 1}
@@ -62,6 +64,7 @@ class FairQueue:
         self._served: dict[str, int] = {}
         self._claims = 0
         self._seen: dict[Platform, tuple[list[_Head], float]] = {}
+        self._adopts_until = monotonic() + ADOPTS_SECONDS
         self.crowding = Crowding()
 
     async def first(self, platform: Platform, limit: int) -> list[RunKey]:
@@ -97,6 +100,13 @@ class FairQueue:
         ]
         found = await self._mongo.aggregate(RUNS, pipeline)
         return found[0]["claimable_at"] if found else None
+
+    async def adopt(self) -> None:
+        """Put runs into queues that a process of an earlier version released, while there may be such processes."""
+        if monotonic() < self._adopts_until:
+            waiting = {"due_at": {"$exists": True}, "claimable_at": {"$exists": True}, "queue": {"$exists": False}}
+            on_platform = {"target.platform": {"$in": _PLATFORMS}}
+            await self._mongo.collection(RUNS).update_many({**waiting, **on_platform}, [QUEUED])
 
     def forget(self) -> None:
         """Look afresh at the next search: what was seen is not so any more."""

@@ -142,6 +142,7 @@ class MongoRuns:
 
     async def backlog(self) -> Backlog:
         now = await self._ledger.now()
+        await self._queue.adopt()
         since = await self._queue.oldest() or now
         stuck = await self._runs.count_documents({"due_at": {"$lt": now - STUCK_AFTER}}, limit=1000)
         return Backlog(max(0.0, (now - since).total_seconds()), stuck)

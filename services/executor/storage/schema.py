@@ -82,7 +82,7 @@ _QUEUES = IndexModel(
     partialFilterExpression={"queue": {"$gt": ""}},  # $exists would make a search fetch what it skips
 )
 _BEGUN = {"$gt": [{"$size": {"$ifNull": ["$attempts", []]}}, 0]}
-_QUEUED = {"$set": {"queue": {"$concat": ["$target.platform", {"$cond": [_BEGUN, "/00/", "/11/"]}, "$org_id"]}}}
+QUEUED = {"$set": {"queue": {"$concat": ["$target.platform", {"$cond": [_BEGUN, "/00/", "/11/"]}, "$org_id"]}}}
 
 
 async def _index_queues(mongo: Mongo) -> None:
@@ -90,7 +90,7 @@ async def _index_queues(mongo: Mongo) -> None:
     runs = mongo.collection(RUNS)
     leased = _index("leased", ("leased", ASCENDING), ("org_id", ASCENDING), only_with="leased")
     await runs.create_indexes([_QUEUES, leased])
-    await runs.update_many({"claimable_at": {"$exists": True}, "target.platform": {"$exists": True}}, [_QUEUED])
+    await runs.update_many({"claimable_at": {"$exists": True}, "target.platform": {"$exists": True}}, [QUEUED])
     await runs.update_many({"lease": {"$exists": True}}, [{"$set": {"leased": "$target.platform"}}])
     if "claimable" in await runs.index_information():
         await runs.drop_index("claimable")
