@@ -12,6 +12,8 @@ from services.executor.model.runs import Platform
 from services.executor.ports import RunKey, Runs
 from services.executor.worker.worker import Worker
 
+MOST_MISSES = 3
+
 log = logs.get(__name__)
 
 
@@ -84,15 +86,16 @@ class Search:
             await self._pause()
 
     async def fill(self) -> None:
-        """Claim until there is no room or nothing to claim."""
+        """Claim until there is no room, nothing to claim, or others were faster several times."""
         for platform in self._worker.platforms:
             self._found_all.discard(platform)
-            while room := self._worker.free(platform):
+            misses = 0
+            while (room := self._worker.free(platform)) and misses < MOST_MISSES:
                 found = await self._runs.claimable(platform, room)
                 if not found:
                     self._found_all.add(platform)
-                if not await self._worker.take(found, platform):
                     break
+                misses = 0 if await self._worker.take(found, platform) else misses + 1
 
     async def _pause(self) -> None:
         try:
