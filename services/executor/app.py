@@ -71,6 +71,7 @@ SOURCE = "mobiletest.executor"
 REAPER_LEASE_SECONDS = 3.0
 RETENTION_LEASE_SECONDS = 120.0
 SETTLE_SECONDS = 1.0
+ORPHANS_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ class _Parts:
             retention = Retention(self.kept, self.objects, retaining, days=settings.artifact_days)
             await enter(self.background.running("retention", retention.run()))
         self.sessions = Sessions(self.runs, delete_session)
-        orphans = Orphans(self.runs, self.sessions)
+        orphans = Orphans(self.runs, self.sessions, every=ORPHANS_SECONDS if settings.works else None)
         await enter(self.background.running("orphans", orphans.run()))
         turn = self._reaper_lease()
         reaper = Reaper(self.runs, turn, settings.limits, every=settings.poll_seconds, reaped=orphans.wake)

@@ -1,6 +1,7 @@
 """Deletes the sessions that lost workers have left at their hubs, so that the devices are free again."""
 
 import asyncio
+from contextlib import suppress
 from time import monotonic
 
 from services.chassis import logs
@@ -17,12 +18,18 @@ log = logs.get(__name__)
 
 
 class Orphans:
-    """Works beside the reaper, which wakes it: a hub that does not answer must not hold up the reaping."""
+    """Works beside the reaper, which wakes it: a hub that does not answer must not hold up the reaping.
 
-    def __init__(self, runs: Runs, sessions: Sessions, *, give_up: float = GIVE_UP_SECONDS) -> None:
-        """`give_up` is after how many seconds a session is not cared for any more."""
+    A worker looks by itself too: the process that reaps may be one that hubs cannot be reached from.
+    """
+
+    def __init__(
+        self, runs: Runs, sessions: Sessions, *, every: float | None = None, give_up: float = GIVE_UP_SECONDS
+    ) -> None:
+        """`every` is after how many seconds to look unwoken; `give_up` when a session is not cared for any more."""
         self._runs = runs
         self._sessions = sessions
+        self._every = every
         self._give_up = give_up
         self._wanted = asyncio.Event()
         self._misses: dict[str, int] = {}
@@ -33,9 +40,11 @@ class Orphans:
         self._wanted.set()
 
     async def run(self) -> None:
-        """Look whenever woken, until cancelled."""
+        """Look whenever woken, and by itself, until cancelled."""
         while True:
-            await self._wanted.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._every):
+                    await self._wanted.wait()
             self._wanted.clear()
             try:
                 await self.sweep()

@@ -1,5 +1,6 @@
 """Sessions are noted in the lease before they are used, and what was left behind is deleted."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from services.executor.model.failures import Category
 from services.executor.orphans import Orphans
 from services.executor.ports import Claim, RunKey
 from services.executor.worker.sessions import Sessions
+from tests.eventually import eventually
 from tests.fakes.executor import FakeExecutions
 from tests.unit.executor.worker.making import run_of, started
 
@@ -142,3 +144,17 @@ async def test_a_run_that_has_ended_loses_its_orphan_too() -> None:
     store.stored[run.id] = replace(run, claimable_at=None)
     await Orphans(store, Sessions(store, hub.delete)).sweep()
     assert hub.asked == [SESSION]
+
+
+@pytest.mark.parametrize("every", [0.01, None])
+async def test_it_looks_when_woken_and_a_worker_by_itself_too(every: float | None) -> None:
+    store, hub = FakeExecutions(), Hub()
+    key = await orphaned(store)
+    orphans = Orphans(store, Sessions(store, hub.delete), every=every)
+    running = asyncio.create_task(orphans.run())
+    if every is None:
+        await asyncio.sleep(0)
+        assert hub.asked == []
+        orphans.wake()
+    await eventually(lambda: run_of(store, key).orphans == ())
+    running.cancel()
