@@ -16,6 +16,8 @@ IDLE_SECONDS = 30.0
 MOST_SECONDS = 10.0
 """The longest pause between two tries."""
 DELIVERY_SECONDS = 60.0
+AT_ONCE_BYTES = 8 * 1024 * 1024
+"""What is larger is streamed, which takes clouds three calls and more."""
 PARTING_SECONDS = 2.0
 
 log = logs.get(__name__)
@@ -93,10 +95,17 @@ class DeliveredArtifacts:
     async def _deliver(self, item: Spooled) -> None:
         with suppress(FileNotFoundError):
             async with asyncio.timeout(DELIVERY_SECONDS):
-                await self._store.put_stream(item.key, self._spool.read(item))
+                await self._store_whole(item)
             telemetry.artifacts_delivered.inc()
             log.info("artifact_delivered", key=item.key, waited_seconds=round(age(item), 1))
         await self._spool.remove(item)
+
+    async def _store_whole(self, item: Spooled) -> None:
+        chunks = self._spool.read(item)
+        if item.size > AT_ONCE_BYTES:
+            await self._store.put_stream(item.key, chunks)
+        else:
+            await self._store.put_bytes(item.key, b"".join([chunk async for chunk in chunks]))
 
     async def _give_up(self, item: Spooled) -> None:
         key = ArtifactKey.parse(item.key)

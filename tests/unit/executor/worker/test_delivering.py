@@ -10,7 +10,7 @@ import pytest
 
 from services.chassis.errors import Unavailable
 from services.executor.artifacts import ArtifactKey
-from services.executor.worker.delivering import DeliveredArtifacts
+from services.executor.worker.delivering import AT_ONCE_BYTES, DeliveredArtifacts
 from services.executor.worker.spool import Spool
 from tests.eventually import eventually
 
@@ -22,6 +22,7 @@ class FakeStore:
         self.kept: dict[str, bytes] = {}
         self.down: Exception | None = None
         self.tried = 0
+        self.streamed = 0
 
     async def put_bytes(self, key: str, content: bytes) -> None:
         self.tried += 1
@@ -30,6 +31,7 @@ class FakeStore:
         self.kept[key] = content
 
     async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> None:
+        self.streamed += 1
         await self.put_bytes(key, b"".join([chunk async for chunk in chunks]))
 
 
@@ -83,6 +85,16 @@ async def test_after_a_failure_no_attempt_waits_for_the_store(scene: Scene) -> N
     assert await scene.artifacts.deliver()
     await scene.artifacts.put("run", 1, "after.png", b"x")
     assert (len(scene.store.kept), await scene.waiting()) == (6, [])
+
+
+async def test_what_is_large_is_streamed(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, max_bytes=AT_ONCE_BYTES * 2)
+    scene.store.down = AWAY
+    await scene.artifacts.put("run", 1, "large", b"x" * (AT_ONCE_BYTES + 1))
+    await scene.artifacts.put("run", 1, "small", b"x" * 1000)
+    scene.store.down = None
+    assert await scene.artifacts.deliver()
+    assert (scene.store.streamed, len(scene.store.kept)) == (1, 2)
 
 
 async def test_the_background_task_delivers_by_itself(scene: Scene) -> None:
