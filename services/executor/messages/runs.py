@@ -50,6 +50,7 @@ def _attempt(run: Run, attempt: Attempt, *, brief: bool) -> runs_pb2.Attempt:
         simulated=attempt.simulated,
         status=to_proto(execution_pb2.ExecutionStatus, attempt.status),
         success=attempt.success,
+        mode=to_proto(runs_pb2.AttemptMode, attempt.mode),
         started_at=timestamp(attempt.started_at),
         completed_at=timestamp(attempt.completed_at),
         failure=failure_proto(attempt.failure),
