@@ -1,7 +1,7 @@
 """Finds the elements that a target means. Exact beats case-insensitive beats hints, labels beside and ids."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 
@@ -18,11 +18,13 @@ class Outline:
     def __init__(self, root: Element) -> None:
         self.root = root
         self._parents: dict[Element, Element] = {}
+        self._before: dict[Element, Element] = {}
         self._order: dict[Element, int] = {}
         for position, element in enumerate(walk(root)):
             self._order[element] = position
             for child in element.children:
                 self._parents[child] = element
+            self._before.update(zip(element.children[1:], element.children, strict=False))
 
     @cached_property
     def visible(self) -> tuple[Element, ...]:
@@ -47,8 +49,16 @@ class Outline:
     def innermost(self, found: Iterable[Element]) -> list[Element]:
         """Those that hold no other one of them."""
         kept = list(found)
-        holders = {above for element in kept for above in self.above(element)}
+        holders = self.holders(kept)
         return [element for element in kept if element not in holders]
+
+    def holders(self, found: Iterable[Element]) -> set[Element]:
+        """All that any of them is inside of."""
+        return {above for element in found for above in self.above(element)}
+
+    def within(self, found: Iterable[Element], holders: Collection[Element]) -> list[Element]:
+        """Those that are inside one of the holders."""
+        return [element for element in found if any(above in holders for above in self.above(element))]
 
     def tappable(self, element: Element) -> bool:
         """Whether a tap on the element reaches something that is made for it."""
@@ -56,11 +66,7 @@ class Outline:
 
     def label_beside(self, element: Element) -> str:
         """The text that stands directly before the element, in the same container."""
-        parent = self._parents.get(element)
-        if parent is None:
-            return ""
-        position = next(index for index, child in enumerate(parent.children) if child is element)
-        before = parent.children[position - 1] if position else None
+        before = self._before.get(element)
         labels = before is not None and before.visible and before.role in (Role.TEXT, Role.HEADING)
         return before.text if before is not None and labels else ""
 
@@ -251,7 +257,8 @@ def _seen_from(related: Related, outline: Outline, wanted: Wanted) -> list[Eleme
         return []
     ordinal = next((reading.ordinal for reading in related.this.readings if reading.ordinal is not None), None)
     found = find(_uncounted(related.this), outline, wanted)
-    others = [element for element in found if element is not anchor and not outline.inside(anchor, element)]
+    around = {anchor, *outline.above(anchor)}
+    others = [element for element in found if element not in around]
     if related.relation is Relation.INSIDE:
         return _counted(_sharing_most(others, anchor, outline), ordinal)
     if related.relation is Relation.IN_ROW_OF:
@@ -274,7 +281,7 @@ def _in_row_of(found: list[Element], anchor: Element, outline: Outline) -> list[
     """Those in the anchor's row; where nothing says what a row is, those beside it."""
     row = next((each for each in (anchor, *outline.above(anchor)) if each.role is Role.CELL), None)
     if row is not None:
-        return [element for element in found if outline.inside(element, row)]
+        return outline.within(found, {row})
     return [element for element in found if apart(element, anchor, Relation.NEXT_TO) is not None]
 
 
@@ -286,9 +293,15 @@ def _sharing_most(found: list[Element], anchor: Element, outline: Outline) -> li
     """Those that share the innermost container with the anchor, or are inside it; never another row's, nor the whole
     screen's.
     """
-    around = [anchor, *outline.above(anchor)]
-    for holder in around[:-1]:
-        within = [element for element in found if outline.inside(element, holder)]
-        if within or holder.role is Role.CELL:
-            return within
-    return []
+    around = [anchor, *outline.above(anchor)][:-1]
+    row = next((place for place, holder in enumerate(around) if holder.role is Role.CELL), len(around) - 1)
+    places = {holder: place for place, holder in enumerate(around[: row + 1])}
+    shared = [(min(map(places.__getitem__, held)), each) for each, held in _held(found, places, outline)]
+    least = min((place for place, _ in shared), default=0)
+    return [element for place, element in shared if place == least]
+
+
+def _held(found: list[Element], holders: Collection[Element], outline: Outline) -> list[tuple[Element, list[Element]]]:
+    """Those that are inside some of the holders, with these."""
+    each = ((element, [above for above in outline.above(element) if above in holders]) for element in found)
+    return [(element, held) for element, held in each if held]
