@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISDIR
@@ -15,6 +16,7 @@ from services.executor import telemetry
 
 _ENDING = ".artifact"
 _CHUNK = 1024 * 1024
+_HALF_WRITTEN_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class Spool:
 
     async def waiting(self) -> list[Spooled]:
         """What waits, the oldest first."""
-        items = await asyncio.to_thread(self._list)
+        items = await asyncio.to_thread(self._cleaned)
         telemetry.spool_bytes.set(self._measure(items))
         return items
 
@@ -71,6 +73,14 @@ class Spool:
         """How many bytes wait; between two looks at the folder it is only counted up."""
         self._used = sum(item.size for item in items)
         return self._used
+
+    def _cleaned(self) -> list[Spooled]:
+        """What waits, once what killed processes left half written is gone."""
+        for part in self._folder.glob("*.part"):
+            with suppress(FileNotFoundError):
+                if time() - part.stat().st_mtime > _HALF_WRITTEN_SECONDS:
+                    part.unlink()
+        return self._list()
 
     def _list(self) -> list[Spooled]:
         try:

@@ -76,5 +76,10 @@ async def test_a_folder_that_cannot_be_written_is_unavailable(tmp_path: Path) ->
 
 
 async def test_half_written_files_are_not_delivered(tmp_path: Path) -> None:
-    (tmp_path / "1234.part").write_bytes(b"half")
+    """And are gone some time after their process."""
+    young, old = tmp_path / "1234.part", tmp_path / "5678.part"
+    for half in (young, old):
+        half.write_bytes(b"half")
+    os.utime(old, (0, 0))
     assert await Spool(tmp_path, 100).waiting() == []
+    assert os.listdir(tmp_path) == ["1234.part"]
