@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
 
 
 def pools(browsers: Hub, phones: Hub) -> str:
-    """A pools file: web builds run in Chromium (as Android), and iOS is the fake driver."""
+    """A pools file: web builds run in Chromium (as Android), others on simulated devices and the fake driver (iOS)."""
     fake = {"platformName": "Fake", "appium:automationName": "Fake", "appium:deviceName": "Fake"}
     listed = [
         {
@@ -52,6 +52,7 @@ def pools(browsers: Hub, phones: Hub) -> str:
             "slots": 1,
             "capabilities": fake,
         },
+        *({"platform": platform, "kind": "simulated", "slots": 4} for platform in ("android", "ios")),
     ]
     return yaml.safe_dump({"pools": listed}, sort_keys=False)
 
