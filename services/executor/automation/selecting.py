@@ -39,19 +39,14 @@ def _fitting(selector: Selector, outline: Outline, *, or_screen: bool = False) -
         if other is not None:
             found = _beside(found, _fitting(other, outline), _BESIDE[name])
     if selector.child_of is not None:
-        parents = _fitting(selector.child_of, outline, or_screen=True)
-        found = [element for element in found if any(outline.inside(element, parent) for parent in parents)]
+        found = outline.within(found, set(_fitting(selector.child_of, outline, or_screen=True)))
     if selector.contains_child is not None:
-        children = _matching(selector.contains_child, outline)
+        children = set(_matching(selector.contains_child, outline))
         found = [element for element in found if any(child in children for child in element.children)]
     if selector.contains_descendants is not None:
-        within = [_matching(each, outline) for each in selector.contains_descendants]
-        found = [element for element in found if all(_any_inside(each, element, outline) for each in within)]
-    return [element for element in found if not any(outline.inside(other, element) for other in found)]
-
-
-def _any_inside(elements: list[Element], outer: Element, outline: Outline) -> bool:
-    return any(outline.inside(element, outer) for element in elements)
+        holders = [outline.holders(_matching(each, outline)) for each in selector.contains_descendants]
+        found = [element for element in found if all(element in each for each in holders)]
+    return outline.innermost(found)
 
 
 def _matching(selector: Selector, outline: Outline) -> list[Element]:
@@ -86,13 +81,15 @@ def _has_id(pattern: Pattern, element: Element) -> bool:
 
 def _beside(found: list[Element], others: list[Element], beside: Beside) -> list[Element]:
     """Those in that direction of one of the others, the nearest first."""
-    apart = [
-        (_distance(element, other), element)
-        for element in found
-        for other in others
-        if element is not other and beside(element, other)
-    ]
-    return list(dict.fromkeys(element for _, element in sorted(apart, key=lambda pair: pair[0])))
+    apart = ((element, _nearest(element, others, beside)) for element in found)
+    placed = [(distance, element) for element, distance in apart if distance is not None]
+    return [element for _, element in sorted(placed, key=lambda pair: pair[0])]
+
+
+def _nearest(element: Element, others: list[Element], beside: Beside) -> float | None:
+    """How far the nearest one is that it is beside of; None if there is none."""
+    distances = (_distance(element, other) for other in others if element is not other and beside(element, other))
+    return min(distances, default=None)
 
 
 def _distance(one: Element, other: Element) -> float:

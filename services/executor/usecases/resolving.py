@@ -12,11 +12,8 @@ from services.flows.commands import Command, Sentence
 from services.flows.errors import StepError
 from services.flows.parser import parse_steps
 
-ELEMENTS_LIMIT = 3_000
+ELEMENTS_LIMIT = 2_000
 """On how many elements a command is tried: its selectors may compare each with each."""
-
-AT_ONCE = 256 * 1024
-"""Sources of more characters are read beside the event loop."""
 
 
 class Resolving:
@@ -25,11 +22,10 @@ class Resolving:
     async def resolve(self, step: object, source: str, platform: Platform | None = None) -> Foretold:
         """What `step` (a sentence, or an object with one command) does on the screen of the page source.
 
-        InvalidArgument when either cannot be read; its violations are of the fields step and source.
+        InvalidArgument when either cannot be read; its violations are of the fields step and source. A thread does it:
+        a large source must not hold up the calls of others.
         """
         command = _command(step)
-        if len(source) < AT_ONCE:
-            return _resolved(command, source, platform)
         return await asyncio.to_thread(_resolved, command, source, platform)
 
 

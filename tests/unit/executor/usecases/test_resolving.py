@@ -32,7 +32,7 @@ async def test_a_large_source_is_read_beside_the_event_loop_to_the_same_end() ->
         ({"runFlow": {"commands": ["back"]}}, SOURCE, "step", "holds other steps"),
         ("Tap Go", "<hierarchy>", "source", "line 1, column 12"),
         ("Tap Go", SOURCE.replace("hierarchy", "AppiumAUT/XCUIElementTypeApplication"), "source", "well-formed"),
-        ({"tapOn": "Go"}, f"<hierarchy>{'<node/>' * ELEMENTS_LIMIT}</hierarchy>", "source", "at most 3000"),
+        ({"tapOn": "Go"}, f"<hierarchy>{'<node/>' * ELEMENTS_LIMIT}</hierarchy>", "source", "at most 2000"),
     ],
     ids=["null", "empty", "unknown", "two", "variables", "holder", "cut off", "broken", "many"],
 )
