@@ -87,7 +87,7 @@ async def test_the_runs_of_a_killed_worker_are_taken_over_in_time_by_one_whose_c
     """Neither earlier than the lease's end nor ten minutes after it."""
     async with executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api, connect(api.grpc_address) as client:
         first = await workers.start()
-        execution_id = await client.start(long_workflow(shelf, steps=30))
+        execution_id = await client.start(long_workflow(shelf, steps=150))
         await client.running(execution_id)
         workers.environment |= {"LD_PRELOAD": libfaketime, "FAKETIME": "-10m", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
         second = await workers.start()
