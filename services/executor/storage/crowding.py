@@ -10,7 +10,7 @@ from typing import TypeVar
 
 FURTHEST = 16
 CALM = 32
-"""After as many claims without a loss it looks half as far."""
+"""After as many claims without a loss it looks one less far."""
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ class Crowding:
         """A claim was ours."""
         self._won += 1
         if self._won >= CALM:
-            self.ahead //= 2
+            self.ahead = max(0, self.ahead - 1)
             self._won = 0
 
     def some(self, candidates: Sequence[T], wanted: int) -> list[T]:

@@ -24,7 +24,7 @@ def test_it_comes_back_to_the_order_when_it_is_calm_again() -> None:
     crowding = Crowding()
     crowding.lost()
     crowding.lost()
-    for _ in range(2 * CALM):
+    for _ in range(3 * CALM):
         crowding.won()
     assert crowding.ahead == 0
 
