@@ -41,3 +41,20 @@ async def test_what_cannot_be_read_is_refused(step: object, source: str, field: 
         await Resolving().resolve(step, source)
     (violation,) = error.value.violations
     assert (violation.field, says in violation.message) == (field, True), violation
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"tapOn": {"text": ".*", "childOf": {"text": ".*"}}},
+        {"tapOn": {"text": ".*", "containsDescendants": [{"text": ".*"}]}},
+        'Tap the third "a" button in the row of "a"',
+        'Type "x" into the a field',
+    ],
+    ids=str,
+)
+async def test_selectors_that_fit_everything_in_a_deep_source_are_answered_all_the_same(step: object) -> None:
+    """Comparing each with each in such a tree took minutes."""
+    nodes = '<node class="a.EditText" text="a" bounds="[0,0][9,9]">' * 390 + "</node>" * 390
+    found = await Resolving().resolve(step, f"<hierarchy>{nodes * 5}</hierarchy>")
+    assert found.action in ("tap", "type", "none")
