@@ -58,9 +58,10 @@ class Worker:
     async def take(self, keys: Sequence[RunKey], platform: Platform) -> int:
         """Claim of these runs what there is room for and begin to work on them; how many were to be had.
 
-        An error of the storage is raised once those that were claimed are begun.
+        An error of the storage is raised once those that were claimed are begun. A run that this worker still lets
+        go of, because it was taken from it, is left alone until that is done.
         """
-        chosen = keys[: self.free(platform)]
+        chosen = [key for key in keys if key.run_id not in self.held][: self.free(platform)]
         self._claiming[platform] += len(chosen)
         try:
             claims = (self._runs.claim(key, self._name) for key in chosen)

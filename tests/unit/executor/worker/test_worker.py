@@ -4,6 +4,7 @@ import pytest
 
 from services.executor.model.runs import Platform
 from services.executor.model.states import Status
+from services.executor.worker.held import Stop
 from services.executor.worker.worker import Worker
 from tests.eventually import eventually
 from tests.fakes.executor import FakeAttempts, FakeExecutions, plan
@@ -84,3 +85,19 @@ async def test_a_write_that_fails_for_good_comes_out() -> None:
     del store.executions[key.execution_id]
     with pytest.raises(KeyError):
         await working.watch()
+
+
+async def test_a_run_that_it_has_lost_is_not_taken_again_before_it_is_let_go() -> None:
+    """Else two pieces of work on one run would share its slot, and neither lease would be kept."""
+    store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
+    [key] = await started(store)
+    working = worker(store, attempts)
+    await working.take([key], ANDROID)
+    store.advance(16)
+    await store.expire(key)
+    assert await working.take([key], ANDROID) == 0
+    assert run_of(store, key).attempt_number == 1
+    working.held[key.run_id].stop(Stop.LOST)
+    await eventually(lambda: not working.held)
+    assert await working.take([key], ANDROID) == 1
+    assert list(working.held) == [key.run_id]
