@@ -1,13 +1,12 @@
-"""Starts both hubs until Ctrl-C and writes a pools file for them: `python -m deploy.devices pools.yaml`."""
+"""Starts a chromedriver until Ctrl-C and writes a pools file for it: `python -m deploy.devices pools.yaml`."""
 
 import signal
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 
 import yaml
 
-from deploy.devices.hubs import Hub, HubMissing, appium, chromedriver, chromium_capabilities
+from deploy.devices.hubs import Hub, HubMissing, chromedriver, chromium_capabilities
 
 BROWSERS = 2
 
@@ -17,9 +16,8 @@ def main(arguments: list[str]) -> int:
     path = Path(arguments[0]) if arguments else None
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with ExitStack() as stack:
-            browsers, phones = stack.enter_context(chromedriver()), stack.enter_context(appium())
-            written = pools(browsers, phones)
+        with chromedriver() as browsers:
+            written = pools(browsers)
             if path is not None:
                 path.write_text(written, encoding="utf-8")
             print(f"{written}\nMOBILETEST_DEVICE_POOLS={path or 'FILE'} gives workers these devices; Ctrl-C ends.")
@@ -32,29 +30,18 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def pools(browsers: Hub, phones: Hub) -> str:
-    """A pools file: web builds run in Chromium (as Android), others on simulated devices and the fake driver (iOS)."""
-    fake = {"platformName": "Fake", "appium:automationName": "Fake", "appium:deviceName": "Fake"}
-    listed = [
-        {
-            "name": "chromium",
-            "platform": "android",
-            "kind": "webdriver",
-            "url": browsers.url,
-            "slots": BROWSERS,
-            "capabilities": chromium_capabilities(),
-        },
-        {
-            "name": "appium-fake",
-            "platform": "ios",
-            "kind": "webdriver",
-            "url": phones.url,
-            "slots": 1,
-            "capabilities": fake,
-        },
-        *({"platform": platform, "kind": "simulated", "slots": 4} for platform in ("android", "ios")),
-    ]
-    return yaml.safe_dump({"pools": listed}, sort_keys=False)
+def pools(browsers: Hub) -> str:
+    """A pools file: web builds run in Chromium (as Android), all others on simulated devices."""
+    chromium = {
+        "name": "chromium",
+        "platform": "android",
+        "kind": "webdriver",
+        "url": browsers.url,
+        "slots": BROWSERS,
+        "capabilities": chromium_capabilities(),
+    }
+    simulated = [{"platform": platform, "kind": "simulated", "slots": 4} for platform in ("android", "ios")]
+    return yaml.safe_dump({"pools": [chromium, *simulated]}, sort_keys=False)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ PLANNING = {"execution_mode": {"enable_planning": True}}
 
 
 class Shop:
-    """A stack whose workers have Chromium, Appium's fake driver and a model; the shop is an app without a file."""
+    """A stack whose workers have Chromium and a model; the shop is an app without a file."""
 
     def __init__(self, world: World, page: str, model: FakeEndpoint) -> None:
         self.world = world
@@ -53,11 +53,9 @@ class Shop:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shop(
-    chromedriver: Hub, appium: Hub, web_shop: str, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Shop]:
+async def shop(chromedriver: Hub, web_shop: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Shop]:
     tmp_path = tmp_path_factory.mktemp("stack")
-    (tmp_path / "pools.yaml").write_text(pools(chromedriver, appium))
+    (tmp_path / "pools.yaml").write_text(pools(chromedriver))
     async with FakeEndpoint(mind=shopper).serving() as model:
         environment = {
             "MOBILETEST_DEVICE_POOLS": str(tmp_path / "pools.yaml"),
