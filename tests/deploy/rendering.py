@@ -80,7 +80,7 @@ def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 
 def environment(target: str, deployment: Manifest) -> dict[str, str | None]:
-    """What the container's environment is; None for what a Secret gives. Only ours: POD_IP is put in where it is named."""
+    """What the container's environment is; None for what a Secret gives. POD_IP is put in where it is named."""
     configs = named(of_kind(target, "ConfigMap"))
     result: dict[str, str | None] = {}
     for source in container(deployment)["envFrom"]:
