@@ -20,6 +20,8 @@ def row(counts: Mapping[str, Any]) -> str:
 def shown(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {number}" for name, number in sorted(value.items()))
+    if isinstance(value, list):
+        return f"{min(value):g} to {max(value):g}"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

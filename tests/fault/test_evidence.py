@@ -81,18 +81,20 @@ async def test_a_store_that_is_away_delays_no_verdict_and_loses_no_artifact(
     artifacts = artifacts_of(runs)
     kinds = {artifact["kind"] for artifact in artifacts}
     assert {"screenshot", "tree"} <= kinds
+    trees = [artifact for artifact in artifacts if artifact["kind"] == "tree"][::20]
+    spool = tmp_path / "state" / "spool"
     back = monotonic()
 
     async def there() -> bool:
-        answers = [await own_api.call("GET", artifact["url"]) for artifact in artifacts if artifact["kind"] == "tree"]
+        answers = [await own_api.call("GET", artifact["url"]) for artifact in trees]
         assert {answer.status for answer in answers} <= {200, 404}
         assert all(answer.status == 200 or "not stored yet" in answer.detail for answer in answers)
-        return all(answer.status == 200 for answer in answers)
+        return all(answer.status == 200 for answer in answers) and not list(spool.glob("*.artifact"))
 
     await eventually(there, within=90, every=0.5)
+    delivered = monotonic() - back
     found = [len(await own_api.download(artifact["url"])) == artifact["size_bytes"] for artifact in artifacts]
     assert all(found)
-    assert not list((tmp_path / "state" / "spool").glob("*.artifact"))
     record(
         "F30",
         "artifacts of runs that ended while the store was away",
@@ -102,5 +104,5 @@ async def test_a_store_that_is_away_delays_no_verdict_and_loses_no_artifact(
         executions=len(took) + 1,
         verdict_seconds_before=round(before, 2),
         verdict_seconds_during=round(max(took), 2),
-        delivered_seconds_after=round(monotonic() - back, 1),
+        delivered_seconds_after=round(delivered, 1),
     )
