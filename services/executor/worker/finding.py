@@ -1,6 +1,7 @@
 """Finds runs to claim: by requests from Kafka at once, and from MongoDB whenever a slot is free and nothing came."""
 
 import asyncio
+from collections.abc import Sequence
 
 from google.protobuf.message import DecodeError
 from mobiletest.executor.v1 import events_pb2
@@ -59,6 +60,7 @@ class Search:
         self._every = every
         self._now = asyncio.Event()
         self._found_all: set[Platform] = set()
+        self._claiming: set[RunKey] = set()
         worker.on_freed(self.look)
 
     def look(self) -> None:
@@ -74,7 +76,13 @@ class Search:
         self._found_all.discard(platform)
 
     async def run(self) -> None:
-        """Search until cancelled; a database that is away is asked again."""
+        """Search until cancelled; a database that is away is asked again.
+
+        Two search in turns, so that a slot that comes free during a claim does not wait for its end.
+        """
+        await asyncio.gather(self._go_on(), self._go_on())
+
+    async def _go_on(self) -> None:
         while True:
             self._now.clear()
             try:
@@ -91,11 +99,20 @@ class Search:
             self._found_all.discard(platform)
             misses = 0
             while (room := self._worker.free(platform)) and misses < MOST_MISSES:
-                found = await self._runs.claimable(platform, room)
-                if not found:
-                    self._found_all.add(platform)
+                found = await self._runs.claimable(platform, room + len(self._claiming))
+                others = [key for key in found if key not in self._claiming][: self._worker.free(platform)]
+                if not others:
+                    if not found and not self._claiming:
+                        self._found_all.add(platform)
                     break
-                misses = 0 if await self._worker.take(found, platform) else misses + 1
+                misses = 0 if await self._take(others, platform) else misses + 1
+
+    async def _take(self, keys: Sequence[RunKey], platform: Platform) -> int:
+        self._claiming.update(keys)
+        try:
+            return await self._worker.take(keys, platform)
+        finally:
+            self._claiming.difference_update(keys)
 
     async def _pause(self) -> None:
         try:
