@@ -4,6 +4,8 @@ APPIUM := $(TOOLS)/appium
 devices: venv proto $(APPIUM)/.ready ## Tests on a real Appium server and on real headless Chromium
 	$(BIN)/pytest -n 2 --dist loadgroup tests/devices
 
+fault: $(APPIUM)/.ready
+
 $(APPIUM)/.ready: deploy/devices/package.json deploy/devices/package-lock.json
 	@for program in npm chromium chromedriver; do command -v $$program >/dev/null || \
 		{ echo "The device tests need $$program; on Debian: apt-get install npm chromium chromium-driver"; exit 1; }; done
