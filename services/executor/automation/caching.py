@@ -12,7 +12,7 @@ from services.chassis import logs
 from services.executor import telemetry
 from services.executor.automation.deciding import text_of
 from services.executor.automation.elements import Element, Point
-from services.executor.automation.locators import Locator, content_of, locate, locator_of, wording_of
+from services.executor.automation.locators import Locator, content_of, locate, locator_of, numbered, wording_of
 from services.executor.automation.memories import Memories, Memory, Page, Span, Spot
 from services.executor.automation.ports import Answer, Look, Planned, Recalled, StepKey
 from services.executor.automation.recording import recorded_as
@@ -172,9 +172,14 @@ def memory_of(answer: Answer, sentence: str, outline: Outline) -> Memory | None:
         spot=_spot(answer.point, outline.root) if answer.point is not None else None,
         value=own,
         span=span,
-        content=content_of(outline) if _CONDITIONAL.search(sentence) else None,
+        content=content_of(outline) if _by_content(sentence, target, outline) else None,
         wording=wording_of(outline) if _by_place(sentence, target) else None,
     )
+
+
+def _by_content(sentence: str, target: Locator | None, outline: Outline) -> bool:
+    """Whether what was meant depends on all that the screen says: by a condition, or by a number beside it."""
+    return bool(_CONDITIONAL.search(sentence)) or (_by_place(sentence, target) and numbered(sentence, outline))
 
 
 def _by_place(sentence: str, target: Locator | None) -> bool:
@@ -186,11 +191,18 @@ def _may_be_kept(answer: Answer, sentence: str) -> bool:
     """Not what has no element to be found again by, and not what an `Answer` does not say wholly."""
     if answer.action in _NOT_KEPT or (answer.action in _ON_ELEMENT and answer.element is None and answer.point is None):
         return False
+    if answer.action is Action.TYPE and answer.element is not None and not _bare(answer.element):
+        return False
     if answer.action is Action.LONG_PRESS and _LASTING.search(sentence):
         return False
     if answer.action is Action.ASSERT_TEXT:
         return answer.element is not None and answer.value == text_of(answer.element) and answer.value in sentence
     return True
+
+
+def _bare(field: Element) -> bool:
+    """Whether nothing is typed in: typing at the end of something else would make another text."""
+    return text_of(field).strip() in ("", field.hint.strip(), field.label.strip())
 
 
 def _span(answer: Answer, sentence: str) -> Span | None:
@@ -220,6 +232,8 @@ def _answered(memory: Memory, sentence: str, outline: Outline) -> Answer | None:
     if memory.target is not None and element is None:
         return None
     if element is not None and not element.enabled and memory.action not in _CHECKS:
+        return None
+    if element is not None and memory.action is Action.TYPE and not _bare(element):
         return None
     point = None
     if memory.spot is not None:

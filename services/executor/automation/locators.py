@@ -1,5 +1,6 @@
 """Finds an element again: by what it is and says, on a screen that may hold other data now. Never by a guess."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -10,6 +11,8 @@ from services.executor.automation.sentences.matching import Outline
 
 NEAR = 0.05
 """So far, as a share of the screen, may an element have moved that only its place tells from others."""
+
+_NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +43,15 @@ class Locator:
 def locator_of(element: Element, outline: Outline, sentence: str, *, exact: bool = False) -> Locator | None:
     """How to find the element again; None if this locator would not find it, and it alone, where it is now.
 
-    `sentence` is what chose it: a row whose words it does not have was chosen by something else than its name.
-    `exact`: its texts count to the letter, as they do for checks.
+    `sentence` is what chose it: a row whose words it does not have was chosen by something else than its name, and a
+    number that it has is part of the name. `exact`: its texts count to the letter, as they do for checks.
     """
-    if element not in outline.visible:
+    called = numbers(sentence)
+    if element not in outline.visible or called & numbers(own_id(element)):
         return None
     row = _row_of(element, outline)
     x, y = _share(element, outline)
-    exact = exact or not id_shape(own_id(element))
+    exact = exact or not id_shape(own_id(element)) or _needs_letters(element, called)
     text, label, hint = _said(element, exact=exact)
     locator = Locator(
         role=element.role,
@@ -82,6 +86,17 @@ def locate(locator: Locator, outline: Outline) -> Element | None:
         if row is None or _content(_rows_around(row, outline)) != locator.rows:
             return None
     return element
+
+
+def numbers(text: str) -> frozenset[str]:
+    """The numbers in a text, as they are written."""
+    return frozenset(_NUMBER.findall(text))
+
+
+def numbered(sentence: str, outline: Outline) -> bool:
+    """Whether the sentence has a number that can be read on the screen."""
+    called = numbers(sentence)
+    return any(called & numbers(f"{_read(each)} {each.label}") for each in outline.visible)
 
 
 def content_of(outline: Outline) -> str:
@@ -125,6 +140,12 @@ def _said(element: Element, *, exact: bool) -> tuple[str, str, str]:
     return texts if exact else (words(texts[0]), words(texts[1]), words(texts[2]))
 
 
+def _needs_letters(element: Element, called: frozenset[str]) -> bool:
+    """Whether the words of its texts leave out what it is: a number that it is called by, or a sign such as "+"."""
+    texts = (_read(element), element.label, element.hint)
+    return any(called & numbers(text) or (text.strip() and not words(text) and not numbers(text)) for text in texts)
+
+
 def _row_of(element: Element, outline: Outline) -> Element | None:
     """The innermost row that the element is, or is inside of."""
     for each in (element, *outline.above(element)):
@@ -148,7 +169,9 @@ def _row_words(row: Element) -> str:
 
 
 def _called(row: Element, outline: Outline, sentence: str) -> bool:
-    """Whether the sentence has the first words of this row, and of no other one around it."""
+    """Whether the sentence has the first words of this row, and of no other one around it, and none of its numbers."""
+    if any(numbers(sentence) & numbers(f"{_read(each)} {each.label}") for each in walk(row)):
+        return False
     said = set(words(sentence).split())
     named = [
         each for each in _rows_around(row, outline) if (name := _row_words(each)) and set(name.split()[:2]) <= said

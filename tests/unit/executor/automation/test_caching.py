@@ -312,3 +312,76 @@ async def test_a_memory_that_is_back_is_asked_again() -> None:
     memories.down = None
     await cache.remember(key("Check out"), tree, answer)
     assert (await recalled(cache, "Check out", tree)).outcome is HIT
+
+
+def pager(*pages: str) -> Element:
+    made = (trees.android(Role.BUTTON, f"page_{n}", text) for n, text in enumerate(pages, 1))
+    return trees.screen(
+        trees.android(Role.HEADING, "", "Results"), *(trees.at(300, each, 99 * n) for n, each in enumerate(made))
+    )
+
+
+def seat(number: int) -> Element:
+    return trees.screen(trees.android(Role.HEADING, "", "Seats"), trees.android(Role.BUTTON, "seat", f"Seat {number}"))
+
+
+async def test_what_is_called_by_a_number_is_found_again_by_that_number_only() -> None:
+    first, then = pager("1", "2", "3"), pager("2", "3", "4")
+    found = await after('Tap "3"', first, Answer(Action.TAP, find(first, "3")), then)
+    assert found.kept in (None, Answer(Action.TAP, find(then, "3")))
+    answer = Answer(Action.TAP, find(seat(12), "seat"))
+    first = seat(12)
+    answer = Answer(Action.TAP, find(first, "seat"))
+    assert (await after('Tap "Seat 12"', first, answer, seat(13))).outcome is STALE
+    assert (await after('Tap "Seat 12"', first, answer, seat(12))).outcome is HIT
+    assert (await after("Take the seat", first, answer, seat(13))).outcome is HIT
+
+
+async def test_an_id_by_whose_number_it_was_chosen_is_not_kept() -> None:
+    first = trees.screen(trees.android(Role.BUTTON, "seat_12"), trees.android(Role.BUTTON, "close", "Close"))
+    then = trees.screen(trees.android(Role.BUTTON, "seat_13"), trees.android(Role.BUTTON, "close", "Close"))
+    assert (await after("Tap seat_12", first, Answer(Action.TAP, find(first, "seat_12")), then)).outcome is MISS
+
+
+async def test_the_only_row_of_a_number_is_not_the_only_row_of_another() -> None:
+    def orders(number: int) -> Element:
+        return trees.screen(trees.listing(trees.row(f"Order {number}", button="Open")))
+
+    first = orders(1042)
+    answer = Answer(Action.TAP, find(first, "Open"))
+    assert (await after("Open order 1042", first, answer, orders(1043))).outcome is STALE
+    assert (await after("Open order 1042", first, answer, orders(1042))).outcome is HIT
+    assert (await after("Open the order", first, answer, orders(1043))).outcome is HIT
+
+
+async def test_what_stands_beside_a_number_is_found_again_while_the_numbers_are_the_same() -> None:
+    def items(*numbers: int) -> Element:
+        texts = [trees.at(100 * n, trees.android(Role.TEXT, "", f"Item {each}")) for n, each in enumerate(numbers)]
+        adds = [trees.at(100 * n + 50, trees.android(Role.BUTTON, "", "Add")) for n in range(len(numbers))]
+        return trees.screen(trees.android(Role.HEADING, "", "Items"), *texts, *adds)
+
+    first = items(1, 2, 3)
+    answer = Answer(Action.TAP, find(first, "Add", 2))
+    assert (await after('Tap "Add" below "Item 3"', first, answer, items(2, 3, 4))).outcome is STALE
+    assert (await after('Tap "Add" below "Item 3"', first, answer, items(1, 2, 3))).outcome is HIT
+
+
+async def test_signs_are_not_left_out_of_names() -> None:
+    def player(sign: str) -> Element:
+        return trees.screen(trees.android(Role.HEADING, "", "Song"), trees.android(Role.BUTTON, "toggle", sign))
+
+    first = player("▶")
+    assert (await after("Tap ▶", first, Answer(Action.TAP, find(first, "▶")), player("⏸"))).outcome is STALE
+
+
+async def test_a_text_is_typed_again_only_into_a_field_that_is_empty_as_it_was() -> None:
+    def form(typed: str) -> Element:
+        field = trees.android(Role.FIELD, "name", typed, label="Name", hint="Your name")
+        return trees.screen(trees.android(Role.HEADING, "", "Profile"), field)
+
+    sentence, empty, filled = "Enter Ada as the name", form(""), form("Grace")
+    answer = Answer(Action.TYPE, find(empty, "Name"), "Ada")
+    assert (await after(sentence, empty, answer, filled)).outcome is STALE
+    assert (await after(sentence, empty, answer, form("Your name"))).outcome is HIT
+    behind = Answer(Action.TYPE, find(filled, "Name"), "Ada")
+    assert (await after(sentence, filled, behind, filled)).outcome is MISS
