@@ -113,7 +113,7 @@ class Automation:
             flow = parse(plan.steps)
             scope = scope_of(flow.env, Memory(plan.platform, plan.build.package_name))
             config = effective(plan.config)
-            self._check_model(config)
+            self._check_model(plan, config)
         except StepError as error:
             return Result(failure=Failure(Category.SCRIPT_ERROR, f"the steps cannot be run: {error}", error.message))
         except ModelFailed as failed:
@@ -125,10 +125,13 @@ class Automation:
         script = Script(flow, scope, advisor, why_none, Transcripts(journal, advisor))
         return await self._in_time(plan, script, journal)
 
-    def _check_model(self, config: RunConfig) -> None:
-        """What asks for a model in any case fails at once where there is none."""
+    def _check_model(self, plan: Plan, config: RunConfig) -> None:
+        """What asks for a model in any case fails at once where there is none, and so does the attempt that is made
+        only to ask one.
+        """
         mode = config.execution_mode
-        if mode.enable_planning or mode.enable_reflection or mode.grounder_type is not Grounder.ACCESSIBILITY:
+        asks = mode.enable_planning or mode.enable_reflection or mode.grounder_type is not Grounder.ACCESSIBILITY
+        if asks or (plan.ask_model and config.fallback_trigger is FallbackTrigger.FINAL_FAIL):
             self._model.check()
 
     def _advisor(self, plan: Plan, config: RunConfig) -> tuple[Advisor | None, str]:

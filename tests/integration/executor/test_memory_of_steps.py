@@ -103,4 +103,7 @@ async def test_without_a_model_the_failing_verdict_stands(executor: Any, connect
         [run] = await client.runs(execution_id)
     assert (execution.status, execution.success) == (execution_pb2.EXECUTION_STATUS_COMPLETED, False)
     assert run.failure.category == execution_pb2.FAILURE_CATEGORY_SCRIPT_ERROR
-    assert len(run.attempts) == 2
+    assert [(attempt.failure.category, len(attempt.steps)) for attempt in run.attempts] == [
+        (execution_pb2.FAILURE_CATEGORY_SCRIPT_ERROR, 1),
+        (execution_pb2.FAILURE_CATEGORY_CONFIG_INVALID, 0),
+    ]

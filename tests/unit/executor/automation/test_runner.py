@@ -350,6 +350,17 @@ async def test_a_sentence_beyond_the_rules_without_a_model() -> None:
             assert "MOBILETEST_LLM_BASE_URL" in result.failure.message
 
 
+async def test_the_attempt_that_is_made_only_to_ask_a_model_takes_no_device_where_there_is_none() -> None:
+    final = RunConfig(fallback_trigger=FallbackTrigger.FINAL_FAIL)
+    device = FakeDevice(screen(button("Pay")))
+    without = await Automation(FakeDevices(device)).attempt(plan(["Tap Pay"], config=final, ask_model=False))
+    assert (without.failure, device.done) == (None, ["install", "launch", "tap Pay"])
+    extra = await Automation(FakeDevices()).attempt(plan(["Tap Pay"], config=final, ask_model=True))
+    assert extra.failure is not None
+    assert (extra.failure.category, extra.steps, extra.device) == (Category.CONFIG_INVALID, (), None)
+    assert "MOBILETEST_LLM_BASE_URL" in extra.failure.message
+
+
 async def test_an_ambiguous_sentence_gets_a_moment_and_then_names_the_candidates() -> None:
     two, one = screen(button("Add"), button("Add")), screen(button("Add"))
     assert (await run(FakeDevice(lambda now: two if now < 1 else one), "Tap Add")).failure is None
