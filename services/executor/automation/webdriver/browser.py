@@ -1,13 +1,12 @@
 """A web build in a browser: the app is a page, its state what the browser keeps for the page's origin."""
 
-import re
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from services.executor.automation.devices import Argument, Build, DeviceFailure, Orientation
 from services.executor.automation.webdriver.client import DriverSession
 from services.executor.automation.webdriver.parts import Launch, refused
-from services.executor.automation.webdriver.wire import DriverError, Json
+from services.executor.automation.webdriver.wire import OPEN_ALERT, DriverError, Json
 from services.executor.model.failures import Category
 
 BLANK = "about:blank"
@@ -64,8 +63,12 @@ class BrowserApp:
         await self._open(url, Category.SCRIPT_ERROR)
 
     async def set_location(self, latitude: float, longitude: float) -> None:
-        here = origin(await self._driver.url())
-        await self._driver.cdp("Browser.grantPermissions", permissions=["geolocation"], origin=here)
+        here = await self._driver.url()
+        asking = here if _is_web(here) else self._page(None)
+        geolocation: dict[str, Json] = {"name": "geolocation"}
+        await self._driver.cdp(
+            "Browser.setPermission", permission=geolocation, setting="granted", origin=origin(asking)
+        )
         await self._driver.cdp("Emulation.setGeolocationOverride", latitude=latitude, longitude=longitude, accuracy=1)
 
     async def set_orientation(self, orientation: Orientation) -> None:
@@ -90,7 +93,7 @@ class BrowserApp:
         return None
 
     def _page(self, app_id: str | None) -> str:
-        if app_id is not None and re.match(r"https?://", app_id):
+        if app_id is not None and _is_web(app_id):
             return app_id
         if app_id is not None and app_id != self._build.package_name:
             raise DeviceFailure(Category.APP_LAUNCH_FAILED, f"a browser has no app {app_id}; say the address of a page")
@@ -98,6 +101,8 @@ class BrowserApp:
             raise DeviceFailure(
                 Category.CONFIG_INVALID, "this device is a browser, and the build has no static_url to open in it"
             )
+        if not _is_web(self._build.static_url):
+            raise DeviceFailure(Category.CONFIG_INVALID, "the static_url of the build is no address of a web page")
         return self._build.static_url
 
     async def _dismiss(self) -> None:
@@ -113,6 +118,8 @@ class BrowserApp:
             await self._driver.open_url(url)
             shown = await self._driver.execute("return document.URL")
         except DriverError as error:
+            if error.code == OPEN_ALERT:
+                return  # it is open, and begins with a dialog
             if "net::" not in error.message and error.code not in ("timeout", "invalid argument"):
                 raise
             raise DeviceFailure(category, f"{url} could not be opened: {error.message}") from error
@@ -133,10 +140,17 @@ class BrowserApp:
         unknown = sorted(set(permissions) - set(known) - {"all"})
         if unknown:
             raise refused(f"a browser has no permission {unknown[0]}; there are all, {', '.join(sorted(_PERMISSIONS))}")
+        strange = sorted(set(permissions.values()) - {"allow", "deny", "unset"})
+        if strange:
+            raise refused(f"a permission is allow, deny or unset, not {strange[0]}")
         granted: list[Json] = [_PERMISSIONS[name] for name, answer in known.items() if answer == "allow"]
         await self._driver.cdp("Browser.resetPermissions")
         if "allow" in known.values() or "deny" in known.values():
             await self._driver.cdp("Browser.grantPermissions", permissions=granted, origin=where)
+
+
+def _is_web(url: str) -> bool:
+    return url.lower().startswith(("http://", "https://"))
 
 
 def origin(url: str) -> str:

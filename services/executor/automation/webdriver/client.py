@@ -3,11 +3,13 @@
 import base64
 import binascii
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import quote
 
-from services.executor.automation.webdriver.wire import HubAway, Json, Wire
+from services.executor.automation.devices import DeviceFailure
+from services.executor.automation.webdriver.wire import DriverError, HubAway, Json, Wire
 
 ELEMENT_KEY = "element-6066-11e4-a52e-4f735466cecf"
 
@@ -146,8 +148,13 @@ class DriverSession:
         return await self.post("/goog/cdp/execute", {"cmd": command, "params": dict(arguments)})
 
     async def perform(self, actions: Sequence[Json], *, lasting: float = 0.0) -> None:
-        """W3C actions that take `lasting` seconds, and the release of what they leave pressed."""
-        await self.post("/actions", {"actions": list(actions)}, seconds=COMMAND_SECONDS + lasting)
+        """W3C actions that take `lasting` seconds; what they leave pressed when the driver refuses one is released."""
+        try:
+            await self.post("/actions", {"actions": list(actions)}, seconds=COMMAND_SECONDS + lasting)
+        except DriverError:
+            with suppress(DeviceFailure):
+                await self.release()
+            raise
 
     async def release(self) -> None:
         await self.wire.call("DELETE", self._path + "/actions", seconds=COMMAND_SECONDS)

@@ -25,6 +25,8 @@ LATE_SECONDS = 900.0
 CANCELLED_SECONDS = 1.0
 """How long a cancelled opening waits for its session to come and to go; the rest happens behind its back."""
 DELETE_SECONDS = 20.0
+PAGE_TIMEOUTS: Mapping[str, Json] = {"pageLoad": 25_000, "script": 25_000}
+"""Milliseconds, less than a command is waited for: a page that does not load is to be blamed, and not the hub."""
 
 _NO_APP = re.compile(
     r"does not exist or is not accessible|INSTALL_FAILED|INSTALL_PARSE_FAILED|not installed|could not be installed"
@@ -141,7 +143,7 @@ def capabilities_of(target: Target, app: str | None) -> dict[str, Json]:
     """What the hub is asked for. Only Appium knows commands' timeouts, and is asked by its own capabilities."""
     asked = dict(target.capabilities)
     if not any(name.startswith("appium:") for name in asked):
-        return {"unhandledPromptBehavior": "ignore", **asked}
+        return {"unhandledPromptBehavior": "ignore", "timeouts": dict(PAGE_TIMEOUTS), **asked}
     asked["appium:newCommandTimeout"] = target.new_command_timeout
     if str(asked.get("appium:automationName", "")).lower() == "fake" and app is not None:
         asked["appium:app"] = app  # it has no command to install one

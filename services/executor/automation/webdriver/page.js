@@ -1,5 +1,5 @@
-// Looks at the live page and prepares what is done in it. Called with a request: {what: "snapshot" | "aim" | "field" |
-// "select" | "blur" | "put", ...}; answers JSON text, "aim" with the node itself beside it.
+// Looks at the live page and prepares what is done in it. Called with a request: {what: "snapshot" | "source" | "aim" |
+// "field" | "blur" | "put", ...}; answers JSON text, "aim" with the node itself beside it.
 //
 // Nodes are numbered for as long as the document lives; a number from another document finds nothing (its token differs).
 const request = arguments[0];
@@ -31,6 +31,8 @@ const nodeOf = (token, number) => {
   return node?.isConnected ? node : null;
 };
 const viewOf = (node) => node.ownerDocument.defaultView;
+// Asked of the prototype: a form's own property of that name is its field that is called so.
+const namedNodesOf = Object.getOwnPropertyDescriptor(Element.prototype, "attributes").get;
 const childrenOf = (node) => {
   if (node.shadowRoot) return node.shadowRoot.childNodes;
   if (node.localName === "slot") {
@@ -104,13 +106,13 @@ const wordsOf = (node) => {
 };
 const labelsOf = (node) => {
   const ids = node.getAttribute("aria-labelledby");
-  const named = ids ? ids.split(/\s+/).map((id) => node.getRootNode().getElementById(id)) : [...(node.labels ?? [])];
+  const named = ids ? ids.split(/\s+/).map((id) => node.getRootNode().getElementById(id)) : [...((node.localName !== "form" && node.labels) || [])];
   return named.filter(Boolean).map((each) => wordsOf(each).slice(0, LIMITS.attribute));
 };
 const masked = (node) => node.localName === "input" && node.type === "password";
 const attributesOf = (node) => {
   const found = {};
-  for (const { name, value } of [...node.attributes].slice(0, 40)) {
+  for (const { name, value } of [...namedNodesOf.call(node)].slice(0, 40)) {
     found[name] = name === "value" && masked(node) ? "" : value.slice(0, LIMITS.attribute);
   }
   return found;
@@ -131,8 +133,20 @@ const hitAt = (node, x, y) => {
   }
   return hit;
 };
-const reaches = (node, hit) =>
-  hit !== null && (holds(node, hit) || holds(hit, node) || (hit.closest("label")?.control ?? null) === node);
+// Whether the point is where something around the node cuts it off: a tap there meets that, and not the node.
+const cutOff = (node, x, y) => {
+  for (let outer = parentOf(node); outer; outer = parentOf(outer)) {
+    const style = viewOf(outer).getComputedStyle(outer);
+    const clips = style.overflowX !== "visible" || style.overflowY !== "visible";
+    if (!clips || outer === outer.ownerDocument.body || outer === outer.ownerDocument.documentElement) continue;
+    const box = outer.getBoundingClientRect();
+    if (x < box.left || x > box.right || y < box.top || y > box.bottom) return true;
+  }
+  return false;
+};
+const reaches = (node, hit, x, y) =>
+  hit !== null &&
+  (holds(node, hit) || (holds(hit, node) && !cutOff(node, x, y)) || (hit.closest("label")?.control ?? null) === node);
 const opaque = (node) => {
   const style = viewOf(node).getComputedStyle(node);
   const [, , , alpha = "1"] = style.backgroundColor.match(/[\d.]+/g) ?? ["0", "0", "0", "0"];
@@ -144,7 +158,7 @@ const buried = (node, seen, offset) =>
     const x = seen.left + (seen.right - seen.left) * share - offset.x;
     const y = seen.top + (seen.bottom - seen.top) * share - offset.y;
     let hit = hitAt(node, x, y);
-    if (hit === null || reaches(node, hit)) return false;
+    if (hit === null || reaches(node, hit, x, y)) return false;
     for (; hit && !holds(hit, node); hit = parentOf(hit)) if (opaque(hit)) return true;
     return false;
   });
@@ -254,20 +268,21 @@ function aim() {
   if (!node) return { gone: true };
   if (node.localName === "option") {
     const list = node.closest("select");
-    if (node.disabled) return { covered: "it is disabled" };
-    list.multiple ? (node.selected = !node.selected) : (list.value = node.value, node.selected = true);
+    if (node.disabled) return { disabled: true };
+    node.selected = true;
     page.open = null;
-    changed(list);
+    setTimeout(() => changed(list)); // what the page does then may be a dialog, which ends a script without an answer
     return { done: true };
   }
   if (moving(node)) return { moving: true };
   if (!boxOf(node)) return { gone: true };
   const offset = offsetOf(node);
   const middle = boxOf(node);
-  const spot = { x: middle.left + middle.width / 2 + offset.x, y: middle.top + middle.height / 2 + offset.y };
-  const outside = spot.x < 0 || spot.y < 0 || spot.x >= innerWidth || spot.y >= innerHeight;
-  if (outside || !reaches(node, hitAt(node, spot.x - offset.x, spot.y - offset.y))) {
-    if (!request.still) node.scrollIntoView({ block: "center", inline: "nearest", behavior: "instant" });
+  const spot = { x: middle.left + middle.width / 2, y: middle.top + middle.height / 2 };
+  const [left, top] = [spot.x + offset.x, spot.y + offset.y];
+  const outside = left < 0 || top < 0 || left >= innerWidth || top >= innerHeight;
+  if (outside || !reaches(node, hitAt(node, spot.x, spot.y), spot.x, spot.y)) {
+    node.scrollIntoView({ block: "center", inline: "nearest", behavior: "instant" });
   }
   const box = boxOf(node);
   const where = offsetOf(node);
@@ -278,9 +293,9 @@ function aim() {
     const x = seen.left + (seen.right - seen.left) * across;
     const y = seen.top + (seen.bottom - seen.top) * along;
     hit = hitAt(node, x, y);
-    if (!reaches(node, hit)) continue;
+    if (!reaches(node, hit, x, y)) continue;
     const frame = view.frameElement;
-    if (frame && !reaches(frame, hitAt(frame, x + where.x, y + where.y))) continue;
+    if (frame && !reaches(frame, hitAt(frame, x + where.x, y + where.y), x + where.x, y + where.y)) continue;
     if (node.localName === "select" && !node.disabled && !node.multiple && request.picks) {
       node.focus();
       page.open = page.open === node ? null : node;
@@ -310,7 +325,8 @@ function field() {
   }
   if (request.all) node.select();
   else if (node.selectionStart !== null) node.setSelectionRange(node.value.length, node.value.length);
-  return { ready: true, empty: node.value === "", end: node.selectionStart === null };
+  const empty = node.value === "" && !node.validity?.badInput; // a number that is none is not told, but held
+  return { ready: true, empty, end: node.selectionStart === null };
 }
 
 // For fields whose value is picked rather than typed: dates, colours, sliders.
@@ -322,13 +338,20 @@ function put() {
   return { held: node.value };
 }
 
+// The document as it is now, in a copy in which nothing of the page runs, and without what passwords are.
+function source() {
+  const copy = document.implementation.createHTMLDocument("").importNode(document.documentElement, true);
+  for (const field of copy.querySelectorAll('input[type="password" i][value]')) field.setAttribute("value", "");
+  return { html: copy.outerHTML };
+}
+
 function blur() {
   page.open = null;
   deepestFocus()?.blur?.();
   return {};
 }
 
-const answers = { snapshot, aim, field, put, blur };
+const answers = { snapshot, source, aim, field, put, blur };
 const answer = answers[request.what]();
 const node = request.what === "aim" ? nodeOf(request.token, request.number) : null;
 return request.what === "aim" && request.refer && node ? [JSON.stringify(answer), node] : [JSON.stringify(answer)];

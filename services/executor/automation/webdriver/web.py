@@ -13,7 +13,7 @@ from services.executor.automation.webdriver import gestures, keys
 from services.executor.automation.webdriver.client import DriverSession
 from services.executor.automation.webdriver.page import Node, ask, look
 from services.executor.automation.webdriver.parts import refused
-from services.executor.automation.webdriver.wire import DriverError, Json
+from services.executor.automation.webdriver.wire import OPEN_ALERT, DriverError, Json
 from services.executor.model.failures import Category
 
 REMEMBERED_TREES = 16
@@ -21,7 +21,7 @@ UNCOVERED_WITHIN_SECONDS = 3.0
 PASTED_CHARACTERS = 300
 """A longer text is not typed key by key, which takes milliseconds for each of them."""
 _PAUSE_SECONDS = 0.05
-_OPEN_ALERT = "unexpected alert open"
+_ANSWERS = {keys.WEB["enter"]: "accept", keys.WEB["escape"]: "dismiss"}
 
 
 class WebView:
@@ -38,7 +38,7 @@ class WebView:
         try:
             snapshot = await look(self._driver)
         except DriverError as error:
-            if error.code != _OPEN_ALERT:
+            if error.code != OPEN_ALERT:
                 raise
             self._alert = await _open_alert(self._driver)
             return self._alert.tree
@@ -47,7 +47,7 @@ class WebView:
         return snapshot.root
 
     async def source(self) -> Source:
-        return Source(await self._driver.source(), "text/html")
+        return Source((await ask(self._driver, "source"))["html"], "text/html")
 
     async def screenshot(self) -> bytes:
         return await self._driver.screenshot()
@@ -108,10 +108,10 @@ class WebView:
         pressed = keys.named(keys.WEB, key, "a browser")
         if self._alert is None:
             await self._keys([pressed])
-        elif pressed == keys.WEB["enter"]:
-            await self._answer("accept")
-        elif pressed == keys.WEB["escape"]:
-            await self._answer("dismiss")
+        elif pressed in _ANSWERS:
+            await self._answer(_ANSWERS[pressed])
+        else:
+            raise refused(f"a dialog of the browser takes the keys enter and escape, not {key}")
 
     async def hide_keyboard(self) -> None:
         await ask(self._driver, "blur")
@@ -141,6 +141,8 @@ class WebView:
                 return _Aimed()
             if "gone" in answer:
                 raise _gone(target)
+            if "disabled" in answer:
+                raise refused(f"{target.describe()} is disabled")
             if monotonic() >= deadline:
                 raise _out_of_reach(target, answer.get("covered"))
             await asyncio.sleep(_PAUSE_SECONDS)

@@ -17,6 +17,7 @@ Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | Non
 REPLY_LIMIT = 64 * 1024 * 1024
 MESSAGE_LIMIT = 500
 CONNECT_SECONDS = 10.0
+OPEN_ALERT = "unexpected alert open"
 KEEP_ALIVE_SECONDS = 4.0
 """Less than node's 5 s: a connection that the hub is closing must not be used once more."""
 
@@ -34,7 +35,7 @@ _CATEGORIES: Mapping[str, Category] = {
     "invalid element state": Category.SCRIPT_ERROR,
     "move target out of bounds": Category.SCRIPT_ERROR,
     "no such context": Category.SCRIPT_ERROR,
-    "unexpected alert open": Category.SCRIPT_ERROR,
+    OPEN_ALERT: Category.SCRIPT_ERROR,
     "unknown command": Category.SCRIPT_ERROR,
     "unknown method": Category.SCRIPT_ERROR,
     "unsupported operation": Category.SCRIPT_ERROR,

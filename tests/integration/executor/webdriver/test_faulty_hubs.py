@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from services.executor.automation.devices import Build, DeviceFailure, DeviceInfo, Session
-from services.executor.automation.webdriver.client import DriverSession
+from services.executor.automation.webdriver.client import COMMAND_SECONDS, DriverSession
 from services.executor.automation.webdriver.opening import Target, delete_session, open_device, ready, settled
 from services.executor.automation.webdriver.wire import DriverError, HubAway, Wire
 from services.executor.model.failures import Category
@@ -218,6 +218,16 @@ async def test_appium_is_always_told_when_to_end_an_idle_session(hub: ScriptedHu
     asked = hub.bodies[0]
     assert isinstance(asked, dict)
     assert asked["capabilities"]["alwaysMatch"]["appium:newCommandTimeout"] == 90.0
+
+
+async def test_a_browser_gives_up_a_page_before_we_give_up_the_hub(hub: ScriptedHub) -> None:
+    hub.answers["POST /session"] = opened
+    device = await open_device(Target(url=hub.url, capabilities={"browserName": "chrome"}), PHONE, Build())
+    await device.close()
+    asked = hub.bodies[0]
+    assert isinstance(asked, dict)
+    limits = asked["capabilities"]["alwaysMatch"]["timeouts"]
+    assert max(limits.values()) / 1000 < COMMAND_SECONDS
 
 
 async def opened(request: web.Request) -> web.StreamResponse:

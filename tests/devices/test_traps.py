@@ -1,0 +1,109 @@
+"""Pages on which a step could pass without having done what it says, or be blamed on the device."""
+
+import socket
+from dataclasses import replace
+
+import pytest
+
+from deploy.devices.hubs import Hub
+from services.executor.automation.devices import Build, DeviceFailure
+from services.executor.automation.elements import Point, Role, walk
+from services.executor.automation.webdriver.device import WebDriverDevice
+from services.executor.automation.webdriver.opening import open_device
+from services.executor.model.failures import Category
+from tests.devices.conftest import BROWSER, OpenBrowser, browser_target
+from tests.devices.screens import seen, shows, texts
+
+
+@pytest.fixture
+async def browser(open_browser: OpenBrowser, pages: str) -> WebDriverDevice:
+    return await open_browser(f"{pages}/traps.html")
+
+
+async def test_a_form_whose_fields_are_called_like_its_properties_is_read(browser: WebDriverDevice) -> None:
+    for name in ("Colour", "Tags"):
+        await browser.type("blue", await seen(browser, name, Role.FIELD))
+        assert (await seen(browser, name, Role.FIELD)).text == "blue"
+
+
+async def test_what_is_mostly_cut_off_is_scrolled_to_instead_of_tapping_what_is_around_it(
+    browser: WebDriverDevice,
+) -> None:
+    await browser.tap(await seen(browser, "Card"))
+    await shows(browser, "the card")
+
+
+async def test_a_password_is_in_no_source_and_no_tree(browser: WebDriverDevice) -> None:
+    await browser.type("hunter2", await seen(browser, "Password", Role.FIELD))
+    assert "hunter2" not in (await browser.source()).content
+    assert "hunter2" not in repr([(each.text, each.attributes) for each in walk(await browser.tree())])
+    assert await browser.driver.execute("return document.getElementById('password').value") == "hunter2"
+
+
+async def test_a_number_that_is_none_is_cleared_too(browser: WebDriverDevice) -> None:
+    await browser.type("1e", await seen(browser, "Age", Role.FIELD))
+    await browser.clear(await seen(browser, "Age", Role.FIELD))
+    await browser.type("5")
+    assert (await seen(browser, "Age", Role.FIELD)).text == "5"
+
+
+async def test_an_option_whose_choice_opens_a_dialog_is_chosen(browser: WebDriverDevice) -> None:
+    await browser.tap(await seen(browser, "Size", Role.PICKER))
+    await browser.tap(await seen(browser, "Large"))
+    await seen(browser, "Sure?")
+    with pytest.raises(DeviceFailure, match="takes the keys enter and escape, not tab"):
+        await browser.press_key("tab")
+    await browser.press_key("enter")
+    await shows(browser, "Large")
+
+
+async def test_after_a_swipe_that_leaves_the_screen_a_tap_is_one(browser: WebDriverDevice) -> None:
+    with pytest.raises(DeviceFailure, match="move target out of bounds"):
+        await browser.swipe(Point(200, 500), Point(200, -50))
+    await browser.tap(await seen(browser, "Press me"))
+    await shows(browser, "pressed")
+
+
+async def test_a_page_that_begins_with_a_dialog_is_launched(browser: WebDriverDevice, pages: str) -> None:
+    await browser.launch(f"{pages}/traps.html?hello")
+    await browser.tap(await seen(browser, "OK"))
+    await seen(browser, "Press me")
+
+
+async def test_a_location_leaves_other_permissions_and_may_come_first(open_browser: OpenBrowser, pages: str) -> None:
+    browser = await open_browser(f"{pages}/traps.html?permissions")
+    await browser.stop()
+    await browser.set_location(1, 2)
+    await browser.launch()
+    await shows(browser, "prompt granted")
+    await browser.launch(permissions={"camera": "allow"})
+    await shows(browser, "granted denied")
+    await browser.set_location(1, 2)
+    await shows(browser, "granted granted")
+    with pytest.raises(DeviceFailure, match="a permission is allow, deny or unset, not alow"):
+        await browser.launch(permissions={"camera": "alow"})
+
+
+async def test_a_page_that_does_not_load_is_the_apps_failure_and_not_the_hubs(chromedriver: Hub, pages: str) -> None:
+    target = browser_target(chromedriver)
+    hasty = replace(target, capabilities={**target.capabilities, "timeouts": {"pageLoad": 500}})
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        device = await open_device(hasty, BROWSER, Build(static_url=url))
+        try:
+            with pytest.raises(DeviceFailure, match="could not be opened: timeout") as raised:
+                await device.launch()
+        finally:
+            await device.close()
+    assert raised.value.category is Category.APP_LAUNCH_FAILED
+
+
+async def test_files_of_the_hubs_machine_are_no_pages(chromedriver: Hub) -> None:
+    device = await open_device(browser_target(chromedriver), BROWSER, Build(static_url="file:///etc/passwd"))
+    try:
+        with pytest.raises(DeviceFailure, match="static_url of the build is no address of a web page") as raised:
+            await device.launch()
+        assert raised.value.category is Category.CONFIG_INVALID
+        assert await texts(device) == []
+    finally:
+        await device.close()
