@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from services.executor.automation.aiming import aimed, impression
 from services.executor.automation.devices import Device, DeviceFailure
-from services.executor.automation.elements import Element, Role, walk
+from services.executor.automation.elements import Element, Role
 from services.executor.automation.failing import StepFailed
 from services.executor.automation.performing import Performer
 from services.executor.automation.ports import Advisor, Answer, Cannot, Done, Task, View
@@ -59,6 +60,10 @@ class Sight:
         await self._watcher.until(_Still(), SETTLED_SECONDS)
         return await self.now()
 
+    async def again(self) -> Outline:
+        """The screen this very moment."""
+        return await self._watcher.look()
+
     async def now(self) -> View:
         """The screen as it was looked at last, with its picture if models get to see pictures."""
         seen = self._watcher.seen or await self._watcher.look()
@@ -102,13 +107,17 @@ class Guide:
 
     async def _apply(self, view: View, answer: Answer, guided: Guided) -> str:
         guided.tried += 1
+        now = await self._sight.again()
+        present = aimed(answer, view.tree, now)
+        if present is None:
+            return f"{described(answer)}: not done, since the screen has changed there meanwhile"
         try:
-            await self._performer.apply(answer)
+            await self._performer.apply(present)
         except DeviceFailure as failed:
             if failed.category not in _TOLD:
                 raise
             return f"{described(answer)} failed: {failed.message}"
-        guided.moves.append(Move(view.tree, answer))
+        guided.moves.append(Move(now.root, present))
         return f"{described(answer)}: done"
 
 
@@ -132,11 +141,3 @@ def described(answer: Answer) -> str:
     if answer.point is not None:
         return f"{answer.action} at {answer.point.x:g}, {answer.point.y:g}"
     return str(answer.action)
-
-
-def impression(outline: Outline) -> tuple[object, ...]:
-    """What tells one moment of a screen from another."""
-    return tuple(
-        (each.role, each.text, each.label, each.bounds, each.visible, each.enabled, each.checked)
-        for each in walk(outline.root)
-    )

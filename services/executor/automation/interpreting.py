@@ -5,12 +5,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
+from services.executor.automation.aiming import impression
 from services.executor.automation.deciding import CHECKS
 from services.executor.automation.deeds import Account, Deed
 from services.executor.automation.devices import Device
 from services.executor.automation.elements import Element
 from services.executor.automation.failing import StepFailed
-from services.executor.automation.guided import Guide, Guided, Move, Sight, impression
+from services.executor.automation.guided import Guide, Guided, Move, Sight
 from services.executor.automation.performing import Performer, Undecided
 from services.executor.automation.ports import (
     Advisor,

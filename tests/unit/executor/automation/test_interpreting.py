@@ -168,8 +168,9 @@ async def test_what_replaces_a_text_removes_the_old_one_each_time() -> None:
 
 
 async def test_what_a_model_did_is_done_again_from_memory_without_it() -> None:
-    device, cache = FakeDevice(screen(PAY, button("Yes"))), FakeCache()
-    model = FakeModel([Answer(Action.TAP, PAY), Answer(Action.TAP, button("Yes"))])
+    yes = button("Yes")
+    device, cache = FakeDevice(screen(PAY, yes)), FakeCache()
+    model = FakeModel([Answer(Action.TAP, PAY), Answer(Action.TAP, yes)])
     first = await run(device, "Buy it", model=model, cache=cache)
     second = await run(device, "Buy it", model=model, cache=cache)
     assert (category(first), category(second)) == (None, None)

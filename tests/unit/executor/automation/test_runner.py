@@ -406,7 +406,8 @@ async def test_asking_for_a_model_that_is_not_there_ends_without_a_verdict(mode:
 )
 async def test_what_a_model_checks_is_checked(answer: Answer, passes: bool) -> None:
     config = RunConfig(execution_mode=ExecutionMode(grounder_type=Grounder.LLM))
-    result = await run(FakeDevice(), "Look at it", config=config, model=FakeModel([answer]))
+    device = FakeDevice(screen(answer.element) if answer.element is not None else screen())
+    result = await run(device, "Look at it", config=config, model=FakeModel([answer]))
     assert (result.failure is None) is passes
 
 
