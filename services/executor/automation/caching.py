@@ -172,7 +172,7 @@ def memory_of(answer: Answer, sentence: str, outline: Outline) -> Memory | None:
         spot=_spot(answer.point, outline.root) if answer.point is not None else None,
         value=own,
         span=span,
-        content=content_of(outline) if _by_content(sentence, target, outline) else None,
+        content=content_of(outline) if answer.point is not None or _by_content(sentence, target, outline) else None,
         wording=wording_of(outline) if _by_place(sentence, target) else None,
     )
 

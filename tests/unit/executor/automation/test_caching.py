@@ -385,3 +385,14 @@ async def test_a_text_is_typed_again_only_into_a_field_that_is_empty_as_it_was()
     assert (await after(sentence, empty, answer, form("Your name"))).outcome is HIT
     behind = Answer(Action.TYPE, find(filled, "Name"), "Ada")
     assert (await after(sentence, filled, behind, filled)).outcome is MISS
+
+
+async def test_a_place_is_tapped_again_only_while_the_screen_says_the_same_there_and_around() -> None:
+    def shelf(*names: str) -> Element:
+        rows = [trees.at(100 * n, trees.row(name, "$12", button="Add")) for n, name in enumerate(names, 1)]
+        return trees.screen(trees.android(Role.HEADING, "", "Products"), trees.listing(*rows))
+
+    first = shelf("Blue mug", "Red mug")
+    answer = Answer(Action.TAP, point=Point(20, 120))
+    assert (await after("Tap the blue mug", first, answer, shelf("Red mug", "Blue mug"))).outcome is STALE
+    assert (await after("Tap the blue mug", first, answer, shelf("Blue mug", "Red mug"))).outcome is HIT
