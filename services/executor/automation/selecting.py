@@ -1,9 +1,11 @@
 """Finds the elements that a selector of a command means, as Maestro does."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from services.executor.automation.elements import Element
+from services.executor.automation.elements import Element, Point
 from services.executor.automation.sentences.matching import Outline
+from services.flows.automaton import TooMuchWork as TooMuchWork
+from services.flows.automaton import Work
 from services.flows.pattern import Pattern
 from services.flows.selectors import Selector
 
@@ -16,52 +18,90 @@ _BESIDE: dict[str, Beside] = {
     "right_of": lambda this, other: this.bounds.x > other.bounds.x,
 }
 _STATES = ("enabled", "checked", "focused", "selected")
+SIMPLER = "say less of where it is, or with a simpler regular expression"
+
+_LOOKED_AT = 4
+_LIFTED_OUT = 20
+"""What it costs to look at an element, and to see what it is inside of, in units of Work."""
 
 
 def select(selector: Selector, outline: Outline) -> list[Element]:
     """The visible elements that fit, the one that is meant first.
 
     Of elements inside one another only the innermost count. `index` counts from the top of the screen; without it what
-    is made for tapping comes first, and where a position is said, what is nearest.
+    is made for tapping comes first, and where a position is said, what is nearest. TooMuchWork for a selector that
+    would keep everybody waiting.
     """
-    found = _fitting(selector, outline)
-    if selector.index is not None:
-        ordered = sorted(found, key=lambda element: (element.bounds.y, element.bounds.x))
-        return ordered[selector.index : selector.index + 1]
-    return sorted(found, key=lambda element: not outline.tappable(element))
+    found = _Selection(outline).chosen(selector)
+    return found if selector.index is not None else sorted(found, key=lambda element: not outline.tappable(element))
 
 
-def _fitting(selector: Selector, outline: Outline, *, or_screen: bool = False) -> list[Element]:
-    pool = (outline.root, *outline.visible) if or_screen else outline.visible
-    found = [element for element in pool if _fits(selector, element)]
-    for name in _BESIDE:
-        other = getattr(selector, name)
-        if other is not None:
-            found = _beside(found, _fitting(other, outline), _BESIDE[name])
-    if selector.child_of is not None:
-        found = outline.within(found, set(_fitting(selector.child_of, outline, or_screen=True)))
-    if selector.contains_child is not None:
-        children = set(_matching(selector.contains_child, outline))
-        found = [element for element in found if any(child in children for child in element.children)]
-    if selector.contains_descendants is not None:
-        holders = [outline.holders(_matching(each, outline)) for each in selector.contains_descendants]
-        found = [element for element in found if all(element in each for each in holders)]
-    return outline.innermost(found)
+class _Selection:
+    """One search on one screen, with an end to its work."""
+
+    def __init__(self, outline: Outline) -> None:
+        self._outline = outline
+        self._work = Work()
+
+    def chosen(self, selector: Selector, *, or_screen: bool = False) -> list[Element]:
+        """The innermost that fit; with an index the one."""
+        found = self._fitting(selector, or_screen=or_screen)
+        self._work.spend(len(found) * _LIFTED_OUT)
+        return _indexed(selector, self._outline.innermost(found))
+
+    def _fitting(self, selector: Selector, *, or_screen: bool = False) -> list[Element]:
+        outline = self._outline
+        pool = (outline.root, *outline.visible) if or_screen else outline.visible
+        self._work.spend(len(pool) * _LOOKED_AT)
+        found = [element for element in pool if self._fits(selector, element)]
+        for name, beside in _BESIDE.items():
+            other = getattr(selector, name)
+            if other is not None:
+                found = self._beside(found, self.chosen(other), beside)
+        if selector.child_of is not None:
+            self._work.spend(len(found) * _LIFTED_OUT)
+            found = outline.within(found, set(self.chosen(selector.child_of, or_screen=True)))
+        if selector.contains_child is not None:
+            children = set(self._held(selector.contains_child))
+            found = [element for element in found if any(child in children for child in element.children)]
+        if selector.contains_descendants is not None:
+            holders = [outline.holders(self._held(each)) for each in selector.contains_descendants]
+            found = [element for element in found if all(element in each for each in holders)]
+        return found
+
+    def _held(self, selector: Selector) -> list[Element]:
+        """All that fit, also around one another; with an index the one."""
+        found = self._fitting(selector)
+        self._work.spend(len(found) * _LIFTED_OUT)
+        return _indexed(selector, found)
+
+    def _fits(self, selector: Selector, element: Element) -> bool:
+        texts = (element.text, element.label, element.hint)
+        if selector.text is not None and not self._matches(selector.text, texts):
+            return False
+        if selector.id is not None and not self._matches(selector.id, _ids(element)):
+            return False
+        if not _has_size(selector, element):
+            return False
+        wanted = ((getattr(selector, name), getattr(element, name)) for name in _STATES)
+        return all(state is None or state == bool(held) for state, held in wanted)
+
+    def _matches(self, pattern: Pattern, texts: Iterable[str]) -> bool:
+        return any(text and pattern.matches(text, self._work) for text in texts)
+
+    def _beside(self, found: list[Element], others: list[Element], beside: Beside) -> list[Element]:
+        """Those in that direction of one of the others, the nearest first."""
+        self._work.spend(len(found) * len(others))
+        places = [(other, other.bounds.center) for other in others]
+        gaps = [(_gap(element, places, beside), element) for element in found]
+        return [element for _, element in sorted(_with_gap(gaps), key=lambda pair: pair[0])]
 
 
-def _matching(selector: Selector, outline: Outline) -> list[Element]:
-    return [element for element in outline.visible if _fits(selector, element)]
-
-
-def _fits(selector: Selector, element: Element) -> bool:
-    if selector.text is not None and not _reads(selector.text, element):
-        return False
-    if selector.id is not None and not _has_id(selector.id, element):
-        return False
-    if not _has_size(selector, element):
-        return False
-    wanted = ((getattr(selector, name), getattr(element, name)) for name in _STATES)
-    return all(state is None or state == bool(held) for state, held in wanted)
+def _indexed(selector: Selector, found: list[Element]) -> list[Element]:
+    if selector.index is None:
+        return found
+    ordered = sorted(found, key=lambda element: (element.bounds.y, element.bounds.x))
+    return ordered[selector.index : selector.index + 1]
 
 
 def _has_size(selector: Selector, element: Element) -> bool:
@@ -69,29 +109,19 @@ def _has_size(selector: Selector, element: Element) -> bool:
     return all(wanted is None or abs(wanted - size) <= (selector.tolerance or 0) for wanted, size in sizes)
 
 
-def _reads(pattern: Pattern, element: Element) -> bool:
-    return any(text and pattern.matches(text) for text in (element.text, element.label, element.hint))
+def _ids(element: Element) -> tuple[str, ...]:
+    """The id, what of it stands behind the slash, and the resource id in full."""
+    return element.id, element.id.rsplit("/", 1)[-1], element.attributes.get("resource-id", "")
 
 
-def _has_id(pattern: Pattern, element: Element) -> bool:
-    """By the id, by what of it stands behind the slash, or by the resource id in full."""
-    ids = (element.id, element.id.rsplit("/", 1)[-1], element.attributes.get("resource-id", ""))
-    return any(each and pattern.matches(each) for each in ids)
+def _gap(element: Element, others: list[tuple[Element, Point]], beside: Beside) -> float | None:
+    """How far it is (squared) to the nearest of the others that it is beside of; None if there is none."""
+    x, y = element.bounds.center.x, element.bounds.center.y
+    return min(
+        ((x - at.x) ** 2 + (y - at.y) ** 2 for other, at in others if beside(element, other) and element is not other),
+        default=None,
+    )
 
 
-def _beside(found: list[Element], others: list[Element], beside: Beside) -> list[Element]:
-    """Those in that direction of one of the others, the nearest first."""
-    apart = ((element, _nearest(element, others, beside)) for element in found)
-    placed = [(distance, element) for element, distance in apart if distance is not None]
-    return [element for _, element in sorted(placed, key=lambda pair: pair[0])]
-
-
-def _nearest(element: Element, others: list[Element], beside: Beside) -> float | None:
-    """How far the nearest one is that it is beside of; None if there is none."""
-    distances = (_distance(element, other) for other in others if element is not other and beside(element, other))
-    return min(distances, default=None)
-
-
-def _distance(one: Element, other: Element) -> float:
-    here, there = one.bounds.center, other.bounds.center
-    return (here.x - there.x) ** 2 + (here.y - there.y) ** 2
+def _with_gap(gaps: list[tuple[float | None, Element]]) -> list[tuple[float, Element]]:
+    return [(gap, element) for gap, element in gaps if gap is not None]

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from services.executor.automation.deeds import Deed
 from services.executor.automation.devices import Device
 from services.executor.automation.elements import Bounds, Element
-from services.executor.automation.failing import not_found
-from services.executor.automation.selecting import select
+from services.executor.automation.failing import StepFailed, not_found
+from services.executor.automation.selecting import SIMPLER, TooMuchWork, select
 from services.executor.automation.sentences.matching import Outline
 from services.executor.automation.watching import Watcher
 from services.executor.model.attempts import Resolution
+from services.executor.model.failures import Category
 from services.flows.selectors import Selector
 from services.flows.variables import Memory
 
@@ -41,13 +42,19 @@ class Stage:
 
 
 class First:
-    """The element that a selector means on a screen, if there is one."""
+    """The element that a selector means on a screen, if there is one. StepFailed: script_error for one that takes too
+    much work: neither "it is there" nor "it is not" would be true.
+    """
 
     def __init__(self, selector: Selector) -> None:
         self._selector = selector
 
     def __call__(self, outline: Outline) -> Element | None:
-        found = select(self._selector, outline)
+        try:
+            found = select(self._selector, outline)
+        except TooMuchWork:
+            what = f"{self._selector} takes too long to look for: {SIMPLER}"
+            raise StepFailed(Category.SCRIPT_ERROR, what) from None
         return found[0] if found else None
 
 

@@ -5,6 +5,7 @@ import asyncio
 from services.chassis.errors import InvalidArgument, Violation
 from services.executor.automation.elements import Element, walk
 from services.executor.automation.foretelling import HOLDERS, Foretold, foretell
+from services.executor.automation.selecting import SIMPLER, TooMuchWork
 from services.executor.automation.sources.nodes import SourceError
 from services.executor.automation.sources.reading import read_source
 from services.executor.model.runs import Platform
@@ -33,7 +34,10 @@ def _resolved(command: Command, source: str, platform: Platform | None) -> Foret
     tree = _tree(source, platform)
     if not isinstance(command, Sentence):
         _bound(tree)
-    return foretell(command, tree)
+    try:
+        return foretell(command, tree)
+    except TooMuchWork:
+        raise _refused("step", f"it takes too long on this source: {SIMPLER}", "step.work") from None
 
 
 def _command(value: object) -> Command:

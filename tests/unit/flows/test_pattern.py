@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from services.flows.automaton import TooMuchWork, Work
 from services.flows.pattern import PatternError, compiled
 
 
@@ -32,6 +33,9 @@ from services.flows.pattern import PatternError, compiled
         (r"[\\[]+", "\\[", True),
         ("colou?r", "color", True),
         ("^Log in$", "log in", True),
+        ("^Failed$|^Error.*$", "Error: declined", True),
+        ("(^Error$)", "Error", True),
+        ("^Error$", "Error: declined", False),
         (r"\$5\.00", "$5.00", True),
         ("$5.00", "$5.00", True),
         ("a^b", "a^b", True),
@@ -78,14 +82,15 @@ def test_no_pattern_takes_long(source: str) -> None:
     assert not compiled(source).matches("a" * 2_000 + "!")
 
 
+FLAGS = re.IGNORECASE | re.DOTALL | re.MULTILINE
 PIECES = st.sampled_from(
-    ["a", "b", ".", "[ab]", "[^a]", r"\w", r"\d", "(a|b)", "(?:ab)", "a?", "b*", "a+", "b{1,2}", "c"]
+    ["a", "b", ".", "[ab]", "[^a]", r"\w", r"\d", "(a|b)", "(?:ab)", "a?", "b*", "a+", "b{1,2}", "c", "^", "b$", "$|^a"]
 )
 
 
-@given(st.lists(PIECES, max_size=6).map("".join), st.text(alphabet="abc1 ", max_size=8))
+@given(st.lists(PIECES, max_size=6).map("".join), st.text(alphabet="abc1 \n", max_size=8))
 def test_it_agrees_with_pythons_engine(source: str, text: str) -> None:
-    expected = source.casefold() == text.casefold() or re.fullmatch(source, text, re.IGNORECASE | re.DOTALL) is not None
+    expected = source.casefold() == text.casefold() or re.fullmatch(source, text, FLAGS) is not None
     assert compiled(source).matches(text) is expected
 
 
@@ -97,3 +102,14 @@ def test_any_text_is_a_pattern_or_refused(source: str, text: str) -> None:
         return
     assert pattern.matches(source)
     pattern.matches(text)
+
+
+def test_what_takes_too_much_work_is_an_error_and_no_answer() -> None:
+    """Not to match would let a check pass that something is not to be seen."""
+    with pytest.raises(TooMuchWork):
+        compiled("(a|b)*a[ab]{300}").matches("ab" * 250, Work(10_000))
+
+
+def test_many_large_expressions_are_read_without_being_made() -> None:
+    """Their automata would have 20 million states: half a minute, and gigabytes."""
+    assert all(compiled(f"x{number}y{{600}}") for number in range(15_000))

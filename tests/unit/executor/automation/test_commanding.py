@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable, Sequence
+from random import Random
 from typing import Any
 
 import pytest
@@ -71,6 +72,21 @@ async def test_a_command_asks_the_device(step: object, asked: list[str], action:
     assert result.failure is None
     assert device.done == ["install", "launch", "back", *asked]
     assert (result.steps[1].action, result.steps[1].resolution) == (action, Resolution.COMMAND)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"assertNotVisible": "(a|b)*a[ab]{300}"},
+        {"runFlow": {"when": {"notVisible": "(a|b)*a[ab]{300}"}, "commands": ["back"]}},
+    ],
+)
+async def test_what_cannot_be_looked_for_in_time_is_neither_there_nor_not_there(step: object) -> None:
+    chance = Random(1)
+    texts = [Element(role=Role.TEXT, text="".join(chance.choices("ab", k=400))) for _ in range(200)]
+    result = await run(FakeDevice(screen(*texts)), step)
+    assert result.failure is not None
+    assert (result.failure.category, "takes too long" in result.failure.message) == (Category.SCRIPT_ERROR, True)
 
 
 async def test_the_apps_of_a_flow_are_the_app_under_test() -> None:

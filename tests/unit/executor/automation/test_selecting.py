@@ -1,9 +1,14 @@
 """Selectors of commands find what Maestro's would."""
 
+from random import Random
+
+import pytest
+
 from services.executor.automation.elements import Bounds, Element, Role
 from services.executor.automation.selecting import select
 from services.executor.automation.sentences.matching import Outline
 from services.flows.actions import TapOn
+from services.flows.automaton import TooMuchWork
 from services.flows.parser import parse_steps
 from tests.fakes.devices import names, screen
 
@@ -87,3 +92,35 @@ def test_parents_and_children() -> None:
     assert len(select_all("Add", row, other)) == 2
     assert select_all({"text": "Add", "childOf": {"id": "other"}}, row, other) == [other.children[1]]
     assert select_all({"containsChild": "Blue mug"}, row, other) == [row]
+
+
+def test_what_is_said_of_the_other_element_counts_too() -> None:
+    mugs = (box("Mug", y=0), box("Add", y=30), box("Mug", y=100), box("Add", y=130))
+    assert found({"text": "Add", "below": {"text": "Mug", "index": 1}}, *mugs) == ["Add"]
+    (step,) = parse_steps([{"tapOn": {"text": "Add", "below": {"text": "Mug", "index": 1}}}])
+    assert isinstance(step.command, TapOn)
+    assert step.command.selector is not None
+    (chosen,) = select(step.command.selector, Outline(screen(*mugs)))
+    assert chosen.bounds.y == 130
+
+
+def test_a_child_may_be_said_by_its_place() -> None:
+    first = Element(id="first", children=(box("Add", y=0),))
+    second = Element(id="second", children=(box("Add", y=50),))
+    elements = (first, box("Mug", y=30), second)
+    assert found({"containsChild": {"text": "Add", "below": "Mug"}}, *elements) == ["second"]
+    assert found({"containsDescendants": [{"text": "Add", "below": "Mug"}]}, *elements) == ["second"]
+
+
+def nested(depth: int) -> dict[str, object]:
+    sides = ("below", "above", "leftOf", "rightOf")
+    return {"text": ".*", **{side: nested(depth - 1) for side in sides if depth}}
+
+
+@pytest.mark.parametrize("selector", [nested(5), "(a|b)*a[ab]{300}", "(.*a.*){100}z"])
+def test_a_selector_that_would_hold_up_everybody_is_refused(selector: object) -> None:
+    """Each of these takes minutes to look for on this screen."""
+    chance = Random(1)
+    texts = ["".join(chance.choices("ab", k=400)) for _ in range(500)]
+    with pytest.raises(TooMuchWork):
+        found(selector, *(box(text, y=y) for y, text in enumerate(texts)))

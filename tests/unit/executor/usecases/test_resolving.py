@@ -7,6 +7,7 @@ from services.executor.model.runs import Platform
 from services.executor.usecases.resolving import ELEMENTS_LIMIT, Resolving
 
 SOURCE = '<hierarchy><node class="a.Button" text="Go" bounds="[0,0][9,9]"/></hierarchy>'
+TEXTS = "<node text='x' bounds='[0,0][9,9]'/>" * 1_900
 
 
 async def test_a_sentence_and_a_command_mean_the_same_element() -> None:
@@ -32,9 +33,10 @@ async def test_a_large_source_is_read_beside_the_event_loop_to_the_same_end() ->
         ({"runFlow": {"commands": ["back"]}}, SOURCE, "step", "holds other steps"),
         ("Tap Go", "<hierarchy>", "source", "line 1, column 12"),
         ("Tap Go", SOURCE.replace("hierarchy", "AppiumAUT/XCUIElementTypeApplication"), "source", "well-formed"),
+        ({"tapOn": {"text": ".*", "below": ".*"}}, f"<hierarchy>{TEXTS}</hierarchy>", "step", "too long"),
         ({"tapOn": "Go"}, f"<hierarchy>{'<node/>' * ELEMENTS_LIMIT}</hierarchy>", "source", "at most 2000"),
     ],
-    ids=["null", "empty", "unknown", "two", "variables", "holder", "cut off", "broken", "many"],
+    ids=["null", "empty", "unknown", "two", "variables", "holder", "cut off", "broken", "work", "many"],
 )
 async def test_what_cannot_be_read_is_refused(step: object, source: str, field: str, says: str) -> None:
     with pytest.raises(InvalidArgument) as error:
