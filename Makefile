@@ -35,7 +35,7 @@ protos-check: venv proto $(BUF) ## buf lint, and buf breaking against the commit
 protos-release: venv proto ## Make today's protos the image that buf breaking compares with
 	$(BIN)/python protos/generate.py --baseline
 
-fault: venv proto ## Fault tests: killed workers, a broker and a MongoDB that stop (KILLS=20 for the full count)
+fault: venv proto ## Fault tests: workers, hubs, stores, broker and MongoDB killed and stopped (long form: docs/faults.md)
 	$(BIN)/pytest -n 2 tests/fault
 
 bench: venv proto ## Benchmarks against the peer of the same run; writes docs/performance.md's table to stdout
