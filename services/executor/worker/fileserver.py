@@ -9,6 +9,8 @@ from urllib.parse import quote
 from aiohttp import web
 
 TOKEN_BYTES = 32
+CLOSE_SECONDS = 0.5
+"""How long aiohttp waits for a request that goes on, twice: a hub that has stopped reading must not hold up an end."""
 
 
 class FileServer:
@@ -24,7 +26,7 @@ class FileServer:
     async def __aenter__(self) -> "FileServer":
         app = web.Application()
         app.router.add_get("/{token}/{name}", self._get)
-        self._runner = web.AppRunner(app, access_log=None, keepalive_timeout=75)
+        self._runner = web.AppRunner(app, access_log=None, keepalive_timeout=75, shutdown_timeout=CLOSE_SECONDS)
         await self._runner.setup()
         host, _, port = self._listen.rpartition(":")
         await web.TCPSite(self._runner, host.strip("[]"), int(port)).start()

@@ -1,8 +1,11 @@
 """Files for hubs: under an address that nobody can guess, as long as it is offered."""
 
+import asyncio
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import aiohttp
+from yarl import URL
 
 from services.executor.worker.fileserver import FileServer
 
@@ -41,6 +44,18 @@ async def test_nothing_else_is_there(tmp_path: Path) -> None:
                 f"{base}/x/app.apk",
             ):
                 assert (await fetched(wrong))[0] == 404, wrong
+
+
+async def test_a_hub_that_has_stopped_reading_does_not_hold_up_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "app.apk"
+    path.write_bytes(bytes(50_000_000))
+    async with AsyncExitStack() as after, asyncio.timeout(20), FileServer("127.0.0.1:0") as server:
+        with server.offered(path) as address:
+            url = URL(address)
+            reader, writer = await asyncio.open_connection(url.host, url.port, limit=1000)
+            after.callback(writer.close)
+            writer.write(f"GET {url.raw_path} HTTP/1.1\r\nHost: worker\r\n\r\n".encode())
+            assert await reader.read(12) == b"HTTP/1.1 200"
 
 
 async def test_hubs_are_told_the_address_that_the_settings_name(tmp_path: Path) -> None:

@@ -1,28 +1,35 @@
 """The native view of a phone: its tree from the driver's source, acted on by touch."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from time import monotonic
 
 from services.executor.automation.devices import DeviceFailure, Source
 from services.executor.automation.elements import NOWHERE, Bounds, Element, Point
 from services.executor.automation.webdriver import gestures, keys
-from services.executor.automation.webdriver.client import DriverSession
+from services.executor.automation.webdriver.client import DriverSession, Rect
 from services.executor.automation.webdriver.parts import read_tree, refused
 from services.executor.automation.webdriver.wire import DriverError
 from services.executor.model.failures import Category
 
 PressKey = Callable[[DriverSession, str], Awaitable[None]]
 
+FOCUSED_WITHIN_SECONDS = 3.0
+_PAUSE_SECONDS = 0.1
 _NO_FOCUS = "no field that can be typed into has the focus"
 
 
 class NativeView:
     """For UiAutomator2 and XCUITest. A tap goes to the middle of what can be seen of an element."""
 
-    def __init__(self, driver: DriverSession, platform: str, press: PressKey) -> None:
-        """`platform` is android or ios; `press` how a key is pressed there."""
+    def __init__(
+        self, driver: DriverSession, platform: str, press: PressKey, *, patience: float = FOCUSED_WITHIN_SECONDS
+    ) -> None:
+        """`platform` is android or ios; `press` how a key is pressed there; `patience` how long a focus may take."""
         self._driver = driver
         self._platform = platform
         self._press = press
+        self._patience = patience
         self._screen = NOWHERE
 
     async def tree(self) -> Element:
@@ -52,6 +59,7 @@ class NativeView:
         elif self._platform == "ios":
             await self._driver.send_keys(field, "\b" * characters)
         else:
+            await self._press(self._driver, "end")  # a tap has put the caret where it went
             for _ in range(characters):
                 await self._press(self._driver, "delete")
 
@@ -66,24 +74,53 @@ class NativeView:
             await self._driver.mobile("hideKeyboard")
 
     def _at(self, target: Element | Point) -> Point:
-        return target if isinstance(target, Point) else seen_part(target.bounds, self._screen).center
+        if isinstance(target, Point):
+            return target
+        seen = seen_part(target.bounds, target.bounds if self._screen == NOWHERE else self._screen)
+        if seen is None:
+            what = f"{target.describe()} is not on the screen, so it was not touched"
+            raise DeviceFailure(Category.ELEMENT_NOT_FOUND, what)
+        return seen.center
 
     async def _field(self, target: Element | None) -> str:
-        if target is not None and not target.focused:
-            await self.tap(target)
+        """The field that keys go to: after a tap that of the target, which takes a moment to have the focus."""
+        if target is None or target.focused:
+            if (field := await self._focused()) is None:
+                raise refused(_NO_FOCUS)
+            return field
+        before = await self._focused()
+        place = await self._driver.rect(before) if before is not None else None
+        await self.tap(target)
+        deadline = monotonic() + self._patience
+        while (taken := await self._taken(target, place)) is None:
+            if monotonic() >= deadline:
+                raise refused(f"{_NO_FOCUS} after a tap on {target.describe()}")
+            await asyncio.sleep(_PAUSE_SECONDS)
+        return taken
+
+    async def _taken(self, target: Element, before: Rect | None) -> str | None:
+        """The focused field, if it is at the target, or somewhere else than before: a keyboard may have moved all."""
+        found = await self._focused()
+        if found is None:
+            return None
+        now = await self._driver.rect(found)
+        there = seen_part(Bounds(now.x, now.y, now.width, now.height), target.bounds) is not None
+        return found if there or now != before else None
+
+    async def _focused(self) -> str | None:
         try:
             return await self._driver.active()
         except DriverError as error:
             if error.category is not Category.ELEMENT_NOT_FOUND:
                 raise
-            raise refused(_NO_FOCUS) from error
+            return None
 
 
-def seen_part(bounds: Bounds, screen: Bounds) -> Bounds:
-    """What of it lies on the screen; all of it if nothing does."""
+def seen_part(bounds: Bounds, screen: Bounds) -> Bounds | None:
+    """What of it lies on the screen; None if nothing does."""
     left, top = max(bounds.x, screen.x), max(bounds.y, screen.y)
     right, bottom = min(bounds.right, screen.right), min(bounds.bottom, screen.bottom)
-    return Bounds(left, top, right - left, bottom - top) if right > left and bottom > top else bounds
+    return Bounds(left, top, right - left, bottom - top) if right > left and bottom > top else None
 
 
 async def press_android(driver: DriverSession, key: str) -> None:

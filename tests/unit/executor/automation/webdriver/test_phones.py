@@ -1,6 +1,6 @@
 """Android and iOS by the commands that their drivers document; no such device is at hand in the tests."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +8,15 @@ import pytest
 import yaml
 
 from services.executor.automation.devices import Build, DeviceFailure, DeviceInfo, Session
-from services.executor.automation.elements import walk
+from services.executor.automation.elements import NOWHERE, Bounds, Element, Role, walk
 from services.executor.automation.webdriver.android import Android
 from services.executor.automation.webdriver.assembling import assemble
+from services.executor.automation.webdriver.client import ELEMENT_KEY
 from services.executor.automation.webdriver.device import WebDriverDevice
+from services.executor.automation.webdriver.native import NativeView, press_android
 from services.executor.automation.webdriver.parts import Launch
 from services.executor.automation.webdriver.phone import PhoneApp
-from services.executor.automation.webdriver.wire import DriverError
+from services.executor.automation.webdriver.wire import DriverError, Json
 from services.executor.model.failures import Category
 from tests.fakes.webdriver import FakeWire, fake_driver
 
@@ -180,6 +182,62 @@ async def test_a_tap_goes_to_the_middle_of_what_can_be_seen_of_an_element() -> N
     await device.tap(button)
     move = wire.asked[-1][1]["actions"][0]["actions"][0]
     assert (move["x"], move["y"]) == (100, 580)
+
+
+async def test_what_is_not_on_the_screen_is_not_touched() -> None:
+    wire = FakeWire({"GET /source": _SOURCES["android"]})
+    device = phone("android", wire)
+    await device.tree()
+    for bounds in (Bounds(0, 900, 100, 100), NOWHERE):
+        with pytest.raises(DeviceFailure, match="is not on the screen, so it was not touched") as raised:
+            await device.tap(Element(text="Below", bounds=bounds))
+        assert raised.value.category is Category.ELEMENT_NOT_FOUND
+    assert "POST /actions" not in wire.orders()
+
+
+@BOTH
+async def test_a_text_goes_to_the_field_that_was_tapped_once_it_has_the_focus(platform: str) -> None:
+    """Drivers answer a tap before the phone has moved the focus: the field before must not get the text."""
+    wire = FakeWire({"GET /element/field-1/rect": _rect(0, 100), "GET /element/field-2/rect": _rect(0, 200)})
+    wire.replies["GET /element/active"] = moving("field-1", "field-1", "field-1", "field-2")
+    await phone(platform, wire).type("Ada", Element(role=Role.FIELD, bounds=Bounds(0, 200, 100, 40)))
+    assert wire.asked[-1] == ("POST /element/field-2/value", {"text": "Ada"})
+
+
+async def test_a_field_that_a_keyboard_pushes_up_is_the_one_that_was_tapped() -> None:
+    wire = FakeWire({"GET /element/field-1/rect": _rect(0, 100), "GET /element/active": dict(FIELD)})
+    native = NativeView(fake_driver(wire), "android", press_android, patience=0.0)
+    field = Element(role=Role.FIELD, label="Name", bounds=Bounds(0, 500, 100, 40))
+    with pytest.raises(DeviceFailure, match='has the focus after a tap on field "Name"'):
+        await native.type("Ada", field)
+    assert "POST /element/field-1/value" not in wire.orders()
+    wire.replies["GET /element/active"] = moving(None, "field-1")
+    await native.type("Ada", field)
+    assert wire.asked[-1] == ("POST /element/field-1/value", {"text": "Ada"})
+
+
+async def test_the_last_characters_are_removed_wherever_the_tap_has_put_the_caret() -> None:
+    wire = FakeWire({"GET /element/active": dict(FIELD)})
+    await phone("android", wire).clear(characters=2)
+    pressed = [said["keycode"] for order, said in wire.asked if order == "mobile: pressKey"]
+    assert pressed == [123, 67, 67]
+
+
+def moving(*focused: str | None) -> Callable[[Mapping[str, Any]], Json]:
+    """The focus, look by look; the last one stays."""
+    left = list(focused)
+
+    def reply(_: Mapping[str, Any]) -> Json:
+        name = left.pop(0) if len(left) > 1 else left[0]
+        if name is None:
+            raise DriverError("no such element", "")
+        return {ELEMENT_KEY: name}
+
+    return reply
+
+
+def _rect(x: int, y: int) -> Json:
+    return {"x": x, "y": y, "width": 100, "height": 40}
 
 
 @BOTH
