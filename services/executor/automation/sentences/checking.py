@@ -55,7 +55,7 @@ _VAGUE = re.compile(
 
 
 _DESCRIBED = re.compile(
-    r"(?:some|several|many|multiple|more|no|at\s+least|at\s+most|exactly|one|two|three|four|five|\d+)\s+[^\W\d].*"
+    r"(?:(?:only|just)\s+)?(?:an?\s+single|some|several|many|multiple|more|no|at\s+least|at\s+most|exactly|one|two|three|four|five|\d+)\s+[^\W\d].*"
     r"|an?\s+[a-z][a-z ]*",
 )
 """Words that describe what is to be seen, or count it, instead of naming it."""

@@ -21,8 +21,14 @@ _APP = r"(?:the\s+|my\s+|our\s+|this\s+)?(?:app|application)(?:\s+under\s+test)?
 _LAUNCH = r"(?:launch|open|start|run|restart|relaunch|reopen)(?:e?s)?(?:\s+up)?"
 _STOP = r"(?:stop|close|kill|quit|exit|terminate|force[- ]?(?:stop|close|quit))(?:e?s)?"
 _APP_ID = r"(?P<app>[A-Za-z]\w*(?:\.\w+){1,10})"
-_APP_NAME = rf"(?:the\s+)?(?P<app>{QUOTED}|\w[\w &-]*?)\s+(?:app|application)"
+_WHICHEVER = (
+    r"(?:(?:an?|the|any|another|some|every|all)\s|(?:other|new|same|right|wrong|correct|current|next|previous)\s+app)"
+)
+_APP_NAME = rf"(?:the\s+)?(?P<app>{QUOTED}|(?!{_WHICHEVER})\w[\w &-]*?)\s+(?:app|application)"
 _PLACE = re.compile(r".*\b(?:screen|page|view|section|flow|dialog|website|site)", re.IGNORECASE)
+_SITE = re.compile(r"(?!(?:com|org|net|io|de|app)\.).+\.(?:com|org|net|io|dev|de|eu|uk)", re.IGNORECASE)
+"""What is rather a page than an app: the ids of apps begin with what the names of pages end with."""
+
 _LINK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://)?\S+")
 
 _KEYS = {"enter": "enter", "return": "enter", "backspace": "backspace", "escape": "escape", "esc": "escape"}
@@ -51,6 +57,8 @@ def _link(worded: Worded, found: re.Match[str]) -> Meaning:
 
 
 def _launch_named(worded: Worded, found: re.Match[str]) -> Meaning:
+    if _SITE.fullmatch(found["app"]):
+        return NotUnderstood(f'a link needs its scheme, such as "https://{found["app"]}"')
     return Intent(action=Action.LAUNCH_APP, value=literal(worded, found["app"]))
 
 

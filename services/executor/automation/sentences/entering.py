@@ -16,7 +16,7 @@ _DESCRIBING = frozenset(
     re.findall(
         r"\S+",
         """
-        my your the a an some any his her their its this that it them something anything
+        my your the a an some any his her their its this that it them something anything nothing everything
         valid invalid correct wrong incorrect random new existing same following
         username password email e-mail name address text value credentials number code details information info phone
         date character characters letter letters word words keyword query

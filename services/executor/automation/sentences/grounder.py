@@ -10,7 +10,7 @@ from enum import StrEnum
 from services.executor.automation.elements import CHECKABLE, Element, Role, walk
 from services.executor.automation.sentences.grammar import understand
 from services.executor.automation.sentences.intents import Action, Intent, NotUnderstood, Target
-from services.executor.automation.sentences.matching import Outline, Wanted, find
+from services.executor.automation.sentences.matching import Outline, Wanted, anchors, find
 from services.executor.automation.sentences.rules import is_certain
 
 SHOWN_CANDIDATES = 20
@@ -56,6 +56,15 @@ def refused(why: str) -> Grounding:
 
 def decide(intent: Intent, outline: Outline) -> Grounding:
     """What the intent does on this screen."""
+    answer = _decided(intent, outline)
+    related = intent.target.related if intent.target is not None and intent.target.quoted else None
+    if related is None or answer.element is not None or answer.reason not in (None, Reason.NOT_FOUND):
+        return answer
+    seen_from = anchors(related, outline)
+    return _ambiguous(replace(intent, target=related.anchor), seen_from) if len(seen_from) > 1 else answer
+
+
+def _decided(intent: Intent, outline: Outline) -> Grounding:
     match intent.action:
         case Action.TYPE | Action.CLEAR:
             return _enter(intent, outline)
@@ -192,9 +201,10 @@ def _absent(intent: Intent, outline: Outline) -> Grounding:
     if target is None:
         return refused("what is not to be seen is not said")
     found = _visible(intent, outline)
-    if not found and not is_certain(target):
+    doubt = None if found else _uncertain(target, outline)
+    if doubt is not None:
         return refused(
-            f"whether {target} is the very text that is not to be seen is not certain: put that text in quotes"
+            f"whether {doubt} is the very text that is not to be seen is not certain: put that text in quotes"
         )
     partial = _partial(target, outline)
     if not found and partial:
@@ -211,6 +221,16 @@ def _absent(intent: Intent, outline: Outline) -> Grounding:
         value=target.name or target.phrase,
         candidates=tuple(found[:SHOWN_CANDIDATES]),
     )
+
+
+def _uncertain(target: Target, outline: Outline) -> Target | None:
+    """The part of a target of which it is not certain that it is called so; of two ends those that are not found."""
+    related = target.related
+    if related is None or not target.quoted:
+        return None if is_certain(target) else target
+    if not is_certain(related.this):
+        return related.this
+    return None if is_certain(related.anchor) or anchors(related, outline) else related.anchor
 
 
 def _partial(target: Target, outline: Outline) -> list[Element]:

@@ -252,9 +252,10 @@ def _nth(found: list[Element], ordinal: int) -> list[Element]:
 
 
 def _seen_from(related: Related, outline: Outline, wanted: Wanted) -> list[Element]:
-    anchor = _anchor(related.anchor, outline)
-    if anchor is None:
+    seen_from = anchors(related, outline)
+    if len(seen_from) != 1:
         return []
+    anchor = seen_from[0]
     ordinal = next((reading.ordinal for reading in related.this.readings if reading.ordinal is not None), None)
     found = find(_uncounted(related.this), outline, wanted)
     around = {anchor, *outline.above(anchor)}
@@ -269,12 +270,11 @@ def _seen_from(related: Related, outline: Outline, wanted: Wanted) -> list[Eleme
     return nearest(gaps)
 
 
-def _anchor(target: Target, outline: Outline) -> Element | None:
-    """The one element that the others are seen from. A text stands for itself, not for the field that it labels."""
-    found = find(target, outline, lambda element: True)
-    if len(found) > 1:
-        found = [each for each in found if each.text and not each.editable and each.checked is None]
-    return found[0] if len(found) == 1 else None
+def anchors(related: Related, outline: Outline) -> list[Element]:
+    """What the element may be seen from; it must be one. A text stands for itself, not for the field that it labels."""
+    found = find(related.anchor, outline, lambda element: True)
+    texts = [each for each in found if each.text and not each.editable and each.checked is None]
+    return texts if len(found) > 1 and texts else found
 
 
 def _in_row_of(found: list[Element], anchor: Element, outline: Outline) -> list[Element]:

@@ -74,7 +74,7 @@ RULES = (
     ),
     rule(
         rf"(?:keeps?\s+)?(?P<verb>swip|scroll|flick)(?:e|es|s|ing)?(?:\s+(?:{_SURFACE}\s+)?{_DIRECTION})?(?:\s+{_SURFACE})?"
-        rf"\s+{_UNTIL}\s+{_SEEN_BY}(?P<target>(?!(?:the\s+)?(?:very\s+)?(?:bottom|top|end|left|right)\b).+?){_SIGHT}",
+        rf"\s+{_UNTIL}\s+{_SEEN_BY}(?P<target>(?!(?:the\s+)?(?:very\s+)?(?:bottom|top|end|left|right|middle|cent(?:er|re))\b).+?){_SIGHT}",
         _until,
     ),
     rule(r"scrolls?\s+(?P<target>.+?)\s+into\s+view", _until),

@@ -133,6 +133,10 @@ def _between(words: Iterable[str], this: str) -> re.Pattern[str]:
 
 _RELATED = (_between(_RELATIONS.keys() - _WEAK, ".+?"), _between(_WEAK, ".+"))
 _ON_SCREEN = _compiled(r"\s+(?:on|in|from|at)\s+(?:the\s+)?(?:current\s+)?(?:screen|page|app|display|list|menu)$")
+_A_TIME = _compiled(
+    r"(?:at\s+(?:least|most)\s+)?(?:\d+(?:\.\d+)?|an?|one|two|three|five|ten)\s*"
+    r"(?:ms|s|secs?|mins?|(?:millisecond|second|minute|hour)s?)"
+)
 _AGAIN = _compiled(r"\s+(?:again|once)$")
 _POINTLESS = _compiled(
     r"(?:it|them|this|that|these|those|one|ones|(?:some|any|every)(?:thing|one)|all)(?:\s+(?:again|here|there|else))?"
@@ -191,7 +195,7 @@ def _quoted(worded: Worded, phrase: str) -> Target | None:
 def _related(worded: Worded, phrase: str) -> Related | None:
     """The two ends of a relation; either names an element without a relation of its own."""
     found = next(filter(None, (pattern.fullmatch(phrase) for pattern in _RELATED)), None)
-    if found is None:
+    if found is None or _A_TIME.fullmatch(found["other"]):
         return None
     this, anchor = read_target(worded, found["this"]), read_target(worded, found["other"])
     if not isinstance(this, Target) or not isinstance(anchor, Target) or (anchor.quoted and anchor.related):

@@ -3,6 +3,7 @@
 import re
 import string
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -115,6 +116,70 @@ def test_nearest_below_is_meant_and_equal_distances_are_ambiguous() -> None:
     twins = screen(label, button(30), button(30, x=100))
     assert ground('Tap "Edit" below "Ada"', twins).reason is Reason.AMBIGUOUS
     assert ground('Tap "Edit" above "Ada"', screen(label, near)).reason is Reason.NOT_FOUND
+
+
+def row(name: str, *buttons: str, y: float) -> Element:
+    texts = (Element(role=Role.TEXT, text=name, bounds=Bounds(0, y, 90, 40)),)
+    held = (Element(role=Role.BUTTON, text=text, bounds=Bounds(100, y, 90, 40)) for text in buttons)
+    return Element(role=Role.CELL, bounds=Bounds(0, y, 360, 40), children=(*texts, *held))
+
+
+ROWS = screen(row("Mug", "Add", y=0), row("Mug", "Add", y=50), row("Ada", "Remove", y=100))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        'I do not see "Add" next to "Mug"',
+        'There is no "Add" button in the "Mug" row',
+        'Wait until "Add" next to "Mug" disappears',
+        'I see "Add" next to "Mug"',
+        'Tap "Add" next to "Mug"',
+    ],
+)
+def test_nothing_is_said_of_what_is_seen_from_either_of_two_elements(sentence: str) -> None:
+    found = ground(sentence, ROWS)
+    assert (found.reason, len(found.candidates)) == (Reason.AMBIGUOUS, 2)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "action"),
+    [
+        ('I do not see "Add" next to "Ada"', Action.ASSERT_NOT_VISIBLE),
+        ('I do not see "Remove" next to "Ada"', Action.ASSERT_NOT_VISIBLE),
+        ('I do not see "Remove" next to "Eve"', Action.ASSERT_NOT_VISIBLE),
+        ('I do not see "Remove" in the third row', Action.ASSERT_NOT_VISIBLE),
+        ('I do not see "Remove" next to the person', Action.NONE),
+        ('I do not see the trash icon next to "Ada"', Action.NONE),
+    ],
+)
+def test_what_is_not_to_be_seen_beside_something_is_certain_at_both_ends(sentence: str, action: Action) -> None:
+    assert ground(sentence, ROWS).action is action
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        'I see "Ada" for 5 seconds',
+        'Tap "Ada" for 5 seconds',
+        "Verify that only one Remove button is visible",
+        "I see just a single Mug",
+        "Type nothing into Name",
+        "Open example.com",
+        "Launch www.example.org",
+        "Launch a new app",
+        "Close the other app",
+        "Scroll to the middle",
+    ],
+)
+def test_what_may_mean_something_else_is_refused(sentence: str) -> None:
+    assert ground(sentence, ROWS).reason is Reason.NEEDS_MODEL
+
+
+@pytest.mark.parametrize("name", ["com.example.shop", "io.example", "New York Times", "A-Team"])
+def test_apps_are_launched_by_their_names(name: str) -> None:
+    found = ground(f"Launch {name}" if "." in name else f"Launch the {name} app", ROWS)
+    assert (found.action, found.value) == (Action.LAUNCH_APP, name)
 
 
 def test_the_element_has_every_attribute_of_the_source() -> None:
