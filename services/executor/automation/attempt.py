@@ -9,8 +9,9 @@ from services.executor.automation.asking import Asking
 from services.executor.automation.commanding import Commander
 from services.executor.automation.deciding import SETTLE_SECONDS
 from services.executor.automation.devices import NO_BUILD, Build, Device, DeviceFailure, Devices, OnSession, Seed
-from services.executor.automation.interpreting import Interpreter, Manner
+from services.executor.automation.interpreting import Interpreter
 from services.executor.automation.journal import Journal
+from services.executor.automation.manners import Manner
 from services.executor.automation.performing import Performer
 from services.executor.automation.ports import (
     Advisor,
@@ -212,7 +213,7 @@ class Automation:
 
     def _interpreter(self, device: Device, watcher: Watcher, plan: Plan, script: Script) -> Interpreter:
         manner = _manner(plan, effective(plan.config))
-        patience = SETTLE_SECONDS if manner.fallback and script.advisor is not None else plan.step_seconds
+        patience = SETTLE_SECONDS if manner.asks and script.advisor is not None else plan.step_seconds
         performer = Performer(
             device, watcher, app_name=plan.build.app_name, seconds=plan.step_seconds, patience=patience
         )

@@ -1,13 +1,17 @@
 """Carries out a task by what a model says, action by action, looking at the screen after each."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from services.executor.automation.aiming import aimed, impression
 from services.executor.automation.devices import Device, DeviceFailure
-from services.executor.automation.elements import Element, Role
+from services.executor.automation.elements import Role
 from services.executor.automation.failing import StepFailed
+from services.executor.automation.lacking import Move, lacking
 from services.executor.automation.performing import Performer
-from services.executor.automation.ports import Advisor, Answer, Cannot, Done, Task, View
+from services.executor.automation.ports import Advisor, Answer, Cannot, Done, ModelFailed, Task, View
 from services.executor.automation.sentences.matching import Outline
 from services.executor.automation.watching import Watcher
 from services.executor.model.failures import Category
@@ -15,24 +19,22 @@ from services.executor.model.failures import Category
 SETTLED_SECONDS = 2.0
 """How long a screen gets to come to rest before it is shown to a model."""
 
+DOUBTS_LIMIT = 2
+"""How often a model hears that a step is not done when it says so."""
+
 _TOLD = frozenset({Category.SCRIPT_ERROR, Category.ELEMENT_NOT_FOUND})
 """What a device refuses and a model may mend: an unknown key, an element that has just gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
-    """An action that was carried out, and the screen before it."""
-
-    tree: Element
-    answer: Answer
-
-
 @dataclass(slots=True)
 class Guided:
-    """What was done, how many actions were tried for it, and how the model summed it up."""
+    """What was done, how many actions were tried for it, how often it was not what the step says, and how the model
+    summed it up.
+    """
 
     moves: list[Move] = field(default_factory=list)
     tried: int = 0
+    doubts: int = 0
     summary: str = ""
 
     @property
@@ -87,13 +89,23 @@ class Guide:
             move = await acting.next(view, happened)
             match move:
                 case Done(why):
-                    guided.summary = why
-                    return guided
+                    happened = self._doubt(task, guided)
+                    if not happened:
+                        guided.summary = why
+                        return guided
                 case Cannot(why):
                     raise StepFailed(Category.GOAL_NOT_REACHED, f"the model cannot carry out this step: {why}")
                 case Answer():
                     self._allow_one_more(guided)
                     happened = await self._apply(view, move, guided)
+
+    def _doubt(self, task: Task, guided: Guided) -> str:
+        """Why the model's word is not taken for it; empty when it is."""
+        why = lacking(task.intent, guided.moves)
+        guided.doubts += bool(why)
+        if guided.doubts > DOUBTS_LIMIT:
+            raise StepFailed(Category.GOAL_NOT_REACHED, f"the model says that this step is carried out, but {why}")
+        return f"not carried out yet: {why}" if why else ""
 
     def _allow_one_more(self, guided: Guided) -> None:
         limit = self._advisor.step_actions
@@ -141,3 +153,18 @@ def described(answer: Answer) -> str:
     if answer.point is not None:
         return f"{answer.action} at {answer.point.x:g}, {answer.point.y:g}"
     return str(answer.action)
+
+
+@asynccontextmanager
+async def in_time(advisor: Advisor) -> AsyncIterator[None]:
+    """Bounds how long models work on one step."""
+    try:
+        async with asyncio.timeout(advisor.step_seconds):
+            yield
+    except TimeoutError as error:
+        seconds = f"{advisor.step_seconds:g} s"
+        raise StepFailed(Category.STEP_TIMEOUT, f"the model did not finish this step within {seconds}") from error
+
+
+def helpless(failed: ModelFailed) -> StepFailed:
+    return StepFailed(failed.category, f"the model could not help: {failed.message}")

@@ -1,17 +1,15 @@
 """Carries out sentences: from memory, by the rules, and by a model where the rules end."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from services.executor.automation.aiming import impression
-from services.executor.automation.deciding import CHECKS
 from services.executor.automation.deeds import Account, Deed
 from services.executor.automation.devices import Device
 from services.executor.automation.elements import Element
 from services.executor.automation.failing import StepFailed
-from services.executor.automation.guided import Guide, Guided, Move, Sight
+from services.executor.automation.guided import Guide, Guided, Sight, helpless, in_time
+from services.executor.automation.lacking import Move
+from services.executor.automation.manners import LOOKS_ONLY, Manner
 from services.executor.automation.performing import Performer, Undecided
 from services.executor.automation.ports import (
     Advisor,
@@ -21,7 +19,6 @@ from services.executor.automation.ports import (
     Planned,
     Spent,
     StepCache,
-    StepKey,
     Task,
     View,
 )
@@ -34,28 +31,10 @@ from services.executor.automation.sentences.matching import Outline
 from services.executor.automation.watching import Watcher
 from services.executor.model.attempts import CacheOutcome, Resolution
 from services.executor.model.failures import Category
-from services.executor.model.run_config import CacheRetryMode, Grounder
+from services.executor.model.run_config import CacheRetryMode
 
 _WORN_OUT = frozenset({Category.ELEMENT_NOT_FOUND, Category.STEP_TIMEOUT, Category.ASSERTION_FAILED})
 """How a remembered action fails that does not fit the screen any more."""
-
-_LOOKS_ONLY = frozenset({Action.ASSERT_VISIBLE, Action.ASSERT_NOT_VISIBLE, Action.WAIT_FOR, Action.SCREENSHOT, *CHECKS})
-"""What has reached its aim when it is done, since it is a check itself."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
-    """How sentences are carried out in an attempt. `fallback` allows asking a model where the rules end, and `cached`
-    gives the key under which the step cache has a sentence.
-    """
-
-    cached: Callable[[str], StepKey]
-    grounder: Grounder = Grounder.ACCESSIBILITY
-    fallback: bool = True
-    cache_retry: CacheRetryMode = CacheRetryMode.STEP
-    planning: bool = False
-    reflections: int | None = None
-    """How often a step that missed its aim is tried again; None: nobody judges."""
 
 
 class Interpreter:
@@ -79,7 +58,7 @@ class Interpreter:
         self.advisor = advisor
         self._why_none = why_none
         self.manner = manner
-        self.sight = Sight(device, watcher, pictures=manner.grounder is Grounder.VISION)
+        self.sight = Sight(device, watcher, pictures=manner.sees)
         self.memory = StepMemory(cache, manner.cached, performer, self.sight)
         self.account = Account()
         self.goal: str | None = None
@@ -158,7 +137,7 @@ class Interpreter:
         while True:
             before = await self.sight.settled() if tries is not None else None
             deed, moves = await self._resolved(sentence, meaning, why)
-            if before is None or deed.action in _LOOKS_ONLY or deed.resolution is Resolution.CACHE:
+            if before is None or _is_proof(deed):
                 break
             why = await self.missed(sentence, before)
             if not why:
@@ -180,7 +159,7 @@ class Interpreter:
         self, sentence: str, meaning: Intent | NotUnderstood, missed: str
     ) -> tuple[Deed, tuple[Move, ...]]:
         also = f"; it was tried before, and missed its aim: {missed}" if missed else ""
-        if self.manner.grounder is not Grounder.ACCESSIBILITY:
+        if not self.manner.rules_first(meaning):
             return await self._by_model(sentence, f"grounder_type is {self.manner.grounder}{also}")
         if isinstance(meaning, NotUnderstood):
             return await self._beyond_rules(sentence, meaning.why + also)
@@ -190,7 +169,7 @@ class Interpreter:
         except Undecided as undecided:
             return await self._beyond_rules(sentence, undecided.message + also)
         except StepFailed as failed:
-            if failed.category is not Category.ELEMENT_NOT_FOUND or not self.manner.fallback or self.advisor is None:
+            if failed.category is not Category.ELEMENT_NOT_FOUND or not self.manner.asks or self.advisor is None:
                 raise
             return await self._by_model(sentence, failed.message + also)
 
@@ -202,7 +181,7 @@ class Interpreter:
 
     async def _beyond_rules(self, sentence: str, why: str) -> tuple[Deed, tuple[Move, ...]]:
         """The rules have no answer: ask a model if that is wanted, else the step is at fault."""
-        if self.manner.fallback:
+        if self.manner.asks:
             return await self._by_model(sentence, why)
         self.account.resolution = None
         raise StepFailed(Category.SCRIPT_ERROR, f"the rules cannot carry out this step: {why}")
@@ -215,7 +194,8 @@ class Interpreter:
         self.account.resolution = Resolution.MODEL
         async with in_time(advisor):
             guide = Guide(self._performer, advisor, self.sight)
-            guided = await guide.carry_out(Task(sentence, why, self.goal or sentence))
+            task = Task(sentence, why, self.goal or sentence, self.manner.provable(understand(sentence)))
+            guided = await guide.carry_out(task)
         return _guided(guided), worth_keeping(guided)
 
     async def _now_known(self, sentence: str) -> Deed | None:
@@ -244,21 +224,11 @@ class Interpreter:
         return self._watcher.seen.root if self._watcher.seen is not None else Element()
 
 
-@asynccontextmanager
-async def in_time(advisor: Advisor) -> AsyncIterator[None]:
-    """Bounds how long models work on one step."""
-    try:
-        async with asyncio.timeout(advisor.step_seconds):
-            yield
-    except TimeoutError as error:
-        seconds = f"{advisor.step_seconds:g} s"
-        raise StepFailed(Category.STEP_TIMEOUT, f"the model did not finish this step within {seconds}") from error
-
-
 def _guided(guided: Guided) -> Deed:
     last = guided.moves[-1].answer if guided.moves else Answer(Action.NONE)
     return Deed(action=last.action, resolution=Resolution.MODEL, element=last.element, message=guided.message)
 
 
-def helpless(failed: ModelFailed) -> StepFailed:
-    return StepFailed(failed.category, f"the model could not help: {failed.message}")
+def _is_proof(deed: Deed) -> bool:
+    """Whether nobody need judge it: a check by the rules, or what has reached its aim before."""
+    return deed.resolution is Resolution.CACHE or (deed.resolution is Resolution.RULE and deed.action in LOOKS_ONLY)

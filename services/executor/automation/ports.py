@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from services.executor.automation.elements import Element, Point
-from services.executor.automation.sentences.intents import Action
+from services.executor.automation.sentences.intents import Action, Intent
 from services.executor.model.attempts import Artifact, CacheOutcome, Step
 from services.executor.model.failures import Category
 from services.executor.model.run_config import LlmConfig
@@ -45,12 +45,14 @@ class View:
 class Task:
     """A sentence that the rules have no answer to, and why they have none.
 
-    `goal` is what the test's author wrote: only what is said there is allowed beyond the app, such as a link.
+    `goal` is what the test's author wrote: only what is said there is allowed beyond the app, such as a link. `intent`
+    is what the rules understand of the sentence, where they do.
     """
 
     sentence: str
     why: str
     goal: str
+    intent: Intent | None = None
 
 
 @dataclass(frozen=True, slots=True)

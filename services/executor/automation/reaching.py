@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from services.executor.automation.deeds import Account, Deed
 from services.executor.automation.failing import StepFailed
-from services.executor.automation.interpreting import Interpreter, helpless, in_time
+from services.executor.automation.guided import helpless, in_time
+from services.executor.automation.interpreting import Interpreter
 from services.executor.automation.ports import Cannot, ModelFailed, Planned, Reached, Spent, Steps, View
 from services.executor.automation.sentences.grammar import understand
 from services.executor.automation.sentences.grounder import ground

@@ -1,6 +1,7 @@
 """What of a model's actions is remembered, and under which names."""
 
-from services.executor.automation.guided import Guided, Move
+from services.executor.automation.guided import Guided
+from services.executor.automation.lacking import Move
 from services.executor.automation.ports import Planned
 from services.executor.automation.sentences.intents import Action
 

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from services.executor.automation.deeds import Deed
 from services.executor.automation.elements import Element
 from services.executor.automation.failing import StepFailed
-from services.executor.automation.guided import Move, Sight
+from services.executor.automation.guided import Sight
+from services.executor.automation.lacking import Move
 from services.executor.automation.performing import Performer
 from services.executor.automation.ports import Answer, Look, Planned, Recalled, StepCache, StepKey, View
 from services.executor.automation.recording import recorded_as

@@ -4,6 +4,7 @@ import asyncio
 
 import orjson
 
+from services.executor.automation.elements import Element
 from services.executor.automation.llm.actions import GENERAL, ON_ELEMENTS, general, link_tool, on_element
 from services.executor.automation.llm.conversing import Conversation, Line
 from services.executor.automation.llm.listing import Listing, delimited, listed
@@ -53,16 +54,16 @@ class ModelActing:
         else:
             listing = listed(view.tree)
             conversation.show(f"The screen now, as data:\n{delimited(listing.json)}")
-            answer = await conversation.ask(lambda called: self._on_list(called, listing))
+            answer = await conversation.ask(lambda called: self._on_list(called, listing, view.tree))
         self._acted = self._acted or isinstance(answer, Answer)
         return answer
 
     def _at_place(self, called: Called, picture: Picture) -> Answer | Done | Cannot:
         return self._permitted(general(called) or at_place(called, picture))
 
-    def _on_list(self, called: Called, listing: Listing) -> Answer | Done | Cannot:
+    def _on_list(self, called: Called, listing: Listing, tree: Element) -> Answer | Done | Cannot:
         """A step that ends with nothing done or checked is doubted once."""
-        answer = general(called) or on_element(called, listing)
+        answer = general(called) or on_element(called, listing, tree)
         if isinstance(answer, Done) and not self._acted and not self._doubted:
             self._doubted = True
             raise Refused("nothing was done or checked yet; if the step asks for neither, call done again and say why")

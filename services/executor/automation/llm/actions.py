@@ -1,12 +1,11 @@
 """The device actions that a model may call on an element list, and what each means."""
 
-from collections.abc import Sequence
-
 from services.executor.automation.elements import Element
 from services.executor.automation.llm.listing import Listing
 from services.executor.automation.llm.permits import links
 from services.executor.automation.llm.tools import Called, Parameter, Refused, Tool
 from services.executor.automation.ports import Answer, Cannot, Done
+from services.executor.automation.sentences.grounder import ground
 from services.executor.automation.sentences.intents import Action
 
 DIRECTIONS = ("up", "down", "left", "right")
@@ -95,10 +94,10 @@ def general(called: Called) -> Answer | Done | Cannot | None:
             return None
 
 
-def on_element(called: Called, listing: Listing) -> Answer:
-    """A call on an element; Refused when there is no such element, or when it cannot be meant."""
+def on_element(called: Called, listing: Listing, tree: Element) -> Answer:
+    """A call on an element of the listing of this screen; Refused when there is none, or when it cannot be meant."""
     if called.name == "assert_not_visible":
-        return _absent(called.text("text"), listing.elements)
+        return _absent(called.text("text"), tree)
     number = int(called.arguments["element"])
     element = listing.element(number)
     if element is None:
@@ -110,6 +109,11 @@ def on_element(called: Called, listing: Listing) -> Answer:
     return Answer(action, element, value)
 
 
-def _absent(text: str, elements: Sequence[Element]) -> Answer:
-    found = next((element for element in elements if text in (element.text, element.label)), None)
-    return Answer(Action.ASSERT_NOT_VISIBLE, found, text)
+def _absent(text: str, tree: Element) -> Answer:
+    """As the rules see it, on all of the screen; what they are not certain of is refused."""
+    if '"' in text:
+        raise Refused("the text has a quote in it; choose one without")
+    grounding = ground(f'I do not see "{text}"', tree)
+    if grounding.action is not Action.ASSERT_NOT_VISIBLE:
+        raise Refused(grounding.message)
+    return Answer(Action.ASSERT_NOT_VISIBLE, grounding.element, text)

@@ -242,6 +242,51 @@ async def test_a_model_hears_from_reflection_why_it_is_asked_again() -> None:
     assert "wrong one" in model.tasks[1].why
 
 
+async def test_what_a_model_looked_at_last_does_not_stand_for_what_it_did() -> None:
+    moves = [Answer(Action.TAP, PAY), Answer(Action.ASSERT_VISIBLE, PAY), Done()]
+    model = FakeModel(moves, verdicts=[Verdict(False, "nothing was bought")])
+    result = await run(FakeDevice(screen(PAY)), "Buy it", config=reflecting(0), model=model)
+    assert (category(result), model.judged) == (Category.GOAL_NOT_REACHED, ["Buy it"])
+
+
+@pytest.mark.parametrize(
+    ("sentence", "answers", "passes"),
+    [
+        ('Tap "Buy"', [], False),
+        ('Tap "Buy"', [Answer(Action.WAIT_FOR, value="1")], False),
+        ('Tap "Buy"', [Done("it was so already"), Answer(Action.TAP, PAY)], True),
+        ('"Buy" is enabled', [], False),
+        ('"Buy" is enabled', [Answer(Action.TAP, PAY)], False),
+        ('"Buy" is enabled', [Answer(Action.ASSERT_VISIBLE, PAY)], True),
+        ('"Buy" is disabled', [Answer(Action.ASSERT_VISIBLE, PAY)], False),
+        ('The text of "Buy" is "Pay"', [Answer(Action.ASSERT_TEXT, PAY, "Pay")], True),
+        ('The text of "Buy" is "Paid"', [Answer(Action.ASSERT_TEXT, PAY, "Pay")], False),
+        ('I do not see "off"', [], False),
+        ('I do not see "off"', [Answer(Action.ASSERT_NOT_VISIBLE, value="Gone")], False),
+        ('I do not see "off"', [Answer(Action.ASSERT_NOT_VISIBLE, value="Off by 1")], True),
+        ("If there is a banner, close it", [], True),
+    ],
+)
+async def test_a_models_word_is_not_taken_for_what_the_rules_know_to_be_left_out(
+    sentence: str, answers: list[Answer | Done], passes: bool
+) -> None:
+    shown = screen(PAY, Element(role=Role.TEXT, text="Turn off the light"))
+    result = await run(FakeDevice(shown), sentence, model=FakeModel(answers))
+    assert category(result) is (None if passes else Category.GOAL_NOT_REACHED)
+
+
+async def test_what_the_rules_can_check_they_check_when_a_model_acts_on_the_same_list() -> None:
+    config = RunConfig(execution_mode=ExecutionMode(grounder_type=Grounder.LLM))
+    for sentence in ('I see "Paid"', 'I do not see "Pay"', '"Pay" is disabled'):
+        model = FakeModel()
+        result = await run(FakeDevice(screen(PAY)), sentence, config=config, model=model)
+        assert (category(result), model.tasks) == (Category.ASSERTION_FAILED, [])
+    model = FakeModel([Answer(Action.TAP, PAY)])
+    never = RunConfig(execution_mode=config.execution_mode, fallback_trigger=FallbackTrigger.NEVER)
+    assert category(await run(FakeDevice(screen(PAY)), "I see that all is well", config=never, model=model)) is None
+    assert len(model.tasks) == 1
+
+
 async def test_nobody_judges_what_came_from_memory() -> None:
     cache = FakeCache({"Tap Pay": Answer(Action.TAP, PAY)})
     result = await run(FakeDevice(screen(PAY)), "Tap Pay", config=reflecting(1), model=FakeModel(), cache=cache)

@@ -29,7 +29,7 @@ def test_nothing_but_what_the_tools_allow_comes_out(name: str, arguments: dict[s
     listing = listed(TREE)
     try:
         called = accepted(ToolCall("1", name, json.dumps(arguments)), TOOLS)
-        answer = general(called) or on_element(called, listing)
+        answer = general(called) or on_element(called, listing, TREE)
     except Refused:
         return
     assert name in NAMES
@@ -54,15 +54,15 @@ def test_what_is_no_object_is_refused(arguments: str) -> None:
 def test_typing_is_for_fields() -> None:
     listing = listed(TREE)
     typing = accepted(ToolCall("1", "type", '{"element": 2, "text": "Ada"}'), TOOLS)
-    assert on_element(typing, listing) == Answer(Action.TYPE, FIELD, "Ada")
+    assert on_element(typing, listing, TREE) == Answer(Action.TYPE, FIELD, "Ada")
     with pytest.raises(Refused, match="no field"):
-        on_element(accepted(ToolCall("1", "type", '{"element": 1, "text": "Ada"}'), TOOLS), listing)
+        on_element(accepted(ToolCall("1", "type", '{"element": 1, "text": "Ada"}'), TOOLS), listing, TREE)
 
 
 def test_that_a_text_is_not_there_is_looked_up_by_us() -> None:
     def absent(text: str) -> Answer:
         called = accepted(ToolCall("1", "assert_not_visible", json.dumps({"text": text})), TOOLS)
-        return on_element(called, listed(TREE))
+        return on_element(called, listed(TREE), TREE)
 
     assert absent("Pay").element is not None
     assert absent("Error").element is None
@@ -100,3 +100,20 @@ def test_what_stands_on_a_screen_cannot_end_its_marks() -> None:
 def test_hidden_and_nameless_elements_are_not_listed() -> None:
     tree = screen(Element(bounds=Bounds(0, 0, 1, 1)), button("Off", visible=False), button("On"))
     assert [element.text for element in listed(tree).elements] == ["On"]
+
+
+def test_that_a_text_is_not_there_is_judged_by_the_rules_on_all_of_the_screen() -> None:
+    below = [button(f"Item {chr(97 + n % 26)}{n}") for n in range(ELEMENTS_LIMIT)]
+    tree = screen(*below, button("Error: wrong password"), button("Sold out"))
+    listing = listed(tree)
+
+    def absent(text: str) -> Answer:
+        return on_element(
+            accepted(ToolCall("1", "assert_not_visible", json.dumps({"text": text})), TOOLS), listing, tree
+        )
+
+    assert absent("Welcome") == Answer(Action.ASSERT_NOT_VISIBLE, None, "Welcome")
+    assert absent("sold out").element is tree.children[-1]
+    for doubtful in ("Error", 'an "Error"'):
+        with pytest.raises(Refused):
+            absent(doubtful)
