@@ -110,6 +110,7 @@ class _Builder:
     open: list[_Open] = field(default_factory=list)
     results: list[Node] = field(default_factory=list)
     values: int = 0
+    characters: int = 0
     documents: int = 0
 
     def take(self, event: Event) -> None:
@@ -182,6 +183,9 @@ class _Builder:
 
     def _add(self, value: Scalar, written: str, place: Place) -> None:
         self._count(place)
+        self.characters += len(written)
+        if self.characters > self.bounds.characters:
+            raise place.fault(f"more than {self.bounds.characters} characters in all")
         self._attach(Node(value, place, written, self._key_place()))
 
     def _opened(

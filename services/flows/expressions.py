@@ -19,6 +19,7 @@ Evaluate: TypeAlias = Callable[[Lookup], Value]
 
 LENGTH_LIMIT = 500
 DEPTH_LIMIT = 20
+SIGNS_LIMIT = 4
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<number>\d{1,15}(?:\.\d{1,15})?(?![\w.]))"""
@@ -94,6 +95,8 @@ class _Parser:
         signs = []
         while sign := self._takes("!", "-"):
             signs.append(sign)
+            if len(signs) > SIGNS_LIMIT:
+                raise ExpressionError(f"at most {SIGNS_LIMIT} signs may stand before a value")
         value = self._operand(depth)
         for sign in reversed(signs):
             value = _not(value) if sign == "!" else _binary(OPERATORS["-"], lambda _: 0.0, value)

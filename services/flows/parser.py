@@ -25,6 +25,8 @@ NESTING_LIMIT = 8
 TIMES_LIMIT = 1_000
 RETRIES_LIMIT = 10
 BOUNDS = Bounds()
+BOUNDS_OF_VALUES = Bounds(characters=512 * 1024)
+"""Of a list of steps in JSON: what a Maestro file becomes with the files that it runs, too."""
 
 Inside = Callable[[Node], tuple[Step, ...]]
 """Reads the steps that a step holds."""
@@ -35,7 +37,7 @@ def parse(value: object, root: str = "steps") -> Flow:
     text of the same. Raises StepError for the first thing that is wrong, and nothing else.
     """
     try:
-        return read_flow(read_yaml(value, root, BOUNDS) if isinstance(value, str) else read_json(value, root, BOUNDS))
+        return read_flow(_read_value(value, root))
     except DocumentError as error:
         raise _step_error(error) from error
 
@@ -48,8 +50,7 @@ def parse_steps(value: object, root: str = "steps") -> tuple[Step, ...]:
 def check_steps(value: object, root: str = "steps") -> tuple[StepError, ...]:
     """Everything that is wrong with the steps, at most one complaint for each step of the list; empty: all is good."""
     try:
-        node = read_yaml(value, root, BOUNDS) if isinstance(value, str) else read_json(value, root, BOUNDS)
-        return faults(node)
+        return faults(_read_value(value, root))
     except DocumentError as error:
         return (_step_error(error),)
 
@@ -79,6 +80,10 @@ def filled_step(step: Step, scope: Scope) -> Step:
         return replace(_read(step.name, whole, lambda _: held), pending=node)
     except DocumentError as error:
         raise _step_error(error) from error
+
+
+def _read_value(value: object, root: str) -> Node:
+    return read_yaml(value, root, BOUNDS) if isinstance(value, str) else read_json(value, root, BOUNDS_OF_VALUES)
 
 
 def read_flow(node: Node) -> Flow:

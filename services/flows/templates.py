@@ -8,6 +8,7 @@ from services.flows.values import ExpressionError, text_of
 
 OPENING = "${"
 TEXT_LIMIT = 20_000
+REMEMBERED_LENGTH = 500
 
 
 def is_template(text: str) -> bool:
@@ -28,9 +29,17 @@ class Template:
         return text
 
 
-@lru_cache(maxsize=4096)
 def parse_template(text: str) -> Template:
     """ExpressionError when what stands in ${...} is no expression."""
+    return _remembered(text) if len(text) <= REMEMBERED_LENGTH else _parsed(text)
+
+
+@lru_cache(maxsize=1024)
+def _remembered(text: str) -> Template:
+    return _parsed(text)
+
+
+def _parsed(text: str) -> Template:
     parts: list[str | Evaluate] = []
     position = 0
     while (found := text.find(OPENING, position)) >= 0:

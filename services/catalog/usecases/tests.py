@@ -1,5 +1,6 @@
 """What can be done with tests."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -81,8 +82,7 @@ class TestUseCases:
     @refusing
     async def create(self, new: NewTest) -> AttachedTest:
         """A new test. A repeat under the same idempotency key gives the test that is there."""
-        new = _with_flow(new)
-        _check_steps(new.steps)
+        new = await asyncio.to_thread(_readied, new)
         now, caller = self._clock.now(), current()
         test = Test(
             id=new_id(),
@@ -137,7 +137,7 @@ class TestUseCases:
     @refusing
     async def update(self, test_id: str, changes: TestChanges) -> AttachedTest:
         """The test with the changes; other steps are a new version of them. NotFound."""
-        values = _checked(changes)
+        values = await asyncio.to_thread(_checked, changes)
         now = self._clock.now()
 
         async def work(change: Change) -> Test:
@@ -199,6 +199,13 @@ class TestUseCases:
         for attachment in attachments:
             of_test[attachment.test_id].append((attachment, names.get(attachment.app_id, "")))
         return [AttachedTest(test, of_test[test.id]) for test in tests]
+
+
+def _readied(new: NewTest) -> NewTest:
+    """The test with the steps that it is to have, which takes up to a second where they are many."""
+    new = _with_flow(new)
+    _check_steps(new.steps)
+    return new
 
 
 def _with_flow(new: NewTest) -> NewTest:

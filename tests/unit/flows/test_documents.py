@@ -94,6 +94,12 @@ def test_json_is_bounded_too() -> None:
         read_json({"k" * 201: 1}, "doc")
 
 
+def test_the_characters_of_json_are_bounded_all_together() -> None:
+    assert read_json(["abc", "de"], "steps", Bounds(characters=5)).items()
+    with pytest.raises(DocumentError, match=r"steps\[1\]: more than 5 characters in all"):
+        read_json(["abc", "def"], "steps", Bounds(characters=5))
+
+
 def test_numbers_of_any_size_are_read_without_trouble() -> None:
     assert read_json(10**5000, "doc").written
     assert isinstance(read_yaml("9" * 400, "doc").value, str)

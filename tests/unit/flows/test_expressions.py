@@ -90,7 +90,7 @@ def test_values(text: str, filled: str | None) -> None:
         ("${'x}", '"\'" is not expected'),
         ("${" + "1+" * 300 + "1}", "at most 500 characters"),
         ("${" + "(" * 30 + "1" + ")" * 30 + "}", "at most 20 deep"),
-        ("${" + "!" * 600 + "1}", "at most 500 characters"),
+        ("${" + "!" * 400 + "1}", "at most 4 signs"),
     ],
 )
 def test_what_is_no_expression_is_refused_when_it_is_written(text: str, message: str) -> None:

@@ -83,6 +83,13 @@ def test_what_is_wrong_is_found_in_its_file(
     assert check_flow(flow, files)
 
 
+def test_a_large_file_that_is_run_many_times_is_refused() -> None:
+    """What it becomes must fit into one document of the database."""
+    files = {"f.yaml": f'env: {{A: "{"x" * 9_000}"}}\n---\n- back\n'}
+    (fault,) = check_flow("- runFlow: f.yaml\n" * 90, files)
+    assert "more than 524288 characters in all" in fault.message
+
+
 def test_files_that_run_one_another_many_times_are_bounded() -> None:
     twice = {f"{n}.yaml": f"- runFlow: {n + 1}.yaml\n" * 2 for n in range(7)} | {"7.yaml": "- back"}
     with pytest.raises(StepError, match="more than 100 files are run"):
