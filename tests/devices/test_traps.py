@@ -33,6 +33,19 @@ async def test_what_is_mostly_cut_off_is_scrolled_to_instead_of_tapping_what_is_
     await shows(browser, "the card")
 
 
+async def test_a_frame_in_a_frame_is_acted_in(browser: WebDriverDevice) -> None:
+    await browser.tap(await seen(browser, "Deep"))
+    await shows(browser, "deep down")
+
+
+async def test_what_cannot_be_scrolled_to_is_not_tapped(browser: WebDriverDevice) -> None:
+    script = "document.getElementById('press').style.cssText = 'position: fixed; left: -500px'"
+    await browser.driver.execute(script)
+    button = next(each for each in walk(await browser.tree()) if each.id == "press")
+    with pytest.raises(DeviceFailure, match='button "Press me" was out of the screen for 3 s'):
+        await browser.tap(button)
+
+
 async def test_a_password_is_in_no_source_and_no_tree(browser: WebDriverDevice) -> None:
     await browser.type("hunter2", await seen(browser, "Password", Role.FIELD))
     assert "hunter2" not in (await browser.source()).content

@@ -3,6 +3,7 @@
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from services.executor.automation.devices import Build, DeviceFailure
 from services.executor.automation.pools.pool import Delivery, Hub
@@ -21,7 +22,7 @@ async def app_of(build: Build, hub: Hub, files: Files | None, held: ExitStack) -
     if build.static_url is not None or hub.browses:
         return None
     if build.file is None:
-        return build.artifact_url
+        return _kept_elsewhere(build)
     path = await build.file()
     if hub.delivery is Delivery.PATH:
         return str(path)
@@ -32,3 +33,15 @@ async def app_of(build: Build, hub: Hub, files: Files | None, held: ExitStack) -
             "set MOBILETEST_EXECUTOR_FILES_LISTEN and MOBILETEST_EXECUTOR_FILES_URL, or `app: path` in its pool",
         )
     return held.enter_context(files.offered(path))
+
+
+def _kept_elsewhere(build: Build) -> str | None:
+    """Where the hub is to fetch the app itself; a path would be one on the hub's machine, which is no build's."""
+    address = build.artifact_url
+    scheme = urlsplit(address).scheme if address is not None else None
+    if scheme is not None and (len(scheme) < 2 or scheme == "file"):
+        message = (
+            "the build's artifact_url is no address that a hub can fetch it from, such as https://builds.example/a"
+        )
+        raise DeviceFailure(Category.ARTIFACT_INVALID, message)
+    return address

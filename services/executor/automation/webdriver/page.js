@@ -147,6 +147,16 @@ const cutOff = (node, x, y) => {
 const reaches = (node, hit, x, y) =>
   hit !== null &&
   (holds(node, hit) || (holds(hit, node) && !cutOff(node, x, y)) || (hit.closest("label")?.control ?? null) === node);
+// What a tap at the point of the node's viewport meets instead of it, there or in the way of its frames: null if nothing, true if
+// the point is not on the screen.
+const inTheWay = (node, x, y) => {
+  const hit = hitAt(node, x, y);
+  if (!reaches(node, hit, x, y)) return hit ?? true;
+  const frame = viewOf(node).frameElement;
+  if (!frame) return null;
+  const box = frame.getBoundingClientRect();
+  return inTheWay(frame, x + box.left + frame.clientLeft, y + box.top + frame.clientTop);
+};
 const opaque = (node) => {
   const style = viewOf(node).getComputedStyle(node);
   const [, , , alpha = "1"] = style.backgroundColor.match(/[\d.]+/g) ?? ["0", "0", "0", "0"];
@@ -281,21 +291,19 @@ function aim() {
   const spot = { x: middle.left + middle.width / 2, y: middle.top + middle.height / 2 };
   const [left, top] = [spot.x + offset.x, spot.y + offset.y];
   const outside = left < 0 || top < 0 || left >= innerWidth || top >= innerHeight;
-  if (outside || !reaches(node, hitAt(node, spot.x, spot.y), spot.x, spot.y)) {
+  if (outside || inTheWay(node, spot.x, spot.y)) {
     node.scrollIntoView({ block: "center", inline: "nearest", behavior: "instant" });
   }
   const box = boxOf(node);
   const where = offsetOf(node);
   const view = viewOf(node);
   const seen = intersect(box, { left: 0, top: 0, right: view.innerWidth, bottom: view.innerHeight });
-  let hit = null;
+  let cover = null;
   for (const [across, along] of [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75]]) {
     const x = seen.left + (seen.right - seen.left) * across;
     const y = seen.top + (seen.bottom - seen.top) * along;
-    hit = hitAt(node, x, y);
-    if (!reaches(node, hit, x, y)) continue;
-    const frame = view.frameElement;
-    if (frame && !reaches(frame, hitAt(frame, x + where.x, y + where.y), x + where.x, y + where.y)) continue;
+    cover = inTheWay(node, x, y);
+    if (cover) continue;
     if (node.localName === "select" && !node.disabled && !node.multiple && request.picks) {
       node.focus();
       page.open = page.open === node ? null : node;
@@ -304,7 +312,7 @@ function aim() {
     page.open = null;
     return { x: x + where.x, y: y + where.y };
   }
-  return { covered: hit ? describe(hit) : "nothing there reacts" };
+  return cover === true ? { outside: true } : { covered: describe(cover) };
 }
 
 // The field that has the focus, its caret at the end, ready for keys; with `all` everything in it selected.

@@ -144,7 +144,7 @@ class WebView:
             if "disabled" in answer:
                 raise refused(f"{target.describe()} is disabled")
             if monotonic() >= deadline:
-                raise _out_of_reach(target, answer.get("covered"))
+                raise _out_of_reach(target, answer)
             await asyncio.sleep(_PAUSE_SECONDS)
 
     def _node(self, target: Element) -> Node:
@@ -211,8 +211,9 @@ def _gone(target: Element) -> DeviceFailure:
     return DeviceFailure(Category.ELEMENT_NOT_FOUND, f"{target.describe()} is not on the page any more")
 
 
-def _out_of_reach(target: Element, covered: str | None) -> DeviceFailure:
-    why = f"was covered by {covered}" if covered else "was still moving"
+def _out_of_reach(target: Element, answer: Mapping[str, Any]) -> DeviceFailure:
+    lies = "was out of the screen" if "outside" in answer else "was still moving"
+    why = f"was covered by {answer['covered']}" if "covered" in answer else lies
     return DeviceFailure(
         Category.STEP_TIMEOUT, f"{target.describe()} {why} for {UNCOVERED_WITHIN_SECONDS:g} s, so it was not tapped"
     )

@@ -303,6 +303,16 @@ async def test_an_address_that_the_build_has_elsewhere_is_passed_on() -> None:
     assert [opened.app for opened in hubs.opened] == ["https://builds.example/app.ipa", None]
 
 
+@pytest.mark.parametrize("address", ["/etc/passwd", "../a.apk", "file:///etc/passwd", "FILE:/a", "C:\\\\a.apk", ""])
+async def test_no_build_names_a_file_of_the_hubs_machine(address: str) -> None:
+    hubs = FakeHubs()
+    pools = Pools([hub_pool("a")], hubs=hubs)
+    with pytest.raises(DeviceFailure, match="no address that a hub can fetch it from") as raised:
+        await pools.acquire("ios", Build(artifact_url=address), SEED)
+    assert raised.value.category is Category.ARTIFACT_INVALID
+    assert (hubs.opened, pools.free("ios")) == ([], 1)
+
+
 async def test_slots_are_shown_as_metrics() -> None:
     name = "measured"
     hubs = FakeHubs()
