@@ -44,6 +44,7 @@ class Mongo:
         """`client` is a motor or a PyMongo Async client; see `connect`."""
         self._client = client
         self._motor = driver == "motor"
+        self._collections: dict[str, Collection] = {}
         self.database = client.get_database(
             database,
             codec_options=CodecOptions(tz_aware=True, tzinfo=UTC),
@@ -92,7 +93,10 @@ class Mongo:
 
     def collection(self, name: str) -> Collection:
         """The driver's own collection. Use `aggregate` and `watch` of this class for those two, which differ."""
-        return self.database[name]
+        found = self._collections.get(name)
+        if found is None:
+            found = self._collections[name] = self.database[name]
+        return found
 
     async def aggregate(
         self, collection: str, pipeline: Sequence[Mapping[str, Any]], *, session: Session = None, **options: Any

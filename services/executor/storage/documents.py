@@ -12,20 +12,35 @@ from services.chassis.mongo import Document
 
 T = TypeVar("T")
 Reader = Callable[[Any], Any]
+Writer = Callable[[Any], Any]
 
 
 def to_document(value: Any) -> Document:
     """The fields of a dataclass that are not None, in a form that MongoDB keeps."""
-    said = ((field.name, getattr(value, field.name)) for field in fields(value))
+    kind: Any = type(value)
+    said = ((name, getattr(value, name)) for name in _names(kind))
     return {name: _written(item) for name, item in said if item is not None}
 
 
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
 def _written(value: Any) -> Any:
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, list | tuple):
-        return [_written(item) for item in value]
-    return to_document(value) if is_dataclass(value) else value
+    kind: Any = type(value)
+    write = _writer(kind)
+    return value if write is None else write(value)
+
+
+@cache
+def _writer(kind: type) -> Writer | None:
+    """How values of a type are written; None for those that stay as they are."""
+    if issubclass(kind, Enum):
+        return lambda value: value.value
+    if issubclass(kind, list | tuple):
+        return lambda value: [_written(item) for item in value]
+    return to_document if is_dataclass(kind) else None
 
 
 def from_document(kind: type[T], document: Document) -> T:
