@@ -29,6 +29,9 @@ from services.executor.model.failures import Category
 _KEYS = frozenset({"enter", "home", "tab", "space", "backspace", "delete", "escape", "search"})
 _KEYS |= {"volume up", "volume down", "power", "lock"}
 _NATIVE = "NATIVE_APP"
+_HELD_LIMIT = 20_000
+"""Characters that a field takes."""
+
 _STROKE = 24
 """A shorter movement is no swipe."""
 
@@ -140,7 +143,7 @@ class SimulatedDevice:
     async def type(self, text: str, target: Element | None = None) -> None:
         app, field = await self._field(target)
         if app is not None and field.bind is not None:
-            app.state[field.bind] = shown(app.state[field.bind]) + text
+            app.state[field.bind] = (shown(app.state[field.bind]) + text)[:_HELD_LIMIT]
 
     async def clear(self, target: Element | None = None, characters: int | None = None) -> None:
         app, field = await self._field(target)

@@ -11,6 +11,8 @@ State: TypeAlias = Mapping[str, Value]
 
 LENGTH_LIMIT = 500
 DEPTH_LIMIT = 20
+FILLED_LIMIT = 4_000
+"""Characters of a text with its variables filled in: a model may double a variable with each tap."""
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<text>"[^"]*"|'[^']*')|(?P<number>-?\d{1,15}(?:\.\d{1,10})?)"""
@@ -62,10 +64,16 @@ class Template:
         return frozenset(found[1] for found in _PLACEHOLDER.finditer(self.source) if found[1])
 
     def fill(self, state: State) -> str:
-        def value(found: re.Match[str]) -> str:
-            return shown(state[found[1]]) if found[1] else found[0][0]
+        """The text with the values; what is beyond FILLED_LIMIT is cut off."""
+        room = FILLED_LIMIT
 
-        return _PLACEHOLDER.sub(value, self.source)
+        def value(found: re.Match[str]) -> str:
+            nonlocal room
+            text = shown(state[found[1]])[:room] if found[1] else found[0][0]
+            room -= len(text)
+            return text
+
+        return _PLACEHOLDER.sub(value, self.source)[:FILLED_LIMIT]
 
 
 EMPTY = Template("")

@@ -1,5 +1,6 @@
 """Reads HTML into nodes as a browser would: void elements, end tags that are left out; no scripts and no styles."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 from services.executor.automation.sources.htmltokens import EndTag, Tag, tokens
@@ -47,6 +48,8 @@ class _Tree:
         self._growing.begin("#page", {})
         self._open = self._growing.open
         self._ignored: list[str] = []
+        self._of_name: Counter[str] = Counter()
+        """How many of a name are open: most end tags that end nothing are known by it at once."""
         self.page = self._open[0]
 
     def _position(self) -> tuple[int, int]:
@@ -69,6 +72,7 @@ class _Tree:
             return
         self._close_before(tag.name)
         self._growing.begin(tag.name, tag.attributes, leaf=closed)
+        self._of_name[tag.name] += not closed
 
     def _close_before(self, name: str) -> None:
         """Close the elements that this start tag ends, up to the container around."""
@@ -76,14 +80,17 @@ class _Tree:
             if self._open[depth].tag in _CONTAINERS:
                 return
             if name in _CLOSED_BY.get(self._open[depth].tag, ()):
-                del self._open[depth:]
+                self._close(depth)
 
     def _end(self, name: str) -> None:
         if self._ignored:
             if name == self._ignored[-1]:
                 self._ignored.pop()
             return
-        for depth in range(len(self._open) - 1, 0, -1):
-            if self._open[depth].tag == name:
-                del self._open[depth:]
-                return
+        if self._of_name[name]:
+            depth = next(d for d in range(len(self._open) - 1, 0, -1) if self._open[d].tag == name)
+            self._close(depth)
+
+    def _close(self, depth: int) -> None:
+        self._of_name.subtract(node.tag for node in self._open[depth:])
+        del self._open[depth:]

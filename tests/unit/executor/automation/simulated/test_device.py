@@ -10,6 +10,7 @@ from services.executor.automation.elements import Element, Point, Role, walk
 from services.executor.automation.sentences.matching import Outline
 from services.executor.automation.simulated.chance import draw
 from services.executor.automation.simulated.device import SimulatedDevice
+from services.executor.automation.simulated.expressions import FILLED_LIMIT
 from services.executor.model.failures import Category
 from tests.unit.executor.automation.simulated.models import HEAD, build, started
 
@@ -325,3 +326,29 @@ async def test_nothing_works_after_closing() -> None:
     await device.close()
     await device.close()
     assert (await device.tree()).id == "home"
+
+
+async def test_a_variable_that_doubles_with_each_tap_stays_bounded() -> None:
+    """Forty doublings of eight characters would be eight terabytes."""
+    device = await started(
+        HEAD
+        + """
+state: {a: "12345678"}
+screens:
+  first:
+    title: "{a}{a}"
+    elements: [{type: button, id: more, text: "{a}{a}{a}", tap: {set: {a: "{a}{a}"}}}]
+"""
+    )
+    for _ in range(40):
+        (button,) = (each for each in walk(await device.tree()) if each.id.endswith("more"))
+        await device.tap(button)
+    assert max(len(each.text) for each in walk(await device.tree())) == FILLED_LIMIT
+
+
+async def test_a_field_takes_so_many_characters_and_no_more() -> None:
+    device = await started(FORM)
+    (name,) = (each for each in walk(await device.tree()) if each.id.endswith("name"))
+    for _ in range(5):
+        await device.type("x" * 9_000, name)
+    assert max(len(each.text) for each in walk(await device.tree())) == 20_000
