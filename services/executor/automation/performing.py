@@ -198,13 +198,13 @@ class Performer:
     async def _wait_until_gone(self, intent: Intent) -> Grounding:
         seconds = self._seconds if intent.seconds is None else intent.seconds
         first = await self._watcher.until(Decision(intent, self._device), SETTLE_SECONDS)
-        grounding = self._certain(first or decide(intent, await self._watcher.look()))
+        self._certain(first or decide(intent, await self._watcher.look()))
         present = _present(intent)
         element = await self._watcher.until_gone(present, seconds)
         if element is not None:
             category = Category.STEP_TIMEOUT if intent.seconds is not None else Category.ASSERTION_FAILED
             raise still_visible(str(intent.target), seconds, element, category)
-        return Grounding(action=intent.action, value=grounding.value)
+        return self._certain(decide(intent, self._watcher.seen or await self._watcher.look()))
 
     async def _scroll_until(self, intent: Intent) -> Grounding:
         def found(outline: Outline) -> Element | None:

@@ -512,3 +512,11 @@ async def test_a_run_that_takes_too_long_ends_without_a_verdict() -> None:
     assert [step.status for step in result.steps] == ["passed", "failed", "failed"]
     assert [step.category for step in result.steps[1:]] == [Category.RUN_TIMEOUT, Category.RUN_TIMEOUT]
     assert device.closed == 1
+
+
+async def test_what_turns_into_something_like_it_has_not_gone() -> None:
+    for first in (screen(button("Error")), screen()):
+        device = FakeDevice(lambda now, first=first: first if now < 0.2 else screen(button("Error: wrong password")))
+        result = await run(device, 'I do not see "Error"')
+        assert result.failure is not None
+        assert "Error: wrong password" in result.failure.message
