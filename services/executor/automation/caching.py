@@ -10,14 +10,14 @@ from typing import TypeVar
 
 from services.chassis import logs
 from services.executor import telemetry
-from services.executor.automation.deciding import text_of
+from services.executor.automation.deciding import CHECKS, text_of
 from services.executor.automation.elements import Element, Point
 from services.executor.automation.locators import Locator, content_of, locate, locator_of, numbered, wording_of
 from services.executor.automation.memories import Memories, Memory, Page, Span, Spot
 from services.executor.automation.ports import Answer, Look, Planned, Recalled, StepKey
 from services.executor.automation.recording import recorded_as
 from services.executor.automation.screens import Screen, same, screen_of
-from services.executor.automation.sentences.intents import Action
+from services.executor.automation.sentences.intents import Action, Intent
 from services.executor.automation.sentences.matching import Outline
 from services.executor.model.attempts import CacheOutcome
 
@@ -223,7 +223,7 @@ def _aspect(root: Element) -> float:
 
 
 def _answered(memory: Memory, sentence: str, outline: Outline) -> Answer | None:
-    """The answer on the present screen; None when it does not hold on it any more."""
+    """The answer on the present screen; None when it does not hold on it any more, or not yet: rules know to wait."""
     if memory.content is not None and memory.content != content_of(outline):
         return None
     if memory.wording is not None and memory.wording != wording_of(outline):
@@ -241,4 +241,7 @@ def _answered(memory: Memory, sentence: str, outline: Outline) -> Answer | None:
             return None
         point = outline.root.bounds.at(memory.spot.x, memory.spot.y)
     value = sentence[memory.span.start : memory.span.end] if memory.span is not None else memory.value
+    check = CHECKS.get(memory.action)
+    if check is not None and element is not None and not check(Intent(action=memory.action, value=value), element):
+        return None
     return Answer(memory.action, element, value, point)

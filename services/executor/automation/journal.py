@@ -43,7 +43,12 @@ class Journal:
         self.artifacts: list[Artifact] = []
         self.open: list[int] = []
         self.human_helped = False
-        self.cache_failed = False
+        self._worn: set[int] = set()
+
+    @property
+    def cache_failed(self) -> bool:
+        """Whether a remembered action failed a step, and nothing has passed over that."""
+        return any(self.steps[index].status is StepStatus.FAILED for index in self._worn)
 
     def begin(self, step: flows.Step, depth: int) -> int:
         """Its index. Until it ends it stands there as one that was not finished."""
@@ -65,7 +70,8 @@ class Journal:
 
     def account(self, index: int, took: Account) -> None:
         """What finding a step's action has taken; of a step that is tried more than once all together."""
-        self.cache_failed |= took.cache_failed
+        if took.cache_failed:
+            self._worn.add(index)
         step = self.steps[index]
         self.steps[index] = replace(
             step,

@@ -396,3 +396,13 @@ async def test_a_place_is_tapped_again_only_while_the_screen_says_the_same_there
     answer = Answer(Action.TAP, point=Point(20, 120))
     assert (await after("Tap the blue mug", first, answer, shelf("Red mug", "Blue mug"))).outcome is STALE
     assert (await after("Tap the blue mug", first, answer, shelf("Blue mug", "Red mug"))).outcome is HIT
+
+
+async def test_a_check_that_does_not_hold_yet_is_nothing_to_repeat() -> None:
+    def form(**fields: object) -> Element:
+        return trees.screen(trees.android(Role.HEADING, "", "Cart"), trees.android(Role.BUTTON, "pay", "Pay", **fields))
+
+    ready, loading = form(), form(enabled=False)
+    answer = Answer(Action.ASSERT_ENABLED, find(ready, "Pay"))
+    assert (await after("Pay is enabled", ready, answer, loading)).outcome is STALE
+    assert (await after("Pay is enabled", ready, answer, form())).outcome is HIT

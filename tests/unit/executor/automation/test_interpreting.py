@@ -370,3 +370,12 @@ async def test_a_device_lost_within_a_goal_ends_the_attempt_as_that() -> None:
     assert result.failure is not None
     assert (result.failure.category, result.failure.step_index) == (Category.SESSION_LOST, 1)
     assert [step.status for step in result.steps] == [StepStatus.FAILED, StepStatus.FAILED]
+
+
+async def test_a_remembered_action_that_failed_and_was_tried_again_is_not_what_the_test_fails_by() -> None:
+    config = RunConfig(cache_retry_mode=CacheRetryMode.FULL_RERUN)
+    cache = FakeCache({'I see "Pay"': Answer(Action.ASSERT_VISIBLE)})
+    retry = {"retry": {"maxRetries": 1, "commands": ['I see "Pay"']}}
+    result = await run(FakeDevice(screen(PAY)), retry, 'I see "Nothing"', config=config, cache=cache)
+    assert [step.status for step in result.steps] == ["passed", "warned", "passed", "failed"]
+    assert (category(result), result.cache_failed) == (Category.ASSERTION_FAILED, False)
