@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import monotonic
 
@@ -62,8 +63,11 @@ class Choices:
 class Asking:
     """One attempt's questions."""
 
-    def __init__(self, human: Human, device: Device, watcher: Watcher, journal: Journal) -> None:
+    def __init__(
+        self, human: Human, device: Device, watcher: Watcher, journal: Journal, *, awake_seconds: float = AWAKE_SECONDS
+    ) -> None:
         self._human = human
+        self._awake_seconds = awake_seconds
         self._device = device
         self._watcher = watcher
         self._performer = Performer(device, watcher, app_name="", seconds=0)
@@ -114,13 +118,19 @@ class Asking:
         asking = asyncio.ensure_future(self._human.ask(replace(question, screenshot=picture)))
         try:
             while not asking.done():
-                await asyncio.wait({asking}, timeout=AWAKE_SECONDS)
+                await asyncio.wait({asking}, timeout=self._awake_seconds)
                 if not asking.done():
-                    await self._device.tree()
+                    await self._keep_awake()
             answer = asking.result()
         finally:
             asking.cancel()
         return answer.strip() if answer is not None else None
+
+    async def _keep_awake(self) -> None:
+        """Bounded, since an answer may come meanwhile."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._awake_seconds):
+                await self._device.tree()
 
     async def _picture(self, index: int, asked: int) -> str:
         try:

@@ -2,17 +2,24 @@
 
 import asyncio
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from services.executor.automation.asking import Asking
 from services.executor.automation.attempt import Automation, Plan
+from services.executor.automation.deeds import Deed
 from services.executor.automation.devices import DeviceFailure
 from services.executor.automation.elements import Element, Role
+from services.executor.automation.failing import StepFailed
+from services.executor.automation.journal import Journal
 from services.executor.automation.ports import HumanQuestion
+from services.executor.automation.watching import Watcher
 from services.executor.model.attempts import Result, StepStatus
 from services.executor.model.failures import Category
 from services.executor.model.run_config import FallbackTrigger, RunConfig
+from services.flows.commands import Sentence, Step
 from tests.eventually import eventually
 from tests.fakes.devices import FakeDevice, FakeDevices, FakeEvidence, button, screen
 
@@ -214,3 +221,31 @@ async def test_cancelling_while_a_person_is_asked_closes_the_device() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert device.closed == 1
+
+
+async def test_an_answer_is_heard_though_the_device_that_is_kept_awake_hangs() -> None:
+    looked_at = asyncio.Event()
+
+    class Hanging(FakeDevice):
+        async def tree(self) -> Element:
+            looked_at.set()
+            await asyncio.Event().wait()
+            raise AssertionError("unreachable")
+
+    class Late(FakeHuman):
+        async def ask(self, question: HumanQuestion) -> str | None:
+            await looked_at.wait()
+            return await super().ask(question)
+
+    async def failing() -> Deed:
+        raise StepFailed(Category.ELEMENT_NOT_FOUND, "not there")
+
+    async def instead(text: str) -> Deed:
+        raise AssertionError(text)
+
+    device = Hanging()
+    journal = Journal(attempt=1, evidence=FakeEvidence(), now=lambda: datetime.now(UTC), progress=None)
+    step = Step(path="steps[0]", name="sentence", command=Sentence("Tap Pay"))
+    asking = Asking(Late("skip"), device, Watcher(device), journal, awake_seconds=0.01)
+    async with asyncio.timeout(10):
+        assert await asking.helped(journal.begin(step, 0), step, failing, instead) is None
