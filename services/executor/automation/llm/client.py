@@ -29,6 +29,8 @@ LATE_TRIES = 2
 LONGEST_PAUSE_SECONDS = 30.0
 """Who asks us to wait longer is not waited for."""
 REPLY_LIMIT = 2 * 1024 * 1024
+SAID_LIMIT = 300
+"""So much of what an endpoint says of an error is told, once the key is masked in it."""
 ANSWER_TOKENS = 1_000
 PICTURE_TOKENS = 1_500
 """What a picture is taken to cost where the endpoint does not say."""
@@ -127,12 +129,14 @@ class ChatClient:
             self._refused(status, headers, body, question.model)
         try:
             completion = read_body(body)
+            told = tokens_of(completion.get("usage"), 0)
+            spending.took(told)
             text, calls = read_message(completion)
         except Malformed as error:
             raise _Again(f"it answers with what is no chat completion: {error}") from error
-        tokens = tokens_of(completion.get("usage"), estimate + len(body) // 4)
-        spending.took(tokens)
-        return Reply(text, calls, tokens)
+        guessed = 0 if told else estimate + len(body) // 4
+        spending.took(guessed)
+        return Reply(text, calls, told + guessed)
 
     async def _post(self, asked: JsonObject) -> tuple[int, Mapping[str, str], bytes]:
         key = self.endpoint.key.get_secret_value()
@@ -162,7 +166,7 @@ class ChatClient:
     def _refused(self, status: int, headers: Mapping[str, str], body: bytes, model: str) -> None:
         if status >= 500 or status in _AGAIN:
             raise _Again(f"it answers {status}", after=_retry_after(headers))
-        said = self._masked(_said(body))
+        said = self._masked(_said(body))[:SAID_LIMIT]
         match status:
             case 401 | 403:
                 raise self._misconfigured(f"{status}: check MOBILETEST_LLM_API_KEY. {said}")
@@ -222,7 +226,7 @@ def _said(body: bytes) -> str:
         said = error.get("message", error) if isinstance(error, dict) else error
     except orjson.JSONDecodeError:
         said = body.decode(errors="replace")
-    return " ".join(str(said).split())[:300]
+    return " ".join(str(said).split())
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

@@ -54,7 +54,7 @@ def pictured(screenshot: bytes, screen: Bounds, *, grid: bool) -> Picture:
             if opened.width * opened.height > PIXELS_LIMIT:
                 raise NoPicture("the screenshot is too large")
             image = opened.convert("RGB")
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError, ValueError) as error:
         raise NoPicture(f"the screenshot cannot be read ({type(error).__name__})") from error
     image.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
     rows = max(1, round(COLUMNS * image.height / image.width)) if grid else 0

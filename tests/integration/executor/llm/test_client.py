@@ -186,3 +186,15 @@ async def test_calls_of_any_form_are_read(world: World, message: Any) -> None:
 
 def test_the_key_is_not_shown() -> None:
     assert KEY not in repr(Endpoint(base_url="http://x", key=SecretStr(KEY)))
+
+
+async def test_no_part_of_the_key_is_left_where_a_long_refusal_is_cut(world: World) -> None:
+    world.endpoint.add(refuses(401, "x" * 290 + " " + KEY))
+    assert KEY[:6] not in (await failed(await world.client())).message
+
+
+async def test_an_answer_that_is_no_use_counts_what_it_cost(world: World) -> None:
+    spending = Spending(Budget())
+    world.endpoint.add(body(json.dumps({"choices": [], "usage": USAGE}).encode()), call("done"))
+    await ask(await world.client(), spending)
+    assert (spending.spent.calls, spending.spent.tokens) == (2, 220)

@@ -1,6 +1,7 @@
 """Pictures for models: their size, their grid, and the way back to the screen."""
 
 import io
+from zlib import crc32
 
 import pytest
 from PIL import Image
@@ -48,3 +49,11 @@ def test_the_grid_is_drawn_only_where_it_is_wanted() -> None:
 def test_what_is_no_picture_is_said(content: bytes) -> None:
     with pytest.raises(NoPicture):
         pictured(content, SCREEN, grid=True)
+
+
+def test_a_picture_that_claims_to_be_enormous_is_none() -> None:
+    claims = bytearray(png(1, 1))
+    claims[16:24] = (60_000).to_bytes(4, "big") * 2
+    claims[29:33] = crc32(claims[12:29]).to_bytes(4, "big")
+    with pytest.raises(NoPicture):
+        pictured(bytes(claims), SCREEN, grid=False)
