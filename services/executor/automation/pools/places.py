@@ -20,6 +20,8 @@ from services.executor.model.failures import Category
 log = logs.get(__name__)
 
 WAIT_SECONDS = 30.0
+BUSY_SECONDS = 900.0
+"""Runs are claimed by platform: where its pools take different builds, more may have come than devices that fit."""
 CLOSE_SECONDS = 20.0
 
 _OF_THE_HUB = frozenset({Category.DEVICE_UNAVAILABLE, Category.NETWORK_ERROR, Category.SESSION_LOST})
@@ -52,13 +54,18 @@ class Pools:
         hubs: Hubs | None = None,
         files: Files | None = None,
         wait_seconds: float = WAIT_SECONDS,
+        busy_seconds: float = BUSY_SECONDS,
         rests: Rests = Rests(),  # noqa: B008 (frozen)
     ) -> None:
-        """`wait_seconds` is how long a run waits for a free device; `files` is for hubs that do not see our disk."""
+        """How long a run waits: `wait_seconds` for hubs that rest, `busy_seconds` for devices that other runs have.
+
+        `files` is for hubs that do not see our disk.
+        """
         self._pools = tuple(pools)
         self._hubs = hubs or WebDriverHubs()
         self._files = files
         self._wait_seconds = wait_seconds
+        self._busy_seconds = busy_seconds
         urls = dict.fromkeys(pool.hub.target.url for pool in self._pools if pool.hub is not None)
         self._endpoints = {url: Endpoint(url, rests=rests, changed=self._turned) for url in urls}
         self._taken: set[Place] = set()
@@ -102,10 +109,10 @@ class Pools:
     async def acquire(self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None) -> Device:
         """As the port says. A hub that cannot open a session rests, and the run goes to another pool at once."""
         left = self._fitting(platform, build)
-        deadline = asyncio.get_running_loop().time() + self._wait_seconds
+        since = asyncio.get_running_loop().time()
         failure: DeviceFailure | None = None
         while left:
-            place = await self._place(left, deadline, failure)
+            place = await self._place(left, since, failure)
             try:
                 return await self._held_open(place, build, seed, on_session)
             except _HubFailed as failed:
@@ -147,15 +154,17 @@ class Pools:
             )
         return [pool for pool in pools if pool not in browsers]
 
-    async def _place(self, pools: Sequence[Pool], deadline: float, failure: DeviceFailure | None) -> Place:
+    async def _place(self, pools: Sequence[Pool], since: float, failure: DeviceFailure | None) -> Place:
         """A place in the pool with the most room, as soon as there is one."""
-        try:
-            async with asyncio.timeout_at(deadline):
-                while not any(self._room(pool) for pool in pools):
-                    self._freed.clear()
+        while not any(self._room(pool) for pool in pools):
+            busy = failure is None and any(self._up(pool) for pool in pools)
+            patience = self._busy_seconds if busy else self._wait_seconds
+            self._freed.clear()
+            try:
+                async with asyncio.timeout_at(since + patience):
                     await self._freed.wait()
-        except TimeoutError as error:
-            raise failure or self._none_free(pools) from error
+            except TimeoutError as error:
+                raise failure or self._none_free(pools, patience) from error
         pool = max(pools, key=self._room)
         numbers = {place.number for place in self._taken if place.pool is pool}
         place = Place(pool, next(number for number in range(1, pool.slots + 1) if number not in numbers))
@@ -163,10 +172,10 @@ class Pools:
         self._show()
         return place
 
-    def _none_free(self, pools: Sequence[Pool]) -> DeviceFailure:
+    def _none_free(self, pools: Sequence[Pool], patience: float) -> DeviceFailure:
         resting = [endpoint.url for pool in pools if (endpoint := self._endpoint(pool)) and not endpoint.up]
         why = f" ({', '.join(dict.fromkeys(resting))} cannot be used at the moment)" if resting else ""
-        message = f"no device for {pools[0].platform} became free within {self._wait_seconds:g} s{why}"
+        message = f"no device for {pools[0].platform} became free within {patience:g} s{why}"
         return DeviceFailure(Category.DEVICE_UNAVAILABLE, message)
 
     async def _held_open(self, place: Place, build: Build, seed: Seed, on_session: OnSession | None) -> Device:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 
 from services.executor.automation.devices import (
@@ -10,7 +9,6 @@ from services.executor.automation.devices import (
     NO_PERMISSIONS,
     Argument,
     Build,
-    DeviceFailure,
     DeviceInfo,
     Orientation,
     Session,
@@ -21,6 +19,7 @@ from services.executor.automation.timers import RealTimer
 from services.executor.automation.webdriver import gestures
 from services.executor.automation.webdriver.client import DriverSession
 from services.executor.automation.webdriver.contexts import Contexts
+from services.executor.automation.webdriver.ending import end
 from services.executor.automation.webdriver.parts import App, Launch
 from services.executor.automation.webdriver.wire import DriverError, Json
 
@@ -136,15 +135,7 @@ class WebDriverDevice:
         if self._closed:
             return
         self._closed = True
-        ending = asyncio.create_task(self._end())
-        await asyncio.shield(ending)
-
-    async def _end(self) -> None:
-        try:
-            with suppress(DeviceFailure):
-                await self.driver.delete(seconds=CLOSE_SECONDS)
-        finally:
-            await self.driver.wire.close()
+        await asyncio.shield(asyncio.create_task(end(self.driver, seconds=CLOSE_SECONDS)))
 
 
 def _line(entry: Mapping[str, Json]) -> str:

@@ -11,6 +11,7 @@ from services.executor.automation.devices import Build, Device, DeviceFailure, D
 from services.executor.automation.webdriver import client
 from services.executor.automation.webdriver.assembling import assemble
 from services.executor.automation.webdriver.client import DriverSession
+from services.executor.automation.webdriver.ending import end
 from services.executor.automation.webdriver.wire import DriverError, HubAway, Json, Wire
 from services.executor.model.failures import Category
 
@@ -76,7 +77,7 @@ async def open_device(
             await on_session(session)
         return assemble(driver, session, info, build, app)
     except BaseException:
-        await _behind(_end(driver))
+        await _behind(end(driver, seconds=DELETE_SECONDS))
         raise
 
 
@@ -164,16 +165,8 @@ async def _end_when_created(wire: Wire, creating: "asyncio.Task[tuple[str, Mappi
     except DeviceFailure:
         await wire.close()  # it was not created after all
         return
-    await _end(DriverSession(wire, session_id, got))
-    log.info("late_session_deleted", hub=wire.shown)
-
-
-async def _end(driver: DriverSession) -> None:
-    try:
-        with suppress(DeviceFailure):
-            await driver.delete(seconds=DELETE_SECONDS)
-    finally:
-        await driver.wire.close()
+    log.info("late_session", hub=wire.shown, session=session_id)
+    await end(DriverSession(wire, session_id, got), seconds=DELETE_SECONDS)
 
 
 def _start(ending: Coroutine[object, object, None]) -> asyncio.Task[None]:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
+import structlog
 from aiohttp import web
 
 from services.executor.automation.devices import Build, DeviceFailure, DeviceInfo, Session
@@ -194,6 +195,17 @@ async def test_closing_waits_for_no_hub_that_has_stopped_answering(hub: Scripted
     closing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await closing
+
+
+@pytest.mark.parametrize(("code", "told"), [("unknown error", True), ("invalid session id", False)])
+async def test_a_session_that_may_be_left_behind_is_said_in_the_log(hub: ScriptedHub, code: str, told: bool) -> None:
+    hub.answers["POST /session"] = opened
+    refusal = b'{"value": {"error": "%s", "message": "no"}}' % code.encode()
+    hub.answers["DELETE /session/one"] = says(refusal, status=500)
+    device = await open_device(Target(url=hub.url, capabilities={}), PHONE, Build())
+    with structlog.testing.capture_logs() as said:
+        await device.close()
+    assert ("session_not_deleted" in [entry["event"] for entry in said]) is told
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ async def test_a_platform_without_a_pool_is_a_fault_of_the_configuration() -> No
 
 
 async def test_no_free_device_in_time_is_the_infrastructures_fault() -> None:
-    pools = Pools([Pool(name="a", platform="ios", kind=Kind.SIMULATED, slots=1)], wait_seconds=0)
+    pools = Pools([Pool(name="a", platform="ios", kind=Kind.SIMULATED, slots=1)], busy_seconds=0)
     await pools.acquire("ios", NO_BUILD, SEED)
     with pytest.raises(DeviceFailure, match="no device for ios became free within 0 s") as error:
         await pools.acquire("ios", NO_BUILD, SEED)
@@ -244,7 +244,7 @@ async def test_pools_at_the_same_hub_rest_together() -> None:
 async def test_browsers_are_for_web_builds_only_and_get_no_file() -> None:
     hubs = FakeHubs()
     browser, phone = hub_pool("chrome", slots=2, browserName="chrome"), hub_pool("phone", slots=1)
-    pools = Pools([browser, phone], hubs=hubs, wait_seconds=0)
+    pools = Pools([browser, phone], hubs=hubs, busy_seconds=0)
     web = Build(static_url="https://shop.example", file=file)
     await pools.acquire("ios", web, SEED)
     await pools.acquire("ios", APP, SEED)
@@ -254,6 +254,21 @@ async def test_browsers_are_for_web_builds_only_and_get_no_file() -> None:
     with pytest.raises(DeviceFailure, match="every device pool for ios is of browsers") as raised:
         await Pools([browser], hubs=hubs).acquire("ios", APP, SEED)
     assert raised.value.category is Category.CONFIG_INVALID
+
+
+async def test_a_run_waits_for_the_only_device_that_fits_while_other_pools_have_room() -> None:
+    """Such a run was claimed for the room of the others: it must not use up its tries by waiting."""
+    browser, phone = hub_pool("chrome", slots=2, browserName="chrome"), hub_pool("phone", slots=1)
+    pools = Pools([browser, phone], hubs=FakeHubs(), wait_seconds=0)
+    device = await pools.acquire("ios", APP, SEED)
+    assert pools.slots("ios") - 1 == pools.free("ios") == 2
+    waiting = [asyncio.create_task(pools.acquire("ios", APP, SEED)) for _ in range(2)]
+    for each in waiting:
+        done, _ = await asyncio.wait({each}, timeout=0.05)
+        assert not done
+    await pools.release(device)
+    await pools.release(await waiting[0])
+    assert (await waiting[1]).info.name == "phone-1"
 
 
 class FakeFiles:
