@@ -88,12 +88,15 @@ class RememberingCache:
         return Recalled(CacheOutcome.STALE) if answer is None else Recalled(CacheOutcome.HIT, answer)
 
     async def remember(self, key: StepKey, tree: Element, kept: Answer | Planned) -> None:
+        """What cannot be kept takes the place of what was, too: that is not what carries the sentence out any more."""
         if isinstance(kept, Planned):
             if await self._complete(key, kept):
                 await self._asked(self._memories.keep_plan(_hash(key), key.org_id, kept.steps))
             return
         memory = memory_of(kept, normalised(key.sentence), Outline(tree))
-        if memory is not None:
+        if memory is None:
+            await self.forget(key, tree)
+        else:
             await self._asked(self._memories.keep(_hash(key), key.org_id, memory))
 
     async def _complete(self, key: StepKey, plan: Planned) -> bool:

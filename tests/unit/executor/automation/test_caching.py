@@ -406,3 +406,14 @@ async def test_a_check_that_does_not_hold_yet_is_nothing_to_repeat() -> None:
     answer = Answer(Action.ASSERT_ENABLED, find(ready, "Pay"))
     assert (await after("Pay is enabled", ready, answer, loading)).outcome is STALE
     assert (await after("Pay is enabled", ready, answer, form())).outcome is HIT
+
+
+async def test_a_recording_has_nothing_of_an_older_one() -> None:
+    cache, tree = RememberingCache(FakeMemories()), trees.android_cart()
+    sentence, names = "Go on", recorded_as("Go on", 2)
+    tap = Answer(Action.TAP, find(tree, "checkout"))
+    for name in names:
+        await cache.remember(key(name), tree, tap)
+    await cache.remember(key(names[1]), tree, Answer(Action.ASSERT_NOT_VISIBLE, None, "Error"))
+    await cache.remember(key(sentence), tree, Planned(names))
+    assert (await recalled(cache, sentence, tree)).outcome is MISS
