@@ -82,6 +82,7 @@ class WebView:
 
     async def _write(self, text: str, *, at_end: bool) -> None:
         """Key by key, but for a long text, which comes like one that was pasted."""
+        text = text.replace("\r\n", "\n")
         before = [] if at_end else [keys.END]
         if len(text) <= PASTED_CHARACTERS or self._by_element:
             await self._keys(before + [keys.TYPED.get(each, each) for each in text])
