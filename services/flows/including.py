@@ -78,7 +78,7 @@ class Including:
         return replace(node, value={**entries, COMMANDS: self.steps(entries[COMMANDS], here)})
 
     def _included(self, node: Node, file: Node, here: tuple[str, ...]) -> Node:
-        """The arguments with the file's commands instead of its name, and its variables before their own."""
+        """The arguments with the file's commands and variables instead of its name."""
         entries = {name: held for name, held in node.mapping().items() if name != "file"}
         if COMMANDS in entries:
             raise file.fault_of_name("either file or commands")
@@ -94,9 +94,7 @@ class Including:
         if "onFlowStart" in said:
             items = (*self.steps(said["onFlowStart"], inside).items(), *items)
         entries.setdefault("label", Node(path, file.place, path))
-        env = {name: held for each in (said, entries) if "env" in each for name, held in each["env"].mapping().items()}
-        own = {"env": Node(env, file.place)} if env else {}
-        return replace(node, value={**entries, **own, COMMANDS: replace(commands, value=items)})
+        return _with_variables(replace(node, value=entries), said, replace(commands, value=items), file)
 
     def _found(self, file: Node, here: tuple[str, ...]) -> str:
         """The path of a file that is named in another one."""
@@ -113,6 +111,27 @@ class Including:
         if self._inclusions > INCLUSIONS_LIMIT:
             raise file.fault(f"more than {INCLUSIONS_LIMIT} files are run")
         return path
+
+
+def _with_variables(node: Node, said: Mapping[str, Node], commands: Node, file: Node) -> Node:
+    """The arguments with the commands, and with the file's variables but for those that are given where it is run.
+
+    If the file's use variables they may use those that are given, and stand in a flow of their own inside.
+    """
+    entries = node.mapping()
+    given = entries["env"].mapping() if "env" in entries else {}
+    own = said["env"].mapping() if "env" in said else {}
+    own = {name: held for name, held in own.items() if name not in given}
+    if given and any(is_template(held.written) for held in own.values()):
+        inner = {
+            "label": Node(file.written, file.place, file.written),
+            "env": Node(own, file.place),
+            COMMANDS: commands,
+        }
+        commands = Node((Node({"runFlow": Node(inner, file.place)}, file.place),), file.place)
+        own = {}
+    env = {"env": Node({**own, **given}, file.place)} if own or given else {}
+    return replace(node, value={**entries, **env, COMMANDS: commands})
 
 
 def whole(text: str, root: str, files: Mapping[str, str]) -> Node:

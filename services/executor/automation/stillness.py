@@ -81,7 +81,7 @@ def pictures_alike(one: bytes, other: bytes) -> bool:
     """Whether two PNGs show the same but for a blinking cursor; what is no picture is only like itself."""
     try:
         first, second = _small(one), _small(other)
-    except (UnidentifiedImageError, OSError, ValueError):
+    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError):
         return False
     difference: float = ImageStat.Stat(ImageChops.difference(first, second)).mean[0]
     return difference / 255 <= ALIKE
