@@ -10,14 +10,15 @@ from typing import TypeVar
 
 from services.chassis import logs
 from services.executor import telemetry
-from services.executor.automation.deciding import CHECKS, text_of
+from services.executor.automation.agreeing import LOOKS, bare, chosen_by_rules, repeatable
+from services.executor.automation.deciding import text_of
 from services.executor.automation.elements import Element, Point
 from services.executor.automation.locators import Locator, content_of, locate, locator_of, numbered, wording_of
 from services.executor.automation.memories import Memories, Memory, Page, Span, Spot
 from services.executor.automation.ports import Answer, Look, Planned, Recalled, StepKey
 from services.executor.automation.recording import recorded_as
 from services.executor.automation.screens import Screen, same, screen_of
-from services.executor.automation.sentences.intents import Action, Intent
+from services.executor.automation.sentences.intents import Action
 from services.executor.automation.sentences.matching import Outline
 from services.executor.model.attempts import CacheOutcome
 
@@ -29,20 +30,8 @@ REST_SECONDS = 10.0
 T = TypeVar("T")
 log = logs.get(__name__)
 
-_CHECKS = frozenset(
-    {
-        Action.ASSERT_VISIBLE,
-        Action.ASSERT_ENABLED,
-        Action.ASSERT_DISABLED,
-        Action.ASSERT_CHECKED,
-        Action.ASSERT_UNCHECKED,
-        Action.ASSERT_TEXT,
-        Action.WAIT_FOR,
-        Action.SCROLL_UNTIL_VISIBLE,
-    }
-)
 _NOT_KEPT = frozenset({Action.NONE, Action.SCREENSHOT, Action.ASSERT_NOT_VISIBLE})
-_ON_ELEMENT = _CHECKS | {Action.TAP, Action.DOUBLE_TAP, Action.LONG_PRESS, Action.TYPE, Action.CLEAR}
+_ON_ELEMENT = LOOKS | {Action.TAP, Action.DOUBLE_TAP, Action.LONG_PRESS, Action.TYPE, Action.CLEAR}
 _OWN_WORDS = frozenset({Action.SWIPE, Action.SCROLL, Action.SCROLL_UNTIL_VISIBLE, Action.PRESS_KEY})
 """Actions whose value is a word from a list of ours, and no text of the author's."""
 
@@ -161,11 +150,11 @@ def memory_of(answer: Answer, sentence: str, outline: Outline) -> Memory | None:
         return None
     span = _span(answer, sentence)
     own = answer.value if answer.action in _OWN_WORDS else None
-    if answer.value and span is None and own is None and answer.action not in _CHECKS:
+    if answer.value and span is None and own is None and answer.action not in LOOKS:
         return None
     target = None
     if answer.element is not None:
-        target = locator_of(answer.element, outline, sentence, exact=answer.action in _CHECKS)
+        target = locator_of(answer.element, outline, sentence, exact=answer.action in LOOKS)
         if target is None:
             return None
     return Memory(
@@ -177,6 +166,7 @@ def memory_of(answer: Answer, sentence: str, outline: Outline) -> Memory | None:
         span=span,
         content=content_of(outline) if answer.point is not None or _by_content(sentence, target, outline) else None,
         wording=wording_of(outline) if _by_place(sentence, target) else None,
+        ruled=answer.element is not None and chosen_by_rules(sentence, answer.action, answer.element, outline),
     )
 
 
@@ -194,18 +184,13 @@ def _may_be_kept(answer: Answer, sentence: str) -> bool:
     """Not what has no element to be found again by, and not what an `Answer` does not say wholly."""
     if answer.action in _NOT_KEPT or (answer.action in _ON_ELEMENT and answer.element is None and answer.point is None):
         return False
-    if answer.action is Action.TYPE and answer.element is not None and not _bare(answer.element):
+    if answer.action is Action.TYPE and answer.element is not None and not bare(answer.element):
         return False
     if answer.action is Action.LONG_PRESS and _LASTING.search(sentence):
         return False
     if answer.action is Action.ASSERT_TEXT:
         return answer.element is not None and answer.value == text_of(answer.element) and answer.value in sentence
     return True
-
-
-def _bare(field: Element) -> bool:
-    """Whether nothing is typed in: typing at the end of something else would make another text."""
-    return text_of(field).strip() in ("", field.hint.strip(), field.label.strip())
 
 
 def _span(answer: Answer, sentence: str) -> Span | None:
@@ -234,17 +219,12 @@ def _answered(memory: Memory, sentence: str, outline: Outline) -> Answer | None:
     element = locate(memory.target, outline) if memory.target is not None else None
     if memory.target is not None and element is None:
         return None
-    if element is not None and not element.enabled and memory.action not in _CHECKS:
-        return None
-    if element is not None and memory.action is Action.TYPE and not _bare(element):
-        return None
     point = None
     if memory.spot is not None:
         if memory.spot.aspect != _aspect(outline.root) or memory.screen != screen_of(outline.root):
             return None
         point = outline.root.bounds.at(memory.spot.x, memory.spot.y)
     value = sentence[memory.span.start : memory.span.end] if memory.span is not None else memory.value
-    check = CHECKS.get(memory.action)
-    if check is not None and element is not None and not check(Intent(action=memory.action, value=value), element):
+    if element is not None and not repeatable(memory, sentence, element, outline):
         return None
     return Answer(memory.action, element, value, point)

@@ -34,7 +34,8 @@ class Memory:
     """What carried out a sentence on a screen. `value` is a word of ours (up, enter), `span` one of the sentence's.
 
     `content` is a hash of all that the screen said, where the answer may have depended on it; `wording` one of its
-    words in their order, without numbers, where it depended on what stands beside what.
+    words in their order, without numbers, where it depended on what stands beside what. `ruled` says that the rules
+    alone chose the target: it holds as long as they would again.
     """
 
     screen: Screen
@@ -45,6 +46,7 @@ class Memory:
     span: Span | None = None
     content: str | None = None
     wording: str | None = None
+    ruled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
