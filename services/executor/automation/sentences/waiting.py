@@ -33,6 +33,12 @@ def _until(worded: Worded, found: re.Match[str]) -> Meaning:
     return replace(meaning, seconds=seconds_of(found)) if isinstance(meaning, Intent) else meaning
 
 
+def _lasting(worded: Worded, found: re.Match[str]) -> Meaning:
+    return NotUnderstood(
+        "whether it is to stay so for that long, or to become so by then, is not certain: say within, or for up to"
+    )
+
+
 def _clause(worded: Worded, clause: str) -> Meaning:
     loaded = _LOADED.fullmatch(clause)
     meaning = first_meaning(CLAUSES, worded, clause)
@@ -52,5 +58,6 @@ RULES = (
     rule(rf"(?:waits?|pauses?|sleeps?)(?:\s+for)?\s+{SECONDS}", _some_time),
     rule(rf"waits?\s+{_AT_MOST}\s+{SECONDS}\s+{_FOR}\s+(?P<clause>.+)", _until),
     rule(rf"waits?\s+{SECONDS}\s+{_FOR}\s+(?P<clause>.+)", _until),
+    rule(rf"waits?\s+(?:until|till)\s+.+\s(?:is|are|stays?|remains?)\s.+\sfor\s+{SECONDS}", _lasting),
     rule(rf"waits?\s+{_FOR}\s+(?P<clause>.+?)(?:\s*,?\s+{_AT_MOST}\s+{SECONDS})?", _until),
 )

@@ -170,6 +170,9 @@ def test_what_is_not_to_be_seen_beside_something_is_certain_at_both_ends(sentenc
         "Launch a new app",
         "Close the other app",
         "Scroll to the middle",
+        'The screen no longer shows "Ada"',
+        'Wait until "Ada" is visible for 3 seconds',
+        'Wait until "Eve" is not visible for 3 seconds',
     ],
 )
 def test_what_may_mean_something_else_is_refused(sentence: str) -> None:
