@@ -53,6 +53,7 @@ async def test_what_is_kept_comes_back_as_it_was(memories: Memories, key: str) -
     whole = memory(
         target=Locator(Role.BUTTON, "pay", text="$pay", row="blue mug", checked=False, equals=2, ordinal=1, x=0.5),
         spot=Spot(0.5, 0.25, 0.56),
+        ruled=True,
         value="$down",
         span=Span(3, 9),
         content="abc",

@@ -84,10 +84,7 @@ class Chance:
 
     def _leaf(self, y: float, x: float) -> Element:
         role = self.pick((Role.BUTTON, Role.TEXT, Role.CHECKBOX, Role.FIELD))
-        named = {
-            "label" if role is Role.FIELD else "text": self.pick(NAMES),
-            "id": self.pick(("", "go", "seat_1", "seat_2")),
-        }
+        named = {"label" if role is Role.FIELD else "text": self.pick(NAMES)}
         checked = self._now_and_then(2) if role is Role.CHECKBOX else None
         return Element(role=role, bounds=Bounds(x, y, 100, 40), checked=checked, id=self.pick(IDS), **named)
 
