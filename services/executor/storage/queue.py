@@ -121,7 +121,8 @@ class FairQueue:
         return heads
 
     def _use_up(self, platform: Platform, chosen: Container[str]) -> None:
-        heads, until = self._seen[platform]
+        """Nothing where it was all forgotten meanwhile, as when another claim was lost."""
+        heads, until = self._seen.get(platform, ([], 0.0))
         self._seen[platform] = [head for head in heads if head.name not in chosen], until
 
     async def _look(self, platform: Platform) -> list[_Head]:
@@ -166,6 +167,6 @@ class FairQueue:
 
 
 def _head(document: Document) -> _Head:
-    _, place, _ = document["_id"].split("/")
+    _, place, _ = document["_id"].split("/", 2)
     queue = Queue(int(place), document["org_id"], document["claimable_at"])
     return _Head(document["_id"], queue, RunKey(document["execution_id"], document["run_id"]))
