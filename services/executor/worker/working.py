@@ -35,10 +35,20 @@ class Working:
             result = await self._attempt(held)
             run = await self._write(held, result)
             if run is not None and _tries_again(run) and held.why is None:
-                claim = await self._runs.claim(held.claim.key, self._worker)
+                claim = await self._next(held)
                 if claim is not None:
                     held.begin(claim)
                     more = True
+
+    async def _next(self, held: Held) -> Claim | None:
+        """The next attempt; None when somebody else makes it, as whoever is free may when the database is away now."""
+        try:
+            return await self._runs.claim(held.claim.key, self._worker)
+        except Exception as error:
+            if not is_transient(error):
+                raise
+            log.warning("retry_left_to_others", run_id=held.claim.run.id, error=repr(error))
+            return None
 
     async def _attempt(self, held: Held) -> Result | None:
         """The result of one attempt; None when the work was stopped from outside."""

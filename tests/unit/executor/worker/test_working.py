@@ -12,7 +12,7 @@ from services.executor.model.attempts import Result, Step, StepStatus
 from services.executor.model.failures import Category, Failure
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
-from services.executor.ports import RunKey
+from services.executor.ports import Claim, RunKey
 from services.executor.worker.held import Stop
 from services.executor.worker.working import Working
 from tests.eventually import eventually
@@ -163,3 +163,23 @@ async def test_an_attempt_that_overstays_is_a_run_timeout() -> None:
     failure = run_of(store, key).failure
     assert failure is not None
     assert failure.category is Category.RUN_TIMEOUT
+
+
+class AwayForClaims(FakeExecutions):
+    """Takes one claim; the database is away for those that follow."""
+
+    claims = 0
+
+    async def claim(self, key: RunKey, worker: str) -> Claim | None:
+        self.claims += 1
+        if self.claims > 1:
+            raise Unavailable("down")
+        return await super().claim(key, worker)
+
+
+async def test_a_retry_that_cannot_be_claimed_now_is_left_to_whoever_is_free_later() -> None:
+    store, attempts = AwayForClaims(), FakeAttempts(FAILED)
+    [key] = await started(store)
+    await Working(store, attempts, "worker-1").through(await held(store, key))
+    run = run_of(store, key)
+    assert (run.status, run.lease, run.claimable_at) == (Status.RUNNING, None, store.clock)
