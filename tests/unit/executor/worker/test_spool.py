@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from services.chassis.errors import Unavailable
-from services.executor.worker.spool import Spool, Spooled, age
+from services.executor.worker.spool import Spool, Spooled, age, is_ours
 
 KEY = "runs/6f1b1f0e/1/attempt-1-step-000.png"
 
@@ -83,3 +83,26 @@ async def test_half_written_files_are_not_delivered(tmp_path: Path) -> None:
     os.utime(old, (0, 0))
     assert await Spool(tmp_path, 100).waiting() == []
     assert os.listdir(tmp_path) == ["1234.part"]
+
+
+async def test_what_somebody_else_left_there_is_not_delivered(tmp_path: Path) -> None:
+    """Neither a folder that is a link, nor a link in the folder: both would say what is read."""
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    await Spool(theirs, 100).add("runs/1/1/theirs.png", b"x")
+    (theirs / "half.part").write_bytes(b"x")
+    os.utime(theirs / "half.part", (0, 0))
+    (tmp_path / "spool").symlink_to(theirs)
+    assert await Spool(tmp_path / "spool", 100).waiting() == []
+    assert (theirs / "half.part").exists()
+    ours.mkdir()
+    (ours / "runs%2F1%2F1%2Fsecret.artifact").symlink_to(tmp_path / "secret")
+    (ours / "runs%2F1%2F1%2Ffolder.artifact").mkdir()
+    assert await Spool(ours, 100).waiting() == []
+
+
+def test_a_folder_that_root_mounts_can_be_used_and_that_of_another_user_not(tmp_path: Path) -> None:
+    if os.getuid() == 0:
+        os.chown(tmp_path, 54321, -1)
+    assert is_ours(Path("/"), 12345)
+    assert not is_ours(tmp_path, 12345)
+    assert not is_ours(tmp_path / "none", 12345)
