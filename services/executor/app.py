@@ -71,6 +71,7 @@ SOURCE = "mobiletest.executor"
 REAPER_LEASE_SECONDS = 3.0
 RETENTION_LEASE_SECONDS = 120.0
 SETTLE_SECONDS = 1.0
+STOP_SEARCH_SECONDS = 2.0
 ORPHANS_SECONDS = 5.0
 
 
@@ -197,7 +198,7 @@ class _Parts:
         self._stack.push_async_callback(settled, SETTLE_SECONDS)
         self._stack.push_async_callback(worker.drain, settings.drain_seconds)
         search = Search(self.runs, worker, every=settings.poll_seconds)
-        await enter(self.background.running("search", search.run()))
+        await enter(self.background.running("search", search.run(), stop=search.stop, grace=STOP_SEARCH_SECONDS))
         for platform in worker.platforms:
             await self._consume(worker, search, platform)
         if self.pools is not None:

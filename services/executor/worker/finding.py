@@ -61,11 +61,17 @@ class Search:
         self._now = asyncio.Event()
         self._found_all: set[Platform] = set()
         self._claiming: set[RunKey] = set()
+        self._stopping = False
         worker.on_freed(self.look)
 
     def look(self) -> None:
         """Look at once, or once more when a look is under way."""
         self._now.set()
+
+    def stop(self) -> None:
+        """Come to an end after the claims that are under way, which may have been granted already."""
+        self._stopping = True
+        self.look()
 
     def is_behind(self, platform: Platform) -> bool:
         """Whether more may wait than this worker can take: it was full since it last saw that nothing did."""
@@ -76,14 +82,14 @@ class Search:
         self._found_all.discard(platform)
 
     async def run(self) -> None:
-        """Search until cancelled; a database that is away is asked again.
+        """Search until stopped; a database that is away is asked again.
 
         Two search in turns, so that a slot that comes free during a claim does not wait for its end.
         """
         await asyncio.gather(self._go_on(), self._go_on())
 
     async def _go_on(self) -> None:
-        while True:
+        while not self._stopping:
             self._now.clear()
             try:
                 await self.fill()

@@ -1,12 +1,15 @@
 """How a worker finds runs."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
 from services.chassis.context import Caller, bind
 from services.chassis.events import InvalidMessage
+from services.chassis.lifecycle import Background
 from services.executor.model.runs import Platform
+from services.executor.ports import Claim, RunKey
 from services.executor.worker.finding import Requests, Search
 from services.executor.worker.worker import Worker
 from tests.eventually import eventually
@@ -99,3 +102,32 @@ async def test_a_worker_that_was_full_claims_by_request_only_what_is_next() -> N
         assert not worker.held
     await search.fill()
     assert list(worker.held) == [single.run_id]
+
+
+class Slow(FakeExecutions):
+    """Grants claims, and says so only when it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.granted = asyncio.Event()
+        self.answers = asyncio.Event()
+
+    async def claim(self, key: RunKey, worker: str) -> Claim | None:
+        claim = await super().claim(key, worker)
+        self.granted.set()
+        await self.answers.wait()
+        return claim
+
+
+async def test_a_run_that_was_granted_while_the_search_stops_is_handed_back_at_once() -> None:
+    store = Slow()
+    [key] = await started(store)
+    worker = make(store)
+    async with Background() as background:
+        search = Search(store, worker)
+        async with background.running("search", search.run(), stop=search.stop):
+            await store.granted.wait()
+            worker.stop_claiming()
+            asyncio.get_running_loop().call_soon(store.answers.set)
+    await worker.drain(0)
+    assert (store.stored[key.run_id].lease, store.stored[key.run_id].attempts[0].handed_back) == (None, True)
