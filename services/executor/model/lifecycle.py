@@ -174,7 +174,9 @@ def _lost(run: Run, now: datetime) -> Failure:
 
 def _too_late(run: Run, limits: Limits) -> Failure:
     if run.status is Status.QUEUED:
-        message = f"No worker was free for {limits.queue_timeout.total_seconds():.0f} s."
+        most = limits.organisation_runs
+        or_full = "" if most is None else f", or the organisation had as many runs under way as it may ({most}),"
+        message = f"No worker was free{or_full} for {limits.queue_timeout.total_seconds():.0f} s."
         return Failure(Category.QUEUE_TIMEOUT, message, reason="No worker was free.")
     message = f"The run did not end within {limits.run_timeout.total_seconds():.0f} s."
     return Failure(Category.RUN_TIMEOUT, message, reason="The run took too long.")

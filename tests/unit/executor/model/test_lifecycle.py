@@ -135,6 +135,13 @@ def test_a_queued_run_ends_after_the_queue_timeout() -> None:
     assert (run.status, run.failure.category) == (Status.FAILED, Category.QUEUE_TIMEOUT)
 
 
+def test_waiting_too_long_is_not_put_on_the_workers_alone_where_the_organisation_has_a_limit() -> None:
+    limits = replace(LIMITS, organisation_runs=2)
+    run = lifecycle.overdue(queued_run(), later(3600), limits)
+    assert run.failure is not None
+    assert "the organisation had as many runs under way as it may (2)" in run.failure.message
+
+
 def test_a_run_that_waits_for_another_attempt_ends_at_its_deadline() -> None:
     waiting = finish(claimed_run(), failing())
     run = lifecycle.overdue(waiting, later(30 * 60), LIMITS)
