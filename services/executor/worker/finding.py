@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 from google.protobuf.message import DecodeError
 from mobiletest.executor.v1 import events_pb2
@@ -86,23 +87,22 @@ class Search:
 
         Two search in turns, so that a slot that comes free during a claim does not wait for its end.
         """
-        await asyncio.gather(self._go_on(), self._go_on())
+        await asyncio.gather(self._go_on(self._every), self._go_on(None))
 
-    async def _go_on(self) -> None:
+    async def _go_on(self, every: float | None) -> None:
+        """Search whenever it is told to, or after `every` seconds."""
         while not self._stopping:
-            self._now.clear()
             try:
                 await self.fill()
             except Exception as error:
                 if not is_transient(error):
                     raise
                 log.warning("search_failed", error=repr(error))
-            await self._pause()
+            await self._called(every)
 
     async def fill(self) -> None:
         """Claim until there is no room, nothing to claim, or others were faster several times."""
         for platform in self._worker.platforms:
-            self._found_all.discard(platform)
             misses = 0
             while (room := self._worker.free(platform)) and misses < MOST_MISSES:
                 found = await self._runs.claimable(platform, room + len(self._claiming))
@@ -111,6 +111,8 @@ class Search:
                     if not found and not self._claiming:
                         self._found_all.add(platform)
                     break
+                if len(others) >= self._worker.free(platform):
+                    self._found_all.discard(platform)
                 misses = 0 if await self._take(others, platform) else misses + 1
 
     async def _take(self, keys: Sequence[RunKey], platform: Platform) -> int:
@@ -120,12 +122,14 @@ class Search:
         finally:
             self._claiming.difference_update(keys)
 
-    async def _pause(self) -> None:
-        try:
-            async with asyncio.timeout(self._every):
-                await self._now.wait()
-        except TimeoutError:
-            return
+    async def _called(self, every: float | None) -> None:
+        """Return when there is to be a look; one call is for one of those who wait, but for the last."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(every):
+                while not self._now.is_set():
+                    await self._now.wait()
+        if not self._stopping:
+            self._now.clear()
 
 
 def _is_request(event: Event) -> bool:
