@@ -128,7 +128,7 @@ async def test_a_session_whose_opening_is_cancelled_is_deleted(own_chromedriver:
     opening.cancel()
     with pytest.raises(asyncio.CancelledError):
         await opening
-    assert monotonic() - began < 3
+    assert monotonic() - began < 30  # far from the time limits of hubs
     assert await settled(30)
     assert await browsers(own_chromedriver) == []
 
@@ -158,7 +158,7 @@ async def test_a_hub_that_is_killed_is_noticed_at_once_and_closing_never_fails(o
         assert raised.value.category in (Category.SESSION_LOST, Category.NETWORK_ERROR)
         assert own_appium.url in raised.value.message
     await device.close()
-    assert monotonic() - began < 5
+    assert monotonic() - began < 30
     assert not await delete_session(session)
     assert not await ready(own_appium.url)
 
