@@ -1,8 +1,9 @@
 """Runs the steps of a test on a device: in order, with conditions, repetitions and retries."""
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from typing import NoReturn
 
 from services.executor.automation.asking import Asking
 from services.executor.automation.commanding import Commander
@@ -110,11 +111,24 @@ class Runner:
             return step, StepFailed(Category.SCRIPT_ERROR, f"{error.message} ({error.path})", reason=error.message)
 
     async def _leaf(self, index: int, step: Step, command: Command) -> None:
-        try:
+        async with self._recording_failure(index, step):
             if index >= STEPS_LIMIT:
                 raise StepFailed(Category.SCRIPT_ERROR, f"the test runs more than {STEPS_LIMIT} steps")
             await self._device.begin_step(step.title)
             deed = await self._with_help(index, step, command)
+        await self._transcripts.keep(index)
+        if deed is None:
+            await self._journal.skipped(index, "skipped by a person's answer")
+            return
+        if deed.picture is not None:
+            self._journal.note_picture(index, await self._journal.picture(index, deed.picture, deed.name))
+        await self._journal.passed(index, deed)
+
+    @asynccontextmanager
+    async def _recording_failure(self, index: int, step: Step) -> AsyncIterator[None]:
+        """What fails inside ends the step and comes out as _Failed; a step that failed within this one ends it too."""
+        try:
+            yield
         except _Failed as failed:
             await self._journal.failed_within(index, failed.failure)
             raise
@@ -122,14 +136,6 @@ class Runner:
             await self._fail(index, step, failed)
         except DeviceFailure as failed:
             await self._fail(index, step, StepFailed(failed.category, failed.message))
-        else:
-            await self._transcripts.keep(index)
-            if deed is None:
-                await self._journal.skipped(index, "skipped by a person's answer")
-                return
-            if deed.picture is not None:
-                self._journal.note_picture(index, await self._journal.picture(index, deed.picture, deed.name))
-            await self._journal.passed(index, deed)
 
     async def _with_help(self, index: int, step: Step, command: Command) -> Deed | None:
         """What carried the step out, where it may be asked with a person's help; None when it is to be skipped."""
@@ -205,7 +211,7 @@ class Runner:
 
         return carry_out
 
-    async def _fail(self, index: int, step: Step, failed: StepFailed) -> None:
+    async def _fail(self, index: int, step: Step, failed: StepFailed) -> NoReturn:
         seen = await self._witness.sight(index)
         self._journal.remark(index, *seen.missing)
         await self._journal.failed(
@@ -227,20 +233,12 @@ class Runner:
 
     async def _holder(self, index: int, step: Step, depth: int) -> None:
         """A step that holds other steps ends as they do."""
-        try:
+        async with self._recording_failure(index, step):
             ran = await self._held(step, depth + 1)
-        except _Failed as failed:
-            await self._journal.failed_within(index, failed.failure)
-            raise
-        except StepFailed as failed:
-            await self._fail(index, step, failed)
-        except DeviceFailure as failed:
-            await self._fail(index, step, StepFailed(failed.category, failed.message))
+        if ran:
+            await self._journal.passed(index, message=ran)
         else:
-            if ran:
-                await self._journal.passed(index, message=ran)
-            else:
-                await self._journal.skipped(index, "its condition does not hold")
+            await self._journal.skipped(index, "its condition does not hold")
 
     async def _held(self, step: Step, depth: int) -> str:
         """Run the steps inside; what is to be said of it, or "" when there was nothing to run."""
