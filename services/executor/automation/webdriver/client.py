@@ -192,10 +192,6 @@ class DriverSession:
     async def set_location(self, latitude: float, longitude: float) -> None:
         await self.post("/location", {"location": {"latitude": latitude, "longitude": longitude, "altitude": 0}})
 
-    async def log_types(self) -> Sequence[str]:
-        value = await self.get("/se/log/types")
-        return [str(each) for each in value] if isinstance(value, list) else []
-
     async def log(self, kind: str) -> Sequence[Mapping[str, Json]]:
         """What was logged since it was asked last: timestamp (ms since 1970), level, message."""
         value = await self.post("/se/log", {"type": kind})
