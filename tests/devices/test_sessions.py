@@ -19,6 +19,7 @@ from services.executor.automation.webdriver.opening import Target, delete_sessio
 from services.executor.automation.webdriver.wire import DriverError, Wire
 from services.executor.model.failures import Category
 from tests.devices.conftest import BROWSER, FAKE_APP, PHONE, browser_target, phone_target
+from tests.devices.gates import gate_before
 from tests.devices.screens import seen
 from tests.eventually import eventually
 from tests.hubs import started
@@ -120,16 +121,41 @@ async def test_the_session_is_told_before_anything_is_done_in_it(appium: Hub) ->
     assert not [line for line in lines if "--> " in line and "POST /session " not in line]
 
 
-@pytest.mark.parametrize("after", [0.0, 0.05, 0.3])
-async def test_a_session_whose_opening_is_cancelled_is_deleted(own_chromedriver: Hub, after: float) -> None:
-    opening = asyncio.create_task(open_device(browser_target(own_chromedriver), BROWSER, Build()))
-    await asyncio.wait({opening}, timeout=after)
-    began = monotonic()
+async def cancelled(opening: "asyncio.Task[Device]") -> None:
+    """Cancel it; it gives up though nobody answers it."""
     opening.cancel()
     with pytest.raises(asyncio.CancelledError):
         await opening
-    assert monotonic() - began < 30  # far from the time limits of hubs
-    assert await settled(30)
+
+
+@pytest.mark.parametrize("answered", [False, True], ids=["before the hub was asked", "before its answer arrived"])
+async def test_a_session_whose_opening_is_cancelled_is_deleted(own_chromedriver: Hub, *, answered: bool) -> None:
+    async with gate_before(own_chromedriver.url) as gate:
+        target = replace(browser_target(own_chromedriver), url=gate.url)
+        opening = asyncio.create_task(open_device(target, BROWSER, Build()))
+        await gate.requests.arrived.wait()
+        if answered:
+            gate.requests.open.set()
+            await gate.answers.arrived.wait()
+        await cancelled(opening)
+        gate.requests.open.set()
+        gate.answers.open.set()
+        assert await settled(60)
+    assert gate.answers.arrived.is_set()
+    assert await browsers(own_chromedriver) == []
+
+
+async def test_a_session_whose_opening_is_cancelled_before_it_is_remembered_is_deleted(own_chromedriver: Hub) -> None:
+    opened = asyncio.Event()
+
+    async def slow(_: Session) -> None:
+        opened.set()
+        await asyncio.Event().wait()
+
+    opening = asyncio.create_task(open_device(browser_target(own_chromedriver), BROWSER, Build(), on_session=slow))
+    await opened.wait()
+    await cancelled(opening)
+    assert await settled(60)
     assert await browsers(own_chromedriver) == []
 
 
