@@ -4,7 +4,7 @@ One service serves a module, since joining a consumer group takes a second. Each
 """
 
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
@@ -15,14 +15,12 @@ from pydantic import SecretStr
 from pymongo import MongoClient
 
 from services.chassis import rpc
-from services.chassis.context import Caller, bind
 from services.chassis.events import Event
 from services.chassis.kafka import Producer
 from services.reporting.app import running
 from services.reporting.consumer import TOPICS
 from services.reporting.settings import Settings
-from tests.eventually import eventually
-from tests.fakes.reporting_events import Desk
+from tests.offsets import Published
 
 TOKEN = "t" * 20
 
@@ -34,32 +32,21 @@ class Service:
     reports: Any
     producer: Producer
     settings: Settings
+    published: Published = field(default_factory=Published)
 
     async def publish(self, *events: Event) -> None:
         """Publish, and have it acknowledged."""
-        for result in await self.producer.publish(events):
-            assert not isinstance(result, Exception), result
+        self.published.note(events, await self.producer.publish(events))
+
+    async def applied(self) -> None:
+        """Wait until everything published is in the read models."""
+        await self.published.applied(self.settings.kafka_bootstrap, self.settings.consumer_group)
 
     async def executions(self, app_id: str) -> int:
         """The recent executions of an app of the caller's."""
         request = reports_pb2.BatchGetAppStatsRequest(app_ids=[app_id])
         response = await self.reports.BatchGetAppStats(request)
         return int(response.stats[0].recent_executions)
-
-    async def consuming(self) -> None:
-        """Wait until events arrive."""
-        desk = Desk()
-        with bind(Caller(desk.org_id)):
-            await self.publish(*desk.life((str(uuid4()), "1.0"), str(uuid4()), "passed"))
-            await self.sees(desk.app_id, 1)
-
-    async def sees(self, app_id: str, executions: int) -> None:
-        """Wait until the app has so many executions."""
-
-        async def there() -> bool:
-            return await self.executions(app_id) == executions
-
-        await eventually(there)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -88,5 +75,4 @@ async def service(settings: Settings) -> AsyncIterator[Service]:
     ):
         stub: Any = reports_pb2_grpc.ReportsStub(channel)  # type: ignore[no-untyped-call]
         service = Service(stub, producer, settings)
-        await service.consuming()
         yield service
