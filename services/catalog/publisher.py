@@ -94,6 +94,7 @@ def _(test: Test) -> Message:
         platform=platform_number(test.platform),
         tags=test.tags,
         version_number=test.version_number,
+        created_at=timestamp(test.created_at),
     )
 
 

@@ -51,6 +51,7 @@ def _run_changed(execution: Execution, fact: RunFact, make: Make) -> Event:
         build_uploaded_at=timestamp(run.target.build_uploaded_at),
         branch=execution.ci.branch,
         commit_sha=execution.ci.commit_sha,
+        created_at=timestamp(execution.created_at),
     )
     key = run.target.app_id or execution.id
     return make(EXECUTION_EVENTS, key, message, subject=execution.id, sequence=fact.sequence)

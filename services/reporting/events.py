@@ -18,6 +18,7 @@ from services.chassis import logs, metrics
 from services.chassis.events import Event, InvalidMessage
 from services.reporting.model.batch import Told
 from services.reporting.model.history import BuildRef
+from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.snapshots import (
     AppSnapshot,
     AttachmentSnapshot,
@@ -29,7 +30,7 @@ from services.reporting.model.snapshots import (
     Status,
     TestSnapshot,
 )
-from services.reporting.spellings import CATEGORY, INFRASTRUCTURE, STATUS
+from services.reporting.spellings import CATEGORY, INFRASTRUCTURE, PLATFORM, STATUS
 
 log = logs.get(__name__)
 
@@ -74,6 +75,8 @@ def _run(message: executor.RunChanged, told_at: datetime) -> RunSnapshot:
         completed_at=_moment(run, "completed_at"),
         seconds=run.execution_time_seconds if run.HasField("execution_time_seconds") else None,
         branch=message.branch or None,
+        commit_sha=message.commit_sha or None,
+        created_at=_moment(message, "created_at"),
         attempts=_attempts(run, told_at),
         failure=_failure(run),
         shown=shown(run).SerializeToString(),
@@ -188,7 +191,22 @@ def _test(message: catalog.TestChanged, _: datetime) -> TestSnapshot:
         revision=message.revision,
         deleted=message.deleted,
         name=message.name,
+        platform=PLATFORM.get(message.platform),
+        tags=tuple(message.tags),
+        version=message.version_number,
+        created_at=_moment(message, "created_at"),
+        quarantine=_quarantine(message),
     )
+
+
+def _quarantine(message: catalog.TestChanged) -> Quarantine | None:
+    if not message.HasField("quarantine"):
+        return None
+    told = message.quarantine
+    until, since = _moment(told, "until"), _moment(told, "since")
+    if until is None or since is None:
+        raise ValueError("quarantine has no end or no beginning")
+    return Quarantine(told.reason, until, told.by, since)
 
 
 def _attachment(message: catalog.AttachmentChanged, _: datetime) -> AttachmentSnapshot:

@@ -5,7 +5,7 @@ from typing import Any
 from google.protobuf.descriptor import EnumDescriptor
 from mobiletest.options.v1 import options_pb2
 from mobiletest.reporting.v1 import reports_pb2
-from mobiletest.types.v1 import execution_pb2
+from mobiletest.types.v1 import execution_pb2, platform_pb2
 
 from services.reporting.model.flaky import Classification
 from services.reporting.model.reports.coverage import LastStatus
@@ -20,6 +20,7 @@ def spellings(enum: EnumDescriptor) -> dict[int, str]:
 
 
 STATUS = {number: Status(text) for number, text in spellings(execution_pb2.ExecutionStatus.DESCRIPTOR).items()}
+PLATFORM = spellings(platform_pb2.Platform.DESCRIPTOR)
 CATEGORY = spellings(execution_pb2.FailureCategory.DESCRIPTOR)
 CATEGORY_NUMBER: dict[str, Any] = {text: number for number, text in CATEGORY.items()}
 CLASSIFICATION_NUMBER: dict[Classification, Any] = {

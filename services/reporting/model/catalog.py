@@ -5,6 +5,7 @@ from typing import Protocol, TypeVar
 
 from services.reporting.model import counters
 from services.reporting.model.batch import Batch
+from services.reporting.model.places import day_of
 from services.reporting.model.snapshots import BuildSnapshot
 from services.reporting.model.tables import Table, Tables
 
@@ -41,6 +42,13 @@ def _count_builds(tables: Tables, told: Mapping[str, BuildSnapshot]) -> None:
         known = tables.builds.get(build_id)
         if known is not None and known.revision >= build.revision:
             continue
-        amount = (not build.deleted) - (known is not None and not known.deleted)
-        if amount:
-            counters.add(tables.counters, build.org_id, counters.app_all(build.app_id), {"builds": amount})
+        if known is not None:
+            _count_build(tables, known, -1)
+        _count_build(tables, build, 1)
+
+
+def _count_build(tables: Tables, build: BuildSnapshot, amount: int) -> None:
+    if not build.deleted:
+        counters.add(tables.counters, build.org_id, counters.app_all(build.app_id), {"builds": amount})
+        day = {day_of(build.uploaded_at): amount}
+        counters.add(tables.counters, build.org_id, counters.app_builds(build.app_id), day)

@@ -1,6 +1,7 @@
 """Folding a run into its cell of the matrix, and its failure into the cell's groups."""
 
 from dataclasses import replace
+from datetime import datetime
 
 from services.reporting.model.failures import fingerprint, normalise
 from services.reporting.model.snapshots import Failure, Outcome, RunSnapshot, Status
@@ -14,7 +15,7 @@ def with_active(cell: Cell, run: RunSnapshot) -> Cell:
     """The cell with this unfinished run under way."""
     status = Status.RUNNING if run.status is Status.RUNNING else Status.QUEUED
     active = Active(status, run.started_at or run.told_at, run.execution_id)
-    return replace(cell, active={**cell.active, run.run_id: active})
+    return replace(cell, uploaded_at=_uploaded(cell, run), active={**cell.active, run.run_id: active})
 
 
 def without_active(cell: Cell, run_id: str) -> Cell:
@@ -24,16 +25,29 @@ def without_active(cell: Cell, run_id: str) -> Cell:
 
 def with_finished(cell: Cell, run: RunSnapshot, outcome: Outcome) -> Cell:
     """The cell with this finished run counted."""
-    last = LastRun(run.ended_at, run.run_id, run.execution_id, outcome, run.seconds)
+    last = last_run(run, outcome)
     newest = cell.last is None or last.recency > cell.last.recency
     counted = replace(
         cell,
+        uploaded_at=_uploaded(cell, run),
         last=last if newest else cell.last,
         test_name=run.test_name if newest else cell.test_name,
         verdict=_newer(cell.verdict, last) if outcome.verdict else cell.verdict,
         test_version=max(cell.test_version, run.test_version),
     )
     return _count(counted, outcome)
+
+
+def last_run(run: RunSnapshot, outcome: Outcome) -> LastRun:
+    """The finished run as a cell keeps it."""
+    return LastRun(
+        run.ended_at, run.run_id, run.execution_id, outcome, run.seconds, branch=run.branch, commit_sha=run.commit_sha
+    )
+
+
+def _uploaded(cell: Cell, run: RunSnapshot) -> datetime:
+    """When the build was uploaded: runs tell the same, or nothing."""
+    return max(cell.uploaded_at, run.build.uploaded_at) if run.build else cell.uploaded_at
 
 
 def _count(cell: Cell, outcome: Outcome) -> Cell:

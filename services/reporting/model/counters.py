@@ -4,8 +4,10 @@
 | ------------------- | ------------------------------------------------------------- |
 | app:<app>:<YYYY-MM> | <DD>_{passed,failed,infra_failed,cancelled,executions}        |
 | app:<app>:all       | attributed (finished runs with a build), builds (not deleted) |
-| build:<build>       | runs (resolved to it), passed, failed, infra_failed, cancelled |
-| test:<test>         | runs                                                          |
+| app:<app>:builds    | <YYYY-MM-DD> (builds uploaded on that day, not deleted)       |
+| build:<build>       | runs (resolved to it), passed, failed, infra_failed, cancelled, <YYYY-MM-DD> (see places.py) |
+| test:<test>         | runs, <YYYY-MM-DD>                                            |
+| build:<build>:<YYYY-MM-DD>, test:<test>:<YYYY-MM-DD> | <HHMM>                       |
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,6 +38,11 @@ def month(day: date) -> str:
 def app_all(app_id: str) -> str:
     """The counter of an app over all time."""
     return f"app:{app_id}:all"
+
+
+def app_builds(app_id: str) -> str:
+    """The counter of an app's builds by day."""
+    return f"app:{app_id}:builds"
 
 
 def build(build_id: str) -> str:

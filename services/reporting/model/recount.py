@@ -13,6 +13,7 @@ from services.reporting.model.flaky import assess
 from services.reporting.model.fold import DEFAULT_RULES, Rules
 from services.reporting.model.histories import attempts_of, newer_build
 from services.reporting.model.history import BuildRef, retain
+from services.reporting.model.places import count, day_of, lists
 from services.reporting.model.snapshots import Outcome, RunSnapshot, Status
 from services.reporting.model.steps import row_of
 from services.reporting.model.storms import is_storm
@@ -109,6 +110,8 @@ def _counters(batch: Batch, executions: Table[str, ExecutionRow]) -> counters.Co
     table: counters.Counters = Table()
     for run in batch.runs.values():
         counters.add(table, run.org_id, counters.test(run.test_id), {"runs": 1})
+        for name in lists(row_of(run)):
+            count(table, run.org_id, name, run.listed_at, 1)
         if run.build:
             outcome = {run.outcome.value: 1} if run.outcome else {}
             counters.add(table, run.org_id, counters.build(run.build.id), {"runs": 1, **outcome})
@@ -122,6 +125,7 @@ def _counters(batch: Batch, executions: Table[str, ExecutionRow]) -> counters.Co
     for build in batch.builds.values():
         if not build.deleted:
             counters.add(table, build.org_id, counters.app_all(build.app_id), {"builds": 1})
+            counters.add(table, build.org_id, counters.app_builds(build.app_id), {day_of(build.uploaded_at): 1})
     return table
 
 
@@ -136,6 +140,7 @@ def _cell(runs: Sequence[RunSnapshot]) -> Cell:
     outcomes = [run.outcome for run in finished]
     return Cell(
         org_id=runs[0].org_id,
+        uploaded_at=max(run.build.uploaded_at for run in runs if run.build),
         passed=outcomes.count(Outcome.PASSED),
         failed=outcomes.count(Outcome.FAILED),
         infra_failed=outcomes.count(Outcome.INFRA_FAILED),
@@ -156,7 +161,15 @@ def _recency(run: RunSnapshot) -> tuple[object, str]:
 def _last(run: RunSnapshot | None) -> LastRun | None:
     if run is None or run.outcome is None:
         return None
-    return LastRun(run.ended_at, run.run_id, run.execution_id, run.outcome, run.seconds)
+    return LastRun(
+        run.ended_at,
+        run.run_id,
+        run.execution_id,
+        run.outcome,
+        run.seconds,
+        branch=run.branch,
+        commit_sha=run.commit_sha,
+    )
 
 
 def _active(run: RunSnapshot) -> Active:

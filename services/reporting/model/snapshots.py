@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from services.reporting.model.history import BuildRef
+from services.reporting.model.quarantine import Quarantine
 
 
 class Status(StrEnum):
@@ -78,6 +79,8 @@ class RunSnapshot:
     completed_at: datetime | None = None
     seconds: float | None = None
     branch: str | None = None
+    commit_sha: str | None = None
+    created_at: datetime | None = None
     attempts: tuple[AttemptSnapshot, ...] = ()
     failure: Failure | None = None
     shown: bytes = b""
@@ -101,8 +104,10 @@ class RunSnapshot:
 
     @property
     def listed_at(self) -> datetime:
-        """What lists are sorted by: the start, of what never started the end, of what waits the last news."""
-        return self.started_at or self.completed_at or self.told_at
+        """What lists are sorted by: when it was accepted. Events before 2026-11-21 do not say that: the start then, of
+        what never started the end, of what waits the last news.
+        """
+        return self.created_at or self.started_at or self.completed_at or self.told_at
 
     @property
     def last_failure(self) -> Failure | None:
@@ -160,7 +165,7 @@ class BuildSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class TestSnapshot:
-    """A test as the catalog tells it."""
+    """A test as the catalog tells it; platform None: it runs on both. `version` is that of its steps."""
 
     __test__ = False
 
@@ -169,6 +174,11 @@ class TestSnapshot:
     revision: int
     deleted: bool
     name: str
+    platform: str | None = None
+    tags: tuple[str, ...] = ()
+    version: int = 0
+    created_at: datetime | None = None
+    quarantine: Quarantine | None = None
 
     @property
     def key(self) -> str:

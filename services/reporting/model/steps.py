@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from services.reporting.model.cells import failure_group
+from services.reporting.model.places import move
 from services.reporting.model.snapshots import Outcome, RunSnapshot
 from services.reporting.model.tables import CellKey, Group, HistoryKey, RunRow, Tables
 
@@ -37,11 +38,17 @@ def advance(tables: Tables, runs: Iterable[RunSnapshot]) -> list[Step]:
             continue
         if before is not None and before.status.terminal:
             if run.status.terminal:
-                tables.runs.put(run.run_id, row_of(run))
+                _put(tables, run, before)
             continue
-        tables.runs.put(run.run_id, row_of(run))
+        _put(tables, run, before)
         steps.append(Step(run, before, run.outcome, failure_group(run)))
     return steps
+
+
+def _put(tables: Tables, run: RunSnapshot, before: RunRow | None) -> None:
+    row = row_of(run)
+    tables.runs.put(run.run_id, row)
+    move(tables, before, row)
 
 
 def row_of(run: RunSnapshot) -> RunRow:

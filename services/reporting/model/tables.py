@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Generic, TypeVar
 
 from services.reporting.model.flaky import Assessment, assess
@@ -16,6 +16,7 @@ from services.reporting.model.snapshots import (
     TestSnapshot,
 )
 
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 CellKey = tuple[str, str, str]  # app, test, build
 HistoryKey = tuple[str, str]  # app, test
 GroupKey = tuple[str, str, str, str]  # app, test, build, fingerprint
@@ -79,13 +80,15 @@ class Active:
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """The newest finished run of a cell. Runs are newer by (ended_at, run_id)."""
+    """The newest finished run of a cell; branch and commit as CI named them. Runs are newer by (ended_at, run_id)."""
 
     ended_at: datetime
     run_id: str
     execution_id: str
     outcome: Outcome
     seconds: float | None
+    branch: str | None = None
+    commit_sha: str | None = None
 
     @property
     def recency(self) -> tuple[datetime, str]:
@@ -120,9 +123,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A test on a build. `last` is None, and the counts are 0, while its runs are only queued or running."""
+    """A test on a build. `last` is None, and the counts are 0, while its runs are only queued or running.
+
+    `uploaded_at` is the build's, the newest that a run told: builds are older and newer by (uploaded_at, build_id).
+    """
 
     org_id: str
+    uploaded_at: datetime = LONG_AGO
     passed: int = 0
     failed: int = 0
     infra_failed: int = 0

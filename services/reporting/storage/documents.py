@@ -37,6 +37,8 @@ from services.reporting.storage.values import (
     group_of,
     last_run_document,
     last_run_of,
+    quarantine_document,
+    quarantine_of,
 )
 
 K = TypeVar("K")
@@ -99,6 +101,7 @@ def _cell(key: CellKey, cell: Cell) -> Document:
     app_id, test_id, build_id = key
     return {
         "org_id": cell.org_id,
+        "uploaded_at": cell.uploaded_at,
         "app_id": app_id,
         "test_id": test_id,
         "build_id": build_id,
@@ -119,6 +122,7 @@ def cell_of(document: Document) -> tuple[CellKey, Cell]:
     """The inverse of what is stored; fields that a projection left out are empty."""
     return (document["app_id"], document["test_id"], document["build_id"]), Cell(
         org_id=document["org_id"],
+        uploaded_at=document["uploaded_at"],
         passed=document["passed"],
         failed=document["failed"],
         infra_failed=document["infra_failed"],
@@ -173,8 +177,14 @@ def build_copy_of(document: Document) -> tuple[str, BuildSnapshot]:
     return document["_id"], BuildSnapshot(**{name: document[name] for name in BuildSnapshot.__dataclass_fields__})
 
 
+def _test(_: str, test: TestSnapshot) -> Document:
+    return _copy(_, test) | {"tags": list(test.tags), "quarantine": quarantine_document(test.quarantine)}
+
+
 def test_of(document: Document) -> tuple[str, TestSnapshot]:
-    return document["_id"], TestSnapshot(**{name: document[name] for name in TestSnapshot.__dataclass_fields__})
+    values = {name: document[name] for name in TestSnapshot.__dataclass_fields__}
+    values |= {"tags": tuple(document["tags"]), "quarantine": quarantine_of(document["quarantine"])}
+    return document["_id"], TestSnapshot(**values)
 
 
 def attachment_of(document: Document) -> tuple[tuple[str, str], AttachmentSnapshot]:
@@ -189,7 +199,7 @@ GROUPS: Kind[GroupKey, Group] = Kind("groups", "failure_groups", _group, _group_
 HISTORIES: Kind[HistoryKey, History] = Kind("histories", "histories", _history, _history_of)
 APPS: Kind[str, AppSnapshot] = Kind("apps", "apps", _copy, app_of)
 BUILDS: Kind[str, BuildSnapshot] = Kind("builds", "builds", _copy, build_copy_of)
-TESTS: Kind[str, TestSnapshot] = Kind("tests", "tests", _copy, test_of)
+TESTS: Kind[str, TestSnapshot] = Kind("tests", "tests", _test, test_of)
 ATTACHMENTS: Kind[tuple[str, str], AttachmentSnapshot] = Kind("attachments", "attachments", _copy, attachment_of)
 KINDS: tuple[Kind[Any, Any], ...] = (
     RUNS,

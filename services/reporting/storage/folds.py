@@ -9,6 +9,7 @@ from services.chassis.mongo import Mongo, Session
 from services.reporting.model.tables import Table, Tables
 from services.reporting.ports import FoldTransaction, Wanted
 from services.reporting.storage.documents import COUNTERS, KINDS, Kind, counter_id, joined
+from services.reporting.storage.generations import named, read
 
 
 class MongoFolds:
@@ -18,16 +19,25 @@ class MongoFolds:
         self._mongo = mongo
 
     async def transaction(self, work: Callable[[FoldTransaction], Awaitable[None]]) -> None:
-        """Run `work` in a transaction; a lost race or a passing error runs it again on what is stored then."""
-        await self._mongo.transaction(lambda session: work(MongoTransaction(self._mongo, session)))
+        """Run `work` in a transaction; a lost race or a passing error runs it again on what is stored then.
+
+        While a generation is being built, once for each: both see the same events from then on.
+        """
+
+        async def fold(session: Session) -> None:
+            for generation in (await read(self._mongo, session)).folded:
+                await work(MongoTransaction(self._mongo, session, generation))
+
+        await self._mongo.transaction(fold)
 
 
 class MongoTransaction:
-    """One try: finds by `_id`, and one bulk write a collection."""
+    """One try on one generation: finds by `_id`, and one bulk write a collection."""
 
-    def __init__(self, mongo: Mongo, session: Session) -> None:
+    def __init__(self, mongo: Mongo, session: Session, generation: int) -> None:
         self._mongo = mongo
         self._session = session
+        self._generation = generation
 
     async def load(self, tables: Tables, wanted: Wanted) -> None:
         for kind in KINDS:
@@ -42,12 +52,15 @@ class MongoTransaction:
 
     async def _load(self, kind: Kind[Any, Any], table: Table[Any, Any], keys: Collection[Any]) -> None:
         query = {"_id": {"$in": [joined(key) for key in keys]}}
-        documents = self._mongo.collection(kind.collection).find(query, session=self._session)
+        documents = self._collection(kind.collection).find(query, session=self._session)
         table.load(map(kind.decode, await documents.to_list(None)))
+
+    def _collection(self, name: str) -> Any:
+        return self._mongo.collection(named(name, self._generation))
 
     async def _write(self, collection: str, writes: list[Any]) -> None:
         if writes:
-            await self._mongo.collection(collection).bulk_write(writes, ordered=False, session=self._session)
+            await self._collection(collection).bulk_write(writes, ordered=False, session=self._session)
 
 
 def _replacements(kind: Kind[Any, Any], table: Table[Any, Any]) -> list[ReplaceOne[Any]]:

@@ -5,6 +5,7 @@ from pymongo import ASCENDING, DESCENDING, IndexModel
 from services.chassis.migrations import Migration
 from services.chassis.mongo import Mongo
 from services.reporting.storage.documents import COUNTERS, KINDS
+from services.reporting.storage.generations import GENERATIONS, named
 
 _INDEXES = {
     "runs": [
@@ -34,14 +35,18 @@ _INDEXES = {
 }
 
 
-async def _read_models(mongo: Mongo) -> None:
+async def create_generation(mongo: Mongo, generation: int) -> None:
     """Collections exist before the first transaction, so that none has to create one."""
     existing = set(await mongo.database.list_collection_names())
-    for name in (*(kind.collection for kind in KINDS), COUNTERS):
+    for name in (*(named(kind.collection, generation) for kind in KINDS), named(COUNTERS, generation), GENERATIONS):
         if name not in existing:
             await mongo.database.create_collection(name)
     for name, indexes in _INDEXES.items():
-        await mongo.collection(name).create_indexes([IndexModel(keys) for keys in indexes])
+        await mongo.collection(named(name, generation)).create_indexes([IndexModel(keys) for keys in indexes])
+
+
+async def _read_models(mongo: Mongo) -> None:
+    await create_generation(mongo, 0)
 
 
 MIGRATIONS = [Migration("0001_read_models", _read_models)]

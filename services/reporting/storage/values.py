@@ -7,6 +7,7 @@ import orjson
 
 from services.reporting.model.flaky import Assessment, Classification, Evidence
 from services.reporting.model.history import Attempt, BuildRef
+from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.snapshots import Outcome, Status
 from services.reporting.model.tables import Active, Group, LastRun
 
@@ -33,14 +34,34 @@ def last_run_document(last: LastRun | None) -> Document | None:
         "execution_id": last.execution_id,
         "outcome": last.outcome.value,
         "seconds": last.seconds,
+        "branch": last.branch,
+        "commit_sha": last.commit_sha,
     }
 
 
 def last_run_of(document: Document | None) -> LastRun | None:
     if document is None:
         return None
-    outcome = Outcome(document["outcome"])
-    return LastRun(document["ended_at"], document["run_id"], document["execution_id"], outcome, document["seconds"])
+    return LastRun(
+        ended_at=document["ended_at"],
+        run_id=document["run_id"],
+        execution_id=document["execution_id"],
+        outcome=Outcome(document["outcome"]),
+        seconds=document["seconds"],
+        branch=document["branch"],
+        commit_sha=document["commit_sha"],
+    )
+
+
+def quarantine_document(quarantine: Quarantine | None) -> Document | None:
+    return {name: getattr(quarantine, name) for name in _QUARANTINE_FIELDS} if quarantine else None
+
+
+def quarantine_of(document: Document | None) -> Quarantine | None:
+    return Quarantine(**{name: document[name] for name in _QUARANTINE_FIELDS}) if document else None
+
+
+_QUARANTINE_FIELDS = tuple(Quarantine.__dataclass_fields__)
 
 
 def active_document(active: Active) -> Document:
