@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from services.reporting.model.batch import Told
 from services.reporting.model.history import BuildRef
+from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.snapshots import (
     AppSnapshot,
     AttachmentSnapshot,
@@ -60,7 +61,7 @@ def _catalog(draw: st.DrawFn) -> list[Told]:
         for test in range(TESTS):
             told += [_attachment(app, test, revision, draw(_version())) for revision in draw(_revisions())]
     for test in range(TESTS):
-        told += [TestSnapshot(f"test-{test}", ORG, rev, False, f"Test {test} v{rev}") for rev in draw(_revisions())]
+        told += [_test(test, revision, quarantined=draw(st.booleans())) for revision in draw(_revisions())]
     return told
 
 
@@ -80,6 +81,22 @@ def _build(app: int, build: int, revision: int, *, deleted: bool) -> BuildSnapsh
 def _attachment(app: int, test: int, revision: int, pin: str | None) -> AttachmentSnapshot:
     attached = pin != "9.9"
     return AttachmentSnapshot(f"app-{app}", f"test-{test}", ORG, revision, attached, pin, f"Test {test}")
+
+
+def _test(test: int, revision: int, *, quarantined: bool) -> TestSnapshot:
+    quarantine = Quarantine("Waits for the fix", START + timedelta(days=20), "ci", START) if quarantined else None
+    return TestSnapshot(
+        f"test-{test}",
+        ORG,
+        revision,
+        False,
+        f"Test {test} v{revision}",
+        platform="iOS" if test % 2 else None,
+        tags=("smoke",) * (test % 3),
+        version=revision,
+        created_at=START + timedelta(minutes=test),
+        quarantine=quarantine,
+    )
 
 
 def _version() -> st.SearchStrategy[str | None]:
@@ -124,6 +141,8 @@ def _run(
         "app_id": f"app-{app}" if app < APPS else None,
         "build": build_of(app, build) if has_build else None,
         "branch": draw(st.sampled_from([None, "main", "feature"])),
+        "commit_sha": draw(st.sampled_from([None, "c0ffee", "decade"])),
+        "created_at": draw(st.sampled_from([None, start - timedelta(seconds=90)])),
     }
     return _life(common, start, ending, Failure(message[0], message[1], "tapOn", draw(st.integers(0, 3))))
 
