@@ -2,45 +2,50 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from aiokafka import ConsumerRecord
 from aiokafka.errors import KafkaError
 
 from services.chassis import logs, metrics
-from services.chassis.broker import DEAD_LETTERS
+from services.chassis.batches import Batch
 from services.chassis.clock import Clock, SystemClock
+from services.chassis.dead_letters.letters import Refused
+from services.chassis.dead_letters.limit import InvalidShare, Tolerance
+from services.chassis.dead_letters.writing import DeadLetters
 from services.chassis.errors import Aborted, DeadlineExceeded, Unavailable
-from services.chassis.events import Event, InvalidMessage, Transient, decode
-from services.chassis.kafka import Producer, Record
+from services.chassis.events import Event, InvalidMessage, Transient
+from services.chassis.kafka import Producer
 from services.chassis.membership import FETCH_WAIT_MS, Group, Membership, joined
 from services.chassis.mongo import unavailable
 
-Handler = Callable[[list[Event]], Awaitable[None]]
-Pending = tuple[ConsumerRecord, Event]
+Handler = Callable[[list[Event]], Awaitable[Sequence[InvalidMessage] | None]]
 Join = Callable[[Group], AbstractAsyncContextManager[Membership]]
 
 MAX_POLL_AGE_SECONDS = 90.0
 """Longer than a fruitless attempt to join takes: a broker's outage is no reason to restart this process."""
 POLL_SECONDS = 1.0
+DELAY_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 30, 60, 300, 900, 3600)
+"""From fresh to an hour late: what a catch-up after an outage shows."""
 
 log = logs.get(__name__)
 
-_dead_lettered = metrics.counter("mobiletest_dlq_messages_total", "Messages put away", ["topic", "reason"])
 _commit_failures = metrics.counter("mobiletest_kafka_commit_failures_total", "Commits refused", ["group"])
 _poll_age = metrics.gauge("mobiletest_kafka_consumer_poll_age_seconds", "Time since the last poll", ["group"])
 _delay = metrics.histogram(
-    "mobiletest_event_apply_delay_seconds", "From an event's time until it is applied", ["group"]
+    "mobiletest_event_apply_delay_seconds", "From an event's time until it is applied", ["group"], DELAY_BUCKETS
 )
 
 
 class Consumer:
     """Gives the events of `topics` in batches to `handler`; at least once, in order per partition.
 
-    The handler may raise InvalidMessage (that event goes to `<topic>.dlq`, the others are handled), Transient or a
+    The handler handles what it can and gives an InvalidMessage for each event that can never work: those go to
+    `<topic>.dlq`, beside the records that are no events at all. (It may raise one instead, which costs it another call
+    with the others, and one call per event when the message does not name its event.) It may raise Transient or a
     domain error that means "later" (the batch is tried again with growing pauses, the partitions paused), and anything
-    else, which ends `run` and so the process. Events of unknown type are the handler's to ignore.
+    else, which ends `run` and so the process; as does TooManyInvalid. Events of unknown type are its to ignore.
     """
 
     def __init__(
@@ -56,6 +61,7 @@ class Consumer:
         max_batch: int = 1000,
         session_seconds: float = 30.0,
         fetch_wait_ms: int = FETCH_WAIT_MS,
+        tolerance: Tolerance | None = None,
         clock: Clock | None = None,
         join: Join = joined,
     ) -> None:
@@ -64,13 +70,15 @@ class Consumer:
         A member that has been silent for `session_seconds` loses its partitions to the others.
         `fetch_wait_ms`: a longer wait spares a broker that looks for news only when the wait is over.
         `capacity()` bounds the next batch; at 0 nothing is fetched until `wake()`.
+        `tolerance`: which share of invalid messages is too much; by default all may be.
         """
         self._group = Group(bootstrap, group, tuple(topics), dlq.topics, instance_id, session_seconds, fetch_wait_ms)
         self._handler = handler
-        self._dlq = dlq
         self._capacity = capacity or (lambda: max_batch)
         self._max_batch = max_batch
         self._clock = clock or SystemClock()
+        self._dead_letters = DeadLetters(dlq, self._clock)
+        self._share = InvalidShare(tolerance or Tolerance())
         self._join = join
         self._wake = asyncio.Event()
         self._stopping = False
@@ -119,33 +127,32 @@ class Consumer:
                 await self._pause(member, POLL_SECONDS)
                 continue
             records = await member.fetch(room, POLL_SECONDS)
-            if records and await self._bring_to_an_end(member, records):
+            if records and await self._bring_to_an_end(member, Batch(records)):
                 await self._commit(member, records)
 
-    async def _bring_to_an_end(self, member: Membership, records: list[ConsumerRecord]) -> bool:
-        """See every record handled, dead-lettered or lost to another member; False when stopped before."""
-        pending = [(record, event) for record in records if (event := await self._decoded(member, record))]
+    async def _bring_to_an_end(self, member: Membership, batch: Batch) -> bool:
+        """See every record handled, put away or lost to another member; False when stopped before."""
+        if not await self._handled(member, batch):
+            return False
+        self._share.count(batch.records, batch.refused)
+        return await self._put_away(member, batch.letters())
+
+    async def _handled(self, member: Membership, batch: Batch) -> bool:
+        """Whether the handler has done with every event, as often as it takes; False when stopped before."""
         attempt = 0
-        while pending and not self._stopping:
+        while batch.events and not self._stopping:
             try:
-                await self._handler([event for _, event in pending])
+                batch.refuse(await self._handler(list(batch.events.values())) or ())
             except InvalidMessage as error:
-                pending = await self._without_invalid(member, pending, error)
+                await self._refuse(batch, error)
             except Exception as error:
                 attempt += 1
                 await self._postpone(member, error, attempt)
-                pending = [item for item in pending if member.owns(item[0])]
+                batch.keep(member.owns)
             else:
-                self._measure_delay(pending)
+                self._measure_delay(batch.events.values())
                 return True
-        return not pending
-
-    async def _decoded(self, member: Membership, record: ConsumerRecord) -> Event | None:
-        try:
-            return decode(record.topic, record.key, record.value, record.headers)
-        except InvalidMessage as error:
-            await self._dead_letter(member, record, error)
-            return None
+        return not batch.events
 
     async def _postpone(self, member: Membership, error: Exception, attempt: int) -> None:
         """Wait before the batch is tried again; _HandlerFailed when that would not help."""
@@ -156,45 +163,37 @@ class Consumer:
         while not self._stopping and (left := until - self._clock.monotonic()) > 0:
             await self._pause(member, min(left, POLL_SECONDS))
 
-    async def _without_invalid(
-        self, member: Membership, pending: list[Pending], error: InvalidMessage
-    ) -> list[Pending]:
-        """Put the invalid one away. When the handler did not name it, ask it about each event alone."""
-        if error.event is None and len(pending) > 1:
-            return [item for item in pending if not await self._handled_alone(member, item)]
-        bad = [item for item in pending if error.event is None or item[1].id == error.event.id]
-        if not bad:
-            raise _HandlerFailed(ValueError(f"the handler refused an event that it was not given: {error.event}"))
-        for record, _ in bad:
-            await self._dead_letter(member, record, error)
-        return [item for item in pending if item not in bad]
+    async def _refuse(self, batch: Batch, error: InvalidMessage) -> None:
+        """Note which one it was. When the handler did not name it, ask it about each event alone."""
+        if error.event is not None:
+            batch.refuse([error])
+            return
+        for index, event in list(batch.events.items()):
+            if index in batch.events and await self._handled_alone(batch, index, event):
+                batch.events.pop(index, None)
 
-    async def _handled_alone(self, member: Membership, item: Pending) -> bool:
+    async def _handled_alone(self, batch: Batch, index: int, event: Event) -> bool:
         """Whether this one is dealt with; if not, its turn comes again with the rest."""
         try:
-            await self._handler([item[1]])
+            batch.refuse(await self._handler([event]) or ())
         except InvalidMessage as error:
-            await self._dead_letter(member, item[0], error)
+            batch.refused[index] = error
         except Exception as error:
             if not is_transient(error):
                 raise _HandlerFailed(error) from error
             return False
         return True
 
-    async def _dead_letter(self, member: Membership, record: ConsumerRecord, error: InvalidMessage) -> None:
-        """Publish the record as it is to the dead letters; only then may its offset be committed.
-
-        A stop while that fails leaves the record, uncommitted, to the next member.
-        """
-        log.error("message_dead_lettered", reason=error.reason, detail=str(error), **_place(record))
-        letter = _letter(record, error, self._clock)
+    async def _put_away(self, member: Membership, letters: list[Refused]) -> bool:
+        """Put them into the dead letters; only then may their offsets be committed. False when stopped before."""
         attempt = 0
-        while isinstance(result := (await self._dlq.publish_records([letter]))[0], Exception):
+        while letters and (letters := await self._dead_letters.put_away(letters)):
             if self._stopping:
-                raise result
+                return False
             attempt += 1
-            await self._postpone(member, Transient(f"no dead letter: {result!r}"), attempt)
-        _dead_lettered.labels(record.topic, error.reason).inc()
+            await self._postpone(member, Transient(f"{len(letters)} dead letters could not be written"), attempt)
+            letters = [each for each in letters if member.owns(each.record)]
+        return True
 
     async def _pause(self, member: Membership, seconds: float) -> None:
         """Let time pass as a member that polls but wants nothing."""
@@ -224,10 +223,10 @@ class Consumer:
             _commit_failures.labels(self._group.name).inc()
             log.warning("kafka_commit_failed", group=self._group.name, error=repr(error))
 
-    def _measure_delay(self, pending: list[Pending]) -> None:
+    def _measure_delay(self, events: Iterable[Event]) -> None:
         now = self._clock.now()
         delay = _delay.labels(self._group.name)
-        for _, event in pending:
+        for event in events:
             delay.observe(max(0.0, (now - event.time).total_seconds()))
 
 
@@ -247,20 +246,3 @@ def is_transient(error: Exception) -> bool:
 def backoff_seconds(attempt: int, most: float = 30.0) -> float:
     """0.1 s doubling up to `most`, with jitter of a quarter."""
     return float(min(most, 0.05 * 2 ** min(attempt, 20)) * random.uniform(0.75, 1.25))  # noqa: S311 (jitter)
-
-
-def _place(record: ConsumerRecord) -> dict[str, object]:
-    return {"topic": record.topic, "partition": record.partition, "offset": record.offset}
-
-
-def _letter(record: ConsumerRecord, error: InvalidMessage, clock: Clock) -> Record:
-    why = {
-        "dlq_reason": error.reason,
-        "dlq_message": str(error)[:1000],
-        "dlq_topic": record.topic,
-        "dlq_partition": str(record.partition),
-        "dlq_offset": str(record.offset),
-        "dlq_first_seen": clock.now().isoformat(),
-    }
-    headers = [*record.headers, *((name, text.encode()) for name, text in why.items())]
-    return Record(record.topic + DEAD_LETTERS, record.key, record.value, headers)

@@ -1,12 +1,19 @@
 """An event, and its form on Kafka: CloudEvents 1.0 in binary mode with a protobuf value."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import TypeVar
 
-Headers = list[tuple[str, bytes]]
+Headers = list[tuple[str, bytes | None]]
+"""Kafka allows headers without a value; ours all have one."""
 
 _CONTENT_TYPE = "application/protobuf"
+_MOST_SEQUENCE = 2**63 - 1
+_ATTRIBUTES = ("specversion", "id", "type", "source", "time", "subject", "sequence")
+_READ = {"traceparent", *(f"ce_{name}" for name in _ATTRIBUTES)}
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,18 @@ class InvalidMessage(Exception):
         self.event = event
 
 
+def read_each(events: Iterable[Event], read: Callable[[Event], T]) -> tuple[list[T], list[InvalidMessage]]:
+    """What `read` makes of the events, and the InvalidMessage of each that it refuses: what a handler returns."""
+    values: list[T] = []
+    refused: list[InvalidMessage] = []
+    for event in events:
+        try:
+            values.append(read(event))
+        except InvalidMessage as error:
+            refused.append(error)
+    return values, refused
+
+
 class Transient(Exception):
     """Not now: the same batch shall be tried again after a while."""
 
@@ -57,16 +76,16 @@ def encode(event: Event) -> Headers:
     return [(name, value.encode()) for name, value in named.items() if value is not None]
 
 
-def decode(topic: str, key: bytes | None, value: bytes | None, headers: Iterable[tuple[str, bytes]]) -> Event:
+def decode(topic: str, key: bytes | None, value: bytes | None, headers: Iterable[tuple[str, bytes | None]]) -> Event:
     """The event in a record; InvalidMessage when it is none of ours."""
     try:
-        named = {name: content.decode() for name, content in headers}
+        named = {name: content.decode() for name, content in headers if name in _READ and content is not None}
         return _event(topic, (key or b"").decode(), value, named)
     except UnicodeDecodeError as error:
         raise InvalidMessage("INVALID_UTF8", str(error)) from error
     except KeyError as error:
         raise InvalidMessage("MISSING_HEADER", f"header {error.args[0]} is missing") from error
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise InvalidMessage("INVALID_HEADER", str(error)) from error
 
 
@@ -78,19 +97,32 @@ def _event(topic: str, key: str, value: bytes | None, named: Mapping[str, str]) 
     return Event(
         topic=topic,
         key=key,
-        type=named["ce_type"],
+        type=_filled(named, "ce_type"),
         source=named["ce_source"],
-        id=named["ce_id"],
+        id=_filled(named, "ce_id"),
         time=_aware(named["ce_time"]),
         payload=value,
         traceparent=named.get("traceparent"),
         subject=named.get("ce_subject"),
-        sequence=int(named.get("ce_sequence", "0")),
+        sequence=_sequence(named.get("ce_sequence", "0")),
     )
 
 
+def _filled(named: Mapping[str, str], name: str) -> str:
+    if not (text := named[name]):
+        raise ValueError(f"{name} is empty")
+    return text
+
+
+def _sequence(text: str) -> int:
+    if not 0 <= (number := int(text)) <= _MOST_SEQUENCE:
+        raise ValueError("ce_sequence is out of range")
+    return number
+
+
 def _aware(text: str) -> datetime:
+    """In UTC; OverflowError for a moment outside of its calendar, such as the first of all days east of Greenwich."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError("ce_time has no time zone")
-    return moment
+    return moment if moment.tzinfo is UTC else moment.astimezone(UTC)

@@ -1,4 +1,4 @@
-"""Publishing to Kafka. Only this module, `broker.py` and `consuming.py` know aiokafka."""
+"""Publishing to Kafka. What knows aiokafka: this, `broker.py`, consuming with its membership and its dead letters."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

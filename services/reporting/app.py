@@ -9,6 +9,7 @@ from mobiletest.reporting.v1 import reports_pb2, reports_pb2_grpc
 from services.chassis import rpc
 from services.chassis.clock import SystemClock
 from services.chassis.consuming import Consumer
+from services.chassis.dead_letters.limit import Tolerance
 from services.chassis.health import AdminServer, Health
 from services.chassis.kafka import Producer
 from services.chassis.lifecycle import Background
@@ -83,4 +84,5 @@ def _consumer(settings: Settings, mongo: Mongo, dead_letters: Producer) -> Consu
         session_seconds=settings.kafka_session_seconds,
         max_batch=settings.fold_batch,
         fetch_wait_ms=NEWS_MS,
+        tolerance=Tolerance(settings.invalid_share, settings.invalid_window),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from services.chassis.events import Event
+from services.chassis.events import Event, InvalidMessage, read_each
 from services.reporting.events import told_by
 from services.reporting.model.batch import Batch
 from services.reporting.usecases import Folding
@@ -13,11 +13,13 @@ TOPICS = {EXECUTION_EVENTS: 12, CATALOG_EVENTS: 6}  # partitions, should reporti
 
 
 class Intake:
-    """Hands batches to the fold. InvalidMessage names an event that can never be folded, before any is applied."""
+    """Hands batches to the fold, without the events that can never be folded."""
 
     def __init__(self, folding: Folding) -> None:
         self._folding = folding
 
-    async def handle(self, events: Sequence[Event]) -> None:
-        """Fold the events; all or, on an error, none of them."""
-        await self._folding.apply_events(Batch.of(told for event in events if (told := told_by(event))))
+    async def handle(self, events: Sequence[Event]) -> list[InvalidMessage]:
+        """Fold the events; all or, on an error, none of them. Gives those that cannot be read."""
+        told, refused = read_each(events, told_by)
+        await self._folding.apply_events(Batch.of(each for each in told if each is not None))
+        return refused

@@ -9,7 +9,8 @@ from services.reporting.model.storms import StormRules
 
 
 class Settings(ProcessSettings):
-    """Besides those of every process: the database, and the constants of docs/flaky.md.
+    """Besides those of every process: the database, the share of invalid messages that is too much, and the constants
+    of docs/flaky.md.
 
     Changing a constant changes what is folded from then on; a rebuild applies it to the past.
     """
@@ -17,6 +18,8 @@ class Settings(ProcessSettings):
     mongo_database: str = Field(default="reporting", validation_alias="MOBILETEST_REPORTING_DATABASE")
     consumer_group: str = Field(default="mobiletest-reporting", validation_alias="MOBILETEST_REPORTING_GROUP")
     fold_batch: int = Field(default=1000, ge=1, le=10_000)
+    invalid_share: float = Field(default=0.5, gt=0, le=1)
+    invalid_window: int = Field(default=200, ge=100, le=100_000)
     flaky_window: int = Field(default=40, ge=3, le=200)
     flaky_half_life: float = Field(default=30.0, gt=0)
     flaky_prior: float = Field(default=2.0, gt=0)

@@ -9,7 +9,7 @@ from mobiletest.executor.v1 import events_pb2
 
 from services.chassis import logs
 from services.chassis.consuming import is_transient
-from services.chassis.events import Event, InvalidMessage
+from services.chassis.events import Event, InvalidMessage, read_each
 from services.executor.model.runs import Platform
 from services.executor.ports import RunKey, Runs
 from services.executor.worker.worker import Worker
@@ -36,12 +36,17 @@ class Requests:
         """How many requests may be fetched."""
         return self._worker.free(self._platform)
 
-    async def handle(self, events: list[Event]) -> None:
-        """Claim what is asked for and still to be had. What finds no room is found in MongoDB later.
+    async def handle(self, events: list[Event]) -> list[InvalidMessage]:
+        """Claim what is asked for and still to be had; gives the requests that cannot be read.
 
-        After a time with full slots most requests are old news, which one query for all of them tells.
+        What finds no room is found in MongoDB later.
         """
-        asked = [_key(event) for event in events if _is_request(event)]
+        asked, refused = read_each(filter(_is_request, events), _key)
+        await self._take(asked)
+        return refused
+
+    async def _take(self, asked: Sequence[RunKey]) -> None:
+        """After a time with full slots most requests are old news, which one query for all of them tells."""
         if self._search.is_behind(self._platform) or len(asked) > self.capacity():
             self._search.look()
             return

@@ -1,13 +1,14 @@
 """The loop of the consumer, on a group without a broker."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import pytest
 from aiokafka import ConsumerRecord
 from pymongo.errors import AutoReconnect
 
-from services.chassis.consuming import MAX_POLL_AGE_SECONDS, Consumer, backoff_seconds, is_transient
+from services.chassis.consuming import MAX_POLL_AGE_SECONDS, Consumer, Handler, backoff_seconds, is_transient
+from services.chassis.dead_letters.limit import Tolerance, TooManyInvalid
 from services.chassis.errors import Aborted, InvalidArgument, NotFound, Unavailable
 from services.chassis.events import Event, InvalidMessage, Transient
 from services.chassis.membership import COMMIT_SECONDS, JOIN_SECONDS
@@ -24,13 +25,17 @@ class Bench:
     bad: set[str] = field(default_factory=set)
     producer: FakeProducer = field(default_factory=FakeProducer)
     capacity: Callable[[], int] | None = None
-    handler: Callable[[list[Event]], Awaitable[None]] | None = None
+    handler: Handler | None = None
+    tolerance: Tolerance | None = None
     batches: list[list[str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.clock = FakeClock()
         self.member = FakeMembership(list(self.records), self.clock)
-        self.consumer = Consumer(
+        self.consumer = self.made()
+
+    def made(self) -> Consumer:
+        consumer = Consumer(
             ["t"],
             "g",
             self.handler or self.handle,
@@ -38,10 +43,12 @@ class Bench:
             instance_id=None,
             dlq=self.producer,  # type: ignore[arg-type]
             capacity=self.capacity,
+            tolerance=self.tolerance,
             clock=self.clock,
             join=self.member.join,  # type: ignore[arg-type]
         )
-        self.member.on_empty = self.consumer.stop
+        self.member.on_empty = consumer.stop
+        return consumer
 
     async def handle(self, events: list[Event]) -> None:
         if self.failures:
@@ -113,6 +120,69 @@ async def test_an_event_that_the_handler_names_is_put_away_alone() -> None:
     assert named == ["a", "b"]
     assert [dict(letter.headers)["ce_id"] for letter in bench.producer.published] == [b"bad"]
     assert bench.member.committed == [0, 1, 2]
+
+
+async def test_all_that_the_handler_refuses_costs_it_one_call() -> None:
+    calls: list[int] = []
+
+    async def handle(events: list[Event]) -> list[InvalidMessage]:
+        calls.append(len(events))
+        return [InvalidMessage("REFUSED", event=event) for event in events if event.id != "fine"]
+
+    bench = Bench(records(*(f"bad{n}" for n in range(998)), "fine", "bad"), handler=handle)
+    await bench.consumer.run()
+    assert calls == [1000]
+    assert len(bench.producer.published) == 999
+    assert bench.member.committed == list(range(1000))
+
+
+async def test_only_what_was_refused_is_put_away_though_another_has_its_id() -> None:
+    async def handle(events: list[Event]) -> list[InvalidMessage]:
+        return [InvalidMessage("REFUSED", event=event) for event in events if event.payload == b"bad"]
+
+    twins = [record_of(replace(an_event(id_="twin"), payload=payload), n) for n, payload in enumerate((b"bad", b"ok"))]
+    bench = Bench(twins, handler=handle)
+    await bench.consumer.run()
+    assert [letter.value for letter in bench.producer.published] == [b"bad"]
+
+
+async def test_a_refusal_of_what_was_not_given_ends_the_consumer() -> None:
+    async def handle(events: list[Event]) -> list[InvalidMessage]:
+        return [InvalidMessage("REFUSED", event=an_event(id_="another"))]
+
+    bench = Bench(records("a"), handler=handle)
+    with pytest.raises(ValueError, match="not given"):
+        await bench.consumer.run()
+    assert bench.member.committed == []
+
+
+async def test_a_record_of_nothing_at_all_is_put_away() -> None:
+    bench = Bench([raw_record("t", 0, key=None, value=None, headers=[("ce_id", None)])])
+    await bench.consumer.run()
+    (letter,) = bench.producer.published
+    assert (letter.key, letter.value, letter.headers[0]) == (None, b"", ("ce_id", None))
+
+
+async def test_too_many_invalid_ones_stop_the_consumer_before_any_is_put_away() -> None:
+    bench = Bench(
+        records(*(f"{n}" for n in range(10))), bad={f"{n}" for n in range(3, 10)}, tolerance=Tolerance(0.5, 6)
+    )
+    with pytest.raises(TooManyInvalid, match=r"4 of the newest 6 messages of t .* REFUSED .* list t"):
+        await bench.consumer.run()
+    assert bench.producer.published == []
+    assert bench.member.committed == []
+
+
+async def test_what_was_dealt_with_before_too_many_were_invalid_stays_committed() -> None:
+    bench = Bench(
+        records(*(f"{n}" for n in range(10))), bad={f"{n}" for n in range(3, 10)}, tolerance=Tolerance(0.5, 6)
+    )
+    bench.capacity = lambda: 1
+    consumer = bench.made()
+    with pytest.raises(TooManyInvalid):
+        await consumer.run()
+    assert len(bench.producer.published) == 3
+    assert bench.member.committed == [0, 1, 2, 3, 4, 5]
 
 
 async def test_an_event_that_the_handler_does_not_name_is_found() -> None:

@@ -1,4 +1,5 @@
-from datetime import UTC, datetime
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -39,9 +40,33 @@ def test_the_form_is_cloudevents_in_binary_mode() -> None:
     assert "traceparent" not in headers
 
 
-def test_headers_of_others_are_ignored() -> None:
+@pytest.mark.parametrize("value", [b"1", b"\xff\xfe", None])
+def test_headers_of_others_are_ignored(value: bytes | None) -> None:
     event = an_event()
-    assert decode("t", b"k", event.payload, [*encode(event), ("x-more", b"1")]) == event
+    assert decode("t", b"k", event.payload, [*encode(event), ("x-more", value)]) == event
+
+
+def test_a_header_without_a_value_is_missing() -> None:
+    with pytest.raises(InvalidMessage, match="ce_id is missing"):
+        decode("t", b"k", b"x", [*(header for header in encode(an_event()) if header[0] != "ce_id"), ("ce_id", None)])
+
+
+@given(
+    st.none() | st.binary(max_size=30),
+    st.none() | st.binary(max_size=30),
+    st.dictionaries(st.sampled_from(sorted(dict(encode(an_event())))), st.none() | st.binary(max_size=30)),
+)
+def test_whatever_a_record_holds_it_is_an_event_or_invalid(
+    key: bytes | None, value: bytes | None, headers: dict[str, bytes | None]
+) -> None:
+    named = {**dict(encode(an_event())), **headers}
+    with suppress(InvalidMessage):
+        assert decode("t", key, value, list(named.items())).time.utcoffset() == timedelta(0)
+
+
+def test_times_are_in_utc() -> None:
+    headers = {**dict(encode(an_event())), "ce_time": b"2026-01-01T02:00:00+02:00"}
+    assert decode("t", b"k", b"x", list(headers.items())).time.isoformat() == "2026-01-01T00:00:00+00:00"
 
 
 @pytest.mark.parametrize(
@@ -54,6 +79,13 @@ def test_headers_of_others_are_ignored() -> None:
         ({"ce_sequence": b"first"}, "INVALID_HEADER"),
         ({"ce_source": b"\xff\xfe"}, "INVALID_UTF8"),
         ({"ce_specversion": b"0.3"}, "UNKNOWN_SPECVERSION"),
+        ({"ce_id": b""}, "INVALID_HEADER"),
+        ({"ce_type": b""}, "INVALID_HEADER"),
+        ({"ce_sequence": b"-1"}, "INVALID_HEADER"),
+        ({"ce_sequence": b"9" * 30}, "INVALID_HEADER"),
+        ({"ce_sequence": b"9" * 5000}, "INVALID_HEADER"),
+        ({"ce_time": b"0001-01-01T00:00:00+01:00"}, "INVALID_HEADER"),
+        ({"ce_time": b"9999-12-31T23:59:59-01:00"}, "INVALID_HEADER"),
     ],
 )
 def test_what_is_no_event_says_why(change: dict[str, bytes | None], reason: str) -> None:

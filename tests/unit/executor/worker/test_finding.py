@@ -3,10 +3,7 @@
 import asyncio
 from dataclasses import replace
 
-import pytest
-
 from services.chassis.context import Caller, bind
-from services.chassis.events import InvalidMessage
 from services.chassis.lifecycle import Background
 from services.executor.model.runs import Platform
 from services.executor.ports import Claim, RunKey
@@ -57,14 +54,15 @@ async def test_requests_beyond_the_room_are_left_to_the_search() -> None:
     assert (len(worker.held), requests.capacity()) == (2, 0)
 
 
-async def test_a_request_that_cannot_be_read_is_invalid() -> None:
+async def test_a_request_that_cannot_be_read_is_named_and_the_others_are_claimed() -> None:
     store = FakeExecutions()
-    await started(store)
+    [key] = await started(store)
+    worker = make(store)
     [request] = [e for e in store.events if not e.subject]
     broken = replace(request, payload=b"\xff\xff")
-    with pytest.raises(InvalidMessage) as raised:
-        await (await requests_of(store, make(store))).handle([broken])
-    assert raised.value.event is broken
+    [refused] = await (await requests_of(store, worker)).handle([broken, request])
+    assert refused.event is broken
+    assert list(worker.held) == [key.run_id]
 
 
 async def test_the_search_fills_every_slot_with_what_nobody_told_of() -> None:

@@ -2,10 +2,9 @@
 
 from datetime import UTC, datetime
 
-import pytest
 from mobiletest.catalog.v1 import events_pb2
 
-from services.chassis.events import Event, InvalidMessage
+from services.chassis.events import Event
 from services.gateway.keys.holders import Holder
 from services.gateway.keys.memory import KeyMemory
 from services.gateway.keys.revocations import TOPIC, Revocations
@@ -28,8 +27,10 @@ async def test_only_deletions_forget() -> None:
     assert memory.recall(b"f", 1.0) is None
 
 
-async def test_what_cannot_be_read_is_invalid_and_named() -> None:
+async def test_what_cannot_be_read_is_named_and_the_rest_applied() -> None:
+    memory = KeyMemory()
+    memory.accept(b"f", Holder("k", "o", frozenset()), 0.0)
     bad = event(b"\xff\xff")
-    with pytest.raises(InvalidMessage) as caught:
-        await Revocations(KeyMemory()).handle([bad])
-    assert caught.value.event is bad
+    (refused,) = await Revocations(memory).handle([bad, event(changed(deleted=True))])
+    assert refused.event is bad
+    assert memory.recall(b"f", 1.0) is None

@@ -1,0 +1,71 @@
+"""When too much is invalid."""
+
+from collections.abc import Sequence
+
+import pytest
+from aiokafka import ConsumerRecord
+
+from services.chassis.dead_letters.letters import REPLAYED_FROM
+from services.chassis.dead_letters.limit import InvalidShare, Tolerance, TooManyInvalid
+from services.chassis.events import Headers, InvalidMessage
+from tests.fakes.chassis import raw_record
+
+WINDOW = 100
+
+
+def share() -> InvalidShare:
+    return InvalidShare(Tolerance(0.5, WINDOW))
+
+
+def count(share: InvalidShare, verdicts: Sequence[bool], *, topic: str = "t", headers: Headers | None = None) -> None:
+    """One batch; True is invalid."""
+    records: list[ConsumerRecord] = [
+        raw_record(topic, n, value=b"", headers=headers or []) for n in range(len(verdicts))
+    ]
+    share.count(records, {n: InvalidMessage("BAD", "no such thing") for n, bad in enumerate(verdicts) if bad})
+
+
+def test_invalid_ones_at_the_start_stop_nobody() -> None:
+    watched = share()
+    count(watched, [True] * (WINDOW - 1))
+    count(watched, [False] * WINDOW)
+    count(watched, [True, False] * WINDOW)
+
+
+def test_more_than_the_share_of_the_newest_is_too_much() -> None:
+    watched = share()
+    count(watched, [False] * 10_000)
+    count(watched, [True] * (WINDOW // 2))
+    with pytest.raises(TooManyInvalid, match=r"51 of the newest 100 messages of t .*BAD \(no such thing\) at 0/0"):
+        count(watched, [True])
+
+
+def test_half_of_all_is_borne_for_ever() -> None:
+    watched = share()
+    for _ in range(50):
+        count(watched, [True, False] * 7)
+
+
+def test_a_busy_topic_does_not_hide_a_quiet_one() -> None:
+    watched = share()
+    for _ in range(WINDOW - 1):
+        count(watched, [False] * 1000, topic="busy")
+        count(watched, [True], topic="quiet")
+    with pytest.raises(TooManyInvalid, match="of quiet are invalid"):
+        count(watched, [True], topic="quiet")
+
+
+def test_what_was_replayed_does_not_count() -> None:
+    watched = share()
+    count(watched, [True] * WINDOW * 3, headers=[(REPLAYED_FROM, b"t.dlq/0/1")])
+
+
+def test_a_share_of_one_never_stops() -> None:
+    count(InvalidShare(Tolerance(1.0, WINDOW)), [True] * WINDOW * 3)
+
+
+def test_the_error_says_what_to_do() -> None:
+    with pytest.raises(TooManyInvalid) as caught:
+        count(share(), [True] * WINDOW)
+    assert "python -m services.chassis.dead_letters list t" in str(caught.value)
+    assert "MOBILETEST_INVALID_SHARE=1" in str(caught.value)
