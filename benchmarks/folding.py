@@ -1,99 +1,84 @@
-"""Run completions folded per second: in batches of 1,000, against the same fold of one event at a time.
+"""Run completions folded per second, end to end: Kafka in, every read model and the bookkeeping written, one process.
 
-Both sides decode the same events and write all read models to the same MongoDB; only the batch size differs.
+`python -m benchmarks.folding [executions]` publishes executions of 25 runs to an embedded broker, then lets a fresh
+`python -m services.reporting` consume them: once in batches, once one event at a time. Settings of the service come
+from the environment as always (MOBILETEST_MONGO_DRIVER, MOBILETEST_FOLD_BATCH); `taskset -c 0,1` binds all to two.
 """
 
 import itertools
-import random
-import time
-from collections.abc import Iterator
+import sys
+import tempfile
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from uuid import uuid4
+from pathlib import Path
 
-from mobiletest.executor.v1 import events_pb2
-from mobiletest.types.v1 import execution_pb2, platform_pb2
+import uvloop
 
-from services.chassis.events import Event
-from services.chassis.migrations import migrate
-from services.chassis.mongo import Mongo
-from services.reporting.consumer import EXECUTION_EVENTS, Intake
-from services.reporting.storage import MIGRATIONS, MongoFolds
-from services.reporting.usecases import Folding
+from benchmarks.completions import RUNS_PER_EXECUTION, Estate
+from benchmarks.reporting import Moment, Servers, Service, peak_mebibytes, servers, until_applied
 
-BATCH = 1000
-BATCHES = 6
-SINGLES = 300
-APPS, BUILDS, TESTS = 20, 5, 25
+EXECUTIONS = 2400
+SINGLE_SECONDS = 10.0
+LONGEST_SECONDS = 120.0
+RUNS_PER_EVENT = RUNS_PER_EXECUTION / (RUNS_PER_EXECUTION + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Run completions per second, milliseconds of CPU per 1,000 of them by process, peak memory of reporting in MiB."""
+
+    rate: float
+    cpu: dict[str, float]
+    memory: float
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Events per second."""
+    """The two ways to fold the same events."""
 
-    folded: float
-    single: float
+    folded: Folded
+    single: Folded
 
-
-def completions(seed: int) -> Iterator[Event]:
-    """Endless ended runs of some apps, builds and tests, nine of ten passed."""
-    chance = random.Random(seed)
-    apps = [
-        (str(uuid4()), [str(uuid4()) for _ in range(BUILDS)], [str(uuid4()) for _ in range(TESTS)]) for _ in range(APPS)
-    ]
-    org_id, start = str(uuid4()), datetime.now(UTC) - timedelta(days=1)
-    for number in itertools.count():
-        app, builds, tests = chance.choice(apps)
-        started = start + timedelta(seconds=number)
-        build = chance.randrange(BUILDS)
-        yield _event(_completion(org_id, app, builds[build], chance.choice(tests), started, chance.random() < 0.9))
+    @property
+    def ratio(self) -> float:
+        return self.folded.rate / self.single.rate
 
 
-def _completion(org_id: str, app: str, build: str, test: str, started: datetime, passed: bool) -> events_pb2.RunChanged:
-    message = events_pb2.RunChanged(org_id=org_id, revision=3, sequence=3, branch="main")
-    message.build_uploaded_at.FromDatetime(started - timedelta(days=1))
-    run = message.run
-    run.id, run.execution_id, run.test_id, run.test_name = str(uuid4()), str(uuid4()), test, f"Test {test[:8]}"
-    run.app_id, run.build_id, run.resolved_build_version = app, build, f"1.0.{build[:4]}"
-    run.test_version_number, run.attempt_number, run.success = 1, 1, passed
-    run.platform = platform_pb2.PLATFORM_ANDROID
-    run.status = execution_pb2.EXECUTION_STATUS_COMPLETED
-    run.source = execution_pb2.EXECUTION_SOURCE_CI
-    run.started_at.FromDatetime(started)
-    run.completed_at.FromDatetime(started + timedelta(seconds=20))
-    attempt = run.attempts.add(number=1, worker="w", status=run.status, success=passed, simulated=True)
-    attempt.started_at.CopyFrom(run.started_at)
-    attempt.completed_at.CopyFrom(run.completed_at)
-    if not passed:
-        category = execution_pb2.FAILURE_CATEGORY_ELEMENT_NOT_FOUND
-        reason = 'no element "Pay" on the screen'
-        run.failure.category, run.failure.reason, run.failure.message = category, reason, reason
-        run.failure.step_index, run.failure.step_kind = 2, "tapOn"
-        attempt.failure.CopyFrom(run.failure)
-    return message
+async def compare(executions: int = EXECUTIONS) -> Rates:
+    """Both ways in turn on the same servers, each with a database and a group of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with servers(Path(folder)) as running:
+            events = itertools.chain.from_iterable(itertools.islice(Estate(seed=1).executions(), executions))
+            await running.publish(events)
+            count = executions * (RUNS_PER_EXECUTION + 1)
+            folded = await _folded(running, Service(running, "folded"), count, LONGEST_SECONDS)
+            alone = Service(running, "single", {"MOBILETEST_FOLD_BATCH": "1"})
+            return Rates(folded, await _folded(running, alone, count, SINGLE_SECONDS))
 
 
-def _event(message: events_pb2.RunChanged) -> Event:
-    payload, name = message.SerializeToString(), message.DESCRIPTOR.full_name
-    return Event(EXECUTION_EVENTS, message.run.app_id, name, "benchmark", str(uuid4()), datetime.now(UTC), payload)
-
-
-async def compare(mongo_uri: str) -> Rates:
-    """Fold the same kind of events both ways, each into a database of its own."""
-    return Rates(await _rate(mongo_uri, BATCH, BATCH * BATCHES), await _rate(mongo_uri, 1, SINGLES))
-
-
-async def _rate(mongo_uri: str, batch: int, count: int) -> float:
-    mongo = await Mongo.connect(mongo_uri, f"benchmark_folding_{batch}", "motor")
+async def _folded(running: Servers, service: Service, events: int, seconds: float) -> Folded:
+    service.child.start()
     try:
-        await migrate(mongo, MIGRATIONS)
-        intake = Intake(Folding(MongoFolds(mongo)))
-        events = completions(seed=batch)
-        await intake.handle(list(itertools.islice(events, batch)))
-        batches = [list(itertools.islice(events, batch)) for _ in range(count // batch)]
-        started = time.perf_counter()
-        for each in batches:
-            await intake.handle(each)
-        return count / (time.perf_counter() - started)
+        first, last = await until_applied(service, running, events, seconds)
+        return _between(first, last, peak_mebibytes(service.child.pid))
     finally:
-        await mongo.close()
+        await service.child.stop()
+
+
+def _between(first: Moment, last: Moment, memory: float) -> Folded:
+    runs = (last.applied - first.applied) * RUNS_PER_EVENT
+    cpu = {name: (last.cpu[name] - first.cpu[name]) / runs * 1e6 for name in last.cpu}
+    return Folded(runs / (last.at - first.at), cpu, memory)
+
+
+def show(rates: Rates) -> None:
+    """Print the table of docs/performance.md."""
+    print("| run completions, Kafka to read models | a second | CPU ms per 1,000: reporting | mongod | broker | MiB |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for name, row in (("folded in batches", rates.folded), ("one event at a time", rates.single)):
+        cpu = " | ".join(f"{row.cpu[process]:,.0f}" for process in ("reporting", "mongod", "broker"))
+        print(f"| {name} | {row.rate:,.0f} | {cpu} | {row.memory:,.0f} |")
+    print(f"| ratio | {rates.ratio:.1f} | | | | |")
+
+
+if __name__ == "__main__":
+    show(uvloop.run(compare(int(sys.argv[1]) if len(sys.argv) > 1 else EXECUTIONS)))

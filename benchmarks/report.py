@@ -4,6 +4,7 @@ import os
 import platform
 from collections.abc import Sequence
 
+from benchmarks import folding
 from benchmarks.claims import Claims
 from benchmarks.folding import Rates
 from benchmarks.http import Comparison
@@ -23,5 +24,5 @@ def show(compared: Sequence[Comparison], claimed: Claims, folded: Rates) -> None
     print("\n| start of one run on an idle stack | ms |\n| --- | --- |")
     print(f"| to its claim, p50 / p95 | {claimed.claim_p50:.0f} / {claimed.claim_p95:.0f} |")
     print(f"| to its end, p50 | {claimed.end_p50:.0f} |")
-    print("\n| reporting, events a second | ratio | folded | one by one |\n| --- | --- | --- | --- |")
-    print(f"| run events | {folded.folded / folded.single:.1f} | {folded.folded:,.0f} | {folded.single:,.0f} |")
+    print()
+    folding.show(folded)
