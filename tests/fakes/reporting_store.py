@@ -1,7 +1,6 @@
 """The read models in memory: a stand-in for MongoDB under the use-cases of reporting."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from copy import deepcopy
 from typing import Protocol, TypeVar
 
 from services.chassis.context import current
@@ -38,16 +37,19 @@ class FakeFolds:
     async def transaction(self, work: Callable[[FoldTransaction], Awaitable[None]]) -> None:
         while self.lost_races:
             self.lost_races -= 1
-            await work(FakeTransaction(deepcopy(self.tables)))
-        await work(FakeTransaction(self.tables))
+            await work(FakeTransaction(self.tables))
+        transaction = FakeTransaction(self.tables)
+        await work(transaction)
+        transaction.commit()
         self.saved += 1
 
 
 class FakeTransaction:
-    """Reads from and writes to the tables given."""
+    """Reads from the tables given, and writes to them when it is committed."""
 
     def __init__(self, stored: Tables) -> None:
         self._stored = stored
+        self._saved: list[Tables] = []
 
     async def load(self, tables: Tables, wanted: Wanted) -> None:
         for name in TABLES:
@@ -56,9 +58,19 @@ class FakeTransaction:
             getattr(tables, name).load((key, row) for key in keys if (row := stored.get(key)) is not None)
 
     async def save(self, tables: Tables) -> None:
+        self._saved.append(tables)
+
+    def commit(self) -> None:
+        """Put what was saved."""
+        for tables in self._saved:
+            self._put(tables)
+
+    def _put(self, tables: Tables) -> None:
         for name in TABLES:
             for key, row in getattr(tables, name).changes():
                 getattr(self._stored, name).put(key, row)
+            for key in getattr(tables, name).dropped():
+                getattr(self._stored, name).drop(key)
         for key, amounts in tables.counters.changes():
             fields = self._stored.counters.get(key) or {}
             together = {name: fields.get(name, 0) + amounts.get(name, 0) for name in {**fields, **amounts}}

@@ -99,7 +99,11 @@ def _leave_cell(tables: Tables, step: Step) -> None:
     key = step.before.cell if step.before else None
     cell = tables.cells.get(key) if key else None
     if key and cell and step.run.run_id in cell.active:
-        tables.cells.put(key, without_active(cell, step.run.run_id))
+        left = without_active(cell, step.run.run_id)
+        if left.empty:
+            tables.cells.drop(key)
+        else:
+            tables.cells.put(key, left)
 
 
 def _enter_cell(tables: Tables, step: Step) -> None:

@@ -141,6 +141,11 @@ class Cell:
     active: dict[str, Active] = field(default_factory=dict)
     groups: tuple[Group, ...] = ()
 
+    @property
+    def empty(self) -> bool:
+        """Whether it has no run any more: the only one moved to another build before it ended."""
+        return self.last is None and not self.active
+
 
 @dataclass(frozen=True, slots=True)
 class History:
@@ -175,12 +180,21 @@ class Table(Generic[K, V]):
         self._rows[key] = row
         self.changed.add(key)
 
+    def drop(self, key: K) -> None:
+        """Remove the row; it counts as changed."""
+        self._rows.pop(key, None)
+        self.changed.add(key)
+
     def rows(self) -> Iterator[tuple[K, V]]:
         return iter(self._rows.items())
 
     def changes(self) -> Iterator[tuple[K, V]]:
-        """The rows that were put."""
-        return ((key, self._rows[key]) for key in self.changed)
+        """The rows that were put, and not dropped afterwards."""
+        return ((key, self._rows[key]) for key in self.changed if key in self._rows)
+
+    def dropped(self) -> Iterator[K]:
+        """The keys of rows that were dropped, and not put afterwards."""
+        return (key for key in self.changed if key not in self._rows)
 
     def __len__(self) -> int:
         return len(self._rows)

@@ -1,4 +1,7 @@
-"""Rows of the tables as documents. Every `_id` names the row, every document its organisation."""
+"""Rows of the tables as documents. Every `_id` names the row, every document its organisation.
+
+Equal rows are equal documents byte by byte: what has no order of its own is written in that of its keys.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -73,14 +76,15 @@ _RUN_FIELDS = tuple(RunRow.__dataclass_fields__)
 
 
 def _execution(_: str, row: ExecutionRow) -> Document:
-    tested = [[run_id, run.app_id, run.test_id, run.verdict, run.fingerprint] for run_id, run in row.tested.items()]
+    ended = [(run_id, row.tested[run_id]) for run_id in sorted(row.tested)]
+    tested = [[run_id, run.app_id, run.test_id, run.verdict, run.fingerprint] for run_id, run in ended]
     return {
         "org_id": row.org_id,
         "revision": row.revision,
         "total": row.total,
         "finished": row.finished,
         "tested": tested,
-        "days": {app_id: day.isoformat() for app_id, day in row.days.items()},
+        "days": {app_id: day.isoformat() for app_id, day in sorted(row.days.items())},
         "storm": row.storm,
     }
 
@@ -113,7 +117,7 @@ def _cell(key: CellKey, cell: Cell) -> Document:
         "test_name": cell.test_name,
         "last": last_run_document(cell.last),
         "verdict": last_run_document(cell.verdict),
-        "active": {run_id: active_document(active) for run_id, active in cell.active.items()},
+        "active": {run_id: active_document(cell.active[run_id]) for run_id in sorted(cell.active)},
         "groups": [group_document(group) for group in cell.groups],
     }
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
-from pymongo import ReplaceOne, UpdateOne
+from pymongo import DeleteOne, ReplaceOne, UpdateOne
 
 from services.chassis.mongo import Mongo, Session
 from services.reporting.model.tables import Table, Tables
@@ -47,7 +47,8 @@ class MongoTransaction:
 
     async def save(self, tables: Tables) -> None:
         for kind in KINDS:
-            await self._write(kind.collection, _replacements(kind, getattr(tables, kind.table)))
+            table = getattr(tables, kind.table)
+            await self._write(kind.collection, [*_replacements(kind, table), *_removals(table)])
         await self._write(COUNTERS, _increments(tables))
 
     async def _load(self, kind: Kind[Any, Any], table: Table[Any, Any], keys: Collection[Any]) -> None:
@@ -67,6 +68,10 @@ def _replacements(kind: Kind[Any, Any], table: Table[Any, Any]) -> list[ReplaceO
     return [
         ReplaceOne({"_id": joined(key)}, kind.encode(key, row), upsert=True) for key, row in sorted(table.changes())
     ]
+
+
+def _removals(table: Table[Any, Any]) -> list[DeleteOne]:
+    return [DeleteOne({"_id": joined(key)}) for key in sorted(table.dropped())]
 
 
 def _increments(tables: Tables) -> list[UpdateOne]:
