@@ -14,7 +14,7 @@ from tests.fakes.reporting_machine import FoldMachine
 from tests.fakes.reporting_store import FakeFolds
 
 RULES = Rules(flaky=FlakyRules(window=3))
-EXAMPLES = settings(max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck))
+EXAMPLES = settings(max_examples=150, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 class Memory:
