@@ -77,7 +77,7 @@ class Consumer:
         self._capacity = capacity or (lambda: max_batch)
         self._max_batch = max_batch
         self._clock = clock or SystemClock()
-        self._dead_letters = DeadLetters(dlq, self._clock)
+        self._dead_letters = DeadLetters(dlq, self._clock, group)
         self._share = InvalidShare(tolerance or Tolerance())
         self._join = join
         self._wake = asyncio.Event()

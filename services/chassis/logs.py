@@ -4,7 +4,7 @@ import logging
 import re
 import sys
 from collections.abc import MutableMapping
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TextIO, cast
 
 import orjson
 import structlog
@@ -36,17 +36,21 @@ def get(name: str) -> FilteringBoundLogger:
     return cast(FilteringBoundLogger, structlog.get_logger(module=name))
 
 
-def configure(settings: LogSettings) -> None:
-    """Send the logs of this process, ours and the libraries', to stdout in the form that the settings say."""
+def configure(settings: LogSettings, stream: TextIO | None = None) -> None:
+    """Send the logs of this process, ours and the libraries', to stdout in the form that the settings say.
+
+    Commands whose stdout is read by others give stderr as the `stream`.
+    """
+    stream = stream or sys.stdout
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
     render = _renderer(settings.log_format)
     structlog.configure(
         processors=[*_processors(), render],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stdout),
+        logger_factory=structlog.PrintLoggerFactory(stream),
         cache_logger_on_first_use=True,
     )
-    _capture_stdlib(level, render)
+    _capture_stdlib(level, render, stream)
 
 
 def redact(_: object, __: str, event: EventDict) -> EventDict:
@@ -102,8 +106,8 @@ def _to_json(event: object, **_: object) -> str:
     return orjson.dumps(event, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
 
 
-def _capture_stdlib(level: int, render: Processor) -> None:
-    handler = logging.StreamHandler(sys.stdout)
+def _capture_stdlib(level: int, render: Processor, stream: TextIO) -> None:
+    handler = logging.StreamHandler(stream)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[structlog.stdlib.add_logger_name, *_processors()],

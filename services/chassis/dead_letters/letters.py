@@ -25,7 +25,11 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A dead letter as it lies in `<topic>.dlq`. `cut`: its value was too large to be put away with the reason."""
+    """A dead letter as it lies in `<topic>.dlq`.
+
+    `group`: the consumer that could not use it. `origin`: partition/offset where it lay. `cut`: its value was too large
+    to be put away with the reason.
+    """
 
     topic: str
     partition: int
@@ -33,6 +37,7 @@ class Letter:
     reason: str
     message: str
     first_seen: str
+    group: str
     origin: str
     cut: bool
     record: Record
@@ -48,7 +53,7 @@ class Letter:
         return _text(dict(self.record.headers).get("ce_type"))
 
 
-def letter_of(refused: Refused, seen: datetime) -> Record:
+def letter_of(refused: Refused, seen: datetime, group: str) -> Record:
     """The letter to publish. A record with neither key nor value, which aiokafka does not send, gets an empty value."""
     record, error = refused.record, refused.error
     why = {
@@ -58,6 +63,7 @@ def letter_of(refused: Refused, seen: datetime) -> Record:
         "partition": str(record.partition),
         "offset": str(record.offset),
         "first_seen": seen.isoformat(),
+        "group": group,
     }
     headers = [*record.headers, *_named(why)]
     value = b"" if record.key is None and record.value is None else record.value
@@ -81,6 +87,7 @@ def opened(record: ConsumerRecord) -> Letter:
         reason=said.get("dlq_reason") or _UNKNOWN,
         message=said.get("dlq_message", ""),
         first_seen=said.get("dlq_first_seen", ""),
+        group=said.get("dlq_group", ""),
         origin=f"{said.get('dlq_partition', '?')}/{said.get('dlq_offset', '?')}",
         cut="dlq_cut" in said,
         record=Record(record.topic, record.key, record.value, list(record.headers)),

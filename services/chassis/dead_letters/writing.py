@@ -21,13 +21,15 @@ _dead_lettered = metrics.counter("mobiletest_dlq_messages_total", "Messages put 
 class DeadLetters:
     """Writes dead letters. What cannot be written now is told, so that nothing is committed that is not put away."""
 
-    def __init__(self, producer: Producer, clock: Clock) -> None:
+    def __init__(self, producer: Producer, clock: Clock, group: str) -> None:
+        """`group` is the consumer that cannot use them."""
         self._producer = producer
+        self._group = group
         self._clock = clock
 
     async def put_away(self, refused: Sequence[Refused]) -> list[Refused]:
         """Publish the records as they are, with the reasons; gives those that the broker did not take."""
-        results = await self._published([letter_of(each, self._clock.now()) for each in refused])
+        results = await self._published([letter_of(each, self._clock.now(), self._group) for each in refused])
         failures = [result for result in results if isinstance(result, Exception)]
         if failures:
             log.warning("dead_letters_not_written", count=len(failures), error=repr(failures[0]))

@@ -25,22 +25,22 @@ def lying(letter: Record, offset: int = 3) -> ConsumerRecord:
 
 
 def test_a_letter_says_why_and_whence() -> None:
-    letter = opened(lying(letter_of(refused(), NOW)))
+    letter = opened(lying(letter_of(refused(), NOW, "g")))
     assert (letter.place, letter.origin) == ("t.dlq/0/3", "0/7")
     assert (letter.reason, letter.message, letter.first_seen) == ("BAD", "no such thing", NOW.isoformat())
-    assert (letter.type, letter.cut) == ("mobiletest.catalog.v1.App", False)
+    assert (letter.group, letter.type, letter.cut) == ("g", "mobiletest.catalog.v1.App", False)
 
 
 def test_what_is_replayed_is_what_came_with_the_place_of_the_letter() -> None:
     event = an_event(id_="e")
-    again = original(opened(lying(letter_of(refused(record_of(event, 7)), NOW))))
+    again = original(opened(lying(letter_of(refused(record_of(event, 7)), NOW, "g"))))
     assert (again.topic, again.key, again.value) == ("t", event.key.encode(), event.payload)
     assert again.headers == [*encode(event), ("replayed_from", b"t.dlq/0/3")]
 
 
 def test_replayed_twice_it_names_the_last_letter_only() -> None:
-    once = original(opened(lying(letter_of(refused(), NOW))))
-    second = letter_of(refused(raw_record("t", 9, value=once.value, headers=once.headers)), NOW)
+    once = original(opened(lying(letter_of(refused(), NOW, "g"))))
+    second = letter_of(refused(raw_record("t", 9, value=once.value, headers=once.headers)), NOW, "g")
     twice = original(opened(lying(second, 8)))
     assert [value for name, value in twice.headers if name == "replayed_from"] == [b"t.dlq/0/8"]
 
@@ -52,7 +52,7 @@ def test_what_somebody_else_put_there_is_a_letter_too() -> None:
 
 
 def test_a_letter_that_was_cut_says_so_and_keeps_the_reason() -> None:
-    letter = opened(lying(cut_short(letter_of(refused(), NOW))))
+    letter = opened(lying(cut_short(letter_of(refused(), NOW, "g"))))
     assert (letter.cut, letter.reason, letter.record.value, letter.origin) == (True, "BAD", b"", "0/7")
 
 
@@ -68,13 +68,13 @@ class Narrow(FakeProducer):
 
 async def test_a_letter_that_is_too_large_goes_without_its_value() -> None:
     producer = Narrow()
-    left = await DeadLetters(producer, FakeClock()).put_away([refused(), refused()])  # type: ignore[arg-type]
+    left = await DeadLetters(producer, FakeClock(), "g").put_away([refused(), refused()])  # type: ignore[arg-type]
     assert (left, len(producer.published)) == ([], 2)
 
 
 async def test_what_the_broker_does_not_take_is_told() -> None:
     producer = FakeProducer(failures=[TimeoutError()])
-    letters = DeadLetters(producer, FakeClock())  # type: ignore[arg-type]
+    letters = DeadLetters(producer, FakeClock(), "g")  # type: ignore[arg-type]
     left = await letters.put_away([refused(), refused()])
     assert len(left) == 2
     assert await letters.put_away(left) == []

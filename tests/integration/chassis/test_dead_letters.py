@@ -1,0 +1,202 @@
+"""The operators' commands for dead letters, on a broker."""
+
+import asyncio
+import json
+import os
+import sys
+from argparse import Namespace
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import KafkaConnectionError
+
+from services.chassis.clock import SystemClock
+from services.chassis.dead_letters.commands import listed, parser, replayed
+from services.chassis.dead_letters.letters import Refused
+from services.chassis.dead_letters.reading import client, letters_of
+from services.chassis.dead_letters.settings import Settings
+from services.chassis.dead_letters.writing import DeadLetters
+from services.chassis.events import InvalidMessage, encode
+from services.chassis.kafka import Producer, PublishResult, Record
+from tests.eventually import eventually
+from tests.fakes.chassis import raw_record
+from tests.unit.chassis.samples import an_event
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@dataclass
+class Desk:
+    """A topic of the test's own with its dead letters, and the commands."""
+
+    settings: Settings
+    topic: str
+    producer: Producer
+    reader: AIOKafkaConsumer
+
+    async def put_away(self, *keys: str, reason: str = "BAD", value: bytes = b"v") -> None:
+        """A letter for each key."""
+        letters = DeadLetters(self.producer, SystemClock(), "g")
+        for offset, key in enumerate(keys):
+            record = raw_record(
+                self.topic, offset, value=value, key=key.encode(), headers=[*encode(an_event(self.topic)), ("x", None)]
+            )
+            assert await letters.put_away([Refused(record, InvalidMessage(reason, "no such thing"))]) == []
+
+    async def run(self, *arguments: str) -> list[dict[str, object]]:
+        """What the command says in JSON."""
+        said: list[str] = []
+        asked: Namespace = parser().parse_args([arguments[0], self.topic, "--json", *arguments[1:]])
+        await (listed if asked.command == "list" else replayed)(self.settings, asked, said.append)
+        return [json.loads(line) for line in said]
+
+    async def published(self, count: int) -> list[str]:
+        """The keys of all records of the topic, when they are `count`."""
+
+        async def so_many() -> list[str]:
+            keys = [key async for key in self._keys()]
+            assert len(keys) == count
+            return keys
+
+        return await eventually(so_many) if count else [key async for key in self._keys()]
+
+    async def _keys(self) -> AsyncIterator[str]:
+        self.reader.assign([TopicPartition(self.topic, 0)])
+        async for letter in letters_of(self.reader, self.topic):
+            yield (letter.record.key or b"").decode()
+
+
+@pytest.fixture
+async def desk(kafka_bootstrap: str, topic_suffix: str) -> AsyncIterator[Desk]:
+    topic = f"letters-{topic_suffix}"
+    settings = Settings(kafka_bootstrap=kafka_bootstrap, kafka_idempotence=False)
+    async with (
+        Producer(kafka_bootstrap, {topic: 1}, idempotence=False) as producer,
+        client(kafka_bootstrap) as reader,
+    ):
+        yield Desk(settings, topic, producer, reader)
+
+
+async def test_the_list_tells_of_each_letter_and_how_many_there_are(desk: Desk) -> None:
+    await desk.put_away("a", "b")
+    await desk.put_away("c", reason="WORSE")
+    *letters, counts = await desk.run("list")
+    assert [letter["key"] for letter in letters] == ["a", "b", "c"]
+    assert letters[0] | {"first_seen": ""} == {
+        "topic": f"{desk.topic}.dlq",
+        "partition": 0,
+        "offset": 0,
+        "origin": "0/0",
+        "reason": "BAD",
+        "message": "no such thing",
+        "first_seen": "",
+        "group": "g",
+        "type": "mobiletest.catalog.v1.App",
+        "key": "a",
+        "bytes": 1,
+        "cut": False,
+        "replayed": False,
+    }
+    assert (counts["count"], counts["reasons"]) == (3, {"BAD": 2, "WORSE": 1})
+
+
+async def test_the_list_is_narrowed(desk: Desk) -> None:
+    await desk.put_away("a", "b")
+    await desk.put_away("c", "d", reason="WORSE")
+    *letters, counts = await desk.run("list", "--reason", "WORSE", "--limit", "1")
+    assert ([letter["key"] for letter in letters], counts["count"]) == (["c"], 1)
+    assert len(await desk.run("list", "--summary")) == 1
+
+
+async def test_what_is_replayed_comes_once(desk: Desk) -> None:
+    await desk.put_away("a", "b", "c")
+    (tally,) = await desk.run("replay")
+    assert (tally["replayed"], tally["replayed_before"], tally["reasons"]) == (3, 0, {"BAD": 3})
+    (tally,) = await desk.run("replay")
+    assert (tally["replayed"], tally["replayed_before"]) == (0, 3)
+    assert await desk.published(3) == ["a", "b", "c"]
+    assert all(letter["replayed"] for letter in (await desk.run("list"))[:-1])
+
+
+async def test_asked_to_it_replays_again(desk: Desk) -> None:
+    await desk.put_away("a", "b")
+    await desk.run("replay")
+    await desk.run("replay", "--again")
+    assert await desk.published(4) == ["a", "b", "a", "b"]
+    (tally,) = await desk.run("replay")
+    assert tally["replayed"] == 0
+
+
+async def test_a_dry_run_publishes_and_remembers_nothing(desk: Desk) -> None:
+    await desk.put_away("a")
+    (tally,) = await desk.run("replay", "--dry-run")
+    assert (tally["replayed"], tally["dry_run"]) == (1, True)
+    assert await desk.published(0) == []
+    (tally,) = await desk.run("replay")
+    assert tally["replayed"] == 1
+
+
+async def test_one_reason_is_replayed_while_another_waits_and_a_limit_goes_on_where_it_stopped(desk: Desk) -> None:
+    for key in ("a", "b", "c"):
+        await desk.put_away(key)
+        await desk.put_away(key.upper(), reason="WORSE")
+    await desk.run("replay", "--reason", "WORSE", "--limit", "2")
+    assert await desk.published(2) == ["A", "B"]
+    await desk.run("replay", "--reason", "WORSE")
+    await desk.run("replay")
+    assert await desk.published(6) == ["A", "B", "C", "a", "b", "c"]
+
+
+async def test_more_than_fits_into_a_batch_is_replayed_in_several(desk: Desk) -> None:
+    keys = [str(number) for number in range(250)]
+    records = [Record(f"{desk.topic}.dlq", key.encode(), b"x" * 20_000, [("dlq_reason", b"BAD")]) for key in keys]
+    results = await desk.producer.publish_records(records)
+    assert all(isinstance(result, PublishResult) for result in results)
+    (tally,) = await desk.run("replay")
+    assert tally["replayed"] == 250
+    assert await desk.published(250) == keys
+
+
+async def test_a_letter_that_was_cut_is_not_replayed(desk: Desk) -> None:
+    cut = Record(f"{desk.topic}.dlq", None, b"", [("dlq_reason", b"BAD"), ("dlq_cut", b"4000000")])
+    await desk.producer.publish_records([cut])
+    await desk.put_away("a")
+    (tally,) = await desk.run("replay")
+    assert (tally["replayed"], tally["cut"]) == (1, 1)
+    assert await desk.published(1) == ["a"]
+
+
+async def test_a_topic_that_is_not_there_is_named(desk: Desk) -> None:
+    with pytest.raises(LookupError, match=r"there is no topic nope\.dlq"):
+        await replayed(desk.settings, parser().parse_args(["replay", "nope"]), print)
+
+
+async def test_without_a_broker_the_commands_say_so() -> None:
+    with pytest.raises(KafkaConnectionError):
+        async with client("127.0.0.1:1"):
+            raise AssertionError("there is none")
+
+
+async def test_as_a_process_it_prints_or_says_why_not(desk: Desk) -> None:
+    await desk.put_away("a")
+    code, out, _ = await _process(desk.settings.kafka_bootstrap, "list", desk.topic)
+    assert code == 0
+    assert out.splitlines()[-1] == f"{desk.topic}.dlq: 1 (BAD 1), 0 of them replayed"
+    code, out, err = await _process("127.0.0.1:1", "list")
+    assert (code, out) == (1, "")
+    assert err.startswith("127.0.0.1:1: ")
+
+
+async def _process(bootstrap: str, *arguments: str) -> tuple[int | None, str, str]:
+    """Exit code, stdout and stderr of the command."""
+    environment = {**os.environ, "MOBILETEST_KAFKA_BOOTSTRAP": bootstrap, "MOBILETEST_KAFKA_IDEMPOTENCE": "false"}
+    command = [sys.executable, "-m", "services.chassis.dead_letters", *arguments]
+    process = await asyncio.create_subprocess_exec(
+        *command, cwd=ROOT, env={**environment, "PYTHONPATH": f"{ROOT}:{ROOT / 'gen'}"}, stdout=PIPE, stderr=PIPE
+    )
+    out, err = await process.communicate()
+    return process.returncode, out.decode(), err.decode()
