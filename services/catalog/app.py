@@ -37,6 +37,7 @@ from services.catalog.usecases.apps import AppUseCases
 from services.catalog.usecases.attachments import AttachmentUseCases
 from services.catalog.usecases.builds import BuildUseCases
 from services.catalog.usecases.keys import KeyUseCases
+from services.catalog.usecases.quarantine import QuarantineUseCases
 from services.catalog.usecases.resolution import ResolutionUseCases
 from services.catalog.usecases.tests import TestUseCases
 from services.catalog.usecases.uploads import UploadUseCases
@@ -109,7 +110,9 @@ def _servicers(settings: Settings, mongo: Mongo, outbox: Outbox, objects: Object
     spool.prepare()
     uploads = UploadUseCases(store, objects, spool=spool, inspector=ProcessInspector(), clock=clock)
     builds = BuildsServicer(BuildUseCases(store, objects, clock), uploads)
-    tests = TestsServicer(TestUseCases(store, clock), AttachmentUseCases(store, clock))
+    tests = TestsServicer(
+        TestUseCases(store, clock), AttachmentUseCases(store, clock), QuarantineUseCases(store, clock)
+    )
     keys = ApiKeysServicer(KeyUseCases(store, MongoKeyRing(mongo), clock))
     workflows = WorkflowsServicer(WorkflowUseCases(store, clock))
     resolution = ResolutionServicer(ResolutionUseCases(store))

@@ -7,6 +7,7 @@ from google.protobuf.message import Message
 from mobiletest.catalog.v1 import events_pb2
 
 from services.catalog.messages.platforms import platform_number
+from services.catalog.messages.quarantine import quarantine_message
 from services.catalog.messages.values import timestamp
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
@@ -95,6 +96,7 @@ def _(test: Test) -> Message:
         tags=test.tags,
         version_number=test.version_number,
         created_at=timestamp(test.created_at),
+        quarantine=quarantine_message(test.quarantine),
     )
 
 

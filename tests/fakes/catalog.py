@@ -2,7 +2,7 @@
 
 import copy
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from services.catalog.model.facts import Fact
 from services.catalog.model.keys import ApiKey
 from services.catalog.model.organisations import Organisation
 from services.catalog.model.pages import Page
+from services.catalog.model.quarantine import Quarantine
 from services.catalog.model.tests import Test, TestVersion
 from services.catalog.model.text import folded
 from services.catalog.model.workflows import Workflow
@@ -160,6 +161,9 @@ class FakeTests(_Table[Test]):
         if not deleted:
             return await super().many(row_ids)
         return [test for test in self.rows.values() if test.id in row_ids and test.org_id == _org()]
+
+    async def quarantines(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
+        return {test.id: test.quarantine for test in await self.many(test_ids) if test.quarantine is not None}
 
     async def tagged(self, tags: Collection[str]) -> Sequence[Test]:
         fitting = [test for test in self.live() if set(test.tags) & set(tags)]

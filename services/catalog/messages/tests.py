@@ -1,16 +1,20 @@
 """Tests, their versions and attachments as messages."""
 
 from collections.abc import Iterable
+from typing import NoReturn
 
 from google.protobuf.struct_pb2 import Value
 from mobiletest.catalog.v1 import tests_pb2
 
 from services.catalog.messages.platforms import platform, platform_set
+from services.catalog.messages.quarantine import quarantine_message
 from services.catalog.messages.values import json_of, optional, timestamp, value_of
 from services.catalog.model.attachments import Relationship
 from services.catalog.model.tests import Step, TestVersion
+from services.catalog.usecases.attached_tests import AttachedTest
 from services.catalog.usecases.attachments import Targeted
-from services.catalog.usecases.tests import AttachedTest, NewTest, TestQuery
+from services.catalog.usecases.tests import NewTest, TestQuery
+from services.chassis.errors import InvalidArgument, Violation
 
 _RELATIONSHIPS = {
     Relationship.ATTACHED: tests_pb2.RELATIONSHIP_ATTACHED,
@@ -37,6 +41,7 @@ def test_message(attached: AttachedTest) -> tests_pb2.Test:
         ],
         created_at=timestamp(test.created_at),
         updated_at=timestamp(test.updated_at),
+        quarantine=quarantine_message(attached.quarantine),
     )
 
 
@@ -59,6 +64,7 @@ def attachment_message(targeted: Targeted) -> tests_pb2.Attachment:
         relationship=_RELATIONSHIPS[attachment.relationship],
         pinned_version=attachment.pinned_version,
         target_build_version=targeted.target_version,
+        quarantine=quarantine_message(targeted.quarantine),
     )
 
 
@@ -77,13 +83,21 @@ def new_test(request: tests_pb2.CreateTestRequest) -> NewTest:
 
 
 def test_query(request: tests_pb2.ListTestsRequest) -> TestQuery:
-    """Which tests are asked for; an empty tag is none."""
+    """Which tests are asked for; an empty tag is none. InvalidArgument: by what only reporting knows."""
+    if request.HasField("classification"):
+        _refuse_classification()
     return TestQuery(
         search=request.search or None,
         app_id=optional(request, "app_id"),
         platform=platform(request.platform),
         tag=request.tag or None,
     )
+
+
+def _refuse_classification() -> NoReturn:
+    message = "the catalog does not know how tests behave; ask mobiletest.reporting.v1.Reports.ListClassifiedTests"
+    violation = Violation("classification", message, "value_error")
+    raise InvalidArgument(f"classification: {message}", violations=[violation])
 
 
 def flow_files(files: Iterable[tests_pb2.FlowFile]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from services.catalog.model.json_types import Json
 from services.catalog.model.platforms import Platform
+from services.catalog.model.quarantine import Quarantine
 from services.catalog.model.refusals import Refused
 
 Step: TypeAlias = "str | Mapping[str, Json]"
@@ -19,7 +20,7 @@ TAG_LENGTH = 100
 class Test:
     """A test: steps in words or commands, for one platform or (None) for both.
 
-    `version_number` rises by one with each edit of the steps, `revision` with every write.
+    `version_number` rises by one with each edit of the steps, `revision` with every write. `quarantine` may be over.
     """
 
     __test__ = False  # it is no test class of pytest
@@ -34,6 +35,7 @@ class Test:
     tags: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
     timeout_seconds: int | None = None
+    quarantine: Quarantine | None = None
     version_number: int = 1
     revision: int = 1
     deleted_at: datetime | None = None

@@ -24,12 +24,22 @@ def folded(text: str) -> str:
 
 def checked_name(name: str, field: str = "name") -> str:
     """The trimmed, normalised name; refused unless it has 1 to 200 characters and no NUL."""
-    return _checked(name, field, NAME_LIMIT)
+    return checked_text(name, field, NAME_LIMIT)
 
 
 def checked_version(version: str, field: str = "version") -> str:
     """The trimmed, normalised version string; refused unless it has 1 to 200 characters and no NUL."""
-    return _checked(version, field, VERSION_LIMIT)
+    return checked_text(version, field, VERSION_LIMIT)
+
+
+def checked_text(text: str, field: str, limit: int) -> str:
+    """The trimmed, normalised text; refused unless it has 1 to `limit` characters and no NUL."""
+    kept = normalised(text.strip())
+    if not 1 <= len(kept) <= limit:
+        raise Refused(field, f"must have 1 to {limit} characters after trimming", "string_length")
+    if _NUL in kept:
+        raise Refused(field, "must not contain a NUL character")
+    return kept
 
 
 def search_pattern(search: str) -> str | None:
@@ -38,12 +48,3 @@ def search_pattern(search: str) -> str | None:
     if _NUL in needle or len(needle) > NEEDLE_LIMIT:
         return None
     return re.escape(needle)
-
-
-def _checked(text: str, field: str, limit: int) -> str:
-    kept = normalised(text.strip())
-    if not 1 <= len(kept) <= limit:
-        raise Refused(field, f"must have 1 to {limit} characters after trimming", "string_length")
-    if _NUL in kept:
-        raise Refused(field, "must not contain a NUL character")
-    return kept

@@ -1,12 +1,13 @@
 """The tests, their versions, and their attachments to apps."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.pages import Page
 from services.catalog.model.platforms import Platform
+from services.catalog.model.quarantine import Quarantine
 from services.catalog.model.tests import Test, TestVersion
 
 
@@ -30,6 +31,9 @@ class Tests(Protocol):
 
     async def many(self, test_ids: Collection[str], *, deleted: bool = False) -> Sequence[Test]:
         """Those of the tests that exist, or (`deleted`) once existed, in any order."""
+
+    async def quarantines(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
+        """The quarantines of those of the tests that have one, by the test's id; some may be over."""
 
     async def tagged(self, tags: Collection[str]) -> Sequence[Test]:
         """The tests that carry any of the tags, by name, ids breaking ties."""

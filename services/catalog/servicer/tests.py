@@ -17,8 +17,9 @@ from services.catalog.messages.tests import (
     test_query,
     version_message,
 )
-from services.catalog.messages.values import envelope, named_fields, optional, page_of
+from services.catalog.messages.values import envelope, moment, named_fields, optional, page_of
 from services.catalog.usecases.attachments import AttachmentUseCases
+from services.catalog.usecases.quarantine import QuarantineUseCases
 from services.catalog.usecases.tests import TestUseCases
 
 _CHANGEABLE = ("name", "description", "platform", "tags", "steps", "timeout_seconds", "flow", "flow_files")
@@ -29,9 +30,10 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
 
     __test__ = False
 
-    def __init__(self, usecases: TestUseCases, attachments: AttachmentUseCases) -> None:
+    def __init__(self, usecases: TestUseCases, attachments: AttachmentUseCases, quarantine: QuarantineUseCases) -> None:
         self._usecases = usecases
         self._attachments = attachments
+        self._quarantine = quarantine
 
     async def CreateTest(self, request: tests_pb2.CreateTestRequest, context: Any) -> tests_pb2.Test:
         return test_message(await self._usecases.create(new_test(request)))
@@ -72,6 +74,14 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
 
     async def DetachTest(self, request: tests_pb2.DetachTestRequest, context: Any) -> Empty:
         await self._attachments.detach(request.app_id, request.test_id)
+        return Empty()
+
+    async def QuarantineTest(self, request: tests_pb2.QuarantineTestRequest, context: Any) -> tests_pb2.Test:
+        until = moment(request.until) if request.HasField("until") else None
+        return test_message(await self._quarantine.begin(request.test_id, request.reason, until))
+
+    async def UnquarantineTest(self, request: tests_pb2.UnquarantineTestRequest, context: Any) -> Empty:
+        await self._quarantine.end(request.test_id)
         return Empty()
 
     async def ListAttachments(

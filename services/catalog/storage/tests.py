@@ -1,11 +1,12 @@
 """Tests and the versions of their steps as documents."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 
 from services.catalog.model.pages import Page
 from services.catalog.model.platforms import Platform
+from services.catalog.model.quarantine import Quarantine
 from services.catalog.model.tests import Step, Test, TestVersion
 from services.catalog.model.text import folded
 from services.catalog.ports.tests import TestFilter
@@ -34,6 +35,10 @@ class MongoTests:
             return ()
         condition = among(test_ids) if deleted else {**among(test_ids), **LIVE}
         return [from_document(document) for document in await self._rows.every(condition)]
+
+    async def quarantines(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
+        documents = await self._rows.every({**among(test_ids), **LIVE, "quarantine": {"$ne": None}})
+        return {document["_id"]: Quarantine(**document["quarantine"]) for document in documents}
 
     async def tagged(self, tags: Collection[str]) -> Sequence[Test]:
         if not tags:
@@ -97,10 +102,17 @@ def from_document(document: Document) -> Test:
         tags=tuple(document["tags"]),
         steps=_read(document["steps"]),
         timeout_seconds=document["timeout_seconds"],
+        quarantine=_quarantine(document),
         version_number=document["version_number"],
         revision=document["revision"],
         deleted_at=document["deleted_at"],
     )
+
+
+def _quarantine(document: Document) -> Quarantine | None:
+    """Tests that were written before there was quarantine have no such field."""
+    kept = document.get("quarantine")
+    return Quarantine(**kept) if kept else None
 
 
 def _version(document: Document) -> TestVersion:

@@ -1,29 +1,32 @@
 """What can be done with the attachments of tests to apps."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment, detached, target_version
 from services.catalog.model.pages import Listed, Page
+from services.catalog.model.quarantine import Quarantine, lasting
 from services.catalog.model.refusals import Refused
 from services.catalog.model.tests import Test, agrees
 from services.catalog.model.text import checked_version
 from services.catalog.ports.store import Change, Store
 from services.catalog.usecases.app_facts import attachment_changed
 from services.catalog.usecases.apps import no_such_app
+from services.catalog.usecases.attached_tests import no_such_test
 from services.catalog.usecases.refusing import refusing
-from services.catalog.usecases.tests import no_such_test
 from services.chassis.clock import Clock
 from services.chassis.errors import NotFound
 
 
 @dataclass(frozen=True, slots=True)
 class Targeted:
-    """An attachment and the version that its test is to pass on; None while there is none."""
+    """An attachment, the version that its test is to pass on (None while there is none), and the test's quarantine."""
 
     attachment: Attachment
     target_version: str | None
+    quarantine: Quarantine | None = None
 
 
 class AttachmentUseCases:
@@ -48,12 +51,12 @@ class AttachmentUseCases:
                 raise Refused("test_id", f"the test is for {test.platform}, the app for {app.platform}")
             before = await change.attachments.get(app_id, test_id)
             if before is not None and before.attached and before.pinned_version == pin:
-                return Targeted(before, target_version(before, app))
+                return Targeted(before, target_version(before, app), lasting(test.quarantine, now))
             after = replace(_attached(before, app, test, now), pinned_version=pin)
             app = await attachment_changed(change, app, before, after, now)
             # A write to the test, so that it cannot be deleted in the same moment.
             await change.tests.replace(replace(test, revision=test.revision + 1))
-            return Targeted(after, target_version(after, app))
+            return Targeted(after, target_version(after, app), lasting(test.quarantine, now))
 
         return await self._store.change(work, of=app_id)
 
@@ -77,7 +80,14 @@ class AttachmentUseCases:
             raise no_such_app()
         empty = page.offset >= app.attached_tests
         found = () if empty else await self._store.attachments.page(app_id, page)
-        return Listed([Targeted(a, target_version(a, app)) for a in found], app.attached_tests)
+        quarantines = await self._quarantines([attachment.test_id for attachment in found])
+        targeted = [Targeted(a, target_version(a, app), quarantines.get(a.test_id)) for a in found]
+        return Listed(targeted, app.attached_tests)
+
+    async def _quarantines(self, test_ids: Sequence[str]) -> Mapping[str, Quarantine | None]:
+        """Those that last, by test."""
+        now, kept = self._clock.now(), await self._store.tests.quarantines(test_ids) if test_ids else {}
+        return {test_id: lasting(quarantine, now) for test_id, quarantine in kept.items()}
 
 
 async def _both(change: Change, app_id: str, test_id: str) -> tuple[App, Test]:

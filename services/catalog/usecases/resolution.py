@@ -13,8 +13,8 @@ from services.catalog.model.resolution import PlannedRun, Stock, Wish, plan
 from services.catalog.model.tests import Test
 from services.catalog.model.workflows import AppChoice, BuildConfig, Workflow
 from services.catalog.ports.store import Store
+from services.catalog.usecases.attached_tests import no_such_test
 from services.catalog.usecases.refusing import refusing
-from services.catalog.usecases.tests import no_such_test
 from services.catalog.usecases.workflows import no_such_workflow
 
 

@@ -6,20 +6,21 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from services.catalog.model.attachments import Attachment, detached
+from services.catalog.model.attachments import detached
 from services.catalog.model.counts import Counts
 from services.catalog.model.pages import Listed, Page
 from services.catalog.model.platforms import Platform
+from services.catalog.model.quarantine import lasting
 from services.catalog.model.refusals import Refused
 from services.catalog.model.tests import Step, Test, TestVersion, agrees, checked_tags
 from services.catalog.model.text import checked_name, search_pattern
 from services.catalog.ports.store import Change, Store
 from services.catalog.ports.tests import TestFilter
 from services.catalog.usecases.app_facts import attachment_changed
+from services.catalog.usecases.attached_tests import AttachedTest, attached, no_such_test
 from services.catalog.usecases.refusing import invalid, refusing
 from services.chassis.clock import Clock
 from services.chassis.context import current
-from services.chassis.errors import NotFound
 from services.chassis.identity import new_id
 from services.flows.files import NO_FILES, Files, check_flow, parse_flow
 from services.flows.parser import check_steps, parse
@@ -29,11 +30,6 @@ TestChanges = Mapping[str, Any]
 
 None clears what may be cleared.
 """
-
-
-def no_such_test() -> NotFound:
-    """What is said of a test that is unknown, deleted, or another organisation's."""
-    return NotFound("Test not found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +56,6 @@ class TestQuery:
     app_id: str | None = None
     platform: Platform | None = None
     tag: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AttachedTest:
-    """A test with its attachments, oldest first, each with the app's name."""
-
-    test: Test
-    attachments: Sequence[tuple[Attachment, str]]
 
 
 class TestUseCases:
@@ -107,7 +95,8 @@ class TestUseCases:
             change.announce(test)
             return test
 
-        return AttachedTest(await self._store.change(work), ())
+        kept = await self._store.change(work)
+        return AttachedTest(kept, (), lasting(kept.quarantine, now))
 
     async def list(self, query: TestQuery, page: Page) -> Listed[AttachedTest]:
         """A page of the tests that fit, newest first."""
@@ -117,17 +106,17 @@ class TestUseCases:
         filter = TestFilter(query.platform, query.tag, await self._ids_of_app(query.app_id), pattern)
         total = await self._total(filter)
         tests = await self._store.tests.page(filter, page)
-        return Listed(await self._with_attachments(tests), total)
+        return Listed(await self._attached(tests), total)
 
     async def get(self, test_id: str) -> AttachedTest:
         """The test. NotFound."""
-        [test] = await self._with_attachments([await self._test(test_id)])
+        [test] = await self._attached([await self._test(test_id)])
         return test
 
     async def many(self, test_ids: Sequence[str]) -> Sequence[AttachedTest]:
         """Those of the tests that exist, in the order asked for."""
         found = {test.id: test for test in await self._store.tests.many(frozenset(test_ids))}
-        return await self._with_attachments([found[test_id] for test_id in test_ids if test_id in found])
+        return await self._attached([found[test_id] for test_id in test_ids if test_id in found])
 
     async def versions(self, test_id: str, page: Page) -> Listed[TestVersion]:
         """A page of the versions of the test's steps, newest first. NotFound."""
@@ -147,7 +136,7 @@ class TestUseCases:
             changed = replace(test, **values)
             return test if changed == test else await _changed(change, test, changed, now)
 
-        [test] = await self._with_attachments([await self._store.change(work)])
+        [test] = await self._attached([await self._store.change(work)])
         return test
 
     async def delete(self, test_id: str) -> None:
@@ -166,7 +155,7 @@ class TestUseCases:
                 left = tuple(i for i in workflow.test_ids if i != test_id)
                 after = replace(workflow, test_ids=left, revision=workflow.revision + 1, updated_at=now)
                 await change.workflows.replace(after)
-            gone = replace(test, deleted_at=now, revision=test.revision + 1)
+            gone = replace(test, deleted_at=now, quarantine=None, revision=test.revision + 1)
             await change.tests.replace(gone)
             await change.counters.add(Counts(tests=-1))
             change.announce(gone)
@@ -189,16 +178,8 @@ class TestUseCases:
             return (await self._store.counters.get()).tests
         return await self._store.tests.count(filter)
 
-    async def _with_attachments(self, tests: Sequence[Test]) -> Sequence[AttachedTest]:
-        if not tests:
-            return ()
-        attachments = await self._store.attachments.of_tests([test.id for test in tests])
-        apps = await self._store.apps.many({a.app_id for a in attachments}) if attachments else ()
-        names = {app.id: app.name for app in apps}
-        of_test: dict[str, list[tuple[Attachment, str]]] = {test.id: [] for test in tests}
-        for attachment in attachments:
-            of_test[attachment.test_id].append((attachment, names.get(attachment.app_id, "")))
-        return [AttachedTest(test, of_test[test.id]) for test in tests]
+    async def _attached(self, tests: Sequence[Test]) -> Sequence[AttachedTest]:
+        return await attached(self._store, tests, self._clock.now())
 
 
 def _readied(new: NewTest) -> NewTest:

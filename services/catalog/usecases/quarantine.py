@@ -1,0 +1,72 @@
+"""What can be done with the quarantine of a test."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from services.catalog.model.quarantine import INTERNAL, Quarantine, Wish, granted, lasting
+from services.catalog.model.tests import Test
+from services.catalog.ports.store import Change, Store
+from services.catalog.usecases.attached_tests import AttachedTest, attached, no_such_test
+from services.catalog.usecases.refusing import refusing
+from services.chassis.clock import Clock
+from services.chassis.context import current
+
+
+class QuarantineUseCases:
+    """Putting tests into quarantine, and taking them out of it before its end; the end itself needs nobody."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    @refusing
+    async def begin(self, test_id: str, reason: str, until: datetime | None) -> AttachedTest:
+        """The test in quarantine until then (None: for the usual time), set by the caller. NotFound.
+
+        InvalidArgument: no reason, or an end that is past or too far away.
+        """
+        now = self._clock.now()
+
+        async def work(change: Change) -> Test:
+            test = await _test(change, test_id)
+            wish = Wish(reason, until, await _caller_name(change))
+            return await _written(change, test, granted(wish, test.quarantine, now), now)
+
+        [test] = await attached(self._store, [await self._store.change(work)], now)
+        return test
+
+    async def end(self, test_id: str) -> None:
+        """End the quarantine; one that there is not, or that is over, needs no end. NotFound."""
+        now = self._clock.now()
+
+        async def work(change: Change) -> None:
+            test = await _test(change, test_id)
+            if lasting(test.quarantine, now) is not None:
+                await _written(change, test, None, now)
+
+        await self._store.change(work)
+
+
+async def _test(change: Change, test_id: str) -> Test:
+    test = await change.tests.get(test_id)
+    if test is None:
+        raise no_such_test()
+    return test
+
+
+async def _caller_name(change: Change) -> str:
+    """The name of the caller's API key; of a key that was deleted just now its id."""
+    subject = current().subject
+    if subject is None:
+        return INTERNAL
+    key = await change.keys.get(subject)
+    return key.name if key else subject
+
+
+async def _written(change: Change, test: Test, quarantine: Quarantine | None, now: datetime) -> Test:
+    if quarantine == test.quarantine:
+        return test
+    after = replace(test, quarantine=quarantine, revision=test.revision + 1, updated_at=now)
+    await change.tests.replace(after)
+    change.announce(after)
+    return after
