@@ -3,7 +3,8 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from google.protobuf.message import DecodeError, Message
@@ -34,6 +35,7 @@ from services.reporting.spellings import CATEGORY, INFRASTRUCTURE, PLATFORM, STA
 
 log = logs.get(__name__)
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ID = re.compile(r"[0-9A-Za-z_-]{1,100}")
 _unknown = metrics.counter("mobiletest_reporting_unknown_events_total", "Events of a type not known here")
 
@@ -147,7 +149,7 @@ def _build(message: executor.RunChanged) -> BuildRef | None:
     build_id = _optional(run.build_id, "run.build_id")
     if build_id is None:
         return None
-    uploaded_at = _moment(message, "build_uploaded_at") or datetime(1970, 1, 1, tzinfo=UTC)
+    uploaded_at = _moment(message, "build_uploaded_at") or _EPOCH
     return BuildRef(uploaded_at, build_id, run.resolved_build_version)
 
 
@@ -256,5 +258,12 @@ def _moment(holder: Message, name: str) -> datetime | None:
     if not holder.HasField(name):
         return None
     timestamp: Timestamp = getattr(holder, name)
-    moment = timestamp.ToDatetime(tzinfo=UTC)
-    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+    return _milliseconds(timestamp.seconds, timestamp.nanos // 1_000_000)
+
+
+@lru_cache(maxsize=4096)
+def _milliseconds(seconds: int, milliseconds: int) -> datetime:
+    """Such a moment; ValueError or OverflowError when it is none. Events that come together share most of theirs."""
+    if not 0 <= milliseconds < 1000:
+        raise ValueError(f"a timestamp has {milliseconds} milliseconds")
+    return _EPOCH + timedelta(seconds=seconds, milliseconds=milliseconds)
