@@ -49,9 +49,16 @@ def timestamp(moment: datetime | None) -> Timestamp | None:
     return stamp
 
 
-def moment(stamp: Timestamp) -> datetime:
-    """The message as an aware UTC time in milliseconds."""
-    return to_milliseconds(stamp.ToDatetime(tzinfo=UTC))
+def moment(message: Message, field: str) -> datetime | None:
+    """The field as an aware UTC time in milliseconds; None when it is not set. InvalidArgument: no calendar has it."""
+    if not message.HasField(field):
+        return None
+    stamp: Timestamp = getattr(message, field)
+    try:
+        return to_milliseconds(stamp.ToDatetime(tzinfo=UTC))
+    except (ValueError, OverflowError):
+        text = "must be a time between the years 1 and 9999"
+        raise InvalidArgument(f"{field}: {text}", violations=[Violation(field, text, "value_error")]) from None
 
 
 def json_of(value: Value) -> Json:

@@ -19,7 +19,7 @@ class ApiKeysServicer(api_keys_pb2_grpc.ApiKeysServicer):
         self._usecases = usecases
 
     async def CreateApiKey(self, request: api_keys_pb2.CreateApiKeyRequest, context: Any) -> api_keys_pb2.ApiKey:
-        expires_at = moment(request.expires_at) if request.HasField("expires_at") else None
+        expires_at = moment(request, "expires_at")
         issued = await self._usecases.create(request.name, scopes(request.scopes), expires_at)
         return key_message(issued.key, issued.value)
 

@@ -77,7 +77,7 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
         return Empty()
 
     async def QuarantineTest(self, request: tests_pb2.QuarantineTestRequest, context: Any) -> tests_pb2.Test:
-        until = moment(request.until) if request.HasField("until") else None
+        until = moment(request, "until")
         return test_message(await self._quarantine.begin(request.test_id, request.reason, until))
 
     async def UnquarantineTest(self, request: tests_pb2.UnquarantineTestRequest, context: Any) -> Empty:

@@ -7,6 +7,7 @@ import pytest
 from services.catalog.model.attachments import detached
 from services.catalog.model.pages import Page
 from services.catalog.model.platforms import Platform
+from services.catalog.model.quarantine import Quarantine
 from services.catalog.model.tests import Step, TestVersion
 from services.catalog.model.text import search_pattern
 from services.catalog.ports.store import Store, Taken
@@ -63,6 +64,22 @@ async def test_filters(store: Store, filter: TestFilter, expected: list[str]) ->
     await store.tests.add(a_test("d", None, 4, name="Pay"))
     assert [t.id for t in await store.tests.page(filter, Page(1, 10))] == expected
     assert await store.tests.count(filter) == len(expected)
+
+
+async def test_quarantines_are_found_by_the_tests(store: Store) -> None:
+    """With those that are over; of live tests of the caller's organisation only."""
+    until = Quarantine("Flaky", at(9), "CI", at(1))
+    kept = a_test("1", quarantine=until)
+    await store.tests.add(kept)
+    await store.tests.add(a_test("2"))
+    await store.tests.add(a_test("3", quarantine=until, deleted_at=at(2)))
+    assert await store.tests.get("1") == kept
+    assert await store.tests.quarantines(["1", "2", "3", "4"]) == {"1": until}
+    assert await store.tests.quarantines([]) == {}
+    await store.tests.replace(replace(kept, quarantine=None))
+    assert await store.tests.quarantines(["1"]) == {}
+    with foreign():
+        assert await store.tests.quarantines(["1"]) == {}
 
 
 async def test_tagged_tests_come_by_name(store: Store) -> None:

@@ -12,6 +12,7 @@ from services.catalog.usecases.apps import AppUseCases
 from services.catalog.usecases.attachments import AttachmentUseCases
 from services.catalog.usecases.builds import BuildUseCases
 from services.catalog.usecases.keys import KeyUseCases
+from services.catalog.usecases.quarantine import QuarantineUseCases
 from services.catalog.usecases.resolution import ResolutionUseCases
 from services.catalog.usecases.tests import TestUseCases
 from services.catalog.usecases.uploads import UploadUseCases
@@ -54,6 +55,7 @@ class Catalog:
         self.builds = BuildUseCases(self.store, self.objects, self.clock)
         self.tests = TestUseCases(self.store, self.clock)
         self.attachments = AttachmentUseCases(self.store, self.clock)
+        self.quarantine = QuarantineUseCases(self.store, self.clock)
         self.workflows = WorkflowUseCases(self.store, self.clock)
         self.resolution = ResolutionUseCases(self.store)
         self.keys = KeyUseCases(self.store, self.ring, self.clock)

@@ -1,0 +1,196 @@
+"""Quarantine of tests: who, why, since, until; over by itself."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from services.catalog.model.pages import Page
+from services.catalog.model.platforms import Platform
+from services.catalog.model.quarantine import Quarantine
+from services.catalog.model.tests import Test
+from services.catalog.storage.tests import from_document, to_document
+from services.catalog.usecases.tests import NewTest, TestQuery
+from services.chassis import context
+from services.chassis.context import Caller
+from services.chassis.errors import DomainError, InvalidArgument, NotFound
+from tests.fakes.catalog_samples import ORG, a_test, at
+from tests.unit.catalog.conftest import KEY_ID, Catalog
+
+DAY = 24 * 60  # in minutes, as the clock of the tests counts
+
+
+@pytest.fixture
+async def test(catalog: Catalog) -> Test:
+    """A test."""
+    return (await catalog.tests.create(NewTest("Pay", ("Tap Pay",)))).test
+
+
+async def shown(catalog: Catalog, test: Test) -> Quarantine | None:
+    """The quarantine as the test is read now."""
+    return (await catalog.tests.get(test.id)).quarantine
+
+
+async def named_key(catalog: Catalog, name: str) -> str:
+    """The id of a new API key."""
+    return (await catalog.keys.create(name, (), None)).key.id
+
+
+async def test_it_has_a_reason_an_end_a_name_and_a_beginning(catalog: Catalog, test: Test) -> None:
+    """The end is two weeks away when none is given; the name is that of the caller's API key."""
+    catalog.clock.minutes = 5
+    with context.bind(Caller(ORG, subject=await named_key(catalog, "CI of the shop"))):
+        answer = await catalog.quarantine.begin(test.id, "  Waits for the fix\n", None)
+    assert answer.quarantine == Quarantine("Waits for the fix", at(5 + 14 * DAY), "CI of the shop", at(5))
+    assert await shown(catalog, test) == answer.quarantine
+
+
+async def test_it_is_announced_with_the_next_revision(catalog: Catalog, test: Test) -> None:
+    """And is a change of the test, not of its steps."""
+    catalog.clock.minutes = 5
+    kept = (await catalog.quarantine.begin(test.id, "Flaky", None)).test
+    assert (kept.revision, kept.version_number, kept.updated_at) == (test.revision + 1, 1, at(5))
+    assert catalog.store.facts == [test, kept]
+
+
+@pytest.mark.parametrize("reason", ["", "  ", "x" * 1001, "a\x00b"])
+async def test_a_reason_has_1_to_1000_characters(catalog: Catalog, test: Test, reason: str) -> None:
+    """And no NUL."""
+    assert await refused(catalog, test, reason, None) == ["reason"]
+    assert (await catalog.quarantine.begin(test.id, f" {'x' * 1000} ", None)).quarantine is not None
+
+
+@pytest.mark.parametrize(
+    ("minutes", "fits"), [(-1, False), (0, False), (1, True), (366 * DAY, True), (366 * DAY + 1, False)]
+)
+async def test_an_end_lies_ahead_but_not_far(catalog: Catalog, test: Test, minutes: int, fits: bool) -> None:
+    """At most 366 days."""
+    if fits:
+        await catalog.quarantine.begin(test.id, "Flaky", at(minutes))
+    else:
+        assert await refused(catalog, test, "Flaky", at(minutes)) == ["until"]
+
+
+async def refused(catalog: Catalog, test: Test, *wish: object) -> list[str]:
+    """The fields that the refusal names; nothing was changed."""
+    with pytest.raises(InvalidArgument) as refusal:
+        await catalog.quarantine.begin(test.id, *wish)  # type: ignore[arg-type]
+    assert catalog.store.facts == [test]
+    return [violation.field for violation in refusal.value.violations]
+
+
+async def test_it_is_over_by_itself(catalog: Catalog, test: Test) -> None:
+    """In every answer, to the moment, and nothing is written."""
+    app = await catalog.apps.create("Shop", Platform.ANDROID, None)
+    await catalog.quarantine.begin(test.id, "Flaky", at(10))
+    await catalog.attachments.attach(app.id, test.id, None)
+    written = catalog.store.changes
+    for minutes, lasts in ((9, True), (10, False)):
+        catalog.clock.minutes = minutes
+        listed = (await catalog.tests.list(TestQuery(), Page(1, 10))).items[0].quarantine
+        together = (await catalog.tests.many([test.id]))[0].quarantine
+        of_app = (await catalog.attachments.list(app.id, Page(1, 10))).items[0].quarantine
+        again = (await catalog.tests.update(test.id, {})).quarantine
+        found = [await shown(catalog, test), listed, together, of_app, again]
+        assert [each is not None for each in found] == [lasts] * 5
+    assert catalog.store.changes == written + 2  # the empty updates, which write nothing
+    assert [fact.revision for fact in catalog.store.facts if isinstance(fact, Test)] == [1, 2]
+
+
+async def test_a_change_keeps_the_beginning(catalog: Catalog, test: Test) -> None:
+    """The reason, the end and the name are the new ones."""
+    await catalog.quarantine.begin(test.id, "Flaky", at(100))
+    catalog.clock.minutes = 50
+    with context.bind(Caller(ORG)):
+        changed = await catalog.quarantine.begin(test.id, "Waits for SHOP-1", at(200))
+    assert changed.quarantine == Quarantine("Waits for SHOP-1", at(200), "internal", at(0))
+
+
+async def test_one_after_its_end_begins_anew(catalog: Catalog, test: Test) -> None:
+    """Whether it ran out or was ended."""
+    await catalog.quarantine.begin(test.id, "Flaky", at(100))
+    catalog.clock.minutes = 100
+    assert (await begun(catalog, test)).since == at(100)
+    catalog.clock.minutes = 101
+    await catalog.quarantine.end(test.id)
+    assert (await begun(catalog, test)).since == at(101)
+
+
+async def begun(catalog: Catalog, test: Test) -> Quarantine:
+    """A quarantine of a day from now on."""
+    until = catalog.clock.now() + timedelta(days=1)
+    quarantine = (await catalog.quarantine.begin(test.id, "Flaky", until)).quarantine
+    assert quarantine is not None
+    return quarantine
+
+
+async def test_the_same_again_changes_nothing(catalog: Catalog, test: Test) -> None:
+    """A repeated request raises no revision."""
+    first = await catalog.quarantine.begin(test.id, "Flaky", at(100))
+    catalog.clock.minutes = 1
+    assert await catalog.quarantine.begin(test.id, "Flaky", at(100)) == first
+    assert len(catalog.store.facts) == 2
+
+
+async def test_it_can_be_ended_and_ended_again(catalog: Catalog, test: Test) -> None:
+    """The second time, and for a test that never had one, nothing is written."""
+    await catalog.quarantine.end(test.id)
+    assert catalog.store.facts == [test]
+    await catalog.quarantine.begin(test.id, "Flaky", None)
+    await catalog.quarantine.end(test.id)
+    await catalog.quarantine.end(test.id)
+    assert await shown(catalog, test) is None
+    assert [fact.revision for fact in catalog.store.facts] == [1, 2, 3]
+
+
+async def test_one_that_is_over_needs_no_end(catalog: Catalog, test: Test) -> None:
+    """Nothing is written then."""
+    await catalog.quarantine.begin(test.id, "Flaky", at(1))
+    catalog.clock.minutes = 1
+    await catalog.quarantine.end(test.id)
+    assert len(catalog.store.facts) == 2
+
+
+async def test_other_changes_of_the_test_leave_it(catalog: Catalog, test: Test) -> None:
+    """An edit, an attachment; the deletion of the test ends it."""
+    app = await catalog.apps.create("Shop", Platform.ANDROID, None)
+    quarantine = (await catalog.quarantine.begin(test.id, "Flaky", None)).quarantine
+    assert (await catalog.tests.update(test.id, {"name": "Pay by card"})).quarantine == quarantine
+    assert (await catalog.attachments.attach(app.id, test.id, None)).quarantine == quarantine
+    assert await shown(catalog, test) == quarantine
+    await catalog.tests.delete(test.id)
+    gone = catalog.store.facts[-1]
+    assert isinstance(gone, Test)
+    assert (gone.quarantine, gone.deleted_at is not None) == (None, True)
+
+
+async def test_a_key_that_is_deleted_meanwhile_is_named_by_its_id(catalog: Catalog, test: Test) -> None:
+    """It was valid when the request came in."""
+    quarantine = (await catalog.quarantine.begin(test.id, "Flaky", None)).quarantine
+    assert quarantine is not None
+    assert quarantine.by == KEY_ID
+
+
+async def test_an_unknown_a_deleted_and_a_foreign_test_look_the_same(catalog: Catalog, test: Test) -> None:
+    """NotFound, to begin and to end."""
+    foreign = replace(test, id="foreign", org_id="another")
+    catalog.store.tests.rows[foreign.id] = foreign
+    await catalog.tests.delete(test.id)
+    for test_id in (test.id, foreign.id, "unknown"):
+        assert await failure(catalog.quarantine.begin(test_id, "Flaky", None)) == "Test not found"
+        assert await failure(catalog.quarantine.end(test_id)) == "Test not found"
+
+
+async def failure(call: object) -> str:
+    """The message of the NotFound that the call ends with."""
+    with pytest.raises(NotFound) as error:
+        await call  # type: ignore[misc]
+    assert isinstance(error.value, DomainError)
+    return error.value.message
+
+
+def test_a_test_written_before_there_was_quarantine_has_none() -> None:
+    """Its document lacks the field."""
+    document = to_document(a_test())
+    del document["quarantine"]
+    assert from_document(document) == a_test()
