@@ -11,6 +11,8 @@ from mobiletest.catalog.v1 import (
     apps_pb2_grpc,
     builds_pb2,
     builds_pb2_grpc,
+    facts_pb2,
+    facts_pb2_grpc,
     resolution_pb2,
     resolution_pb2_grpc,
     tests_pb2,
@@ -23,12 +25,14 @@ from services.catalog.inspection.inspector import ProcessInspector
 from services.catalog.publisher import SOURCE, TOPICS, Publisher
 from services.catalog.servicer.apps import AppsServicer
 from services.catalog.servicer.builds import BuildsServicer
+from services.catalog.servicer.facts import CatalogFactsServicer
 from services.catalog.servicer.keys import ApiKeysServicer
 from services.catalog.servicer.tests import TestsServicer
 from services.catalog.servicer.workflows import ResolutionServicer, WorkflowsServicer
 from services.catalog.settings import Settings
 from services.catalog.spool import Spool
 from services.catalog.storage.artifacts import MongoUnusedArtifacts
+from services.catalog.storage.facts import MongoFacts
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.migrations import MIGRATIONS
 from services.catalog.storage.store import MongoStore
@@ -116,12 +120,14 @@ def _servicers(settings: Settings, mongo: Mongo, outbox: Outbox, objects: Object
     keys = ApiKeysServicer(KeyUseCases(store, MongoKeyRing(mongo), clock))
     workflows = WorkflowsServicer(WorkflowUseCases(store, clock))
     resolution = ResolutionServicer(ResolutionUseCases(store))
+    facts = CatalogFactsServicer(MongoFacts(mongo))
     services = (
         (apps_pb2_grpc.add_AppsServicer_to_server, AppsServicer(AppUseCases(store, clock)), apps_pb2, "Apps"),
         (builds_pb2_grpc.add_BuildsServicer_to_server, builds, builds_pb2, "Builds"),
         (tests_pb2_grpc.add_TestsServicer_to_server, tests, tests_pb2, "Tests"),
         (workflows_pb2_grpc.add_WorkflowsServicer_to_server, workflows, workflows_pb2, "Workflows"),
         (resolution_pb2_grpc.add_ResolutionServicer_to_server, resolution, resolution_pb2, "Resolution"),
+        (facts_pb2_grpc.add_CatalogFactsServicer_to_server, facts, facts_pb2, "CatalogFacts"),
         (api_keys_pb2_grpc.add_ApiKeysServicer_to_server, keys, api_keys_pb2, "ApiKeys"),
     )
     return [(add, servicer, file.DESCRIPTOR.services_by_name[name]) for add, servicer, file, name in services]

@@ -8,7 +8,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
 
-from mobiletest.executor.v1 import executions_pb2, executions_pb2_grpc, steps_pb2, steps_pb2_grpc
+from mobiletest.executor.v1 import (
+    executions_pb2,
+    executions_pb2_grpc,
+    facts_pb2,
+    facts_pb2_grpc,
+    steps_pb2,
+    steps_pb2_grpc,
+)
 from pydantic import SecretStr
 
 from services.chassis import rpc
@@ -38,11 +45,13 @@ from services.executor.ports import Attempts, Catalog, Runs
 from services.executor.reaper import Reaper
 from services.executor.retention import Retention
 from services.executor.servicer.executions import ExecutionsServicer
+from services.executor.servicer.facts import ExecutionFactsServicer
 from services.executor.servicer.steps import StepsServicer
 from services.executor.settings import Settings
 from services.executor.storage.artifacts import MongoKept
 from services.executor.storage.bells import ChangeBells
 from services.executor.storage.executions import MongoExecutions
+from services.executor.storage.facts import MongoFacts
 from services.executor.storage.ledger import Ledger
 from services.executor.storage.memory import MongoMemories
 from services.executor.storage.runs import MongoRuns
@@ -178,8 +187,11 @@ class _Parts:
         service = (executions_pb2_grpc.add_ExecutionsServicer_to_server, servicer, descriptor)
         known = steps_pb2.DESCRIPTOR.services_by_name["Steps"]
         steps = (steps_pb2_grpc.add_StepsServicer_to_server, StepsServicer(Resolving()), known)
+        told = facts_pb2.DESCRIPTOR.services_by_name["ExecutionFacts"]
+        exported = ExecutionFactsServicer(MongoFacts(self.mongo))
+        facts = (facts_pb2_grpc.add_ExecutionFactsServicer_to_server, exported, told)
         address = await self._stack.enter_async_context(
-            rpc.server(self._settings, [service, steps], health=self.health, idempotency=Idempotency(self.mongo))
+            rpc.server(self._settings, [service, steps, facts], health=self.health, idempotency=Idempotency(self.mongo))
         )
         self._stack.callback(bells.stop)
         return address

@@ -42,26 +42,35 @@ def events_of(change: Change, make: Make) -> list[Event]:
 
 
 def _run_changed(execution: Execution, fact: RunFact, make: Make) -> Event:
-    run = fact.run
-    message = events_pb2.RunChanged(
+    key = fact.run.target.app_id or execution.id
+    message = run_changed(execution, fact.run, fact.sequence)
+    return make(EXECUTION_EVENTS, key, message, subject=execution.id, sequence=fact.sequence)
+
+
+def run_changed(execution: Execution, run: Run, sequence: int = 0) -> events_pb2.RunChanged:
+    """What is told of a run; `sequence` is the fact's number in the execution's log, 0 outside of it."""
+    return events_pb2.RunChanged(
         org_id=run.org_id,
         revision=run.revision,
-        sequence=fact.sequence,
+        sequence=sequence,
         run=run_proto(execution, run, brief=True),
         build_uploaded_at=timestamp(run.target.build_uploaded_at),
         branch=execution.ci.branch,
         commit_sha=execution.ci.commit_sha,
         created_at=timestamp(execution.created_at),
     )
-    key = run.target.app_id or execution.id
-    return make(EXECUTION_EVENTS, key, message, subject=execution.id, sequence=fact.sequence)
 
 
 def _execution_changed(execution: Execution, make: Make) -> Event:
-    message = events_pb2.ExecutionChanged(
+    message = execution_changed(execution)
+    return make(EXECUTION_EVENTS, execution.id, message, subject=execution.id, sequence=execution.revision)
+
+
+def execution_changed(execution: Execution) -> events_pb2.ExecutionChanged:
+    """What is told of an execution."""
+    return events_pb2.ExecutionChanged(
         org_id=execution.org_id, sequence=execution.revision, execution=execution_proto(execution)
     )
-    return make(EXECUTION_EVENTS, execution.id, message, subject=execution.id, sequence=execution.revision)
 
 
 def _run_requested(run: Run, make: Make) -> Event:

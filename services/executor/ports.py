@@ -261,3 +261,29 @@ class Artifacts(Protocol):
 
     def read(self, run_id: str, attempt: int, name: str) -> AsyncIterator[bytes]:
         """In chunks; NotFound, Unavailable."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunsPage:
+    """Some runs, each with its execution, by id; `total` is how many runs there are, about."""
+
+    runs: Sequence[tuple[Execution, Run]]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionsPage:
+    """Some executions, by id; `total` is how many there are, about."""
+
+    executions: Sequence[Execution]
+    total: int
+
+
+class Facts(Protocol):
+    """The history of all organisations. Whatever was told before a page was asked for is in it."""
+
+    async def runs(self, after: str, limit: int) -> RunsPage:
+        """At most `limit` runs with ids after this one."""
+
+    async def executions(self, after: str, limit: int) -> ExecutionsPage:
+        """At most `limit` executions with ids after this one."""

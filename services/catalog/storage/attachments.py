@@ -23,20 +23,20 @@ class MongoAttachments:
 
     async def get(self, app_id: str, test_id: str) -> Attachment | None:
         document = await self._rows.one({"_id": _id(app_id, test_id)})
-        return _from_document(document) if document else None
+        return from_document(document) if document else None
 
     async def of_app(self, app_id: str) -> Sequence[Attachment]:
-        return [_from_document(d) for d in await self._rows.every({"app_id": app_id, "attached": True}, _BY_NAME)]
+        return [from_document(d) for d in await self._rows.every({"app_id": app_id, "attached": True}, _BY_NAME)]
 
     async def page(self, app_id: str, page: Page) -> Sequence[Attachment]:
         documents = await self._rows.page({"app_id": app_id, "attached": True}, _BY_NAME, page)
-        return [_from_document(document) for document in documents]
+        return [from_document(document) for document in documents]
 
     async def of_tests(self, test_ids: Collection[str]) -> Sequence[Attachment]:
         if not test_ids:
             return ()
         condition = {"test_id": {"$in": list(test_ids)}, "attached": True}
-        return [_from_document(document) for document in await self._rows.every(condition, _OLDEST_FIRST)]
+        return [from_document(document) for document in await self._rows.every(condition, _OLDEST_FIRST)]
 
     async def put(self, attachments: Sequence[Attachment]) -> None:
         for attachment in attachments:
@@ -59,7 +59,8 @@ def _to_document(attachment: Attachment) -> Document:
     return asdict(attachment) | found_by
 
 
-def _from_document(document: Document) -> Attachment:
+def from_document(document: Document) -> Attachment:
+    """The attachment that is kept."""
     return Attachment(
         org_id=document["org_id"],
         app_id=document["app_id"],

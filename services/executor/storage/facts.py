@@ -1,0 +1,47 @@
+"""Runs and executions of all organisations, page by page, for whoever rebuilds what was derived from them."""
+
+from services.chassis.mongo import Document, Mongo, Session
+from services.executor.model.executions import Execution
+from services.executor.model.runs import Run
+from services.executor.ports import ExecutionsPage, RunsPage
+from services.executor.storage.records import execution_of, run_of
+from services.executor.storage.schema import EXECUTIONS, RUNS
+
+
+class MongoFacts:
+    """The port `Facts` on MongoDB. Nothing is ever deleted here: old runs lose their artifacts, never themselves.
+
+    Each page is read in a transaction. Its commit waits for the majority, so a primary that was replaced without
+    knowing it yet cannot answer with the past: whatever was told before a page was asked for is in it.
+    """
+
+    def __init__(self, mongo: Mongo) -> None:
+        self._mongo = mongo
+
+    async def runs(self, after: str, limit: int) -> RunsPage:
+        """At most `limit` runs with ids after this one."""
+
+        async def read(session: Session) -> list[tuple[Execution, Run]]:
+            runs = await self._page(session, RUNS, after, limit)
+            ids = {"_id": {"$in": list({run["execution_id"] for run in runs})}}
+            found = await self._mongo.collection(EXECUTIONS).find(ids, session=session).to_list(None)
+            executions = {document["_id"]: execution_of(document) for document in found}
+            return [(executions[run["execution_id"]], run_of(run)) for run in runs]
+
+        return RunsPage(await self._mongo.transaction(read), await self._total(RUNS))
+
+    async def executions(self, after: str, limit: int) -> ExecutionsPage:
+        """At most `limit` executions with ids after this one."""
+
+        async def read(session: Session) -> list[Execution]:
+            return [execution_of(document) for document in await self._page(session, EXECUTIONS, after, limit)]
+
+        return ExecutionsPage(await self._mongo.transaction(read), await self._total(EXECUTIONS))
+
+    async def _page(self, session: Session, collection: str, after: str, limit: int) -> list[Document]:
+        cursor = self._mongo.collection(collection).find({"_id": {"$gt": after}}, session=session)
+        found: list[Document] = await cursor.sort("_id", 1).limit(limit).batch_size(limit).to_list(None)
+        return found
+
+    async def _total(self, collection: str) -> int:
+        return int(await self._mongo.collection(collection).estimated_document_count())
