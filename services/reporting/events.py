@@ -1,5 +1,6 @@
 """Events as snapshots: protobuf payloads into values of the model."""
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -36,6 +37,8 @@ from services.reporting.spellings import CATEGORY, INFRASTRUCTURE, PLATFORM, STA
 log = logs.get(__name__)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_NAME = 1000
+"""Characters of a name that are kept: windows and cells hold many of them in one document."""
 _ID = re.compile(r"[0-9A-Za-z_-]{1,100}")
 _unknown = metrics.counter("mobiletest_reporting_unknown_events_total", "Events of a type not known here")
 
@@ -66,7 +69,7 @@ def _run(message: executor.RunChanged, told_at: datetime) -> RunSnapshot:
         revision=message.revision,
         execution_id=_required(run.execution_id, "run.execution_id"),
         test_id=_required(run.test_id, "run.test_id"),
-        test_name=run.test_name,
+        test_name=run.test_name[:_MOST_NAME],
         test_version=run.test_version_number,
         status=_status(run.status),
         told_at=told_at,
@@ -75,9 +78,9 @@ def _run(message: executor.RunChanged, told_at: datetime) -> RunSnapshot:
         success=run.success if run.HasField("success") else None,
         started_at=_moment(run, "started_at"),
         completed_at=_moment(run, "completed_at"),
-        seconds=run.execution_time_seconds if run.HasField("execution_time_seconds") else None,
-        branch=message.branch or None,
-        commit_sha=message.commit_sha or None,
+        seconds=_seconds(run),
+        branch=message.branch[:_MOST_NAME] or None,
+        commit_sha=message.commit_sha[:_MOST_NAME] or None,
         created_at=_moment(message, "created_at"),
         attempts=_attempts(run, told_at),
         failure=_failure(run),
@@ -139,7 +142,7 @@ def _failure(holder: runs_pb2.Run | runs_pb2.Attempt) -> Failure | None:
     return Failure(
         category=CATEGORY.get(failure.category, "unknown"),
         message=failure.message or failure.reason,
-        step_kind=failure.step_kind,
+        step_kind=failure.step_kind[:_MOST_NAME],
         step_index=failure.step_index if failure.HasField("step_index") else None,
     )
 
@@ -150,7 +153,7 @@ def _build(message: executor.RunChanged) -> BuildRef | None:
     if build_id is None:
         return None
     uploaded_at = _moment(message, "build_uploaded_at") or _EPOCH
-    return BuildRef(uploaded_at, build_id, run.resolved_build_version)
+    return BuildRef(uploaded_at, build_id, run.resolved_build_version[:_MOST_NAME])
 
 
 def _execution(message: executor.ExecutionChanged, _: datetime) -> ExecutionSnapshot:
@@ -251,6 +254,14 @@ def _status(number: int) -> Status:
     if number not in STATUS:
         raise ValueError(f"run.status is {number}")
     return STATUS[number]
+
+
+def _seconds(run: runs_pb2.Run) -> float | None:
+    if not run.HasField("execution_time_seconds"):
+        return None
+    if not 0 <= run.execution_time_seconds < math.inf:
+        raise ValueError(f"run.execution_time_seconds is {run.execution_time_seconds}")
+    return float(run.execution_time_seconds)
 
 
 def _moment(holder: Message, name: str) -> datetime | None:

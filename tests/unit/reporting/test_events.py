@@ -1,5 +1,6 @@
 """Events become snapshots; what can never be one is named."""
 
+import math
 from datetime import UTC, datetime
 from typing import Any
 
@@ -183,6 +184,9 @@ def test_an_unknown_type_is_ignored() -> None:
         (event(run_changed(test_id="a:b")), "INVALID_FIELD"),
         (event(run_changed(status=0)), "INVALID_FIELD"),
         (event(run_changed(status=99)), "INVALID_FIELD"),
+        (event(run_changed(execution_time_seconds=math.nan)), "INVALID_FIELD"),
+        (event(run_changed(execution_time_seconds=math.inf)), "INVALID_FIELD"),
+        (event(run_changed(execution_time_seconds=-1.0)), "INVALID_FIELD"),
         (event(catalog.AppChanged(org_id="o")), "INVALID_FIELD"),
         (event(catalog.AppChanged(app_id="a")), "INVALID_FIELD"),
     ],
@@ -193,11 +197,27 @@ def test_what_can_never_be_folded_is_named(bad: Event, reason: str) -> None:
     assert (caught.value.reason, caught.value.event) == (reason, bad)
 
 
-async def test_an_invalid_event_stops_its_batch_before_anything_is_applied() -> None:
+async def test_invalid_events_of_a_batch_are_named_and_the_others_applied_at_once() -> None:
     folds = FakeFolds()
-    intake = Intake(Folding(folds))
-    with pytest.raises(InvalidMessage):
-        await intake.handle([event(run_changed()), event(run_changed(), payload=b"\xff")])
-    assert folds.saved == 0
-    await intake.handle([event(run_changed())])
+    bad, unknown = event(run_changed(), payload=b"\xff"), event(run_changed(), type_name="else")
+    refused = await Intake(Folding(folds)).handle([event(run_changed()), bad, unknown, bad])
+    assert [error.event for error in refused] == [bad, bad]
+    assert folds.saved == 1
     assert folds.tables.runs.get("run-1") is not None
+
+
+async def test_a_batch_of_nothing_but_invalid_events_writes_nothing() -> None:
+    folds = FakeFolds()
+    assert len(await Intake(Folding(folds)).handle([event(run_changed(), payload=b"\xff")] * 1000)) == 1000
+    assert folds.saved == 0
+
+
+def test_names_that_nobody_reads_to_the_end_are_cut() -> None:
+    """Windows hold many of them in one document, which has a largest size."""
+    endless = "x" * 100_000
+    failure = runs_pb2.Failure(message="no", step_kind=endless)
+    run = told_by(event(run_changed(test_name=endless, resolved_build_version=endless, failure=failure)))
+    assert isinstance(run, RunSnapshot)
+    assert run.build is not None
+    assert run.failure is not None
+    assert {len(text) for text in (run.test_name, run.build.version, run.failure.step_kind)} == {1000}
