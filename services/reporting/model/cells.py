@@ -14,7 +14,7 @@ SAMPLE_LENGTH = 1000
 def with_active(cell: Cell, run: RunSnapshot) -> Cell:
     """The cell with this unfinished run under way."""
     status = Status.RUNNING if run.status is Status.RUNNING else Status.QUEUED
-    active = Active(status, run.started_at or run.told_at, run.execution_id)
+    active = Active(status, run.under_way_since, run.execution_id)
     return replace(cell, uploaded_at=_uploaded(cell, run), active={**cell.active, run.run_id: active})
 
 

@@ -174,7 +174,7 @@ def _last(run: RunSnapshot | None) -> LastRun | None:
 
 def _active(run: RunSnapshot) -> Active:
     status = Status.RUNNING if run.status is Status.RUNNING else Status.QUEUED
-    return Active(status, run.started_at or run.told_at, run.execution_id)
+    return Active(status, run.under_way_since, run.execution_id)
 
 
 def _groups(runs: Iterable[RunSnapshot]) -> list[Group]:

@@ -103,6 +103,11 @@ class RunSnapshot:
         return self.completed_at or self.told_at
 
     @property
+    def under_way_since(self) -> datetime:
+        """When it started, else when it was accepted: the same whichever event tells it."""
+        return self.started_at or self.created_at or self.told_at
+
+    @property
     def listed_at(self) -> datetime:
         """What lists are sorted by: when it was accepted. Events before 2026-11-21 do not say that: the start then, of
         what never started the end, of what waits the last news.
