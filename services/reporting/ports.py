@@ -2,21 +2,27 @@
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from services.reporting.model.flaky import Assessment
 from services.reporting.model.history import BuildRef
+from services.reporting.model.reports.breakage import Sighting, Sought
+from services.reporting.model.reports.gate import GateRun, Progress
 from services.reporting.model.reports.workspace import TestVerdict
 from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey, GroupKey, HistoryKey, Tables
 
+Counts = Mapping[str, Mapping[str, int]]  # counter -> field -> amount
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`skip` rows are left out, then `limit` are given."""
+    """Of what is older than `before` (None: of all) the newest `skip` are left out, then `limit` are given."""
 
     skip: int
     limit: int
+    before: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +60,15 @@ class Folds(Protocol):
 class ReadModels(Protocol):
     """Where the read models are looked up; everything belongs to the organisation of the caller.
 
-    Mappings leave out what does not exist. Deleted builds and tests are given by id, never in lists.
+    Mappings leave out what does not exist. Deleted builds and tests are given by id, never in lists. What a lookup
+    costs grows with what it gives (and with `skip`), never with how many runs there were.
     """
 
     async def app(self, app_id: str) -> AppSnapshot | None:
         """The copy of an app, deleted or not; None before it was heard of."""
 
-    async def counters(self, names: Collection[str]) -> Mapping[str, Mapping[str, int]]:
-        """The fields of counters (model/counters.py) by name."""
+    async def counters(self, names: Collection[str], fields: Collection[str] = ()) -> Counts:
+        """The fields of counters (model/counters.py) by name: those named, or all."""
 
     async def builds(self, app_id: str, page: Page) -> Sequence[BuildSnapshot]:
         """An app's builds, newest first."""
@@ -82,7 +89,7 @@ class ReadModels(Protocol):
         """The newest verdict of each test that has one on these builds."""
 
     async def cells_of_builds(self, app_id: str, build_ids: Collection[str]) -> Mapping[CellKey, Cell]:
-        """All cells of these builds."""
+        """All cells of these builds, without the runs under way."""
 
     async def cells(self, keys: Collection[CellKey]) -> Mapping[CellKey, Cell]:
         """These cells, without their failure groups."""
@@ -94,7 +101,26 @@ class ReadModels(Protocol):
         """The newest build of an app with a verdict of each of these tests."""
 
     async def runs_of_build(self, build_id: str, page: Page) -> Sequence[bytes]:
-        """Runs resolved to a build, newest first, as lists show them."""
+        """Runs resolved to a build, newest first, as lists show them; not those that expired."""
 
     async def runs_of_test(self, test_id: str, page: Page) -> Sequence[bytes]:
-        """Runs of a test, newest first, as lists show them."""
+        """Runs of a test, newest first, as lists show them; not those that expired."""
+
+
+class Verdicts(Protocol):
+    """What comparison and gate look up besides the read models; everything belongs to the caller's organisation.
+
+    What a lookup costs grows with what is asked for and given, never with how many builds there were.
+    """
+
+    async def sightings(self, keys: Collection[CellKey], sought: Sought) -> Mapping[CellKey, Sighting]:
+        """By cell, what is sought of the same test on the same app; cells that do not exist are left out."""
+
+    async def builds_before(self, build: BuildSnapshot, limit: int) -> Sequence[BuildSnapshot]:
+        """The builds of its app that were uploaded before it, newest first, without deleted ones."""
+
+    async def progress(self, execution_id: str) -> Progress | None:
+        """How far an execution is; None before it was heard of."""
+
+    async def runs_of_execution(self, execution_id: str) -> Sequence[GateRun]:
+        """All runs of an execution that were heard of, expired ones too, in no order."""

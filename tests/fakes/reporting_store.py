@@ -1,6 +1,8 @@
 """The read models in memory: a stand-in for MongoDB under the use-cases of reporting."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import Protocol, TypeVar
 
 from services.chassis.context import current
@@ -9,7 +11,7 @@ from services.reporting.model.history import BuildRef
 from services.reporting.model.reports.workspace import TestVerdict
 from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, Outcome, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey, RunRow, Table, Tables
-from services.reporting.ports import FoldTransaction, Page, Wanted
+from services.reporting.ports import Counts, FoldTransaction, Page, Wanted
 
 TABLES = ("runs", "executions", "cells", "groups", "histories", "apps", "builds", "tests", "attachments")
 K = TypeVar("K")
@@ -86,12 +88,17 @@ class FakeReadModels:
     async def app(self, app_id: str) -> AppSnapshot | None:
         return _by_id(self._tables.apps, [app_id]).get(app_id)
 
-    async def counters(self, names: Collection[str]) -> Mapping[str, Mapping[str, int]]:
+    async def counters(self, names: Collection[str], fields: Collection[str] = ()) -> Counts:
         rows = self._tables.counters.rows()
-        return {name: fields for (org_id, name), fields in rows if org_id == current().org_id and name in names}
+        found = {name: row for (org_id, name), row in rows if org_id == current().org_id and name in names}
+        return {name: {key: row[key] for key in fields or row if key in row} for name, row in found.items()}
 
     async def builds(self, app_id: str, page: Page) -> Sequence[BuildSnapshot]:
-        found = [build for build in _own(self._tables.builds) if build.app_id == app_id and not build.deleted]
+        found = [
+            build
+            for build in _own(self._tables.builds)
+            if build.app_id == app_id and not build.deleted and _follows(page, build.uploaded_at)
+        ]
         found.sort(key=lambda build: (build.uploaded_at, build.build_id), reverse=True)
         return found[page.skip : page.skip + page.limit]
 
@@ -117,7 +124,8 @@ class FakeReadModels:
         ]
 
     async def cells_of_builds(self, app_id: str, build_ids: Collection[str]) -> Mapping[CellKey, Cell]:
-        return {key: cell for key, cell in _owned_rows(self._tables.cells) if key[0] == app_id and key[2] in build_ids}
+        cells = _owned_rows(self._tables.cells)
+        return {key: replace(cell, active={}) for key, cell in cells if key[0] == app_id and key[2] in build_ids}
 
     async def cells(self, keys: Collection[CellKey]) -> Mapping[CellKey, Cell]:
         return _by_id(self._tables.cells, keys)
@@ -142,8 +150,15 @@ class FakeReadModels:
 
 
 def _page(runs: list[tuple[str, RunRow]], page: Page) -> list[bytes]:
-    runs.sort(key=lambda item: (item[1].listed_at, item[0]), reverse=True)
-    return [run.shown for _, run in runs[page.skip : page.skip + page.limit]]
+    listed = [
+        (row.listed_at, run_id, row.shown) for run_id, row in runs if row.listed_at and _follows(page, row.listed_at)
+    ]
+    listed.sort(reverse=True)
+    return [shown for _, _, shown in listed[page.skip : page.skip + page.limit]]
+
+
+def _follows(page: Page, at: datetime) -> bool:
+    return page.before is None or at < page.before
 
 
 def _owned_rows(table: Table[K, O]) -> Iterable[tuple[K, O]]:

@@ -5,9 +5,11 @@
 | app:<app>:<YYYY-MM> | <DD>_{passed,failed,infra_failed,cancelled,executions}        |
 | app:<app>:all       | attributed (finished runs with a build), builds (not deleted) |
 | app:<app>:builds    | <YYYY-MM-DD> (builds uploaded on that day, not deleted)       |
-| build:<build>       | runs (resolved to it), passed, failed, infra_failed, cancelled, <YYYY-MM-DD> (see places.py) |
-| test:<test>         | runs, <YYYY-MM-DD>                                            |
+| build:<build>       | runs (resolved to it), passed, failed, infra_failed, cancelled, listed, <YYYY-MM-DD>  |
+| test:<test>         | runs, listed, <YYYY-MM-DD>                                    |
 | build:<build>:<YYYY-MM-DD>, test:<test>:<YYYY-MM-DD> | <HHMM>                       |
+
+`listed` and the days count the runs that are in the list of the build or test: all but the expired ones (places.py).
 """
 
 from collections.abc import Iterable, Mapping

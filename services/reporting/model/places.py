@@ -5,7 +5,9 @@ runs, a counter for each day has a field for each minute ("0731"): adding these 
 in which a page begins, however deep it lies.
 """
 
-from datetime import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from services.reporting.model import counters
 from services.reporting.model.tables import RunRow, Tables
@@ -31,10 +33,14 @@ def lists(row: RunRow) -> list[str]:
     return [counters.test(row.test_id), *([counters.build(row.build_id)] if row.build_id else ())]
 
 
+def places(row: RunRow) -> set[tuple[str, datetime]]:
+    """Where the run stands: the counter and the moment of each of its lists; nowhere when it expired."""
+    return {(name, row.listed_at) for name in lists(row)} if row.listed_at else set()
+
+
 def move(tables: Tables, before: RunRow | None, row: RunRow) -> None:
     """Count the run where it stands now instead of where it stood."""
-    was = {(name, before.listed_at) for name in lists(before)} if before else set()
-    now = {(name, row.listed_at) for name in lists(row)}
+    was, now = places(before) if before else set(), places(row)
     for (name, at), amount in [*((place, -1) for place in was - now), *((place, 1) for place in now - was)]:
         count(tables.counters, row.org_id, name, at, amount)
 
@@ -42,5 +48,64 @@ def move(tables: Tables, before: RunRow | None, row: RunRow) -> None:
 def count(table: counters.Counters, org_id: str, name: str, at: datetime, amount: int) -> None:
     """Count a run that stands at this moment in the list with this counter."""
     day = day_of(at)
-    counters.add(table, org_id, name, {day: amount})
+    counters.add(table, org_id, name, {"listed": amount, day: amount})
     counters.add(table, org_id, minutes(name, day), {minute_of(at): amount})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something begins in a list: `skip` rows after the first one that is older than `before`."""
+
+    before: datetime
+    skip: int
+
+    @property
+    def day(self) -> str:
+        """The day that the place lies in, for one found by days."""
+        return day_of(self.before - _DAY)
+
+
+def place_by_day(days: Mapping[str, int], skip: int) -> Place | None:
+    """Where the row after the newest `skip` is: its day's end, and how many of that day precede it.
+
+    `days` are the fields of a list's counter; those that are no days are left out. None: there are fewer rows.
+    """
+    counted = {field: amount for field, amount in days.items() if _is_day(field)}
+    found = _reach(counted, skip)
+    if found is None:
+        return None
+    day, rest = found
+    return Place(datetime.fromisoformat(day).replace(tzinfo=UTC) + _DAY, rest)
+
+
+def place_by_minute(place: Place, minutes: Mapping[str, int]) -> Place:
+    """The same place, told by its minute; `minutes` are the fields of its day's counter.
+
+    Days and minutes are read one after the other, and runs come and go in between: when the minutes are fewer than
+    the day had, what follows them begins with the day before.
+    """
+    start = place.before - _DAY
+    found = _reach(minutes, place.skip)
+    if found is None:
+        return Place(start, 0)
+    minute, rest = found
+    end = start + timedelta(hours=int(minute[:2]), minutes=int(minute[2:]) + 1)
+    return Place(end, rest)
+
+
+def _reach(counted: Mapping[str, int], skip: int) -> tuple[str, int] | None:
+    """The newest field with which more than `skip` are counted, and how many of its own precede."""
+    rest = skip
+    for name in sorted(counted, reverse=True):
+        amount = max(0, counted[name])
+        if amount > rest:
+            return name, rest
+        rest -= amount
+    return None
+
+
+def _is_day(field: str) -> bool:
+    return field[:1].isdigit()
+
+
+_DAY = timedelta(days=1)

@@ -37,7 +37,7 @@ def advance(tables: Tables, runs: Iterable[RunSnapshot]) -> list[Step]:
         if before is not None and run.revision <= before.revision:
             continue
         if before is not None and before.status.terminal:
-            if run.status.terminal:
+            if run.status.terminal and not before.expired:
                 _put(tables, run, before)
             continue
         _put(tables, run, before)

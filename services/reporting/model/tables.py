@@ -25,7 +25,10 @@ CounterKey = tuple[str, str]  # organisation, counter (see counters.py)
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run: what it has contributed follows from revision and status, `shown` is what lists show."""
+    """A run: what it has contributed follows from revision and status, `shown` is what lists show.
+
+    `listed_at` is None when it expired: no list shows it any more, and nothing that is told about it changes anything.
+    """
 
     org_id: str
     revision: int
@@ -34,8 +37,13 @@ class RunRow:
     test_id: str
     app_id: str | None
     build_id: str | None
-    listed_at: datetime
+    listed_at: datetime | None
     shown: bytes
+
+    @property
+    def expired(self) -> bool:
+        """Whether retention took it out of the lists."""
+        return self.listed_at is None
 
     @property
     def cell(self) -> CellKey | None:

@@ -64,15 +64,18 @@ class Kind(Generic[K, V]):
 
 
 def _run(_: str, row: RunRow) -> Document:
-    return {name: getattr(row, name) for name in _RUN_FIELDS} | {"status": row.status.value}
+    """An expired run has no `listed_at`, so that it is in no index of a list, and is small."""
+    names = _RUN_FIELDS if row.listed_at else _EXPIRED_FIELDS
+    return {name: getattr(row, name) for name in names} | {"status": row.status.value}
 
 
 def _run_of(document: Document) -> tuple[str, RunRow]:
-    values = {name: document[name] for name in _RUN_FIELDS} | {"status": Status(document["status"])}
-    return document["_id"], RunRow(**values)
+    values = {name: document[name] for name in _EXPIRED_FIELDS} | {"status": Status(document["status"])}
+    return document["_id"], RunRow(**values, listed_at=document.get("listed_at"), shown=document.get("shown", b""))
 
 
 _RUN_FIELDS = tuple(RunRow.__dataclass_fields__)
+_EXPIRED_FIELDS = tuple(name for name in _RUN_FIELDS if name not in ("listed_at", "shown"))
 
 
 def _execution(_: str, row: ExecutionRow) -> Document:
@@ -135,7 +138,7 @@ def cell_of(document: Document) -> tuple[CellKey, Cell]:
         test_name=document["test_name"],
         last=last_run_of(document["last"]),
         verdict=last_run_of(document["verdict"]),
-        active={run_id: active_of(active) for run_id, active in document["active"].items()},
+        active={run_id: active_of(active) for run_id, active in document.get("active", {}).items()},
         groups=tuple(group_of(group) for group in document.get("groups", ())),
     )
 

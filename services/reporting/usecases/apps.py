@@ -13,6 +13,7 @@ from services.reporting.model.reports.coverage import Coverage, Known, coverage,
 from services.reporting.model.reports.targets import Targets, named_versions, targets
 from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, TestSnapshot
 from services.reporting.ports import Page, ReadModels
+from services.reporting.usecases.pages import page_of_builds
 
 REVISION_WAIT_SECONDS = 2.0
 REVISION_POLL_SECONDS = 0.02
@@ -54,11 +55,14 @@ class AppReports:
             self._read.builds(app_id, Page(0, workspace.BUILDS_SHOWN)), self._attached(app_id)
         )
         ids = [build.build_id for build in builds]
-        names = {*stats.stats_counters(app_id, today), *counters.months(app_id, days), *map(counters.build, ids)}
-        fields, verdicts, aims = await asyncio.gather(
-            self._read.counters(names), self._read.verdicts(app_id, ids), self._targets(app_id, app, builds, attached)
+        names = {*stats.stats_counters(app_id, today), *counters.months(app_id, days)}
+        fields, counted, verdicts, aims = await asyncio.gather(
+            self._read.counters(names),
+            self._read.counters([counters.build(build_id) for build_id in ids], workspace.BUILD_FIELDS),
+            self._read.verdicts(app_id, ids),
+            self._targets(app_id, app, builds, attached),
         )
-        health = workspace.build_health(builds, fields, verdicts, attachments=attached.attachments, targets=aims)
+        health = workspace.build_health(builds, counted, verdicts, attachments=attached.attachments, targets=aims)
         return workspace.Workspace(stats.app_stats(fields, app_id, today), stats.trend(fields, app_id, days), health)
 
     async def matrix(self, app_id: str, page: Page, min_revision: int | None = None) -> matrix.Matrix:
@@ -66,7 +70,7 @@ class AppReports:
         await self._app(app_id, min_revision)
         total = counters.app_all(app_id)
         builds, attached, fields = await asyncio.gather(
-            self._read.builds(app_id, page), self._attached(app_id), self._read.counters([total])
+            self._builds(app_id, page), self._attached(app_id), self._read.counters([total], ["builds"])
         )
         cells = matrix.seen(await self._read.cells_of_builds(app_id, [build.build_id for build in builds]))
         seen = {test_id for _, test_id, _ in cells}
@@ -108,6 +112,10 @@ class AppReports:
                     await asyncio.sleep(REVISION_POLL_SECONDS)
                     app = await self._read.app(app_id)
         return app
+
+    async def _builds(self, app_id: str, page: Page) -> Sequence[BuildSnapshot]:
+        found = await page_of_builds(self._read, app_id, page)
+        return await self._read.builds(app_id, found) if found else []
 
     async def _attached(self, app_id: str) -> Attached:
         """The attachments of tests that are not deleted."""

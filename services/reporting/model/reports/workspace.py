@@ -10,6 +10,8 @@ from services.reporting.model.reports.targets import Targets
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot
 
 BUILDS_SHOWN = 50
+BUILD_FIELDS = ("runs", "passed", "failed", "infra_failed")
+"""What is read of a build's counter; its days are as many as those on which it ran."""
 
 
 @dataclass(frozen=True, slots=True)
