@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from services.reporting.model.flaky import Assessment
+from services.reporting.model.flaky import Assessment, Classification
 from services.reporting.model.history import BuildRef
+from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.reports.breakage import Sighting, Sought
 from services.reporting.model.reports.gate import GateRun, Progress
 from services.reporting.model.reports.workspace import TestVerdict
@@ -40,6 +41,21 @@ class Wanted:
     histories: Collection[HistoryKey] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class TestFilter:
+    """Which tests that are not deleted: that run on a platform (of it, or of none), carry a tag, fit a pattern of names
+    (model/text.py), are among `only`, and not among `without`.
+    """
+
+    __test__ = False
+
+    platform: str | None = None
+    tag: str | None = None
+    pattern: str | None = None
+    only: frozenset[str] | None = None
+    without: frozenset[str] = frozenset()
+
+
 class FoldTransaction(Protocol):
     """One transaction on the read models, of all organisations."""
 
@@ -55,6 +71,22 @@ class Folds(Protocol):
 
     async def transaction(self, work: Callable[[FoldTransaction], Awaitable[None]]) -> None:
         """Run `work` in one transaction, again from the start when it lost a race."""
+
+
+class CopiedTests(Protocol):
+    """The copies of the catalog's tests; everything belongs to the organisation of the caller."""
+
+    async def with_history(self, classification: Classification | None = None) -> frozenset[str]:
+        """The tests that have a history on any app, or one that is so classified."""
+
+    async def newest(self, filter: TestFilter, page: Page) -> Sequence[str]:
+        """The ids of the tests that fit, newest first, ids breaking ties."""
+
+    async def count(self, filter: TestFilter) -> int:
+        """How many fit."""
+
+    async def quarantines(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
+        """The quarantines of those of the tests that have one; some may be over."""
 
 
 class ReadModels(Protocol):

@@ -26,6 +26,7 @@ from services.reporting.model.tables import (
     HistoryKey,
     RunRow,
 )
+from services.reporting.model.text import folded
 from services.reporting.storage.values import (
     Document,
     active_document,
@@ -185,7 +186,8 @@ def build_copy_of(document: Document) -> tuple[str, BuildSnapshot]:
 
 
 def _test(_: str, test: TestSnapshot) -> Document:
-    return _copy(_, test) | {"tags": list(test.tags), "quarantine": quarantine_document(test.quarantine)}
+    kept = {"tags": list(test.tags), "quarantine": quarantine_document(test.quarantine)}
+    return _copy(_, test) | kept | {"name_folded": folded(test.name)}
 
 
 def test_of(document: Document) -> tuple[str, TestSnapshot]:

@@ -27,6 +27,8 @@ INDEXES = {
         _index("version_of_app", "app_id", "version", "deleted"),
     ],
     "attachments": [_index("of_app", "app_id", "attached")],
+    "tests": [_index("list", "deleted", "-created_at", "-_id")],
+    "histories": [_index("tests_of_class", "classification", "test_id")],
     "cells": [
         _index("verdicts_of_build", "app_id", "build_id", "test_id", "verdict.outcome"),
         _index(
