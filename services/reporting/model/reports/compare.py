@@ -1,0 +1,142 @@
+"""Two builds of an app, test by test: what broke, what is fixed (docs/gate.md)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from services.reporting.model.flaky import Assessment, Classification
+from services.reporting.model.quarantine import Quarantine, lasting
+from services.reporting.model.reports.breakage import Breakage, ComparedBuild, Sighting, sighting
+from services.reporting.model.reports.coverage import LastStatus
+from services.reporting.model.reports.matrix import UNKNOWN
+from services.reporting.model.snapshots import BuildSnapshot, Outcome, TestSnapshot
+from services.reporting.model.tables import Cell, CellKey, LastRun
+
+Cells = Mapping[str, Cell]  # by test, of one build
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedTest:
+    """A test on both builds; `failure_reason` and `breakage` are those on the build, None unless it fails there."""
+
+    test_id: str
+    test_name: str
+    status: LastStatus
+    base_status: LastStatus
+    failure_reason: str | None
+    execution_id: str | None
+    breakage: Breakage | None
+    classification: Classification
+    flaky_score: float
+    quarantine: Quarantine | None
+
+
+@dataclass(slots=True)
+class Comparison:
+    """The tests by what changed, each list by name; `passing` counts those in none of them."""
+
+    app_id: str
+    build: ComparedBuild
+    base: ComparedBuild
+    newly_failing: list[ComparedTest] = field(default_factory=list)
+    still_failing: list[ComparedTest] = field(default_factory=list)
+    fixed: list[ComparedTest] = field(default_factory=list)
+    flaky: list[ComparedTest] = field(default_factory=list)
+    not_run: list[ComparedTest] = field(default_factory=list)
+    passing: int = 0
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was looked up: the cells of both builds, and by test its copy, its assessment and its breakage."""
+
+    cells: Cells
+    base_cells: Cells
+    tests: Mapping[str, TestSnapshot]
+    assessments: Mapping[str, Assessment]
+    breakages: Mapping[str, Breakage]
+
+
+def by_test(cells: Mapping[CellKey, Cell]) -> dict[str, Cell]:
+    """The cells of one build."""
+    return {test_id: cell for (_, test_id, _), cell in cells.items()}
+
+
+def verdicts(cells: Mapping[CellKey, Cell]) -> dict[CellKey, Sighting]:
+    """The cells with a verdict, as sightings."""
+    return {key: seen for key, cell in cells.items() if (seen := sighting(key, cell))}
+
+
+def attributed(build: BuildSnapshot, cells: Iterable[Cell]) -> ComparedBuild:
+    """The build with the branch and the commit of the newest run for which CI named one."""
+    ran = sorted((run for cell in cells for run in (cell.last, cell.verdict) if run), key=lambda run: run.recency)
+    branches: list[str] = [run.branch for run in ran if run.branch]
+    commits: list[str] = [run.commit_sha for run in ran if run.commit_sha]
+    return ComparedBuild(build.build_id, build.version, build.uploaded_at, _last(branches), _last(commits))
+
+
+def _last(values: Sequence[str]) -> str | None:
+    return values[-1] if values else None
+
+
+def compare(
+    build: ComparedBuild,
+    base: ComparedBuild,
+    names: Iterable[tuple[str, str]],
+    known: Known,
+    *,
+    app_id: str,
+    now: datetime,
+) -> Comparison:
+    """The comparison of the tests in `names`: (id, name), by name."""
+    comparison = Comparison(app_id, build, base)
+    for test_id, name in names:
+        row = _row(test_id, name, known, now)
+        comparison.total += 1
+        found = _list_of(comparison, row)
+        if found is None:
+            comparison.passing += 1
+        else:
+            found.append(row)
+    return comparison
+
+
+def _list_of(comparison: Comparison, row: ComparedTest) -> list[ComparedTest] | None:
+    """Where the test belongs; None for one that passes and has not failed on the base."""
+    if row.status is LastStatus.NOT_RUN:
+        return comparison.not_run
+    fails, failed = row.status is LastStatus.FAILED, row.base_status is LastStatus.FAILED
+    if fails and failed:
+        return comparison.still_failing
+    if (fails or failed) and row.classification is Classification.FLAKY:
+        return comparison.flaky
+    if fails:
+        return comparison.newly_failing
+    return comparison.fixed if failed else None
+
+
+def _row(test_id: str, name: str, known: Known, now: datetime) -> ComparedTest:
+    cell, base = known.cells.get(test_id), known.base_cells.get(test_id)
+    verdict = cell.verdict if cell else None
+    test, assessment = known.tests.get(test_id), known.assessments.get(test_id, UNKNOWN)
+    status = _status(verdict)
+    fails = status is LastStatus.FAILED
+    return ComparedTest(
+        test_id=test_id,
+        test_name=name,
+        status=status,
+        base_status=_status(base.verdict if base else None),
+        failure_reason=cell.groups[0].reason if fails and cell and cell.groups else None,
+        execution_id=verdict.execution_id if verdict else None,
+        breakage=known.breakages.get(test_id) if fails else None,
+        classification=assessment.classification,
+        flaky_score=assessment.score,
+        quarantine=lasting(test.quarantine, now) if test else None,
+    )
+
+
+def _status(verdict: LastRun | None) -> LastStatus:
+    if verdict is None:
+        return LastStatus.NOT_RUN
+    return LastStatus.PASSED if verdict.outcome is Outcome.PASSED else LastStatus.FAILED

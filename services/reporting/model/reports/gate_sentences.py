@@ -1,0 +1,107 @@
+"""What a gate says, in sentences: one for each run that did not pass, and one for the whole."""
+
+from collections.abc import Mapping, Sequence
+
+from services.reporting.model.reports.gate import Evidence, GateRun, Reason, Result, Rule
+from services.reporting.model.reports.words import at, joined, plural, quoted
+from services.reporting.model.sentence import sentence
+from services.reporting.model.snapshots import Status
+
+Versions = Mapping[str, str]  # the present ones, by build
+
+
+def detail(run: GateRun, rule: Rule, evidence: Evidence, base: str, versions: Versions) -> str:
+    """What the rule saw. `base` is the base branch."""
+    match rule:
+        case Rule.QUARANTINED:
+            return _quarantined(evidence)
+        case Rule.NO_VERDICT:
+            return _no_verdict(run)
+        case Rule.FLAKY:
+            return f"Classified flaky: {sentence(evidence.assessment, versions)}"
+        case Rule.KNOWN_ON_BASE:
+            return _known(evidence, base, versions)
+        case Rule.NEWLY_BROKEN:
+            return _newly_broken(evidence, base, versions)
+
+
+def _quarantined(evidence: Evidence) -> str:
+    quarantine = evidence.quarantine
+    if quarantine is None:
+        return "In quarantine."
+    return f'In quarantine until {at(quarantine.until)}, set by {quarantine.by}: "{quarantine.reason}".'
+
+
+def _no_verdict(run: GateRun) -> str:
+    if run.status is Status.CANCELLED:
+        return "Was cancelled before it had a verdict."
+    return f"Ended without a verdict ({run.category or 'unknown'}), so nothing is known of what it tests."
+
+
+def _known(evidence: Evidence, base: str, versions: Versions) -> str:
+    text = f"Fails on {base} too: {_on_base(evidence, versions)}"
+    first = evidence.breakage.first_failing if evidence.breakage else None
+    seen = evidence.on_base
+    if first and seen and (first.uploaded_at, first.build_id) < seen.place:
+        text += f", and fails since build {first.version}"
+    return f"{text}."
+
+
+def _newly_broken(evidence: Evidence, base: str, versions: Versions) -> str:
+    if evidence.on_base is None:
+        return f"Fails here, and has no verdict on another build of {base}."
+    return f"Fails here, and passed on {base}: {_on_base(evidence, versions)}."
+
+
+def _on_base(evidence: Evidence, versions: Versions) -> str:
+    seen = evidence.on_base
+    if seen is None:
+        return "no verdict"
+    count = seen.failed if seen.fails else seen.passed
+    ended = "failed" if seen.fails else "passed"
+    runs = plural(seen.passed + seen.failed, "run")
+    build = versions.get(seen.build_id) or "of an unknown version"
+    return f"{count} of {runs} {ended} on build {build}, the last at {at(seen.verdict.ended_at)}"
+
+
+def summary(result: Result, reasons: Sequence[Reason], *, total: int, passed: int, pending: int, base: str) -> str:
+    """One sentence for a person."""
+    if not total:
+        return "Blocked: the execution has no runs, so nothing was tested."
+    parts = [_opening(result, reasons, total=total, passed=passed, pending=pending)]
+    let_pass = [reason for reason in reasons if not reason.rule.blocks]
+    if let_pass:
+        parts.append(_let_pass(let_pass, base))
+    if pending and result is Result.BLOCK:
+        parts.append(f"{plural(pending, 'run has', 'runs have')} not ended")
+    return f"{'; '.join(parts)}."
+
+
+def _opening(result: Result, reasons: Sequence[Reason], *, total: int, passed: int, pending: int) -> str:
+    if result is Result.BLOCK:
+        return f"Blocked: {joined([text for rule in _BLOCKING if (text := _blocking(rule, reasons))])}"
+    if result is Result.PENDING:
+        blocks = "" if pending == total else ", and none of those that have blocks"
+        return f"Pending: {pending} of {plural(total, 'run')} {'has' if pending == 1 else 'have'} not ended{blocks}"
+    if passed == total:
+        return "Passed: the only run passed" if total == 1 else f"Passed: all {total} runs passed"
+    return f"Passed: {passed} of {plural(total, 'run')} passed"
+
+
+_BLOCKING = {
+    Rule.NEWLY_BROKEN: ("test newly broken", "tests newly broken"),
+    Rule.NO_VERDICT: ("test without a verdict", "tests without a verdict"),
+}
+
+
+def _blocking(rule: Rule, reasons: Sequence[Reason]) -> str:
+    """A test counts once, though it ran on two platforms."""
+    names = {reason.run.test_id: reason.run.test_name for reason in reasons if reason.rule is rule}
+    return f"{plural(len(names), *_BLOCKING[rule])} ({quoted(list(names.values()))})" if names else ""
+
+
+def _let_pass(reasons: Sequence[Reason], base: str) -> str:
+    says = {Rule.KNOWN_ON_BASE: f"known on {base}", Rule.FLAKY: "flaky", Rule.QUARANTINED: "in quarantine"}
+    counts = {rule: sum(reason.rule is rule for reason in reasons) for rule in says}
+    listed = ", ".join(f"{count} {says[rule]}" for rule, count in counts.items() if count)
+    return f"{plural(len(reasons), 'failure does', 'failures do')} not block ({listed})"

@@ -1,0 +1,120 @@
+"""Looking up verdicts on other builds, and the runs of an execution, for the caller's organisation."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from services.chassis.context import current
+from services.chassis.mongo import Mongo
+from services.chassis.tenancy import Tenant
+from services.reporting.model.reports.breakage import Side, Sighting, Sought
+from services.reporting.model.reports.gate import GateRun, Progress
+from services.reporting.model.snapshots import BuildSnapshot, Outcome
+from services.reporting.model.tables import CellKey
+from services.reporting.storage import documents as d
+from services.reporting.storage.generations import Serving, named
+from services.reporting.storage.shown import gate_run
+from services.reporting.storage.values import Document, last_run_of
+
+_SEEN = ("app_id", "test_id", "build_id", "uploaded_at", "verdict", "passed", "failed")
+_RUN = ("status", "test_id", "app_id", "build_id", "listed_at", "shown")
+
+
+class MongoVerdicts:
+    """See ports.Verdicts."""
+
+    def __init__(self, mongo: Mongo) -> None:
+        self._mongo = mongo
+        self._serving = Serving(mongo)
+
+    async def sightings(self, keys: Collection[CellKey], sought: Sought) -> Mapping[CellKey, Sighting]:
+        """One pipeline: from each cell one seek in the index of verdicts for each branch and outcome."""
+        ids = {d.joined(key): key for key in keys}
+        if not ids:
+            return {}
+        generation = await self._serving.generation()
+        pipeline: list[Document] = [
+            {"$match": {"_id": {"$in": list(ids)}}},
+            {"$project": {"app_id": 1, "test_id": 1, "build_id": 1, "uploaded_at": 1}},
+            {"$lookup": _sought(sought, current().org_id, generation)},
+            {"$unwind": "$found"},
+            {"$project": {"found": 1}},
+        ]
+        found = await self._of(d.CELLS.collection, generation).aggregate(pipeline)
+        return {ids[document["_id"]]: _sighting(document["found"]) for document in found}
+
+    async def builds_before(self, build: BuildSnapshot, limit: int) -> Sequence[BuildSnapshot]:
+        earlier = [
+            {"uploaded_at": {"$lt": build.uploaded_at}},
+            {"uploaded_at": build.uploaded_at, "_id": {"$lt": build.build_id}},
+        ]
+        query = {"app_id": build.app_id, "deleted": False, "uploaded_at": {"$lte": build.uploaded_at}, "$or": earlier}
+        builds = self._of(d.BUILDS.collection, await self._serving.generation())
+        cursor = builds.find(query).sort([("uploaded_at", -1), ("_id", -1)]).limit(limit)
+        return [d.build_copy_of(document)[1] for document in await cursor.to_list(None)]
+
+    async def progress(self, execution_id: str) -> Progress | None:
+        executions = self._of(d.EXECUTIONS.collection, await self._serving.generation())
+        found = await executions.find_one({"_id": execution_id}, {"total": 1, "finished": 1, "storm": 1})
+        return Progress(found["total"], found["finished"], found["storm"]) if found else None
+
+    async def runs_of_execution(self, execution_id: str) -> Sequence[GateRun]:
+        runs = self._of(d.RUNS.collection, await self._serving.generation())
+        found = await runs.find({"execution_id": execution_id}, dict.fromkeys(_RUN, 1)).to_list(None)
+        return [gate_run(document) for document in found]
+
+    def _of(self, collection: str, generation: int) -> Tenant:
+        return Tenant(self._mongo, named(collection, generation))
+
+
+def _sought(sought: Sought, org_id: str, generation: int) -> Document:
+    """The $lookup of the one cell that is sought, as `found`: sorted as its index is, it ends at the first."""
+    newest = sought.side in (Side.BEFORE, Side.OTHER)
+    same = {
+        "org_id": org_id,
+        "verdict.branch": {"$in": list(sought.branches)},
+        "verdict.outcome": {"$in": [outcome.value for outcome in sought.outcomes]},
+        "$expr": {"$and": [{"$eq": ["$app_id", "$$app"]}, {"$eq": ["$test_id", "$$test"]}, *_BESIDE[sought.side]]},
+    }
+    pipeline: list[Document] = [
+        {"$match": same},
+        {"$sort": {"uploaded_at": -1 if newest else 1, "build_id": -1 if newest else 1}},
+        *([] if sought.storms or Outcome.FAILED not in sought.outcomes else _calm(org_id, generation)),
+        {"$limit": 1},
+        {"$project": dict.fromkeys(_SEEN, 1)},
+    ]
+    let = {"app": "$app_id", "test": "$test_id", "build": "$build_id", "at": "$uploaded_at"}
+    return {"from": named(d.CELLS.collection, generation), "let": let, "pipeline": pipeline, "as": "found"}
+
+
+def _beside(compares: str) -> list[Document]:
+    """Builds on one side: the bound on the time is one of the index, the rest tells builds of one moment apart."""
+    at = {f"${compares}": ["$uploaded_at", "$$at"]}
+    tie = {"$and": [{"$eq": ["$uploaded_at", "$$at"]}, {f"${compares}": ["$build_id", "$$build"]}]}
+    return [{f"${compares}e": ["$uploaded_at", "$$at"]}, {"$or": [at, tie]}]
+
+
+_BESIDE: dict[Side, list[Document]] = {
+    Side.BEFORE: _beside("lt"),
+    Side.AFTER: _beside("gt"),
+    Side.OTHER: [{"$ne": ["$build_id", "$$build"]}],
+    Side.FIRST: [],
+}
+
+
+def _calm(org_id: str, generation: int) -> list[Document]:
+    """What did not fail in an infrastructure storm."""
+    storms = {
+        "from": named(d.EXECUTIONS.collection, generation),
+        "localField": "verdict.execution_id",
+        "foreignField": "_id",
+        "pipeline": [{"$match": {"org_id": org_id, "storm": True}}, {"$project": {"_id": 1}}],
+        "as": "storms",
+    }
+    return [{"$lookup": storms}, {"$match": {"$or": [{"verdict.outcome": Outcome.PASSED.value}, {"storms": []}]}}]
+
+
+def _sighting(document: Document) -> Sighting:
+    key = (document["app_id"], document["test_id"], document["build_id"])
+    verdict = last_run_of(document["verdict"])
+    if verdict is None:
+        raise LookupError(f"the cell {key} was sought for its verdict and has none")
+    return Sighting(key, document["uploaded_at"], verdict, document["passed"], document["failed"])

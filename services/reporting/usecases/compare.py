@@ -1,0 +1,142 @@
+"""Comparing two builds of an app."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from services.chassis.clock import Clock
+from services.chassis.errors import InvalidArgument, NotFound, Violation
+from services.reporting.model import counters
+from services.reporting.model.reports.breakage import ANY, ComparedBuild, Side, Sought, lines
+from services.reporting.model.reports.compare import Comparison, Known, attributed, by_test, compare, verdicts
+from services.reporting.model.reports.matrix import row_names, seen
+from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, TestSnapshot
+from services.reporting.model.tables import Cell, CellKey
+from services.reporting.ports import ReadModels, Verdicts
+from services.reporting.usecases.breakages import Breakages
+from services.reporting.usecases.waiting import until
+
+REVISION_WAIT_SECONDS = 2.0
+BUILDS_SEARCHED = 50
+NO_BASE = "Base build not found: no earlier build of this app has a verdict; name one with base"
+OTHER_APP = "The base is a build of another app; only builds of one app can be compared"
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One of the two builds: what it is, what CI said of it, and its cells."""
+
+    build: BuildSnapshot
+    shown: ComparedBuild
+    cells: Mapping[CellKey, Cell]
+
+
+class Comparisons:
+    """Compares builds of the caller's organisation."""
+
+    def __init__(
+        self,
+        read_models: ReadModels,
+        verdicts: Verdicts,
+        clock: Clock,
+        *,
+        revision_wait: float = REVISION_WAIT_SECONDS,
+    ) -> None:
+        self._read = read_models
+        self._verdicts = verdicts
+        self._breakages = Breakages(read_models, verdicts)
+        self._clock = clock
+        self._revision_wait = revision_wait
+
+    async def compare(self, build_id: str, base_id: str | None = None, min_revision: int | None = None) -> Comparison:
+        """The build compared with the base, or with the newest build before it that it can be compared with.
+
+        `min_revision` waits (bounded) until the copy of the app has that revision. NotFound: no such build, or none
+        before it with a verdict. InvalidArgument: the base is of another app.
+        """
+        build = await self._build(build_id, min_revision)
+        side = await self._side(build)
+        base = await self._named(build, base_id) if base_id else await self._before(side)
+        other = side if base.build_id == build_id else await self._side(base)
+        return await self._compared(side, other)
+
+    async def _build(self, build_id: str, min_revision: int | None) -> BuildSnapshot:
+        if min_revision is not None:
+            await until(bool, lambda: self._heard(build_id, min_revision), self._revision_wait)
+        found = await self._one(build_id)
+        if found is None:
+            raise NotFound("Build not found")
+        return found
+
+    async def _heard(self, build_id: str, min_revision: int) -> bool:
+        build = await self._one(build_id)
+        app = await self._read.app(build.app_id) if build else None
+        return app is not None and app.revision >= min_revision
+
+    async def _one(self, build_id: str) -> BuildSnapshot | None:
+        build = (await self._read.builds_by_id([build_id])).get(build_id)
+        return None if build is None or build.deleted else build
+
+    async def _named(self, build: BuildSnapshot, base_id: str) -> BuildSnapshot:
+        base = await self._one(base_id)
+        if base is None:
+            raise NotFound("Build not found")
+        if base.app_id != build.app_id:
+            raise InvalidArgument(OTHER_APP, violations=[Violation("base", OTHER_APP, "other_app")])
+        return base
+
+    async def _before(self, side: _Side) -> BuildSnapshot:
+        base = await self._before_on_branch(side) or await self._before_at_all(side.build)
+        if base is None:
+            raise NotFound(NO_BASE)
+        return base
+
+    async def _before_on_branch(self, side: _Side) -> BuildSnapshot | None:
+        """The newest build before it of its branch with a verdict on one of its tests."""
+        if side.shown.branch is None:
+            return None
+        sought = Sought(Side.BEFORE, ANY, (side.shown.branch,), storms=True)
+        found = await self._verdicts.sightings(side.cells.keys(), sought)
+        builds = await self._read.builds_by_id({place.build_id for place in found.values()})
+        there = [build for build in builds.values() if not build.deleted]
+        return max(there, key=lambda build: (build.uploaded_at, build.build_id), default=None)
+
+    async def _before_at_all(self, build: BuildSnapshot) -> BuildSnapshot | None:
+        """The newest of the builds right before it that has a verdict."""
+        builds = await self._verdicts.builds_before(build, BUILDS_SEARCHED)
+        fields = await self._read.counters([counters.build(earlier.build_id) for earlier in builds])
+        counted = ((earlier, fields.get(counters.build(earlier.build_id), {})) for earlier in builds)
+        return next((earlier for earlier, runs in counted if runs.get("passed") or runs.get("failed")), None)
+
+    async def _side(self, build: BuildSnapshot) -> _Side:
+        cells = await self._read.cells_of_builds(build.app_id, [build.build_id])
+        return _Side(build, attributed(build, cells.values()), cells)
+
+    async def _compared(self, side: _Side, base: _Side) -> Comparison:
+        app_id = side.build.app_id
+        failing = [verdict for verdict in verdicts(side.cells).values() if verdict.fails]
+        cells = seen({**base.cells, **side.cells})
+        attachments = await self._read.attachments(app_id)
+        test_ids = {*(test_id for _, test_id, _ in cells), *(attachment.test_id for attachment in attachments)}
+        tests, assessments, breakages = await asyncio.gather(
+            self._read.tests_by_id(test_ids),
+            self._read.assessments(app_id, test_ids),
+            self._breakages.of(failing, lines(side.shown.branch, base.shown.branch)),
+        )
+        known = Known(
+            cells=by_test(side.cells),
+            base_cells=by_test(base.cells),
+            tests=tests,
+            assessments=assessments,
+            breakages={test_id: found for (_, test_id, _), found in breakages.items()},
+        )
+        names = _names(attachments, cells, tests)
+        return compare(side.shown, base.shown, names, known, app_id=app_id, now=self._clock.now())
+
+
+def _names(
+    attachments: Sequence[AttachmentSnapshot], cells: Mapping[CellKey, Cell], tests: Mapping[str, TestSnapshot]
+) -> list[tuple[str, str]]:
+    """The tests that are compared, by name; deleted ones cannot be run again, so they are left out."""
+    named = row_names(attachments, cells, tests)
+    return [(test_id, name) for test_id, name in named if test_id not in tests or not tests[test_id].deleted]

@@ -1,0 +1,181 @@
+"""Whether CI may go on after an execution."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from services.chassis.clock import Clock
+from services.chassis.errors import FailedPrecondition, NotFound, Unavailable
+from services.reporting.model.flaky import Assessment
+from services.reporting.model.quarantine import lasting
+from services.reporting.model.reports.breakage import ANY, Breakage, Sighting, Sought, lines
+from services.reporting.model.reports.gate import (
+    Evidence,
+    Gate,
+    GateRun,
+    Progress,
+    Reason,
+    base_lines,
+    in_order,
+    result_of,
+    rule_of,
+)
+from services.reporting.model.reports.gate_sentences import detail, summary
+from services.reporting.model.reports.matrix import UNKNOWN, evidence_builds
+from services.reporting.model.snapshots import Outcome, TestSnapshot
+from services.reporting.model.tables import CellKey, LastRun
+from services.reporting.ports import ReadModels, Verdicts
+from services.reporting.usecases.breakages import Breakages
+from services.reporting.usecases.waiting import until
+
+ENDED_WAIT_SECONDS = 5.0
+RETRY_AFTER_SECONDS = 2.0
+EXPIRED = "The runs of this execution are no longer kept, so it cannot be said how they ended"
+LATE = "Reporting has not heard of all runs of this execution yet; try again"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Of which execution, against which branch. The caller may know how many of its runs ended, and how many it has."""
+
+    execution_id: str
+    base_branch: str
+    ended: int | None = None
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What was looked up, by test, by (app, test), and by cell."""
+
+    tests: Mapping[str, TestSnapshot]
+    assessments: Mapping[tuple[str, str], Assessment]
+    on_base: Mapping[CellKey, Sighting]
+    breakages: Mapping[CellKey, Breakage]
+    versions: Mapping[str, str]
+
+
+class Gates:
+    """The gate of each execution of the caller's organisation."""
+
+    def __init__(
+        self, read_models: ReadModels, verdicts: Verdicts, clock: Clock, *, ended_wait: float = ENDED_WAIT_SECONDS
+    ) -> None:
+        self._read = read_models
+        self._verdicts = verdicts
+        self._breakages = Breakages(read_models, verdicts)
+        self._clock = clock
+        self._ended_wait = ended_wait
+
+    async def of(self, asked: Asked) -> Gate:
+        """What the gate says. It waits (bounded) for the ended runs that the caller knows of.
+
+        NotFound: no such execution. FailedPrecondition: its runs expired. Unavailable: not all were heard of yet.
+        """
+        progress, total = await self._progress(asked)
+        runs = await self._verdicts.runs_of_execution(asked.execution_id)
+        if any(run.expired for run in runs):
+            raise FailedPrecondition(EXPIRED, reason="RUNS_EXPIRED")
+        ended = [run for run in runs if run.status.terminal]
+        reasons = await self._reasons([run for run in ended if not run.passed], asked.base_branch, progress)
+        counts = {"total": total, "passed": sum(run.passed for run in ended), "pending": max(0, total - len(ended))}
+        result = result_of(total, counts["pending"], [reason.rule for reason in reasons])
+        said = summary(result, reasons, base=asked.base_branch, **counts)
+        return Gate(
+            asked.execution_id, result, said, asked.base_branch, reasons, storm=progress.storm is True, **counts
+        )
+
+    async def _progress(self, asked: Asked) -> tuple[Progress, int]:
+        """How far the execution is, and how many runs it has."""
+        found = await until(
+            lambda known: (known.finished if known else 0) >= (asked.ended or 0),
+            lambda: self._verdicts.progress(asked.execution_id),
+            self._ended_wait,
+        )
+        if found is None and asked.ended is None:
+            raise NotFound("Execution not found")
+        progress = found or Progress(None, 0, None)
+        total = asked.total if asked.total is not None else progress.total
+        if total is None or progress.finished < (asked.ended or 0):
+            raise Unavailable(LATE, retry_after=RETRY_AFTER_SECONDS)
+        return progress, total
+
+    async def _reasons(self, runs: Sequence[GateRun], base: str, progress: Progress) -> list[Reason]:
+        known = await self._known(runs, base, storms=progress.storm is True)
+        return in_order([self._reason(run, base, known) for run in runs])
+
+    def _reason(self, run: GateRun, base: str, known: _Known) -> Reason:
+        test, cell = known.tests.get(run.test_id), _cell(run)
+        evidence = Evidence(
+            assessment=known.assessments.get((run.app_id or "", run.test_id), UNKNOWN),
+            quarantine=lasting(test.quarantine, self._clock.now()) if test else None,
+            on_base=known.on_base.get(cell) if cell else None,
+            breakage=known.breakages.get(cell) if cell and run.failed else None,
+        )
+        version = known.versions.get(run.build_id or "", run.build_version)
+        named = replace(run, test_name=test.name if test else run.test_name, build_version=version)
+        rule = rule_of(run, evidence)
+        said = detail(named, rule, evidence, base, known.versions)
+        return Reason(named, rule, said, evidence.breakage, evidence.quarantine)
+
+    async def _known(self, runs: Sequence[GateRun], base: str, *, storms: bool) -> _Known:
+        own = next((run.branch for run in runs if run.branch), None)
+        failing = await self._failing(runs)
+        tests, assessments, on_base, breakages = await asyncio.gather(
+            self._read.tests_by_id({run.test_id for run in runs}),
+            self._assessments(runs),
+            self._on_base(failing, own, base, storms=storms),
+            self._breakages.of(failing.values(), lines(own, base), storms=storms),
+        )
+        builds = {run.build_id for run in runs if run.build_id} | {seen.build_id for seen in on_base.values()}
+        copies = await self._read.builds_by_id(builds | evidence_builds(assessments.values()))
+        versions = {build_id: build.version for build_id, build in copies.items()}
+        return _Known(tests, assessments, on_base, breakages, versions)
+
+    async def _failing(self, runs: Sequence[GateRun]) -> dict[CellKey, Sighting]:
+        """The verdicts of those that failed. Their cells may have newer ones; when the build was uploaded they know."""
+        failed = {cell: run for run in runs if run.failed and (cell := _cell(run))}
+        cells = await self._read.cells(failed.keys())
+        return {
+            key: Sighting(key, cell.uploaded_at, verdict, cell.passed, cell.failed)
+            for key, cell in cells.items()
+            if (verdict := _verdict(failed[key], cell.verdict))
+        }
+
+    async def _assessments(self, runs: Sequence[GateRun]) -> dict[tuple[str, str], Assessment]:
+        """By app and test."""
+        by_app: dict[str, set[str]] = {}
+        for run in runs:
+            if run.app_id:
+                by_app.setdefault(run.app_id, set()).add(run.test_id)
+        found = await asyncio.gather(*(self._read.assessments(app_id, tests) for app_id, tests in by_app.items()))
+        pairs = zip(by_app, found, strict=True)
+        return {(app_id, test_id): known for app_id, tests in pairs for test_id, known in tests.items()}
+
+    async def _on_base(
+        self, failing: Mapping[CellKey, Sighting], own: str | None, base: str, *, storms: bool
+    ) -> dict[CellKey, Sighting]:
+        side, places = base_lines(own, base)
+        found: dict[CellKey, Sighting] = {}
+        for line in places:
+            sought = Sought(side, ANY, line, storms)
+            found |= await self._verdicts.sightings(failing.keys() - found.keys(), sought)
+        return found
+
+
+def _cell(run: GateRun) -> CellKey | None:
+    return (run.app_id, run.test_id, run.build_id) if run.app_id and run.build_id else None
+
+
+def _verdict(run: GateRun, newest: LastRun | None) -> LastRun | None:
+    """The run's own verdict; `newest` is that of its cell."""
+    if newest is None:
+        return None
+    return replace(
+        newest,
+        run_id=run.run_id,
+        outcome=Outcome.FAILED,
+        ended_at=run.ended_at or newest.ended_at,
+        branch=run.branch,
+        commit_sha=run.commit_sha,
+    )
