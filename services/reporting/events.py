@@ -144,6 +144,7 @@ def _failure(holder: runs_pb2.Run | runs_pb2.Attempt) -> Failure | None:
         message=failure.message or failure.reason,
         step_kind=failure.step_kind[:_MOST_NAME],
         step_index=failure.step_index if failure.HasField("step_index") else None,
+        reason=failure.reason,
     )
 
 

@@ -71,7 +71,7 @@ def failure_group(run: RunSnapshot) -> Group | None:
     if run.outcome not in (Outcome.FAILED, Outcome.INFRA_FAILED):
         return None
     failure = run.last_failure or Failure("unknown", "")
-    reason = normalise(failure.message) or failure.category
+    reason = normalise(failure.reason or failure.message) or failure.category
     return Group(
         org_id=run.org_id,
         fingerprint=fingerprint(failure.category, failure.step_kind, reason),

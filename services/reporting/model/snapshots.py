@@ -41,12 +41,16 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a run or attempt did not pass; step_index is None when no step was reached."""
+    """Why a run or attempt did not pass; step_index is None when no step was reached.
+
+    `reason` is the message without what surrounded it (what else was on the screen), empty when nobody said it apart.
+    """
 
     category: str
     message: str
     step_kind: str = ""
     step_index: int | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from services.reporting.model import accidents
 from services.reporting.model.failures import REASON_LENGTH, fingerprint, normalise
 from tests.fakes.reporting import UNHURRIED
+from tests.unit.reporting.corpus import Kind, kinds, messages
 
 NORMALISED = [
     ('Element "Order 1234" not found after 30 seconds', 'Element "Order 1234" not found after <time>'),
@@ -24,7 +26,7 @@ NORMALISED = [
     ),
     ("Session f47ac10b-58cc-4372-a567-0e02b2c3d479 is terminated", "Session <id> is terminated"),
     ("Session 'f47ac10b-58cc-4372-a567-0e02b2c3d479' is terminated", "Session '<id>' is terminated"),
-    ("request id req_8f3a2b1c9d, session id=0123456789abcdef0123456789abcdef", "request id req_<id>, session id=<id>"),
+    ("request id req_8f3a2b1c9d, session id=0123456789abcdef0123456789abcdef", "request id <id>, session id=<id>"),
     (
         "GET https://api.example.com/v1/users/123?token=abc&x=1 returned 503",
         "GET https://api.example.com/<path><query> returned <n>",
@@ -62,7 +64,7 @@ def test_normalising_again_changes_nothing(message: str, expected: str) -> None:
 
 
 def test_at_most_200_characters_remain() -> None:
-    assert len(normalise("word " * 100)) == REASON_LENGTH
+    assert len(normalise("word" * 100)) == REASON_LENGTH
 
 
 @UNHURRIED
@@ -89,3 +91,74 @@ def test_a_fingerprint_is_of_category_step_kind_and_text() -> None:
     }
     assert len({base, *others}) == 4
     assert len(base) == 16
+
+
+def test_the_corpus_is_large() -> None:
+    assert len(messages()) >= 200
+    assert len({kind.group for kind in kinds()}) == len(kinds()) >= 100
+
+
+@pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.group)
+def test_messages_of_the_corpus_fall_into_their_group_and_into_no_other(kind: Kind) -> None:
+    prints = {fingerprint(kind.category, kind.step, normalise(message)) for message in kind.messages}
+    assert len(prints) == 1, [normalise(message) for message in kind.messages]
+    same = [other.group for other in kinds() if other is not kind and not prints.isdisjoint(_fingerprints(other))]
+    assert same == []
+
+
+def _fingerprints(kind: Kind) -> set[str]:
+    return {fingerprint(kind.category, kind.step, normalise(message)) for message in kind.messages}
+
+
+@pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.group)
+def test_normalising_the_corpus_again_changes_nothing(kind: Kind) -> None:
+    reasons = {normalise(message) for message in kind.messages}
+    assert {normalise(reason) for reason in reasons if len(reason) < REASON_LENGTH - 10} <= reasons
+
+
+def _accidents() -> dict[str, st.SearchStrategy[str]]:
+    """What differs from run to run, by the placeholder that has to stand for it."""
+    hexadecimal = st.text("0123456789abcdef", min_size=16, max_size=40).filter(lambda it: not it.isdigit())
+    numbers = st.integers(10, 10**12).map(str)
+    moments = st.datetimes().map(lambda at: at.replace(year=2026))
+    names = st.text(string.ascii_letters, min_size=1, max_size=9)
+    return {
+        "<id>": st.uuids().map(str) | hexadecimal.filter(lambda it: not it.isalpha()),
+        "<n>": numbers | st.floats(10, 1e6).map("{:.2f}".format) | st.integers(1000, 10**9).map("{:,}".format),
+        "<address>": st.integers(0, 2**48).map(hex)
+        | st.ip_addresses(v=4).map(str)
+        | st.ip_addresses(v=4).map("{}:80".format),
+        "<time>": moments.map(lambda at: at.isoformat() + "Z")
+        | moments.map("{:%a, %d %b %Y %H:%M:%S GMT}".format)
+        | moments.map("{:%d/%b/%Y:%H:%M:%S +0000}".format)
+        | moments.map("{:%H:%M:%S}".format)
+        | st.tuples(numbers, st.sampled_from(["ms", " ms", "s", " seconds", " minutes", " SECONDS"])).map("".join),
+        "<path>": st.lists(names, min_size=2, max_size=6).map(lambda parts: "/" + "/".join(parts) + ".png")
+        | st.lists(names, min_size=1, max_size=6).map(lambda parts: "C:\\" + "\\".join(parts)),
+    }
+
+
+SENTENCES = [
+    "Could not reach {}, giving up",
+    "Step failed ({}) and the test ended",
+    "error={}; see the log",
+    '"Pay 12 €" was not there: {}',
+    "{} is not what com.acme:id/row_12 shows",
+]
+
+
+@UNHURRIED
+@given(st.data(), st.sampled_from(sorted(_accidents())), st.sampled_from(SENTENCES))
+def test_what_is_accidental_becomes_its_placeholder_wherever_it_stands(
+    data: st.DataObject, placeholder: str, sentence: str
+) -> None:
+    accident = data.draw(_accidents()[placeholder])
+    assert normalise(sentence.format(accident)) == sentence.format(placeholder)
+
+
+@UNHURRIED
+@given(st.text(string.ascii_letters + string.digits + " €:,.!?-+%", min_size=1, max_size=60).map(str.strip))
+def test_what_is_quoted_stays(text: str) -> None:
+    whole = " ".join(f'Button "{text}" and label “{text}” were not found after 30 s'.split())
+    if not accidents.IDS.search(text):
+        assert normalise(whole) == whole.replace("30 s", "<time>")
