@@ -10,7 +10,7 @@ from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 
 from services.chassis.events import Event
-from services.chassis.kafka import PublishResult
+from services.chassis.kafka import PublishResult, Record
 from tests.eventually import eventually
 
 
@@ -20,7 +20,7 @@ class Published:
     def __init__(self) -> None:
         self.ends: dict[TopicPartition, int] = {}
 
-    def note(self, events: Sequence[Event], results: Iterable[PublishResult | Exception]) -> None:
+    def note(self, events: Sequence[Event] | Sequence[Record], results: Iterable[PublishResult | Exception]) -> None:
         """Remember the acknowledgements; an event without one is an error."""
         for event, result in zip(events, results, strict=True):
             assert not isinstance(result, Exception), result
