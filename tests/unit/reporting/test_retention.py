@@ -1,0 +1,126 @@
+"""Runs that expire leave the lists; every figure stays, and whatever is told of them afterwards changes nothing."""
+
+from copy import deepcopy
+from dataclasses import fields, replace
+from datetime import timedelta
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.reporting.model import counters
+from services.reporting.model.batch import Batch, Told
+from services.reporting.model.fold import fold
+from services.reporting.model.recount import recount
+from services.reporting.model.retention import Bounds, expire
+from services.reporting.model.snapshots import RunSnapshot
+from services.reporting.model.tables import Tables
+from services.reporting.ports import Page
+from tests.fakes.reporting import UNHURRIED
+from tests.fakes.reporting_story import NOW, Story
+from tests.fakes.reporting_worlds import worlds
+
+
+def published(tables: Tables) -> dict[str, object]:
+    """Everything that reports read but the lists of runs."""
+    found: dict[str, object] = {
+        field.name: dict(getattr(tables, field.name).rows()) for field in fields(tables) if field.name != "runs"
+    }
+    return found | {"counters": {key: _figures(key[1], row) for key, row in tables.counters.rows()}}
+
+
+def _figures(name: str, row: dict[str, int]) -> dict[str, int]:
+    """What is counted but for the places in lists."""
+    if name.startswith("app:"):
+        return dict(row)
+    return {field: amount for field, amount in row.items() if field[0].isalpha() and field != "listed"}
+
+
+def chosen(tables: Tables, random: Random) -> list[str]:
+    return [run_id for run_id, _ in sorted(tables.runs.rows()) if random.random() < 0.5]
+
+
+@UNHURRIED
+@given(told=worlds(), random=st.randoms(use_true_random=False))
+def test_expiry_changes_no_figure(told: list[Told], random: Random) -> None:
+    tables = recount(told)
+    before = deepcopy(published(tables))
+    expire(tables, chosen(tables, random))
+    assert published(tables) == before
+
+
+@UNHURRIED
+@given(told=worlds(), random=st.randoms(use_true_random=False))
+def test_the_places_that_are_left_are_those_of_the_runs_that_are_listed(told: list[Told], random: Random) -> None:
+    tables = recount(told)
+    expire(tables, chosen(tables, random))
+    listed = {run_id for run_id, row in tables.runs.rows() if not row.expired}
+    fresh = recount([one for one in told if isinstance(one, RunSnapshot) and one.run_id in listed])
+    assert placed(tables) == placed(fresh)
+
+
+def placed(tables: Tables) -> dict[object, dict[str, int]]:
+    """The counts of places, without zeros."""
+    found = {
+        key: {field: amount for field, amount in row.items() if amount and (field == "listed" or field[0].isdigit())}
+        for key, row in tables.counters.rows()
+        if not key[1].startswith("app:")
+    }
+    return {key: row for key, row in found.items() if row}
+
+
+@UNHURRIED
+@given(told=worlds(), random=st.randoms(use_true_random=False))
+def test_whatever_is_told_again_or_late_about_expired_runs_changes_nothing(told: list[Told], random: Random) -> None:
+    tables = recount(told)
+    expire(tables, chosen(tables, random))
+    gone = {run_id for run_id, row in tables.runs.rows() if row.expired}
+    before = deepcopy({field.name: dict(getattr(tables, field.name).rows()) for field in fields(tables)})
+    again = [one for one in told if isinstance(one, RunSnapshot) and one.run_id in gone]
+    later = [replace(one, revision=one.revision + 9, shown=b"later") for one in again]
+    random.shuffle(later)
+    fold(tables, Batch.of([*again, *later]))
+    fold(tables, Batch.of(again))
+    assert {field.name: dict(getattr(tables, field.name).rows()) for field in fields(tables)} == before
+
+
+@UNHURRIED
+@given(told=worlds(), random=st.randoms(use_true_random=False))
+def test_what_follows_counts_as_if_nothing_had_expired(told: list[Told], random: Random) -> None:
+    half = len(told) // 2
+    tables = recount(told[:half])
+    gone = chosen(tables, random)
+    expire(tables, gone)
+    fold(tables, Batch.of(told[half:]))
+    expected = recount(told)
+    assert contents_without_zeros(published(tables)) == contents_without_zeros(published(expected))
+
+
+def contents_without_zeros(found: dict[str, object]) -> dict[str, object]:
+    counted = found["counters"]
+    assert isinstance(counted, dict)
+    rows = {key: {name: n for name, n in row.items() if n} for key, row in counted.items()}
+    return found | {"counters": {key: row for key, row in rows.items() if row}}
+
+
+async def test_lists_and_their_totals_are_without_expired_runs(story: Story) -> None:
+    build = story.build("1.0")
+    runs = [story.run("t", build, at=NOW - timedelta(days=day), run_id=f"run-{day}") for day in range(6)]
+    assert expire(story.tables, ["run-5", "run-3", "run-4", "unknown"]) == 3
+    assert expire(story.tables, ["run-5"]) == 0
+    page = await story.runs.of_build(build.id, Page(0, 2))
+    assert (page.items, page.total) == ([runs[0].shown, runs[1].shown], 3)
+    assert (await story.runs.of_test("t", Page(2, 2))).items == [runs[2].shown]
+    assert (await story.runs.of_build(build.id, Page(3, 2))).items == []
+    assert story.tables.counters.get((runs[0].org_id, counters.build(build.id)))["runs"] == 6  # type: ignore[index]
+
+
+async def test_a_run_under_way_never_expires(story: Story) -> None:
+    story.run("t", story.build("1.0"), "running", at=NOW - timedelta(days=900), run_id="stuck")
+    assert expire(story.tables, ["stuck"]) == 0
+
+
+def test_without_bounds_nothing_expires() -> None:
+    assert not Bounds()
+    assert Bounds(per_test=5)
+    assert Bounds(age=timedelta(days=1))
