@@ -18,8 +18,8 @@ from services.chassis.mongo import Mongo
 from services.reporting.consumer import CATALOG_EVENTS, EXECUTION_EVENTS, TOPICS, Intake
 from services.reporting.servicer import ReportsServicer
 from services.reporting.settings import Settings
-from services.reporting.storage import MIGRATIONS, MongoFolds, MongoReadModels
-from services.reporting.usecases import AppReports, Folding, RunLists
+from services.reporting.storage import MIGRATIONS, MongoCopiedTests, MongoFolds, MongoReadModels
+from services.reporting.usecases import AppReports, ClassifiedTests, Folding, Quarantines, RunLists
 
 NEWS_MS = 100
 """How long a fetch waits for events: reports may be that much later, and a quiet broker is asked ten times a second."""
@@ -67,7 +67,13 @@ async def migrated(settings: Settings) -> AsyncIterator[Mongo]:
 
 def _reports(mongo: Mongo) -> rpc.Servicer:
     read_models = MongoReadModels(mongo)
-    servicer = ReportsServicer(AppReports(read_models, SystemClock()), RunLists(read_models))
+    tests = MongoCopiedTests(mongo)
+    servicer = ReportsServicer(
+        AppReports(read_models, SystemClock()),
+        RunLists(read_models),
+        classified=ClassifiedTests(read_models, tests),
+        quarantines=Quarantines(tests, SystemClock()),
+    )
     descriptor = reports_pb2.DESCRIPTOR.services_by_name["Reports"]
     return reports_pb2_grpc.add_ReportsServicer_to_server, servicer, descriptor
 

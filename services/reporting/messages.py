@@ -1,18 +1,28 @@
 """Reports as messages of the contract."""
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 
 from google.protobuf.timestamp_pb2 import Timestamp
 from mobiletest.catalog.v1 import tests_pb2
 from mobiletest.reporting.v1 import reports_pb2
+from mobiletest.types.v1 import quarantine_pb2
 
+from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.reports.coverage import Coverage, CoverageItem
 from services.reporting.model.reports.matrix import Matrix, MatrixCell, MatrixRow
 from services.reporting.model.reports.stats import AppStats, TrendPoint
 from services.reporting.model.reports.workspace import BuildHealth, Workspace
 from services.reporting.model.tables import Group
-from services.reporting.spellings import CATEGORY_NUMBER, CLASSIFICATION_NUMBER, LAST_STATUS_NUMBER
+from services.reporting.spellings import (
+    CATEGORY_NUMBER,
+    CLASSIFICATION,
+    CLASSIFICATION_NUMBER,
+    LAST_STATUS_NUMBER,
+    PLATFORM,
+)
+from services.reporting.usecases import ClassifiedQuery
 
 
 def stats_message(stats: AppStats) -> reports_pb2.AppStats:
@@ -86,6 +96,7 @@ def _matrix_row(row: MatrixRow) -> reports_pb2.MatrixTest:
         flaky_score=row.flaky_score,
         classification=CLASSIFICATION_NUMBER[row.classification],
         classification_detail=row.classification_detail,
+        quarantine=quarantine_message(row.quarantine),
     )
 
 
@@ -147,6 +158,42 @@ def _coverage_item(item: CoverageItem) -> reports_pb2.CoverageItem:
         last_duration_seconds=standing.seconds,
         last_observed_build_id=observed.id if observed else None,
         last_observed_build_version=observed.version if observed else None,
+        quarantine=quarantine_message(item.quarantine),
+    )
+
+
+def in_quarantine(
+    items: Sequence[reports_pb2.BuildRunItem], quarantines: Mapping[str, Quarantine]
+) -> Sequence[reports_pb2.BuildRunItem]:
+    """The items, each with the quarantine of its test, if that has one."""
+    for item in items:
+        if item.test_id in quarantines:
+            item.quarantine.CopyFrom(_quarantine(quarantines[item.test_id]))
+    return items
+
+
+def quarantine_message(quarantine: Quarantine | None) -> quarantine_pb2.Quarantine | None:
+    """The quarantine; None stays None."""
+    return _quarantine(quarantine) if quarantine else None
+
+
+def _quarantine(quarantine: Quarantine) -> quarantine_pb2.Quarantine:
+    return quarantine_pb2.Quarantine(
+        reason=quarantine.reason,
+        until=_timestamp(quarantine.until),
+        by=quarantine.by,
+        since=_timestamp(quarantine.since),
+    )
+
+
+def classified_query(request: reports_pb2.ListClassifiedTestsRequest) -> ClassifiedQuery:
+    """Which tests are asked for; an empty search or tag is none."""
+    return ClassifiedQuery(
+        CLASSIFICATION[request.classification],
+        app_id=request.app_id.lower() or None,
+        search=request.search or None,
+        platform=PLATFORM.get(request.platform),
+        tag=request.tag or None,
     )
 
 

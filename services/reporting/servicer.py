@@ -2,21 +2,33 @@
 
 # ruff: noqa: N802 (gRPC names the methods)
 
+from collections.abc import Sequence
 from typing import Any
 
 from mobiletest.reporting.v1 import reports_pb2, reports_pb2_grpc
 
-from services.reporting.messages import coverage_message, matrix_message, stats_message, workspace_message
+from services.reporting.messages import (
+    classified_query,
+    coverage_message,
+    in_quarantine,
+    matrix_message,
+    stats_message,
+    workspace_message,
+)
 from services.reporting.ports import Page
-from services.reporting.usecases import AppReports, RunLists, RunsPage
+from services.reporting.usecases import AppReports, ClassifiedTests, Quarantines, RunLists, RunsPage
 
 
 class ReportsServicer(reports_pb2_grpc.ReportsServicer):
     """See the proto."""
 
-    def __init__(self, apps: AppReports, runs: RunLists) -> None:
+    def __init__(
+        self, apps: AppReports, runs: RunLists, *, classified: ClassifiedTests, quarantines: Quarantines
+    ) -> None:
         self._apps = apps
         self._runs = runs
+        self._classified = classified
+        self._quarantines = quarantines
 
     async def BatchGetAppStats(
         self, request: reports_pb2.BatchGetAppStatsRequest, context: Any
@@ -43,13 +55,24 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
         self, request: reports_pb2.ListBuildRunsRequest, context: Any
     ) -> reports_pb2.ListBuildRunsResponse:
         runs = await self._runs.of_build(request.version_id.lower(), _page(request))
-        return reports_pb2.ListBuildRunsResponse(**_envelope(request, runs))
+        return reports_pb2.ListBuildRunsResponse(items=await self._items(runs), **_envelope(request, runs))
 
     async def ListTestRuns(
         self, request: reports_pb2.ListTestRunsRequest, context: Any
     ) -> reports_pb2.ListTestRunsResponse:
         runs = await self._runs.of_test(request.test_id.lower(), _page(request))
-        return reports_pb2.ListTestRunsResponse(**_envelope(request, runs))
+        return reports_pb2.ListTestRunsResponse(items=await self._items(runs), **_envelope(request, runs))
+
+    async def ListClassifiedTests(
+        self, request: reports_pb2.ListClassifiedTestsRequest, context: Any
+    ) -> reports_pb2.ListClassifiedTestsResponse:
+        found = await self._classified.list(classified_query(request), _page(request))
+        return reports_pb2.ListClassifiedTestsResponse(total=found.total, test_ids=found.test_ids)
+
+    async def _items(self, runs: RunsPage) -> Sequence[reports_pb2.BuildRunItem]:
+        items = list(map(reports_pb2.BuildRunItem.FromString, runs.items))
+        quarantines = await self._quarantines.of({item.test_id for item in items})
+        return in_quarantine(items, quarantines)
 
 
 def _revision(request: Any) -> int | None:
@@ -69,5 +92,4 @@ def _envelope(request: Any, runs: RunsPage) -> dict[str, Any]:
         "total_pages": total_pages,
         "has_next": request.page < total_pages,
         "has_previous": request.page > 1,
-        "items": map(reports_pb2.BuildRunItem.FromString, runs.items),
     }

@@ -23,9 +23,10 @@ STATUS = {number: Status(text) for number, text in spellings(execution_pb2.Execu
 PLATFORM = spellings(platform_pb2.Platform.DESCRIPTOR)
 CATEGORY = spellings(execution_pb2.FailureCategory.DESCRIPTOR)
 CATEGORY_NUMBER: dict[str, Any] = {text: number for number, text in CATEGORY.items()}
-CLASSIFICATION_NUMBER: dict[Classification, Any] = {
-    Classification(text): number for number, text in spellings(reports_pb2.Classification.DESCRIPTOR).items()
+CLASSIFICATION = {
+    number: Classification(text) for number, text in spellings(reports_pb2.Classification.DESCRIPTOR).items()
 }
+CLASSIFICATION_NUMBER: dict[Classification, Any] = {name: number for number, name in CLASSIFICATION.items()}
 LAST_STATUS_NUMBER: dict[LastStatus, Any] = {
     LastStatus(text): number for number, text in spellings(reports_pb2.LastStatus.DESCRIPTOR).items()
 }

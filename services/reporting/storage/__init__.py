@@ -3,5 +3,6 @@
 from services.reporting.storage.folds import MongoFolds
 from services.reporting.storage.lookups import MongoReadModels
 from services.reporting.storage.schema import MIGRATIONS
+from services.reporting.storage.tests import MongoCopiedTests
 
-__all__ = ["MIGRATIONS", "MongoFolds", "MongoReadModels"]
+__all__ = ["MIGRATIONS", "MongoCopiedTests", "MongoFolds", "MongoReadModels"]

@@ -3,5 +3,6 @@
 from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.folding import Folding
 from services.reporting.usecases.runs import RunLists, RunsPage
+from services.reporting.usecases.tests import ClassifiedQuery, ClassifiedTests, Quarantines
 
-__all__ = ["AppReports", "Folding", "RunLists", "RunsPage"]
+__all__ = ["AppReports", "ClassifiedQuery", "ClassifiedTests", "Folding", "Quarantines", "RunLists", "RunsPage"]

@@ -1,13 +1,14 @@
 """The reports on an app: lookups, composed by the pure functions of model/reports."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from services.chassis.clock import Clock
 from services.chassis.errors import NotFound
 from services.reporting.model import counters
+from services.reporting.model.quarantine import Quarantine, all_lasting
 from services.reporting.model.reports import matrix, stats, workspace
 from services.reporting.model.reports.coverage import Coverage, Known, coverage, present_versions, target_cells
 from services.reporting.model.reports.targets import Targets, named_versions, targets
@@ -84,6 +85,7 @@ class AppReports:
             cells,
             assessments=assessments,
             versions=await self._versions(matrix.evidence_builds(assessments.values())),
+            quarantines=self._quarantines({**attached.tests, **tests}),
         )
         return matrix.Matrix(builds, rows, fields.get(total, {}).get("builds", 0))
 
@@ -98,7 +100,8 @@ class AppReports:
         )
         versions = await self._versions({build.id for build in observed.values()})
         names = {test_id: test.name for test_id, test in attached.tests.items()}
-        return coverage(attached.attachments, aims, Known(names, present_versions(observed, versions), cells))
+        known = Known(names, present_versions(observed, versions), cells, self._quarantines(attached.tests))
+        return coverage(attached.attachments, aims, known)
 
     async def _app(self, app_id: str, min_revision: int | None) -> AppSnapshot | None:
         app = await self._read.app(app_id)
@@ -131,6 +134,9 @@ class AppReports:
         versions = named_versions(current, attached.attachments)
         named = await self._read.builds_of_versions(app_id, versions) if versions else ()
         return targets(current, newest[0] if newest else None, named)
+
+    def _quarantines(self, tests: Mapping[str, TestSnapshot]) -> dict[str, Quarantine]:
+        return all_lasting({test_id: test.quarantine for test_id, test in tests.items()}, self._clock.now())
 
     async def _versions(self, build_ids: Collection[str]) -> dict[str, str]:
         """The present versions of these builds."""

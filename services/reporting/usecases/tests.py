@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from services.chassis.clock import Clock
 from services.reporting.model.flaky import Classification
-from services.reporting.model.quarantine import Quarantine, lasting
+from services.reporting.model.quarantine import Quarantine, all_lasting
 from services.reporting.model.text import search_pattern
 from services.reporting.ports import CopiedTests, Page, ReadModels, TestFilter
 
@@ -79,5 +79,4 @@ class Quarantines:
 
     async def of(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
         """The quarantines that last of these tests, by test."""
-        now, known = self._clock.now(), await self._tests.quarantines(test_ids) if test_ids else {}
-        return {test_id: quarantine for test_id, quarantine in known.items() if lasting(quarantine, now)}
+        return all_lasting(await self._tests.quarantines(test_ids), self._clock.now()) if test_ids else {}

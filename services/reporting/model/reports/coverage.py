@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from services.reporting.model.history import BuildRef
+from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.reports.targets import Targets
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Outcome, Status
 from services.reporting.model.tables import Active, Cell, CellKey, LastRun
@@ -42,6 +43,7 @@ class CoverageItem:
     target_version: str | None
     standing: Standing
     observed: BuildRef | None
+    quarantine: Quarantine | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +71,12 @@ def target_cells(attachments: Sequence[AttachmentSnapshot], targets: Targets) ->
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What was looked up: names and newest observed builds by test, and the cells of `target_cells`."""
+    """What was looked up: names, newest observed builds and quarantines by test, and the cells of `target_cells`."""
 
     names: Mapping[str, str]
     observed: Mapping[str, BuildRef]
     cells: Mapping[CellKey, Cell]
+    quarantines: Mapping[str, Quarantine]
 
 
 def present_versions(observed: Mapping[str, BuildRef], versions: Mapping[str, str]) -> dict[str, BuildRef]:
@@ -98,6 +101,7 @@ def _item(attachment: AttachmentSnapshot, targets: Targets, known: Known) -> Cov
         target_version=targets.version(attachment),
         standing=standing(cell),
         observed=known.observed.get(attachment.test_id),
+        quarantine=known.quarantines.get(attachment.test_id),
     )
 
 

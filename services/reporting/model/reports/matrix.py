@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.reporting.model.flaky import Assessment, Classification, assess
+from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.sentence import sentence
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey
@@ -29,6 +30,7 @@ class MatrixRow:
     flaky_score: float
     classification: Classification
     classification_detail: str
+    quarantine: Quarantine | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +73,12 @@ def rows(
     *,
     assessments: Mapping[str, Assessment],
     versions: Mapping[str, str],
+    quarantines: Mapping[str, Quarantine],
 ) -> list[MatrixRow]:
-    """A row for each name; `versions` are the present versions of builds that sentences name, by id."""
+    """A row for each name; `versions` are the present versions of builds that sentences name, by id.
+
+    `quarantines` are those that last, by test.
+    """
     found: list[MatrixRow] = []
     for test_id, name in names:
         assessment = assessments.get(test_id, UNKNOWN)
@@ -85,6 +91,7 @@ def rows(
                 flaky_score=assessment.score,
                 classification=assessment.classification,
                 classification_detail=sentence(assessment, versions),
+                quarantine=quarantines.get(test_id),
             )
         )
     return found
