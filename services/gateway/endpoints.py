@@ -9,7 +9,7 @@ from mobiletest.catalog.v1 import builds_pb2
 from services.chassis.clock import Clock
 from services.gateway.contract.operations import HTTP_BODY, Operation, named
 from services.gateway.encoding.responses import ResponseEncoders
-from services.gateway.handlers import lookups, reports
+from services.gateway.handlers import gates, lookups, reports
 from services.gateway.handlers.apps import AppInvocations
 from services.gateway.handlers.downloads import DownloadHandler
 from services.gateway.handlers.events import EventsHandler
@@ -134,6 +134,10 @@ class Endpoints:
             "GetTestMatrix": reports.of_app(self._reads["GetApp"], self._direct("GetTestMatrix")),
             "GetAppCoverage": reports.of_app(self._reads["GetApp"], self._direct("GetAppCoverage")),
             "ListBuildRuns": reports.runs_of(self._reads["GetBuild"], "version_id", self._direct("ListBuildRuns")),
+            "CompareBuilds": gates.of_build(
+                self._reads["GetBuild"], self._reads["GetApp"], self._direct("CompareBuilds")
+            ),
+            "GetGate": gates.of_execution(self._reads["GetExecution"], self._direct("GetGate")),
             "ListTestRuns": reports.runs_of(self._reads["GetTest"], "test_id", self._direct("ListTestRuns")),
         }
 
