@@ -18,8 +18,8 @@ from services.chassis.mongo import Mongo
 from services.reporting.consumer import CATALOG_EVENTS, EXECUTION_EVENTS, TOPICS, Intake
 from services.reporting.servicer import ReportsServicer
 from services.reporting.settings import Settings
-from services.reporting.storage import MIGRATIONS, MongoCopiedTests, MongoFolds, MongoReadModels
-from services.reporting.usecases import AppReports, ClassifiedTests, Folding, Quarantines, RunLists
+from services.reporting.storage import MIGRATIONS, MongoCopiedTests, MongoFolds, MongoReadModels, MongoVerdicts
+from services.reporting.usecases import AppReports, ClassifiedTests, Comparisons, Folding, Gates, Quarantines, RunLists
 
 NEWS_MS = 100
 """How long a fetch waits for events: reports may be that much later, and a quiet broker is asked ten times a second."""
@@ -67,12 +67,14 @@ async def migrated(settings: Settings) -> AsyncIterator[Mongo]:
 
 def _reports(mongo: Mongo) -> rpc.Servicer:
     read_models = MongoReadModels(mongo)
-    tests = MongoCopiedTests(mongo)
+    tests, verdicts, clock = MongoCopiedTests(mongo), MongoVerdicts(mongo), SystemClock()
     servicer = ReportsServicer(
-        AppReports(read_models, SystemClock()),
+        AppReports(read_models, clock),
         RunLists(read_models),
         classified=ClassifiedTests(read_models, tests),
-        quarantines=Quarantines(tests, SystemClock()),
+        quarantines=Quarantines(tests, clock),
+        comparisons=Comparisons(read_models, verdicts, clock),
+        gates=Gates(read_models, verdicts, clock),
     )
     descriptor = reports_pb2.DESCRIPTOR.services_by_name["Reports"]
     return reports_pb2_grpc.add_ReportsServicer_to_server, servicer, descriptor

@@ -16,19 +16,38 @@ from services.reporting.messages import (
     workspace_message,
 )
 from services.reporting.ports import Page
-from services.reporting.usecases import AppReports, ClassifiedTests, Quarantines, RunLists, RunsPage
+from services.reporting.usecases import (
+    AppReports,
+    ClassifiedTests,
+    Comparisons,
+    Gates,
+    Quarantines,
+    RunLists,
+    RunsPage,
+)
+from services.reporting.usecases.gate import Asked
+from services.reporting.verdict_messages import comparison_message, gate_message
 
 
 class ReportsServicer(reports_pb2_grpc.ReportsServicer):
     """See the proto."""
 
     def __init__(
-        self, apps: AppReports, runs: RunLists, *, classified: ClassifiedTests, quarantines: Quarantines
+        self,
+        apps: AppReports,
+        runs: RunLists,
+        *,
+        classified: ClassifiedTests,
+        quarantines: Quarantines,
+        comparisons: Comparisons,
+        gates: Gates,
     ) -> None:
         self._apps = apps
         self._runs = runs
         self._classified = classified
         self._quarantines = quarantines
+        self._comparisons = comparisons
+        self._gates = gates
 
     async def BatchGetAppStats(
         self, request: reports_pb2.BatchGetAppStatsRequest, context: Any
@@ -68,6 +87,23 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
     ) -> reports_pb2.ListClassifiedTestsResponse:
         found = await self._classified.list(classified_query(request), _page(request))
         return reports_pb2.ListClassifiedTestsResponse(total=found.total, test_ids=found.test_ids)
+
+    async def CompareBuilds(
+        self, request: reports_pb2.CompareBuildsRequest, context: Any
+    ) -> reports_pb2.BuildComparison:
+        compared = await self._comparisons.compare(
+            request.version_id.lower(), request.base.lower() or None, _revision(request)
+        )
+        return comparison_message(compared)
+
+    async def GetGate(self, request: reports_pb2.GetGateRequest, context: Any) -> reports_pb2.Gate:
+        asked = Asked(
+            request.execution_id.lower(),
+            request.base_branch,
+            ended=request.min_ended_runs if request.HasField("min_ended_runs") else None,
+            total=request.total_runs if request.HasField("total_runs") else None,
+        )
+        return gate_message(await self._gates.of(asked))
 
     async def _items(self, runs: RunsPage) -> Sequence[reports_pb2.BuildRunItem]:
         items = list(map(reports_pb2.BuildRunItem.FromString, runs.items))

@@ -9,6 +9,7 @@ from mobiletest.types.v1 import execution_pb2, platform_pb2
 
 from services.reporting.model.flaky import Classification
 from services.reporting.model.reports.coverage import LastStatus
+from services.reporting.model.reports.gate import Result, Rule
 from services.reporting.model.snapshots import Status
 
 
@@ -29,6 +30,12 @@ CLASSIFICATION = {
 CLASSIFICATION_NUMBER: dict[Classification, Any] = {name: number for number, name in CLASSIFICATION.items()}
 LAST_STATUS_NUMBER: dict[LastStatus, Any] = {
     LastStatus(text): number for number, text in spellings(reports_pb2.LastStatus.DESCRIPTOR).items()
+}
+GATE_RESULT_NUMBER: dict[Result, Any] = {
+    Result(text): number for number, text in spellings(reports_pb2.GateResult.DESCRIPTOR).items()
+}
+GATE_RULE_NUMBER: dict[Rule, Any] = {
+    Rule(text): number for number, text in spellings(reports_pb2.GateRule.DESCRIPTOR).items()
 }
 INFRASTRUCTURE = frozenset(
     CATEGORY[number]

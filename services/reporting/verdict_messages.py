@@ -4,9 +4,8 @@ from datetime import UTC, datetime
 
 from google.protobuf.timestamp_pb2 import Timestamp
 from mobiletest.reporting.v1 import reports_pb2
-from mobiletest.types.v1 import quarantine_pb2
 
-from services.reporting.model.quarantine import Quarantine
+from services.reporting.messages import quarantine_message
 from services.reporting.model.reports.breakage import Breakage, ComparedBuild
 from services.reporting.model.reports.compare import ComparedTest, Comparison
 from services.reporting.model.reports.gate import Gate, Reason
@@ -49,7 +48,7 @@ def _compared_test(test: ComparedTest) -> reports_pb2.ComparedTest:
         breakage=_breakage(test.breakage),
         classification=CLASSIFICATION_NUMBER[test.classification],
         flaky_score=test.flaky_score,
-        quarantine=_quarantine(test.quarantine),
+        quarantine=quarantine_message(test.quarantine),
     )
 
 
@@ -90,18 +89,7 @@ def _reason(reason: Reason) -> reports_pb2.GateReason:
         detail=reason.detail,
         failure_reason=run.failure_reason,
         breakage=_breakage(reason.breakage),
-        quarantine=_quarantine(reason.quarantine),
-    )
-
-
-def _quarantine(quarantine: Quarantine | None) -> quarantine_pb2.Quarantine | None:
-    if quarantine is None:
-        return None
-    return quarantine_pb2.Quarantine(
-        reason=quarantine.reason,
-        until=_timestamp(quarantine.until),
-        by=quarantine.by,
-        since=_timestamp(quarantine.since),
+        quarantine=quarantine_message(reason.quarantine),
     )
 
 

@@ -4,5 +4,6 @@ from services.reporting.storage.folds import MongoFolds
 from services.reporting.storage.lookups import MongoReadModels
 from services.reporting.storage.schema import MIGRATIONS
 from services.reporting.storage.tests import MongoCopiedTests
+from services.reporting.storage.verdicts import MongoVerdicts
 
-__all__ = ["MIGRATIONS", "MongoCopiedTests", "MongoFolds", "MongoReadModels"]
+__all__ = ["MIGRATIONS", "MongoCopiedTests", "MongoFolds", "MongoReadModels", "MongoVerdicts"]
