@@ -5,11 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mobiletest.catalog.v1 import builds_pb2
+from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.clock import Clock
 from services.gateway.contract.operations import HTTP_BODY, Operation, named
 from services.gateway.encoding.responses import ResponseEncoders
-from services.gateway.handlers import gates, lookups, reports
+from services.gateway.handlers import gates, lookups, reports, tests
 from services.gateway.handlers.apps import AppInvocations
 from services.gateway.handlers.downloads import DownloadHandler
 from services.gateway.handlers.events import EventsHandler
@@ -20,7 +21,7 @@ from services.gateway.handlers.unary import Invoke, UnaryHandler, direct, render
 from services.gateway.handlers.uploads import UploadHandler
 from services.gateway.serving.exchange import Endpoint, Handler
 from services.gateway.upstream.app_stats import AppStats
-from services.gateway.upstream.calls import Upstreams
+from services.gateway.upstream.calls import Rpc, Upstreams
 from services.gateway.upstream.reads import Reads, batch_method
 
 
@@ -133,6 +134,7 @@ class Endpoints:
             "GetAppWorkspace": reports.workspace(self._reads["GetApp"], self._direct("GetAppWorkspace")),
             "GetTestMatrix": reports.of_app(self._reads["GetApp"], self._direct("GetTestMatrix")),
             "GetAppCoverage": reports.of_app(self._reads["GetApp"], self._direct("GetAppCoverage")),
+            "ListTests": tests.listed(self._direct("ListTests"), direct(self._classified()), self._reads["GetTest"]),
             "ListBuildRuns": reports.runs_of(self._reads["GetBuild"], "version_id", self._direct("ListBuildRuns")),
             "CompareBuilds": gates.of_build(
                 self._reads["GetBuild"], self._reads["GetApp"], self._direct("CompareBuilds")
@@ -140,6 +142,10 @@ class Endpoints:
             "GetGate": gates.of_execution(self._reads["GetExecution"], self._direct("GetGate")),
             "ListTestRuns": reports.runs_of(self._reads["GetTest"], "test_id", self._direct("ListTestRuns")),
         }
+
+    def _classified(self) -> Rpc:
+        reporting = reports_pb2.DESCRIPTOR.services_by_name["Reports"]
+        return self._upstreams.rpc(reporting.methods_by_name["ListClassifiedTests"])
 
     def _id_field(self, name: str) -> str:
         return named(self._operations, name).path_fields[0]

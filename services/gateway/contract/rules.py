@@ -14,7 +14,10 @@ Number = int | float
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The bounds of one field; None where there is none. Lengths count characters, or items of a list."""
+    """The bounds of one field; None where there is none. Lengths count characters, or items of a list.
+
+    `choices` are all values that it may have, if the rules name them.
+    """
 
     required: bool = False
     minimum: Number | None = None
@@ -24,6 +27,7 @@ class Rules:
     min_length: int | None = None
     max_length: int | None = None
     uuid: bool = False
+    choices: tuple[str | int, ...] = ()
     unique: bool = False
     items: "Rules | None" = None
 
@@ -50,6 +54,8 @@ def _of_kind(typed: Any) -> dict[str, Any]:
     known = {field.name: value for field, value in typed.ListFields()}
     renamed = {**_SAME_NAME, **_LENGTHS, "uuid": "uuid", "unique": "unique"}
     found = {renamed[name]: value for name, value in known.items() if name in renamed}
+    if "in" in known:
+        found["choices"] = tuple(known["in"])
     if "items" in known:
         found["items"] = _read(known["items"])
     return found

@@ -65,8 +65,15 @@ def _length(broken: Broken) -> Refusal:
     return wording.too_few(least, size) if size < least else wording.too_many(rules.max_length or 0, size)
 
 
-def _trimmed_length(broken: Broken) -> Refusal:
-    return wording.too_long(200) if str(broken.value).strip() else wording.too_short(1)
+def _choice(broken: Broken) -> Refusal:
+    return wording.one_of([str(choice) for choice in broken.field.rules.choices])
+
+
+def _trimmed_length(most: int) -> "_Explain":
+    def explain(broken: Broken) -> Refusal:
+        return wording.too_long(most) if str(broken.value).strip() else wording.too_short(1)
+
+    return explain
 
 
 def _uuid(_: Broken) -> Refusal:
@@ -81,7 +88,9 @@ _Explain = Callable[[Broken], Refusal]
 
 _BY_ID: dict[str, _Explain] = {
     "required": _required,
-    "name.length": _trimmed_length,
+    "name.length": _trimmed_length(200),
+    "reason.length": _trimmed_length(1000),
+    "string.in": _choice,
     "enum.defined_only": _enum,
     "enum.in": _enum,
     "enum.not_in": _enum,

@@ -102,6 +102,8 @@ class Schemas:
             if self._is_uuid(field, rules):
                 schema["format"] = "uuid"
         schema |= {key: getattr(rules, name) for name, key in _BOUNDS.items() if getattr(rules, name) is not None}
+        if rules.choices:
+            schema["enum"] = list(rules.choices)
         if field.example:
             schema["examples"] = [field.example]
         return schema

@@ -32,6 +32,13 @@ class Reads:
             raise NotFound(self._missing)
         return found
 
+    async def many(self, caller: Caller, ids: Sequence[str], seconds: float) -> list[Any]:
+        """Those of the messages that there are, in the order asked for."""
+        if not ids:
+            return []
+        found = await self._batches.join(caller, ids).results(seconds)
+        return [found[id_] for id_ in ids if id_ in found]
+
     async def _fetch(self, ids: Sequence[str]) -> Mapping[str, Message]:
         answer = await self._rpc(self._request(**{self._ids: ids}))
         return {item.id: item for item in getattr(answer, self._items)}

@@ -129,3 +129,19 @@ def test_what_is_encoded_fits_what_is_described(name: str, descriptor: Any, data
 def test_every_body_names_what_is_required(schema: str) -> None:
     described = SCHEMAS[schema]
     assert set(described.get("required", [])) <= set(described["properties"])
+
+
+def test_a_parameter_with_named_values_shows_them() -> None:
+    schema = parameters("/api/v1/tests")["classification"]["schema"]
+    assert schema == {
+        "type": "string",
+        "enum": ["insufficient_data", "broken", "flaky", "regressed", "recovered", "stable"],
+    }
+
+
+def test_a_quarantine_needs_a_reason_and_shows_wherever_the_test_does() -> None:
+    asked = DOCUMENT["paths"]["/api/v1/tests/{test_id}/quarantine"]["put"]["requestBody"]
+    name = asked["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+    assert SCHEMAS[name]["required"] == ["reason"]
+    shown = {name for name, schema in SCHEMAS.items() if "quarantine" in schema.get("properties", {})}
+    assert shown == {"Test", "Attachment", "MatrixTest", "CoverageItem", "BuildRunItem", "ComparedTest", "GateReason"}
