@@ -13,6 +13,7 @@ from aiokafka.errors import KafkaConnectionError
 from services.chassis import logs, metrics
 from services.chassis.broker import closed, ensure_topics, until_disconnected
 from services.chassis.kafka import MAX_MESSAGE_BYTES
+from services.chassis.lag import Lag
 
 STATIC_FROM_SECONDS = 10.0  # below, leaving and joining is as quick as coming back under the same name
 FETCH_WAIT_MS = 25
@@ -26,7 +27,6 @@ T = TypeVar("T")
 
 log = logs.get(__name__)
 
-_lag = metrics.gauge("mobiletest_kafka_consumer_lag_records", "Records to read", ["topic", "partition", "group"])
 _rebalances = metrics.counter("mobiletest_kafka_rebalances_total", "Assignments received", ["group"])
 
 
@@ -66,6 +66,7 @@ class Membership:
         self._stall_seconds = stall_seconds
         self._commit_seconds = commit_seconds
         self._next: dict[TopicPartition, int] = {}
+        self._lag = Lag(consumer, group.name)
         self._looked_at = monotonic()
         self._behind = False
 
@@ -74,11 +75,12 @@ class Membership:
         batches = await self._unless_gone(self._consumer.getmany(timeout_ms=int(seconds * 1000), max_records=most))
         records = [record for batch in batches.values() for record in batch]
         if records:
-            self._next.update({partition_of(record): record.offset + 1 for record in records})
+            self._next.update({place: batch[-1].offset + 1 for place, batch in batches.items()})
             self._behind, self._looked_at = False, monotonic()
         elif monotonic() - self._looked_at > self._stall_seconds:
             await self._look_for_stall()
-        self._measure_lag()
+        if unknown := self._lag.fetched({place: batch[0].offset for place, batch in batches.items()}):
+            await self._unless_gone(self._lag.learn(unknown))
         return records
 
     async def commit(self, records: Iterable[ConsumerRecord]) -> None:
@@ -91,6 +93,7 @@ class Membership:
                 await self._unless_gone(self._consumer.commit(offsets))
         except TimeoutError as error:
             raise KafkaConnectionError("the commit was not answered") from error
+        self._lag.committed(offsets)
 
     def owns(self, record: ConsumerRecord) -> bool:
         """Whether the record's partition is still assigned to this member."""
@@ -99,7 +102,10 @@ class Membership:
     async def pause(self) -> None:
         """Fetch nothing, but be seen polling, until `resume`."""
         self._consumer.pause(*self._consumer.assignment())
-        await self._unless_gone(self._consumer.getmany(timeout_ms=0, max_records=1))
+        polled = await self._unless_gone(self._consumer.getmany(timeout_ms=0, max_records=1))
+        for place, batch in polled.items():  # of a partition that a rebalance has brought this moment
+            self._consumer.seek(place, batch[0].offset)
+        await self._unless_gone(self._lag.ask())
 
     def resume(self) -> None:
         self._consumer.resume(*self._consumer.paused())
@@ -132,11 +138,9 @@ class Membership:
             raise KafkaConnectionError("there are records, but none arrive")
         self._behind, self._looked_at = behind, monotonic()
 
-    def _measure_lag(self) -> None:
-        for place, position in self._next.items():
-            end = self._consumer.highwater(place) if place in self._consumer.assignment() else None
-            lag = max(0, end - position) if end is not None else 0
-            _lag.labels(place.topic, place.partition, self._group.name).set(lag)
+    def leave(self) -> None:
+        """It is over: another member, or the next membership, tells of the lag from here on."""
+        self._lag.forget()
 
 
 @asynccontextmanager
@@ -150,6 +154,7 @@ async def joined(group: Group) -> AsyncIterator[Membership]:
         await member.join()
         yield member
     finally:
+        member.leave()
         gone.cancel()
         await asyncio.wait([gone])
         await closed(consumer.stop(), COMMIT_SECONDS)

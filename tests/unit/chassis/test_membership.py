@@ -25,6 +25,7 @@ class FakeClient:
     end: int = 0
     assigned: set[TopicPartition] = field(default_factory=lambda: {PLACE})
     commits: list[dict[TopicPartition, int]] = field(default_factory=list)
+    sought: dict[TopicPartition, int] = field(default_factory=dict)
     hangs: bool = False
     refuses: KafkaError | None = None
 
@@ -48,6 +49,15 @@ class FakeClient:
 
     def assignment(self) -> set[TopicPartition]:
         return self.assigned
+
+    async def position(self, _: TopicPartition) -> int:
+        return 0
+
+    def pause(self, *_: TopicPartition) -> None:
+        """Nothing to do."""
+
+    def seek(self, place: TopicPartition, offset: int) -> None:
+        self.sought[place] = offset
 
     def paused(self) -> set[TopicPartition]:
         return set()
@@ -127,7 +137,22 @@ async def test_silence_at_the_end_of_the_log_is_no_stall(join: Join) -> None:
         await member.fetch(10, 0)
 
 
-async def test_the_lag_is_shown(join: Join) -> None:
-    await join(FakeClient(batches=[records(0, 1)], end=9)).fetch(10, 0)
-    shown = metrics.render().decode()
-    assert 'mobiletest_kafka_consumer_lag_records{group="test-group",partition="0",topic="t"} 7.0' in shown
+async def test_what_a_rebalance_brings_during_a_pause_comes_later(join: Join) -> None:
+    client = FakeClient(batches=[records(4)])
+    await join(client).pause()
+    assert client.sought == {PLACE: 4}
+
+
+async def test_the_lag_falls_with_what_is_committed_not_with_what_is_fetched(join: Join) -> None:
+    member = join(FakeClient(batches=[records(0, 1)], end=9))
+    fetched = await member.fetch(10, 0)
+    assert lag() == 9
+    await member.commit(fetched)
+    assert lag() == 7
+    member.leave()
+    assert lag() is None
+
+
+def lag() -> float | None:
+    labels = {"group": "test-group", "partition": "0", "topic": "t"}
+    return metrics.REGISTRY.get_sample_value("mobiletest_kafka_consumer_lag_records", labels)
