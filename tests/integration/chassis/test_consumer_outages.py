@@ -1,0 +1,163 @@
+"""A consumer whose broker restarts again and again, or whose handler is slow, is never silently stuck."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from deploy.local.broker import Broker
+from services.chassis import metrics
+from services.chassis.consuming import Consumer
+from services.chassis.events import Event, InvalidMessage, Transient
+from services.chassis.kafka import Producer, PublishResult
+from services.chassis.lifecycle import Background
+from tests.eventually import eventually
+from tests.unit.chassis.samples import an_event
+
+TOPIC = "events"
+RESTARTS = 6
+
+
+@dataclass
+class Bench:
+    """A consumer of a broker of the test's own; the broker forgets everything when it stops."""
+
+    broker: Broker
+    producer: Producer
+    seen: set[str] = field(default_factory=set)
+    refuses: Callable[[], Exception | None] = lambda: None
+
+    async def handle(self, events: list[Event]) -> None:
+        if error := self.refuses():
+            raise error
+        self.seen |= {event.key for event in events}
+
+    @asynccontextmanager
+    async def consuming(self) -> AsyncIterator[Consumer]:
+        consumer = Consumer(
+            [TOPIC],
+            "group",
+            self.handle,
+            bootstrap=self.broker.bootstrap,
+            instance_id=None,
+            dlq=self.producer,
+            session_seconds=1.0,
+            max_batch=50,
+        )
+        async with Background() as background, background.running("consumer", consumer.run(), stop=consumer.stop):
+            yield consumer
+
+    async def publish(self, *keys: str) -> None:
+        """Until the broker has them, whether it is there yet or not."""
+        for key in keys:
+            await eventually(lambda key=key: self._published(key))  # type: ignore[misc]
+
+    async def _published(self, key: str) -> bool:
+        return isinstance((await self.producer.publish([an_event(TOPIC, key=key)]))[0], PublishResult)
+
+    async def restart(self) -> None:
+        await self.broker.child.kill()
+        await self.broker.start()
+
+    async def sees(self, *keys: str) -> None:
+        """They arrive, while the consumer says that it is well."""
+        await eventually(lambda: set(keys) <= self.seen, within=60)
+
+
+@pytest.fixture
+async def bench(own_broker: Broker) -> AsyncIterator[Bench]:
+    async with Producer(own_broker.bootstrap, {TOPIC: 3}, idempotence=False, timeout=2.0) as producer:
+        yield Bench(own_broker, producer)
+
+
+async def test_restart_after_restart_in_the_midst_of_consumption(bench: Bench) -> None:
+    """The broker goes while events flow; what is published after each return arrives, and liveness never fails."""
+    async with bench.consuming() as consumer, Background() as background:
+        for number in range(RESTARTS):
+            flood = background.start(
+                "flood", endless(lambda: bench.producer.publish([an_event(TOPIC) for _ in range(20)]))
+            )
+            await bench.publish(f"before-{number}")
+            await bench.sees(f"before-{number}")
+            await bench.restart()
+            await bench.publish(f"after-{number}")
+            await bench.sees(f"after-{number}")
+            flood.cancel()
+            await consumer.check()
+
+
+async def test_a_restart_while_the_handler_asks_for_time(bench: Bench) -> None:
+    asked: list[str] = []
+
+    def refuses() -> Exception:
+        asked.append("later")
+        return Transient("later")
+
+    async with bench.consuming() as consumer:
+        bench.refuses = refuses
+        await bench.publish("in hand")
+        await eventually(lambda: asked)
+        await bench.restart()
+        bench.refuses = lambda: None
+        await bench.publish("after")
+        await bench.sees("after")
+        await consumer.check()
+
+
+async def test_a_restart_while_a_message_is_put_away(bench: Bench) -> None:
+    """There is nobody to take the dead letter; the partition does not wait for ever."""
+    gone = asyncio.Event()
+
+    def refuses() -> Exception:
+        gone.set()
+        return InvalidMessage("REFUSED", "no such thing")
+
+    async with bench.consuming() as consumer:
+        bench.refuses = refuses
+        await bench.publish("poison")
+        await gone.wait()
+        await bench.restart()
+        bench.refuses = lambda: None
+        await bench.publish("after")
+        await bench.sees("after")
+        await consumer.check()
+
+
+async def test_a_slow_handler_shows_as_lag_until_it_has_caught_up(bench: Bench) -> None:
+    slow, fetched = asyncio.Event(), asyncio.Event()
+
+    async def handle(events: list[Event]) -> None:
+        fetched.set()
+        await slow.wait()
+        bench.seen |= {event.key for event in events}
+
+    bench.handle = handle  # type: ignore[method-assign]
+    keys = [f"key-{number}" for number in range(300)]
+    results = await bench.producer.publish([an_event(TOPIC, key=key) for key in keys])
+    assert all(isinstance(result, PublishResult) for result in results)
+    async with bench.consuming():
+        await fetched.wait()
+        assert 0 < behind() <= len(keys)
+        slow.set()
+        await bench.sees(*keys)
+        await eventually(lambda: behind() == 0)
+    assert behind() == 0
+
+
+def behind() -> float:
+    """Over all partitions that are shown."""
+    samples = [
+        sample.value
+        for metric in metrics.REGISTRY.collect()
+        for sample in metric.samples
+        if sample.name == "mobiletest_kafka_consumer_lag_records" and sample.labels["topic"] == TOPIC
+    ]
+    return sum(samples)
+
+
+async def endless(work: Callable[[], Awaitable[object]]) -> None:
+    while True:
+        await work()
+        await asyncio.sleep(0.01)  # the pace of a publisher
