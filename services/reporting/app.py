@@ -1,28 +1,58 @@
 """Reporting's composition root: the only place that constructs its adapters."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from uuid import uuid4
+from uuid import uuid4
 
-from mobiletest.reporting.v1 import reports_pb2, reports_pb2_grpc
+from mobiletest.reporting.v1 import operations_pb2, operations_pb2_grpc, reports_pb2, reports_pb2_grpc
 
 from services.chassis import rpc
 from services.chassis.clock import SystemClock
 from services.chassis.consuming import Consumer
 from services.chassis.dead_letters.limit import Tolerance
+from services.chassis.errors import DeadlineExceeded, Unavailable
+from services.chassis.group_progress import GroupProgress
 from services.chassis.health import AdminServer, Health
 from services.chassis.kafka import Producer
+from services.chassis.leases import Lease
+from services.chassis.leases import Lease
 from services.chassis.lifecycle import Background
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
+from services.chassis.status import domain_error
 from services.reporting.consumer import CATALOG_EVENTS, EXECUTION_EVENTS, TOPICS, Intake
+from services.reporting.history import CATALOG_SERVICES, EXECUTOR_SERVICES, RemoteHistory
+from services.reporting.operations import OperationsServicer, watch
 from services.reporting.servicer import ReportsServicer
 from services.reporting.settings import Settings
-from services.reporting.storage import MIGRATIONS, MongoCopiedTests, MongoFolds, MongoReadModels, MongoVerdicts
-from services.reporting.usecases import AppReports, ClassifiedTests, Comparisons, Folding, Gates, Quarantines, RunLists
+from services.reporting.storage import (
+from services.reporting.storage.generations import InTime
+from services.reporting.storage.workbench import MongoWorkbench, current
+    MIGRATIONS,
+    MongoCopiedTests,
+    MongoFolds,
+    MongoListed,
+    MongoReadModels,
+    MongoVerdicts,
+)
+from services.reporting.usecases import (
+    AppReports,
+    ClassifiedTests,
+    Comparisons,
+    Expiring,
+    Folding,
+    Gates,
+    Quarantines,
+    RunLists,
+)
+from services.reporting.usecases.operating import Operating, Patience
 
+OPERATION_LEASE_SECONDS = 15.0
 NEWS_MS = 100
 """How long a fetch waits for events: reports may be that much later, and a quiet broker is asked ten times a second."""
+EXPIRING_LEASE_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +75,15 @@ async def running(settings: Settings) -> AsyncIterator[App]:
         health.register("mongodb", mongo.ping)
         producer = Producer(settings.kafka_bootstrap, TOPICS, idempotence=settings.kafka_idempotence)
         await stack.enter_async_context(producer)
-        serving = rpc.server(settings, [_reports(mongo)], health=health)
+        operating = await stack.enter_async_context(operations(settings, mongo))
+        await stack.enter_async_context(background.running("operation", watch(lambda: current(mongo))))
+        serving = rpc.server(settings, [_reports(mongo), _operations(operating)], health=health)
         address = await stack.enter_async_context(serving)
         consumer = _consumer(settings, mongo, producer)
         health.register("consumer", consumer.check, affects="liveness")
         await stack.enter_async_context(background.running("consumer", consumer.run(), stop=consumer.stop))
+        if settings.bounds:
+            await stack.enter_async_context(background.running("expiring", _expiring(settings, mongo).run()))
         await stack.enter_async_context(health.serving(background))
         yield App(address, admin.address, background)
 
@@ -65,6 +99,37 @@ async def migrated(settings: Settings) -> AsyncIterator[Mongo]:
         await mongo.close()
 
 
+@asynccontextmanager
+async def operations(settings: Settings, mongo: Mongo) -> AsyncIterator[Callable[[], Operating]]:
+    """What makes an operation on the read models, one for each call."""
+    token = settings.tokens[0]
+    async with (
+        rpc.channel(settings.catalog_address, token, services=CATALOG_SERVICES) as to_catalog,
+        rpc.channel(settings.executor_address, token, services=EXECUTOR_SERVICES) as to_executor,
+    ):
+        history = RemoteHistory(to_catalog, to_executor)
+        folded = GroupProgress(settings.kafka_bootstrap, settings.consumer_group, [EXECUTION_EVENTS, CATALOG_EVENTS])
+        patience = Patience(drop=settings.generation_drop_seconds)
+
+        def operating() -> Operating:
+            turn = Lease(mongo, "operation", str(uuid4()), seconds=OPERATION_LEASE_SECONDS)
+            workbench = MongoWorkbench(mongo, settings.rules)
+            return Operating(history, workbench, folded, turn, passes=_passes, patience=patience)
+
+        yield operating
+
+
+def _passes(error: BaseException) -> bool:
+    """Whether an operation may go on after it: a database, a broker or another service that is away."""
+    known = domain_error(error) if isinstance(error, Exception) else None
+    return isinstance(known, Unavailable | DeadlineExceeded)
+
+
+def _operations(operating: Callable[[], Operating]) -> rpc.Servicer:
+    descriptor = operations_pb2.DESCRIPTOR.services_by_name["Operations"]
+    return operations_pb2_grpc.add_OperationsServicer_to_server, OperationsServicer(operating), descriptor
+
+
 def _reports(mongo: Mongo) -> rpc.Servicer:
     read_models = MongoReadModels(mongo)
     tests, verdicts, clock = MongoCopiedTests(mongo), MongoVerdicts(mongo), SystemClock()
@@ -77,7 +142,12 @@ def _reports(mongo: Mongo) -> rpc.Servicer:
         gates=Gates(read_models, verdicts, clock),
     )
     descriptor = reports_pb2.DESCRIPTOR.services_by_name["Reports"]
-    return reports_pb2_grpc.add_ReportsServicer_to_server, servicer, descriptor
+    return reports_pb2_grpc.add_ReportsServicer_to_server, InTime(servicer), descriptor
+
+
+def _expiring(settings: Settings, mongo: Mongo) -> Expiring:
+    turn = Lease(mongo, "expiring", str(uuid4()), seconds=EXPIRING_LEASE_SECONDS)
+    return Expiring(MongoListed(mongo), MongoFolds(mongo), turn, bounds=settings.bounds, clock=SystemClock())
 
 
 def _consumer(settings: Settings, mongo: Mongo, dead_letters: Producer) -> Consumer:

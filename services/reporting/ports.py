@@ -156,3 +156,32 @@ class Verdicts(Protocol):
 
     async def runs_of_execution(self, execution_id: str) -> Sequence[GateRun]:
         """All runs of an execution that were heard of, expired ones too, in no order."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTest:
+    """A test with runs in its list."""
+
+    org_id: str
+    test_id: str
+
+
+class Listed(Protocol):
+    """The lists of all tests, of all organisations, as retention goes through them."""
+
+    async def test_after(self, test: ListedTest | None) -> ListedTest | None:
+        """The next test with a list, by organisation and id; the first after None, and None after the last."""
+
+    async def runs(self, test: ListedTest, page: Page) -> Sequence[str]:
+        """The ids of a test's listed runs, newest first."""
+
+    async def tidy(self, org_id: str, names: Collection[str]) -> None:
+        """Forget the days of these lists, by counter, on which no run is left."""
+
+
+class Turn(Protocol):
+    """Whose turn it is."""
+
+    async def acquire(self) -> bool: ...
+
+    async def release(self) -> None: ...

@@ -1,15 +1,19 @@
 """The variables that reporting reads."""
 
+from datetime import timedelta
+
 from pydantic import Field
 
 from services.chassis.settings import ProcessSettings
 from services.reporting.model.flaky import FlakyRules
 from services.reporting.model.fold import Rules
+from services.reporting.model.retention import Bounds
 from services.reporting.model.storms import StormRules
+from services.reporting.storage.generations import DROP_SECONDS
 
 
 class Settings(ProcessSettings):
-    """Besides those of every process: the database, the share of invalid messages that is too much, and the constants
+    """Besides those of every process: the database, where the history is, the share of invalid messages that is too much, and the constants
     of docs/flaky.md.
 
     Changing a constant changes what is folded from then on; a rebuild applies it to the past.
@@ -17,9 +21,18 @@ class Settings(ProcessSettings):
 
     mongo_database: str = Field(default="reporting", validation_alias="MOBILETEST_REPORTING_DATABASE")
     consumer_group: str = Field(default="mobiletest-reporting", validation_alias="MOBILETEST_REPORTING_GROUP")
+    catalog_address: str = "127.0.0.1:50051"
+    executor_address: str = "127.0.0.1:50052"
+    """Where verify and rebuild read the history."""
+    generation_drop_seconds: float = Field(default=DROP_SECONDS, ge=0)
+    """How long read models that were replaced are kept for calls that still read them."""
     fold_batch: int = Field(default=1000, ge=1, le=10_000)
     invalid_share: float = Field(default=0.5, gt=0, le=1)
     invalid_window: int = Field(default=200, ge=100, le=100_000)
+    runs_kept_days: float = Field(default=0.0, ge=0)
+    """How long runs stay in lists after they were accepted; 0: for ever. No figure depends on it."""
+    runs_kept_per_test: int = Field(default=0, ge=0)
+    """How many runs of a test stay in lists, the newest; 0: all. No figure depends on it."""
     flaky_window: int = Field(default=40, ge=3, le=200)
     flaky_half_life: float = Field(default=30.0, gt=0)
     flaky_prior: float = Field(default=2.0, gt=0)
@@ -32,6 +45,12 @@ class Settings(ProcessSettings):
     recovered_streak: int = Field(default=3, ge=1)
     storm_tests: int = Field(default=5, ge=1)
     storm_percent: int = Field(default=80, ge=1, le=100)
+
+    @property
+    def bounds(self) -> Bounds:
+        """The bounds of lists as the model takes them."""
+        age = timedelta(days=self.runs_kept_days) if self.runs_kept_days else None
+        return Bounds(age, self.runs_kept_per_test or None)
 
     @property
     def rules(self) -> Rules:

@@ -14,13 +14,14 @@ from services.reporting.model.tables import RunRow, Tables
 
 
 def day_of(moment: datetime) -> str:
-    """The field of its UTC day."""
-    return f"{moment:%Y-%m-%d}"
+    """The field of its UTC day. (strftime takes four times as long.)"""
+    return moment.isoformat()[:10]
 
 
 def minute_of(moment: datetime) -> str:
     """The field of its minute."""
-    return f"{moment:%H%M}"
+    text = moment.isoformat()
+    return text[11:13] + text[14:16]
 
 
 def minutes(counter: str, day: str) -> str:
@@ -33,16 +34,20 @@ def lists(row: RunRow) -> list[str]:
     return [counters.test(row.test_id), *([counters.build(row.build_id)] if row.build_id else ())]
 
 
-def places(row: RunRow) -> set[tuple[str, datetime]]:
+def places(row: RunRow | None) -> list[tuple[str, datetime]]:
     """Where the run stands: the counter and the moment of each of its lists; nowhere when it expired."""
-    return {(name, row.listed_at) for name in lists(row)} if row.listed_at else set()
+    return [(name, row.listed_at) for name in lists(row)] if row and row.listed_at else []
 
 
 def move(tables: Tables, before: RunRow | None, row: RunRow) -> None:
     """Count the run where it stands now instead of where it stood."""
-    was, now = places(before) if before else set(), places(row)
-    for (name, at), amount in [*((place, -1) for place in was - now), *((place, 1) for place in now - was)]:
-        count(tables.counters, row.org_id, name, at, amount)
+    was, now = places(before), places(row)
+    if was == now:
+        return
+    for name, at in was:
+        count(tables.counters, row.org_id, name, at, -1)
+    for name, at in now:
+        count(tables.counters, row.org_id, name, at, 1)
 
 
 def count(table: counters.Counters, org_id: str, name: str, at: datetime, amount: int) -> None:
@@ -70,7 +75,7 @@ def place_by_day(days: Mapping[str, int], skip: int) -> Place | None:
 
     `days` are the fields of a list's counter; those that are no days are left out. None: there are fewer rows.
     """
-    counted = {field: amount for field, amount in days.items() if _is_day(field)}
+    counted = {field: amount for field, amount in days.items() if is_day(field)}
     found = _reach(counted, skip)
     if found is None:
         return None
@@ -104,7 +109,8 @@ def _reach(counted: Mapping[str, int], skip: int) -> tuple[str, int] | None:
     return None
 
 
-def _is_day(field: str) -> bool:
+def is_day(field: str) -> bool:
+    """Whether a field of a list's counter is a day."""
     return field[:1].isdigit()
 
 

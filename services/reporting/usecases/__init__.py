@@ -2,6 +2,7 @@
 
 from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.compare import Comparisons
+from services.reporting.usecases.expiring import Expiring
 from services.reporting.usecases.folding import Folding
 from services.reporting.usecases.gate import Gates
 from services.reporting.usecases.runs import RunLists, RunsPage
@@ -12,6 +13,7 @@ __all__ = [
     "ClassifiedQuery",
     "ClassifiedTests",
     "Comparisons",
+    "Expiring",
     "Folding",
     "Gates",
     "Quarantines",

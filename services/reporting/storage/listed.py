@@ -1,0 +1,76 @@
+"""The lists of tests in MongoDB as retention goes through them, of all organisations."""
+
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from services.chassis.mongo import Mongo, Session
+from services.reporting.model.places import is_day, minutes
+from services.reporting.ports import ListedTest, Page
+from services.reporting.storage.documents import COUNTERS, RUNS, counter_id
+from services.reporting.storage.generations import Serving, named
+from services.reporting.storage.values import Document
+
+ALWAYS = datetime(9999, 1, 1, tzinfo=UTC)
+_LISTED = {"listed_at": {"$lt": ALWAYS}}  # what the indexes of lists hold
+
+
+class MongoListed:
+    """See ports.Listed."""
+
+    def __init__(self, mongo: Mongo) -> None:
+        self._mongo = mongo
+        self._serving = Serving(mongo)
+
+    async def test_after(self, test: ListedTest | None) -> ListedTest | None:
+        """One seek, or two at the end of an organisation, in the index of the lists."""
+        if test is None:
+            return await self._first({})
+        same = await self._first({"org_id": test.org_id, "test_id": {"$gt": test.test_id}})
+        return same or await self._first({"org_id": {"$gt": test.org_id}})
+
+    async def runs(self, test: ListedTest, page: Page) -> Sequence[str]:
+        """Answered from the index alone."""
+        query = {"org_id": test.org_id, "test_id": test.test_id, "listed_at": {"$lt": page.before or ALWAYS}}
+        newest = [("listed_at", -1), ("_id", -1)]
+        cursor = (await self._collection(RUNS.collection)).find(query, {"_id": 1}).sort(newest)
+        return [document["_id"] for document in await cursor.skip(page.skip).limit(page.limit).to_list(None)]
+
+    async def tidy(self, org_id: str, names: Collection[str]) -> None:
+        """One transaction for each list that has such days: what a fold counts there at the same time is not lost."""
+        counters = await self._collection(COUNTERS)
+        for name in sorted(names):
+            if await _empty_days(counters, counter_id(org_id, name)):
+                await self._mongo.transaction(_Tidying(counters, org_id, name))
+
+    async def _first(self, query: Document) -> ListedTest | None:
+        order = [("org_id", 1), ("test_id", 1)]
+        fields = {"_id": 0, "org_id": 1, "test_id": 1}
+        cursor = (await self._collection(RUNS.collection)).find({**query, **_LISTED}, fields).sort(order).limit(1)
+        found = await cursor.to_list(None)
+        return ListedTest(found[0]["org_id"], found[0]["test_id"]) if found else None
+
+    async def _collection(self, name: str) -> Any:
+        return self._mongo.collection(named(name, await self._serving.generation()))
+
+
+class _Tidying:
+    """Removes the days of a list on which no run is left, and their minutes."""
+
+    def __init__(self, counters: Any, org_id: str, name: str) -> None:
+        self._counters = counters
+        self._org_id = org_id
+        self._name = name
+
+    async def __call__(self, session: Session) -> None:
+        list_id = counter_id(self._org_id, self._name)
+        empty = await _empty_days(self._counters, list_id, session)
+        if empty:
+            await self._counters.update_one({"_id": list_id}, {"$unset": dict.fromkeys(empty, "")}, session=session)
+            gone = [counter_id(self._org_id, minutes(self._name, day)) for day in empty]
+            await self._counters.delete_many({"_id": {"$in": gone}}, session=session)
+
+
+async def _empty_days(counters: Any, list_id: str, session: Session = None) -> list[str]:
+    counted = await counters.find_one({"_id": list_id}, session=session) or {}
+    return [field for field, amount in counted.items() if is_day(field) and not amount]
