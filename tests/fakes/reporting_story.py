@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from typing import Any
 
 from services.reporting.model.batch import Batch, Told
 from services.reporting.model.fold import fold
@@ -18,8 +19,9 @@ from services.reporting.model.snapshots import (
     TestSnapshot,
 )
 from services.reporting.model.tables import Tables
-from services.reporting.usecases import AppReports, RunLists
+from services.reporting.usecases import AppReports, ClassifiedTests, Quarantines, RunLists
 from tests.fakes.reporting_store import FakeReadModels
+from tests.fakes.reporting_tests import FakeCopiedTests
 
 ORG = "org-1"
 APP = "app-1"
@@ -35,13 +37,13 @@ ENDINGS = {
 
 
 class StillClock:
-    """Time that stands still."""
+    """Time that stands still until a test moves it."""
 
     def __init__(self, now: datetime = NOW) -> None:
-        self._now = now
+        self.moment = now
 
     def now(self) -> datetime:
-        return self._now
+        return self.moment
 
     def monotonic(self) -> float:
         return 0.0
@@ -55,8 +57,12 @@ class Story:
         self.told: list[Told] = []
         self._numbers = count(1)
         read_models = FakeReadModels(self.tables)
-        self.apps = AppReports(read_models, clock or StillClock(), revision_wait=0.05)
+        self.clock = clock or StillClock()
+        self.apps = AppReports(read_models, self.clock, revision_wait=0.05)
         self.runs = RunLists(read_models)
+        copies = FakeCopiedTests(self.tables)
+        self.classified = ClassifiedTests(read_models, copies)
+        self.quarantines = Quarantines(copies, self.clock)
 
     def tell(self, *snapshots: Told) -> None:
         """Fold these."""
@@ -82,9 +88,11 @@ class Story:
         """A test is attached, pinned, or detached."""
         self.tell(AttachmentSnapshot(app, test, ORG, self.revision(), attached, pin, f"Name of {test}"))
 
-    def test(self, test: str, name: str, *, deleted: bool = False) -> None:
-        """A test is (again) told by the catalog."""
-        self.tell(TestSnapshot(test, ORG, self.revision(), deleted, name))
+    def test(self, test: str, name: str, *, deleted: bool = False, **fields: Any) -> None:
+        """A test is (again) told by the catalog; later ones are newer unless `created_at` says otherwise."""
+        revision = self.revision()
+        created_at = NOW - timedelta(days=50) + timedelta(minutes=revision)
+        self.tell(TestSnapshot(test, ORG, revision, deleted, name, **{"created_at": created_at} | fields))
 
     def execution(self, execution: str, total: int) -> None:
         """How many runs an execution has."""

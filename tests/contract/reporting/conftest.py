@@ -9,10 +9,11 @@ import pytest
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
 from services.reporting.model.tables import CounterKey, Tables
-from services.reporting.ports import Folds, ReadModels
-from services.reporting.storage import MIGRATIONS, MongoFolds, MongoReadModels
+from services.reporting.ports import CopiedTests, Folds, ReadModels
+from services.reporting.storage import MIGRATIONS, MongoCopiedTests, MongoFolds, MongoReadModels
 from services.reporting.storage.documents import COUNTERS, KINDS
 from tests.fakes.reporting_store import FakeFolds, FakeReadModels
+from tests.fakes.reporting_tests import FakeCopiedTests
 
 
 @dataclass
@@ -23,6 +24,7 @@ class MemoryStore:
         self._folds = FakeFolds()
         self.folds: Folds = self._folds
         self.read_models: ReadModels = FakeReadModels(self._folds.tables)
+        self.copied_tests: CopiedTests = FakeCopiedTests(self._folds.tables)
 
     async def tables(self) -> Tables:
         """Everything that is stored."""
@@ -40,6 +42,7 @@ class MongoStore:
         self._mongo = mongo
         self.folds: Folds = MongoFolds(mongo)
         self.read_models: ReadModels = MongoReadModels(mongo)
+        self.copied_tests: CopiedTests = MongoCopiedTests(mongo)
 
     async def tables(self) -> Tables:
         """Everything that is stored."""

@@ -1,0 +1,138 @@
+"""Lists of tests by how they behave."""
+
+from datetime import timedelta
+
+import pytest
+
+from services.reporting.model.flaky import Classification
+from services.reporting.ports import Page
+from services.reporting.usecases import ClassifiedQuery
+from tests.fakes.reporting_story import APP, NOW, Story
+
+FLAKY, BROKEN, STABLE = Classification.FLAKY, Classification.BROKEN, Classification.STABLE
+UNTRIED = Classification.INSUFFICIENT_DATA
+FIRST = Page(0, 10)
+OTHER = "app-2"
+LIVES = {
+    STABLE: ("passed",) * 6,
+    BROKEN: ("failed",) * 6,
+    FLAKY: ("passed", "failed") * 5,
+    UNTRIED: ("passed",),
+}
+
+
+def tell(story: Story, test: str, behaves: Classification | None, *, app: str = APP, attached: bool = True) -> None:
+    """A test with a history on an app; None: without one."""
+    story.attach(test, app=app, attached=attached)
+    for number, ending in enumerate(LIVES.get(behaves, ()) if behaves else ()):
+        story.run(test, story.build("1.0"), ending, app=app, at=NOW - timedelta(hours=20 - number))
+
+
+@pytest.fixture
+def story(story: Story) -> Story:
+    """Five tests, of which "none" never ran, and "two" behaves differently on two apps."""
+    for test, name in {
+        "stable": "Log in",
+        "flaky": "Pay by card",
+        "two": "Paying later",
+        "few": "Search",
+        "none": "Return",
+    }.items():
+        story.test(test, name)
+    tell(story, "stable", STABLE)
+    tell(story, "flaky", FLAKY)
+    tell(story, "two", FLAKY)
+    tell(story, "two", BROKEN, app=OTHER)
+    tell(story, "few", UNTRIED)
+    tell(story, "none", None)
+    return story
+
+
+async def found(story: Story, query: ClassifiedQuery, page: Page = FIRST) -> list[str]:
+    """The tests of a page."""
+    return list((await story.classified.list(query, page)).test_ids)
+
+
+@pytest.mark.parametrize(
+    ("classification", "app_id", "tests"),
+    [
+        (FLAKY, None, ["two", "flaky"]),
+        (BROKEN, None, ["two"]),
+        (STABLE, None, ["stable"]),
+        (UNTRIED, None, ["none", "few"]),
+        (Classification.REGRESSED, None, []),
+        (FLAKY, APP, ["two", "flaky"]),
+        (FLAKY, OTHER, []),
+        (BROKEN, OTHER, ["two"]),
+        (UNTRIED, APP, ["none", "few"]),
+        (UNTRIED, OTHER, []),
+        (UNTRIED, "unknown", []),
+    ],
+)
+async def test_a_test_is_in_the_list_when_it_behaves_so_on_any_app_or_on_this_one(
+    story: Story, classification: Classification, app_id: str | None, tests: list[str]
+) -> None:
+    """Newest first."""
+    listed = await story.classified.list(ClassifiedQuery(classification, app_id), FIRST)
+    assert (list(listed.test_ids), listed.total) == (tests, len(tests))
+
+
+async def test_every_test_of_an_app_is_in_the_list_of_its_class_in_the_matrix(story: Story) -> None:
+    """The lists of all classes together are the rows of the matrix, each once."""
+    story.app()
+    rows = (await story.apps.matrix(APP, FIRST)).rows
+    of_class = {each: await found(story, ClassifiedQuery(each, APP)) for each in Classification}
+    assert {test: each for each, tests in of_class.items() for test in tests} == {
+        row.test_id: row.classification for row in rows
+    }
+    assert sum(map(len, of_class.values())) == len(rows)
+
+
+async def test_an_attached_test_without_a_history_on_this_app_is_untried_there(story: Story) -> None:
+    """Though it has one on another; without an app it is not."""
+    story.attach("stable", app=OTHER)
+    assert await found(story, ClassifiedQuery(UNTRIED, OTHER)) == ["stable"]
+    assert await found(story, ClassifiedQuery(UNTRIED)) == ["none", "few"]
+
+
+async def test_a_detached_test_is_on_no_app_but_keeps_its_history(story: Story) -> None:
+    """It is still in the list without an app."""
+    story.attach("flaky", attached=False)
+    assert await found(story, ClassifiedQuery(FLAKY, APP)) == ["two"]
+    assert await found(story, ClassifiedQuery(FLAKY)) == ["two", "flaky"]
+
+
+async def test_deleted_tests_are_in_no_list(story: Story) -> None:
+    """With and without a history."""
+    story.test("flaky", "Pay by card", deleted=True)
+    story.test("none", "Return", deleted=True)
+    assert await found(story, ClassifiedQuery(FLAKY)) == ["two"]
+    assert await found(story, ClassifiedQuery(UNTRIED)) == ["few"]
+    assert await found(story, ClassifiedQuery(UNTRIED, APP)) == ["few"]
+
+
+@pytest.mark.parametrize(
+    ("search", "tests"), [("pay", ["two", "flaky"]), ("PAY B", ["flaky"]), ("a.", []), ("\x00", []), ("x" * 700, [])]
+)
+async def test_search_is_a_literal_part_of_the_name_in_any_case(story: Story, search: str, tests: list[str]) -> None:
+    """Dots are dots."""
+    assert await found(story, ClassifiedQuery(FLAKY, search=search)) == tests
+
+
+async def test_filters_and_pages_go_together(story: Story) -> None:
+    """Platform (of it, or of none) and tag; the total is that of all pages."""
+    for number in range(7):
+        platform, tags = ("iOS", "Android", None)[number % 3], ("smoke",) * (number % 2)
+        story.test(f"new-{number}", f"New {number}", platform=platform, tags=tags)
+    query = ClassifiedQuery(UNTRIED, platform="iOS", search="new")
+    assert await found(story, query) == ["new-6", "new-5", "new-3", "new-2", "new-0"]
+    assert await found(story, ClassifiedQuery(UNTRIED, platform="iOS", tag="smoke")) == ["new-5", "new-3"]
+    second = await story.classified.list(query, Page(2, 2))
+    assert (list(second.test_ids), second.total) == (["new-3", "new-2"], 5)
+    assert await found(story, query, Page(10, 2)) == []
+
+
+async def test_a_test_whose_creation_was_never_told_comes_last(story: Story) -> None:
+    """Copies of earlier versions of reporting do not have it."""
+    story.test("old", "Old", created_at=None)
+    assert await found(story, ClassifiedQuery(UNTRIED)) == ["none", "few", "old"]

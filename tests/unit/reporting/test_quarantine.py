@@ -1,0 +1,83 @@
+"""Quarantine in reports: the present one of the test, wherever it shows, until it ends by itself."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from mobiletest.reporting.v1 import reports_pb2
+
+from services.reporting.messages import coverage_message, in_quarantine, matrix_message, quarantine_message
+from services.reporting.model.quarantine import Quarantine
+from services.reporting.ports import Page
+from tests.fakes.reporting_story import APP, NOW, StillClock, Story
+
+FIRST = Page(0, 10)
+UNTIL = NOW + timedelta(days=1)
+QUARANTINE = Quarantine("Waits for SHOP-1", UNTIL, "CI of the shop", NOW - timedelta(hours=2))
+
+
+@pytest.fixture
+def story() -> Story:
+    """A test that ran before it was put into quarantine, and one that is attached and never ran."""
+    story = Story(StillClock())
+    story.app()
+    story.attach("t")
+    story.attach("other")
+    story.run("t", story.build("1.0"), "failed", at=NOW - timedelta(hours=3))
+    story.test("t", "Pay", quarantine=QUARANTINE)
+    story.test("other", "Log in")
+    return story
+
+
+async def shown(story: Story) -> list[Any]:
+    """The quarantine of "t" in matrix, coverage and the item of its run."""
+    row = next(row for row in (await story.apps.matrix(APP, FIRST)).rows if row.test_id == "t")
+    item = next(item for item in (await story.apps.coverage(APP)).items if item.test_id == "t")
+    run = (await story.quarantines.of(["t", "other"])).get("t")
+    return [row.quarantine, item.quarantine, run]
+
+
+async def test_it_shows_in_every_view_of_runs_that_are_older(story: Story) -> None:
+    """And on no other test."""
+    assert await shown(story) == [QUARANTINE] * 3
+    assert await story.quarantines.of(["other", "unknown"]) == {}
+    assert [row.quarantine for row in (await story.apps.matrix(APP, FIRST)).rows if row.test_id != "t"] == [None]
+
+
+async def test_it_ends_by_itself(story: Story) -> None:
+    """To the moment, though nothing is told."""
+    clock = story.clock
+    assert isinstance(clock, StillClock)
+    clock.moment = UNTIL - timedelta(milliseconds=1)
+    assert await shown(story) == [QUARANTINE] * 3
+    clock.moment = UNTIL
+    assert await shown(story) == [None] * 3
+
+
+async def test_it_ends_when_the_catalog_says_so(story: Story) -> None:
+    """Before its time."""
+    story.test("t", "Pay")
+    assert await shown(story) == [None] * 3
+
+
+async def test_it_changes_no_figure(story: Story) -> None:
+    """Failures count as ever."""
+    with_it = (await story.apps.matrix(APP, FIRST)).rows
+    story.test("t", "Pay")
+    without = (await story.apps.matrix(APP, FIRST)).rows
+    assert [row.classification_detail for row in with_it] == [row.classification_detail for row in without]
+    assert [row.cells for row in with_it] == [row.cells for row in without]
+
+
+async def test_messages_have_it(story: Story) -> None:
+    """And leave it unset where there is none."""
+    matrix = matrix_message(APP, await story.apps.matrix(APP, FIRST), 1, 10)
+    coverage = coverage_message(APP, await story.apps.coverage(APP))
+    for items in (matrix.tests, coverage.items):
+        by_test = {item.test_id: item for item in items}
+        assert by_test["t"].quarantine == quarantine_message(QUARANTINE)
+        assert not by_test["other"].HasField("quarantine")
+    runs = in_quarantine([reports_pb2.BuildRunItem(test_id=id_) for id_ in ("t", "other")], {"t": QUARANTINE})
+    assert [item.HasField("quarantine") for item in runs] == [True, False]
+    assert runs[0].quarantine.reason == "Waits for SHOP-1"
+    assert runs[0].quarantine.until.ToDatetime(tzinfo=UNTIL.tzinfo) == UNTIL
