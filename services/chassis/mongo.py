@@ -136,6 +136,16 @@ class Mongo:
                     raise
             await asyncio.sleep(min(0.5, 0.005 * 2**attempt) * random.random())  # noqa: S311 (jitter)
 
+    async def snapshot(self, work: Callable[[Session], Awaitable[T]]) -> T:
+        """Run `work(session)`, which only finds and aggregates, on what a majority has at one moment, and give its
+        result. Unlike a transaction it may take minutes.
+        """
+        session = self._client.start_session(snapshot=True)
+        if self._motor:
+            session = await session
+        async with session:
+            return await work(session)
+
     async def _attempt(self, work: Callable[[Session], Awaitable[T]], deadline: float) -> T:
         session = self._client.start_session()
         if self._motor:

@@ -1,8 +1,14 @@
-"""`python -m services.reporting` serves."""
+"""`python -m services.reporting` serves; `... verify` and `... rebuild` are commands for operators."""
+
+import sys
 
 from services.chassis.lifecycle import main
+from services.reporting import commands
 from services.reporting.app import running
 from services.reporting.settings import Settings
 
 if __name__ == "__main__":
-    main(running, Settings)
+    if len(sys.argv) > 1:
+        commands.run(sys.argv[1:])
+    else:
+        main(running, Settings)

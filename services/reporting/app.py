@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from uuid import uuid4
-from uuid import uuid4
 
 from mobiletest.reporting.v1 import operations_pb2, operations_pb2_grpc, reports_pb2, reports_pb2_grpc
 
@@ -17,7 +16,6 @@ from services.chassis.group_progress import GroupProgress
 from services.chassis.health import AdminServer, Health
 from services.chassis.kafka import Producer
 from services.chassis.leases import Lease
-from services.chassis.leases import Lease
 from services.chassis.lifecycle import Background
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
@@ -28,8 +26,6 @@ from services.reporting.operations import OperationsServicer, watch
 from services.reporting.servicer import ReportsServicer
 from services.reporting.settings import Settings
 from services.reporting.storage import (
-from services.reporting.storage.generations import InTime
-from services.reporting.storage.workbench import MongoWorkbench, current
     MIGRATIONS,
     MongoCopiedTests,
     MongoFolds,
@@ -37,6 +33,8 @@ from services.reporting.storage.workbench import MongoWorkbench, current
     MongoReadModels,
     MongoVerdicts,
 )
+from services.reporting.storage.generations import InTime
+from services.reporting.storage.workbench import MongoWorkbench, current
 from services.reporting.usecases import (
     AppReports,
     ClassifiedTests,

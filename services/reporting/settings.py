@@ -13,8 +13,8 @@ from services.reporting.storage.generations import DROP_SECONDS
 
 
 class Settings(ProcessSettings):
-    """Besides those of every process: the database, where the history is, the share of invalid messages that is too much, and the constants
-    of docs/flaky.md.
+    """Besides those of every process: the database, where the history is, how long runs stay in lists, the share of
+    invalid messages that is too much, and the constants of docs/flaky.md.
 
     Changing a constant changes what is folded from then on; a rebuild applies it to the past.
     """

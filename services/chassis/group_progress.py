@@ -1,0 +1,114 @@
+"""How far a consumer group is behind the ends of its topics, asked of the broker from outside of the group."""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaError
+
+from services.chassis.broker import LOOK_SECONDS, closed
+from services.chassis.errors import Unavailable
+
+
+class GroupProgress:
+    """What a group has committed, compared with where its topics end."""
+
+    def __init__(self, bootstrap: str, group: str, topics: Collection[str]) -> None:
+        self._bootstrap = bootstrap
+        self._group = group
+        self._topics = list(topics)
+
+    async def ends(self) -> Mapping[str, int]:
+        """Where each partition ends, by "topic/partition"; topics that do not exist have none. Unavailable."""
+        with _unavailable():
+            return await self._ends()
+
+    async def behind(self, ends: Mapping[str, int]) -> int:
+        """How many records before these ends the group has not committed. Unavailable.
+
+        Tansu's ends lie off by the length of the last batch, so a partition counts only if there is a record to read.
+        """
+        with _unavailable():
+            return await self._behind(ends)
+
+    async def _ends(self) -> Mapping[str, int]:
+        async with self._admin() as admin:
+            topics = await admin.describe_topics(self._topics)
+        places = [TopicPartition(t["topic"], p["partition"]) for t in topics for p in t["partitions"]]
+        async with self._consumer() as consumer:
+            ends = await consumer.end_offsets(places) if places else {}
+        return {_name(place): end for place, end in ends.items()}
+
+    async def _behind(self, ends: Mapping[str, int]) -> int:
+        wanted = {_place(name): end for name, end in ends.items() if end > 0}
+        committed = await self._committed(list(wanted))
+        left = {place: at for place, at in committed.items() if at < wanted[place]}
+        waiting = await self._with_records(left) if left else set()
+        return sum(wanted[place] - left[place] for place in waiting)
+
+    async def _committed(self, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        if not places:
+            return {}
+        async with self._admin() as admin:
+            found = await admin.list_consumer_group_offsets(self._group, partitions=places)
+        return {place: max(0, found[place].offset) if place in found else 0 for place in places}
+
+    async def _with_records(self, places: Mapping[TopicPartition, int]) -> set[TopicPartition]:
+        """Those that have a record at this offset or after it."""
+        found: set[TopicPartition] = set()
+        async with self._consumer() as consumer:
+            consumer.assign(list(places))
+            for place, offset in places.items():
+                consumer.seek(place, offset)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    while len(found) < len(places):
+                        for place in await consumer.getmany(timeout_ms=100, max_records=1):
+                            found.add(place)
+                            consumer.pause(place)
+        return found
+
+    @asynccontextmanager
+    async def _admin(self) -> AsyncIterator[AIOKafkaAdminClient]:
+        admin = AIOKafkaAdminClient(bootstrap_servers=self._bootstrap, request_timeout_ms=5_000)
+        try:
+            await admin.start()
+            yield admin
+        finally:
+            await closed(admin.close(), LOOK_SECONDS)
+
+    @asynccontextmanager
+    async def _consumer(self) -> AsyncIterator[AIOKafkaConsumer]:
+        consumer = AIOKafkaConsumer(
+            bootstrap_servers=self._bootstrap,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            fetch_max_wait_ms=100,
+            max_partition_fetch_bytes=64 * 1024,
+            request_timeout_ms=5_000,
+        )
+        try:
+            await consumer.start()
+            yield consumer
+        finally:
+            await closed(consumer.stop(), LOOK_SECONDS)
+
+
+def _name(place: TopicPartition) -> str:
+    return f"{place.topic}/{place.partition}"
+
+
+def _place(name: str) -> TopicPartition:
+    topic, _, partition = name.rpartition("/")
+    return TopicPartition(topic, int(partition))
+
+
+@contextmanager
+def _unavailable() -> Iterator[None]:
+    """A broker that is away is one that may come back."""
+    try:
+        yield
+    except (KafkaError, OSError) as error:
+        raise Unavailable("The broker is not available, try again", reason="BROKER_UNAVAILABLE") from error

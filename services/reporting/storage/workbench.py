@@ -1,0 +1,198 @@
+"""The operation on the generations in MongoDB: where it stands, the generation that it builds, and the swap."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import timedelta
+from typing import Any
+
+from pymongo import ReturnDocument
+
+from services.chassis.errors import Aborted
+from services.chassis.mongo import Document, Mongo, Session
+from services.reporting.model.batch import Batch
+from services.reporting.model.fold import Rules
+from services.reporting.model.operations import Difference, Operation, Phase, State
+from services.reporting.model.retention import expire
+from services.reporting.model.tables import Tables
+from services.reporting.operation_ports import Compared
+from services.reporting.ports import FoldTransaction, Wanted
+from services.reporting.storage.comparing import COLLECTIONS, compared, differences
+from services.reporting.storage.documents import RUNS
+from services.reporting.storage.folds import MongoTransaction
+from services.reporting.storage.generations import (
+    Generations,
+    generation_of,
+    named,
+    read,
+    write,
+)
+from services.reporting.storage.schema import create_generation
+from services.reporting.storage.sums import discrepancies
+from services.reporting.usecases.folding import Folding
+
+OPERATIONS = "_operations"
+DIFFERENCES = "_differences"
+CURRENT = "current"
+TOLD = 1000
+
+
+class MongoWorkbench:
+    """The port `Workbench`. Each write shows the number that `take_over` drew, and fails when another was drawn."""
+
+    def __init__(self, mongo: Mongo, rules: Rules) -> None:
+        self._mongo = mongo
+        self._rules = rules
+        self._fence = 0
+
+    async def take_over(self) -> State | None:
+        document = await self._mongo.collection(OPERATIONS).find_one_and_update(
+            {"_id": CURRENT}, {"$inc": {"fence": 1}}, upsert=True, return_document=ReturnDocument.AFTER
+        )
+        self._fence = document["fence"]
+        state = _state_of(document) if "phase" in document else None
+        return None if state is None or state.phase is Phase.DONE else state
+
+    async def begin(self, operation: Operation) -> State:
+        async def work(session: Session) -> State:
+            known = await read(self._mongo, session)
+            document = await self._mongo.collection(OPERATIONS).find_one({"_id": CURRENT}, session=session)
+            generation = 1 + max(document.get("generation", 0), known.serving, known.building or 0)
+            began_at = (await self._mongo.aggregate(OPERATIONS, [{"$set": {"now": "$$NOW"}}], session=session))[0]
+            state = State(operation, generation, began_at["now"])
+            await self._write(session, state)
+            await write(self._mongo, Generations(known.serving), session)
+            await self._mongo.collection(DIFFERENCES).delete_many({}, session=session)
+            return state
+
+        state = await self._mongo.transaction(work)
+        await self._drop_unused()
+        return state
+
+    async def prepare(self, state: State) -> None:
+        await create_generation(self._mongo, state.generation)
+
+        async def work(session: Session) -> None:
+            await self._write(session, state)
+            known = await read(self._mongo, session)
+            await write(self._mongo, replace(known, building=state.generation), session)
+
+        await self._mongo.transaction(work)
+
+    async def fold(self, state: State, batch: Batch) -> None:
+        await Folding(self._folds(state), self._rules).apply_events(batch)
+
+    async def expire(self, state: State, limit: int) -> tuple[int, str]:
+        serving = self._mongo.collection(named(RUNS.collection, (await read(self._mongo)).serving))
+        query = {"_id": {"$gt": state.token}, "listed_at": {"$exists": False}}
+        found = await serving.find(query, {"_id": 1}).sort("_id", 1).limit(limit).to_list(None)
+        ids = [document["_id"] for document in found]
+
+        async def work(transaction: FoldTransaction) -> None:
+            tables = Tables()
+            await transaction.load(tables, Wanted(runs=ids))
+            expire(tables, ids)
+            await transaction.save(tables)
+
+        await self._folds(state).transaction(work)
+        return len(ids), ids[-1] if len(ids) == limit else ""
+
+    async def keep(self, state: State, found: Sequence[Difference] = ()) -> None:
+        await self._mongo.transaction(lambda session: self._write(session, state, found))
+
+    async def told(self) -> Sequence[Difference]:
+        rows = await self._mongo.collection(DIFFERENCES).find({}, {"_id": 0}).limit(TOLD).to_list(None)
+        return [Difference(**row) for row in rows]
+
+    async def sizes(self, state: State) -> Mapping[str, int]:
+        found = {}
+        for name in COLLECTIONS:
+            built = self._mongo.collection(named(name, state.generation))
+            found[name] = int(await built.estimated_document_count())
+        return found
+
+    async def compare(self, state: State, limit: int) -> Compared:
+        serving = (await read(self._mongo)).serving
+        return await compared(self._mongo, state.place, (serving, state.generation), state.token, limit)
+
+    async def differences(self, state: State, ids: Sequence[str]) -> Sequence[Difference]:
+        serving = (await read(self._mongo)).serving
+        return await differences(self._mongo, state.place, (serving, state.generation), ids)
+
+    async def discrepancies(self, state: State) -> Sequence[Difference]:
+        return await discrepancies(self._mongo, state.generation)
+
+    async def swap(self, state: State) -> State:
+        async def work(session: Session) -> State:
+            now = (await self._mongo.aggregate(OPERATIONS, [{"$set": {"now": "$$NOW"}}], session=session))[0]["now"]
+            swapped = replace(state, swapped_at=now)
+            await self._write(session, swapped)
+            await write(self._mongo, Generations(state.generation), session)
+            return swapped
+
+        return await self._mongo.transaction(work)
+
+    async def since_swap(self, state: State) -> timedelta:
+        [found] = await self._mongo.aggregate(OPERATIONS, [{"$set": {"now": "$$NOW"}}])
+        now: Any = found["now"]
+        return timedelta() if state.swapped_at is None else now - state.swapped_at
+
+    async def finish(self, state: State, found: Sequence[Difference] = ()) -> None:
+        async def work(session: Session) -> None:
+            await self._write(session, state, found)
+            await write(self._mongo, Generations((await read(self._mongo, session)).serving), session)
+
+        await self._mongo.transaction(work)
+        await self._drop_unused()
+
+    def _folds(self, state: State) -> "_OneGeneration":
+        return _OneGeneration(self._mongo, state.generation, lambda session: self._write(session, state))
+
+    async def _write(self, session: Session, state: State, found: Sequence[Difference] = ()) -> None:
+        ours = {"_id": CURRENT, "fence": self._fence}
+        written = await self._mongo.collection(OPERATIONS).update_one(ours, {"$set": _document(state)}, session=session)
+        if not written.matched_count:
+            raise Aborted("Somebody else has taken this operation over", reason="OPERATION_TAKEN_OVER")
+        if found and state.differences - len(found) < TOLD:
+            rows = [asdict(difference) for difference in found[:TOLD]]
+            await self._mongo.collection(DIFFERENCES).insert_many(rows, session=session)
+
+    async def _drop_unused(self) -> None:
+        """A fold that began before may still write to what is dropped here, which makes it anew: rubbish, dropped by
+        the next operation."""
+        used = (await read(self._mongo)).folded
+        for name in await self._mongo.database.list_collection_names():
+            plain, generation = generation_of(name)
+            if plain in COLLECTIONS and generation not in used:
+                await self._mongo.database.drop_collection(name)
+
+
+async def current(mongo: Mongo) -> State | None:
+    """Where the newest operation stands or ended; None when there never was one."""
+    document = await mongo.collection(OPERATIONS).find_one({"_id": CURRENT})
+    return _state_of(document) if document and "phase" in document else None
+
+
+class _OneGeneration:
+    """The port `Folds` for one generation, whatever else is folded; `before` is part of the transaction."""
+
+    def __init__(self, mongo: Mongo, generation: int, before: Callable[[Session], Awaitable[None]]) -> None:
+        self._mongo = mongo
+        self._generation = generation
+        self._before = before
+
+    async def transaction(self, work: Callable[[FoldTransaction], Awaitable[None]]) -> None:
+        async def fold(session: Session) -> None:
+            await self._before(session)
+            await work(MongoTransaction(self._mongo, session, self._generation))
+
+        await self._mongo.transaction(fold)
+
+
+def _document(state: State) -> Document:
+    return {**asdict(state), "operation": state.operation.value, "phase": state.phase.value, "place": str(state.place)}
+
+
+def _state_of(document: Document) -> State:
+    values = {name: document[name] for name in State.__dataclass_fields__}
+    values |= {"operation": Operation(document["operation"]), "phase": Phase(document["phase"])}
+    return State(**values)
