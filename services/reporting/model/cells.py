@@ -5,7 +5,7 @@ from datetime import datetime
 
 from services.reporting.model.failures import fingerprint, normalise
 from services.reporting.model.snapshots import Failure, Outcome, RunSnapshot, Status
-from services.reporting.model.tables import Active, Cell, Group, LastRun
+from services.reporting.model.tables import Active, Cell, Group, LastRun, Named
 
 GROUPS_SHOWN = 5
 SAMPLE_LENGTH = 1000
@@ -33,6 +33,7 @@ def with_finished(cell: Cell, run: RunSnapshot, outcome: Outcome) -> Cell:
         last=last if newest else cell.last,
         test_name=run.test_name if newest else cell.test_name,
         verdict=_newer(cell.verdict, last) if outcome.verdict else cell.verdict,
+        named=_named(cell.named, run),
         test_version=max(cell.test_version, run.test_version),
     )
     return _count(counted, outcome)
@@ -40,9 +41,14 @@ def with_finished(cell: Cell, run: RunSnapshot, outcome: Outcome) -> Cell:
 
 def last_run(run: RunSnapshot, outcome: Outcome) -> LastRun:
     """The finished run as a cell keeps it."""
-    return LastRun(
-        run.ended_at, run.run_id, run.execution_id, outcome, run.seconds, branch=run.branch, commit_sha=run.commit_sha
-    )
+    return LastRun(run.ended_at, run.run_id, run.execution_id, outcome, run.seconds)
+
+
+def _named(known: Named | None, run: RunSnapshot) -> Named | None:
+    if run.branch is None and run.commit_sha is None:
+        return known
+    named = Named(run.ended_at, run.run_id, run.branch, run.commit_sha)
+    return named if known is None or named.recency > known.recency else known
 
 
 def _uploaded(cell: Cell, run: RunSnapshot) -> datetime:

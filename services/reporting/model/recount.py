@@ -27,6 +27,7 @@ from services.reporting.model.tables import (
     History,
     HistoryKey,
     LastRun,
+    Named,
     Table,
     Tables,
 )
@@ -149,6 +150,7 @@ def _cell(runs: Sequence[RunSnapshot]) -> Cell:
         test_name=last.test_name if last else "",
         last=_last(last),
         verdict=_last(max(verdicts, key=_recency, default=None)),
+        named=_named(finished),
         active={run.run_id: _active(run) for run in runs if run.outcome is None},
         groups=tuple(sorted(_groups(runs), key=lambda group: group.rank, reverse=True)[:GROUPS_SHOWN]),
     )
@@ -161,15 +163,13 @@ def _recency(run: RunSnapshot) -> tuple[object, str]:
 def _last(run: RunSnapshot | None) -> LastRun | None:
     if run is None or run.outcome is None:
         return None
-    return LastRun(
-        run.ended_at,
-        run.run_id,
-        run.execution_id,
-        run.outcome,
-        run.seconds,
-        branch=run.branch,
-        commit_sha=run.commit_sha,
-    )
+    return LastRun(run.ended_at, run.run_id, run.execution_id, run.outcome, run.seconds)
+
+
+def _named(finished: Iterable[RunSnapshot]) -> Named | None:
+    naming = [run for run in finished if run.branch is not None or run.commit_sha is not None]
+    run = max(naming, key=_recency, default=None)
+    return Named(run.ended_at, run.run_id, run.branch, run.commit_sha) if run else None
 
 
 def _active(run: RunSnapshot) -> Active:

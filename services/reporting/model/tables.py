@@ -88,15 +88,29 @@ class Active:
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """The newest finished run of a cell; branch and commit as CI named them. Runs are newer by (ended_at, run_id)."""
+    """The newest finished run of a cell. Runs are newer by (ended_at, run_id)."""
 
     ended_at: datetime
     run_id: str
     execution_id: str
     outcome: Outcome
     seconds: float | None
-    branch: str | None = None
-    commit_sha: str | None = None
+
+    @property
+    def recency(self) -> tuple[datetime, str]:
+        return (self.ended_at, self.run_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What CI named in the newest finished run of a cell in which it named any of it: a build has one branch and one
+    commit, also when it is run once more by hand.
+    """
+
+    ended_at: datetime
+    run_id: str
+    branch: str | None
+    commit_sha: str | None
 
     @property
     def recency(self) -> tuple[datetime, str]:
@@ -146,6 +160,7 @@ class Cell:
     test_name: str = ""
     last: LastRun | None = None
     verdict: LastRun | None = None
+    named: Named | None = None
     active: dict[str, Active] = field(default_factory=dict)
     groups: tuple[Group, ...] = ()
 

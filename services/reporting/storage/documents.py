@@ -41,6 +41,8 @@ from services.reporting.storage.values import (
     group_of,
     last_run_document,
     last_run_of,
+    named_document,
+    named_of,
     quarantine_document,
     quarantine_of,
 )
@@ -121,6 +123,7 @@ def _cell(key: CellKey, cell: Cell) -> Document:
         "test_name": cell.test_name,
         "last": last_run_document(cell.last),
         "verdict": last_run_document(cell.verdict),
+        "named": named_document(cell.named),
         "active": {run_id: active_document(cell.active[run_id]) for run_id in sorted(cell.active)},
         "groups": [group_document(group) for group in cell.groups],
     }
@@ -139,6 +142,7 @@ def cell_of(document: Document) -> tuple[CellKey, Cell]:
         test_name=document["test_name"],
         last=last_run_of(document["last"]),
         verdict=last_run_of(document["verdict"]),
+        named=named_of(document["named"]),
         active={run_id: active_of(active) for run_id, active in document.get("active", {}).items()},
         groups=tuple(group_of(group) for group in document.get("groups", ())),
     )

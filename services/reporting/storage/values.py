@@ -9,7 +9,7 @@ from services.reporting.model.flaky import Assessment, Classification, Evidence
 from services.reporting.model.history import Attempt, BuildRef
 from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.snapshots import Outcome, Status
-from services.reporting.model.tables import Active, Group, LastRun
+from services.reporting.model.tables import Active, Group, LastRun, Named
 
 Document = dict[str, Any]
 
@@ -34,8 +34,6 @@ def last_run_document(last: LastRun | None) -> Document | None:
         "execution_id": last.execution_id,
         "outcome": last.outcome.value,
         "seconds": last.seconds,
-        "branch": last.branch,
-        "commit_sha": last.commit_sha,
     }
 
 
@@ -48,9 +46,18 @@ def last_run_of(document: Document | None) -> LastRun | None:
         execution_id=document["execution_id"],
         outcome=Outcome(document["outcome"]),
         seconds=document["seconds"],
-        branch=document["branch"],
-        commit_sha=document["commit_sha"],
     )
+
+
+def named_document(named: Named | None) -> Document | None:
+    return {name: getattr(named, name) for name in _NAMED_FIELDS} if named else None
+
+
+def named_of(document: Document | None) -> Named | None:
+    return Named(**{name: document[name] for name in _NAMED_FIELDS}) if document else None
+
+
+_NAMED_FIELDS = tuple(Named.__dataclass_fields__)
 
 
 def quarantine_document(quarantine: Quarantine | None) -> Document | None:

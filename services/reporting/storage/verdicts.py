@@ -12,9 +12,9 @@ from services.reporting.model.tables import CellKey
 from services.reporting.storage import documents as d
 from services.reporting.storage.generations import Serving, named
 from services.reporting.storage.shown import gate_run
-from services.reporting.storage.values import Document, last_run_of
+from services.reporting.storage.values import Document, last_run_of, named_of
 
-_SEEN = ("app_id", "test_id", "build_id", "uploaded_at", "verdict", "passed", "failed")
+_SEEN = ("app_id", "test_id", "build_id", "uploaded_at", "verdict", "named", "passed", "failed")
 _RUN = ("status", "test_id", "app_id", "build_id", "listed_at", "shown")
 
 
@@ -70,7 +70,7 @@ def _sought(sought: Sought, org_id: str, generation: int) -> Document:
     newest = sought.side in (Side.BEFORE, Side.OTHER)
     same = {
         "org_id": org_id,
-        "verdict.branch": {"$in": list(sought.branches)},
+        "named.branch": {"$in": list(sought.branches)},
         "verdict.outcome": {"$in": [outcome.value for outcome in sought.outcomes]},
         "$expr": {"$and": [{"$eq": ["$app_id", "$$app"]}, {"$eq": ["$test_id", "$$test"]}, *_BESIDE[sought.side]]},
     }
@@ -117,4 +117,11 @@ def _sighting(document: Document) -> Sighting:
     verdict = last_run_of(document["verdict"])
     if verdict is None:
         raise LookupError(f"the cell {key} was sought for its verdict and has none")
-    return Sighting(key, document["uploaded_at"], verdict, document["passed"], document["failed"])
+    return Sighting(
+        key,
+        document["uploaded_at"],
+        verdict,
+        named_of(document["named"]),
+        passed=document["passed"],
+        failed=document["failed"],
+    )

@@ -8,7 +8,7 @@ from services.chassis.clock import Clock
 from services.chassis.errors import FailedPrecondition, NotFound, Unavailable
 from services.reporting.model.flaky import Assessment
 from services.reporting.model.quarantine import lasting
-from services.reporting.model.reports.breakage import ANY, Breakage, Sighting, Sought, lines
+from services.reporting.model.reports.breakage import ANY, Breakage, Sighting, Sought, lines, sighting
 from services.reporting.model.reports.gate import (
     Evidence,
     Gate,
@@ -23,7 +23,7 @@ from services.reporting.model.reports.gate import (
 from services.reporting.model.reports.gate_sentences import detail, summary
 from services.reporting.model.reports.matrix import UNKNOWN, evidence_builds
 from services.reporting.model.snapshots import Outcome, TestSnapshot
-from services.reporting.model.tables import CellKey, LastRun
+from services.reporting.model.tables import CellKey, LastRun, Named
 from services.reporting.ports import ReadModels, Verdicts
 from services.reporting.usecases.breakages import Breakages
 from services.reporting.usecases.waiting import until
@@ -137,9 +137,9 @@ class Gates:
         failed = {cell: run for run in runs if run.failed and (cell := _cell(run))}
         cells = await self._read.cells(failed.keys())
         return {
-            key: Sighting(key, cell.uploaded_at, verdict, cell.passed, cell.failed)
+            key: replace(seen, verdict=_verdict(failed[key], seen.verdict), named=_named(failed[key], seen))
             for key, cell in cells.items()
-            if (verdict := _verdict(failed[key], cell.verdict))
+            if (seen := sighting(key, cell))
         }
 
     async def _assessments(self, runs: Sequence[GateRun]) -> dict[tuple[str, str], Assessment]:
@@ -167,15 +167,13 @@ def _cell(run: GateRun) -> CellKey | None:
     return (run.app_id, run.test_id, run.build_id) if run.app_id and run.build_id else None
 
 
-def _verdict(run: GateRun, newest: LastRun | None) -> LastRun | None:
+def _verdict(run: GateRun, newest: LastRun) -> LastRun:
     """The run's own verdict; `newest` is that of its cell."""
-    if newest is None:
-        return None
-    return replace(
-        newest,
-        run_id=run.run_id,
-        outcome=Outcome.FAILED,
-        ended_at=run.ended_at or newest.ended_at,
-        branch=run.branch,
-        commit_sha=run.commit_sha,
-    )
+    return replace(newest, run_id=run.run_id, outcome=Outcome.FAILED, ended_at=run.ended_at or newest.ended_at)
+
+
+def _named(run: GateRun, seen: Sighting) -> Named | None:
+    """What CI named for the run itself; of one that was started by hand, for its build."""
+    if run.branch is None and run.commit_sha is None:
+        return seen.named
+    return Named(run.ended_at or seen.verdict.ended_at, run.run_id, run.branch, run.commit_sha)

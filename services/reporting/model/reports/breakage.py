@@ -6,20 +6,21 @@ from datetime import datetime
 from enum import Enum, auto
 
 from services.reporting.model.snapshots import BuildSnapshot, Outcome
-from services.reporting.model.tables import Cell, CellKey, LastRun
+from services.reporting.model.tables import Cell, CellKey, LastRun, Named
 
-Branches = tuple[str | None, ...]  # None: the verdicts for which CI named no branch
+Branches = tuple[str | None, ...]  # None: builds for which CI named no branch
 PASSED, FAILED = (Outcome.PASSED,), (Outcome.FAILED,)
 ANY = (Outcome.PASSED, Outcome.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """The newest verdict of a test on a build, and how many runs of it passed and failed there."""
+    """The newest verdict of a test on a build, what CI named there, and how many runs of it passed and failed."""
 
     key: CellKey
     uploaded_at: datetime
     verdict: LastRun
+    named: Named | None = None
     passed: int = 0
     failed: int = 0
 
@@ -31,6 +32,14 @@ class Sighting:
     def place(self) -> tuple[datetime, str]:
         """What builds are ordered by."""
         return (self.uploaded_at, self.build_id)
+
+    @property
+    def branch(self) -> str | None:
+        return self.named.branch if self.named else None
+
+    @property
+    def commit_sha(self) -> str | None:
+        return self.named.commit_sha if self.named else None
 
     @property
     def fails(self) -> bool:
@@ -74,14 +83,16 @@ class Break:
     @property
     def commit_range(self) -> str | None:
         """As git takes it; None unless CI named both commits and they differ."""
-        last = self.last_passing.verdict.commit_sha if self.last_passing else None
-        first = self.first_failing.verdict.commit_sha
+        last = self.last_passing.commit_sha if self.last_passing else None
+        first = self.first_failing.commit_sha
         return f"{last}..{first}" if last and first and last != first else None
 
 
 def sighting(key: CellKey, cell: Cell) -> Sighting | None:
     """The cell's verdict; None without one."""
-    return Sighting(key, cell.uploaded_at, cell.verdict, cell.passed, cell.failed) if cell.verdict else None
+    if cell.verdict is None:
+        return None
+    return Sighting(key, cell.uploaded_at, cell.verdict, cell.named, passed=cell.passed, failed=cell.failed)
 
 
 def lines(own: str | None, base: str | None) -> Lines:
@@ -127,7 +138,7 @@ def compared(seen: Sighting, builds: Mapping[str, BuildSnapshot]) -> ComparedBui
     build = builds.get(seen.build_id)
     version = build.version if build else ""
     uploaded_at = build.uploaded_at if build else seen.uploaded_at
-    return ComparedBuild(seen.build_id, version, uploaded_at, seen.verdict.branch, seen.verdict.commit_sha)
+    return ComparedBuild(seen.build_id, version, uploaded_at, seen.branch, seen.commit_sha)
 
 
 def build_ids(breaks: Iterable[Break]) -> set[str]:

@@ -1,6 +1,6 @@
 """Two builds of an app, test by test: what broke, what is fixed (docs/gate.md)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -69,15 +69,10 @@ def verdicts(cells: Mapping[CellKey, Cell]) -> dict[CellKey, Sighting]:
 
 
 def attributed(build: BuildSnapshot, cells: Iterable[Cell]) -> ComparedBuild:
-    """The build with the branch and the commit of the newest run for which CI named one."""
-    ran = sorted((run for cell in cells for run in (cell.last, cell.verdict) if run), key=lambda run: run.recency)
-    branches: list[str] = [run.branch for run in ran if run.branch]
-    commits: list[str] = [run.commit_sha for run in ran if run.commit_sha]
-    return ComparedBuild(build.build_id, build.version, build.uploaded_at, _last(branches), _last(commits))
-
-
-def _last(values: Sequence[str]) -> str | None:
-    return values[-1] if values else None
+    """The build with the branch and the commit of the newest run for which CI named any."""
+    named = max((cell.named for cell in cells if cell.named), key=lambda named: named.recency, default=None)
+    branch, commit = (named.branch, named.commit_sha) if named else (None, None)
+    return ComparedBuild(build.build_id, build.version, build.uploaded_at, branch, commit)
 
 
 def compare(

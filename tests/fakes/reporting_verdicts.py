@@ -1,0 +1,74 @@
+"""Verdicts in memory: a stand-in for MongoDB under comparison and gate."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from services.chassis.context import current
+from services.reporting.model.reports.breakage import Side, Sighting, Sought, sighting
+from services.reporting.model.reports.gate import GateRun, Progress
+from services.reporting.model.snapshots import BuildSnapshot
+from services.reporting.model.tables import CellKey, Tables
+from services.reporting.storage.shown import gate_run
+
+
+class FakeVerdicts:
+    """Looks up `tables` by going through them, for the caller's organisation."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    async def sightings(self, keys: Collection[CellKey], sought: Sought) -> Mapping[CellKey, Sighting]:
+        known = {key: cell for key, cell in self._tables.cells.rows() if cell.org_id == current().org_id}
+        found: dict[CellKey, Sighting] = {}
+        for key in keys & known.keys():
+            own = (known[key].uploaded_at, key[2])
+            there = [seen for seen in self._sought(key, sought) if _beside(seen.place, own, sought.side)]
+            there.sort(key=lambda seen: seen.place, reverse=sought.side in (Side.BEFORE, Side.OTHER))
+            if there:
+                found[key] = there[0]
+        return found
+
+    def _sought(self, key: CellKey, sought: Sought) -> Iterable[Sighting]:
+        for other, cell in self._tables.cells.rows():
+            seen = sighting(other, cell) if other[:2] == key[:2] and cell.org_id == current().org_id else None
+            if seen is None or seen.branch not in sought.branches:
+                continue
+            if seen.verdict.outcome in sought.outcomes and (sought.storms or not self._in_storm(seen)):
+                yield seen
+
+    def _in_storm(self, seen: Sighting) -> bool:
+        execution = self._tables.executions.get(seen.verdict.execution_id)
+        return seen.fails and execution is not None and execution.storm is True
+
+    async def builds_before(self, build: BuildSnapshot, limit: int) -> Sequence[BuildSnapshot]:
+        place = (build.uploaded_at, build.build_id)
+        builds = [other for _, other in self._tables.builds.rows() if other.org_id == current().org_id]
+        there = [other for other in builds if other.app_id == build.app_id and not other.deleted]
+        earlier = [other for other in there if (other.uploaded_at, other.build_id) < place]
+        return sorted(earlier, key=lambda other: (other.uploaded_at, other.build_id), reverse=True)[:limit]
+
+    async def progress(self, execution_id: str) -> Progress | None:
+        row = self._tables.executions.get(execution_id)
+        if row is None or row.org_id != current().org_id:
+            return None
+        return Progress(row.total, row.finished, row.storm)
+
+    async def runs_of_execution(self, execution_id: str) -> Sequence[GateRun]:
+        rows = ((run_id, row) for run_id, row in self._tables.runs.rows() if row.org_id == current().org_id)
+        names = ("test_id", "app_id", "build_id", "status", "listed_at", "shown")
+        return [
+            gate_run({"_id": run_id} | {name: getattr(row, name) for name in names})
+            for run_id, row in rows
+            if row.execution_id == execution_id
+        ]
+
+
+def _beside(place: tuple[object, ...], own: tuple[object, ...], side: Side) -> bool:
+    match side:
+        case Side.BEFORE:
+            return place < own
+        case Side.AFTER:
+            return place > own
+        case Side.OTHER:
+            return place[1] != own[1]
+        case Side.FIRST:
+            return True
