@@ -9,9 +9,10 @@ import pytest
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
 from services.reporting.model.tables import CounterKey, Tables
-from services.reporting.ports import CopiedTests, Folds, ReadModels
-from services.reporting.storage import MIGRATIONS, MongoCopiedTests, MongoFolds, MongoReadModels
+from services.reporting.ports import CopiedTests, Folds, Listed, ReadModels
+from services.reporting.storage import MIGRATIONS, MongoCopiedTests, MongoFolds, MongoListed, MongoReadModels
 from services.reporting.storage.documents import COUNTERS, KINDS
+from tests.fakes.reporting_lists import FakeListed
 from tests.fakes.reporting_store import FakeFolds, FakeReadModels
 from tests.fakes.reporting_tests import FakeCopiedTests
 
@@ -24,6 +25,7 @@ class MemoryStore:
         self._folds = FakeFolds()
         self.folds: Folds = self._folds
         self.read_models: ReadModels = FakeReadModels(self._folds.tables)
+        self.listed: Listed = FakeListed(self._folds.tables)
         self.copied_tests: CopiedTests = FakeCopiedTests(self._folds.tables)
 
     async def tables(self) -> Tables:
@@ -42,6 +44,7 @@ class MongoStore:
         self._mongo = mongo
         self.folds: Folds = MongoFolds(mongo)
         self.read_models: ReadModels = MongoReadModels(mongo)
+        self.listed: Listed = MongoListed(mongo)
         self.copied_tests: CopiedTests = MongoCopiedTests(mongo)
 
     async def tables(self) -> Tables:
