@@ -27,7 +27,8 @@ def with_finished(cell: Cell, run: RunSnapshot, outcome: Outcome) -> Cell:
     """The cell with this finished run counted."""
     last = last_run(run, outcome)
     newest = cell.last is None or last.recency > cell.last.recency
-    counted = replace(
+    counted = {outcome.value: getattr(cell, outcome.value) + 1}  # outcomes are named as what counts them
+    return replace(
         cell,
         uploaded_at=_uploaded(cell, run),
         last=last if newest else cell.last,
@@ -35,8 +36,8 @@ def with_finished(cell: Cell, run: RunSnapshot, outcome: Outcome) -> Cell:
         verdict=_newer(cell.verdict, last) if outcome.verdict else cell.verdict,
         named=_named(cell.named, run),
         test_version=max(cell.test_version, run.test_version),
+        **counted,
     )
-    return _count(counted, outcome)
 
 
 def last_run(run: RunSnapshot, outcome: Outcome) -> LastRun:
@@ -54,18 +55,6 @@ def _named(known: Named | None, run: RunSnapshot) -> Named | None:
 def _uploaded(cell: Cell, run: RunSnapshot) -> datetime:
     """When the build was uploaded: runs tell the same, or nothing."""
     return max(cell.uploaded_at, run.build.uploaded_at) if run.build else cell.uploaded_at
-
-
-def _count(cell: Cell, outcome: Outcome) -> Cell:
-    match outcome:
-        case Outcome.PASSED:
-            return replace(cell, passed=cell.passed + 1)
-        case Outcome.FAILED:
-            return replace(cell, failed=cell.failed + 1)
-        case Outcome.INFRA_FAILED:
-            return replace(cell, infra_failed=cell.infra_failed + 1)
-        case Outcome.CANCELLED:
-            return replace(cell, cancelled=cell.cancelled + 1)
 
 
 def _newer(known: LastRun | None, last: LastRun) -> LastRun:

@@ -53,9 +53,13 @@ def needs(steps: Sequence[Step], settled: Settled) -> Needs:
     """What has to be loaded before `contribute`."""
     found = Needs(histories=set(settled))
     for step in steps:
-        found.cells.update(cell for cell in (step.cell, step.before.cell if step.before else None) if cell)
-        if step.cell and step.group:
-            found.groups.add((*step.cell, step.group.fingerprint))
+        cell, left = step.cell, step.before.cell if step.before else None
+        if cell:
+            found.cells.add(cell)
+        if left:
+            found.cells.add(left)
+        if cell and step.group:
+            found.groups.add((*cell, step.group.fingerprint))
         if step.outcome and step.history:
             found.histories.add(step.history)
     return found
@@ -74,24 +78,23 @@ def _count(tables: Tables, step: Step) -> None:
     run, before = step.run, step.before
     if before is None:
         counters.add(tables.counters, run.org_id, counters.test(run.test_id), {"runs": 1})
-    was_on, is_on = before.build_id if before else None, run.build.id if run.build else None
-    for build_id, amount in ((was_on, -1), (is_on, 1)):
-        if build_id and was_on != is_on:
-            counters.add(tables.counters, run.org_id, counters.build(build_id), {"runs": amount})
-    if step.outcome is not None:
-        _count_finished(tables, run, step.outcome.value)
+    was_on, is_on = before.build_id if before else None, step.row.build_id
+    ended = {step.outcome.value: 1} if step.outcome else {}
+    if was_on and was_on != is_on:
+        counters.add(tables.counters, run.org_id, counters.build(was_on), {"runs": -1})
+    if is_on:
+        arrived = {"runs": 1} if was_on != is_on else {}
+        counters.add(tables.counters, run.org_id, counters.build(is_on), arrived | ended)
+    if step.outcome and run.app_id:
+        _count_day(tables, run, run.app_id, step.outcome.value)
 
 
-def _count_finished(tables: Tables, run: RunSnapshot, outcome: str) -> None:
-    if run.build is not None:
-        counters.add(tables.counters, run.org_id, counters.build(run.build.id), {outcome: 1})
-    if run.app_id is None:
-        return
+def _count_day(tables: Tables, run: RunSnapshot, app_id: str, outcome: str) -> None:
     day = run.ended_at.date()
-    month = counters.app_month(run.app_id, day)
+    month = counters.app_month(app_id, day)
     counters.add(tables.counters, run.org_id, month, {counters.day_field(day, outcome): 1})
     if run.build is not None:
-        counters.add(tables.counters, run.org_id, counters.app_all(run.app_id), {"attributed": 1})
+        counters.add(tables.counters, run.org_id, counters.app_all(app_id), {"attributed": 1})
 
 
 def _leave_cell(tables: Tables, step: Step) -> None:

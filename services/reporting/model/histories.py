@@ -35,7 +35,7 @@ def extended(
     history: History, runs: Iterable[tuple[RunSnapshot, bool | None]], storms: Mapping[str, bool], rules: FlakyRules
 ) -> History:
     """The history with these finished runs (and what is known of their storms), and newly settled executions."""
-    attempts = [_settled(attempt, storms) for attempt in history.attempts]
+    attempts = [_settled(attempt, storms) for attempt in history.attempts] if storms else list(history.attempts)
     observed = history.observed
     for run, storm in runs:
         attempts.extend(attempts_of(run, storm=storm))

@@ -11,17 +11,18 @@ from services.reporting.model.tables import CellKey, Group, HistoryKey, RunRow, 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A run, and what was known of it. `outcome` and `group` are set only by the step that finishes it."""
+    """A run, what was known of it, and what is now; `outcome` and `group` only in the step that finishes it."""
 
     run: RunSnapshot
     before: RunRow | None
+    row: RunRow
     outcome: Outcome | None = None
     group: Group | None = None
 
     @property
     def cell(self) -> CellKey | None:
         """The cell that the run belongs to now."""
-        return row_of(self.run).cell
+        return self.row.cell
 
     @property
     def history(self) -> HistoryKey | None:
@@ -40,15 +41,16 @@ def advance(tables: Tables, runs: Iterable[RunSnapshot]) -> list[Step]:
             if run.status.terminal and not before.expired:
                 _put(tables, run, before)
             continue
-        _put(tables, run, before)
-        steps.append(Step(run, before, run.outcome, failure_group(run)))
+        row = _put(tables, run, before)
+        steps.append(Step(run, before, row, run.outcome, failure_group(run)))
     return steps
 
 
-def _put(tables: Tables, run: RunSnapshot, before: RunRow | None) -> None:
+def _put(tables: Tables, run: RunSnapshot, before: RunRow | None) -> RunRow:
     row = row_of(run)
     tables.runs.put(run.run_id, row)
     move(tables, before, row)
+    return row
 
 
 def row_of(run: RunSnapshot) -> RunRow:

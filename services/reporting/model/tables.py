@@ -189,11 +189,14 @@ class Table(Generic[K, V]):
 
     def __init__(self, rows: Iterable[tuple[K, V]] = ()) -> None:
         self._rows: dict[K, V] = dict(rows)
+        self._stored: set[K] = set()
         self.changed: set[K] = set()
 
     def load(self, rows: Iterable[tuple[K, V]]) -> None:
         """Add rows that are stored already."""
-        self._rows.update(rows)
+        stored = dict(rows)
+        self._rows.update(stored)
+        self._stored.update(stored)
 
     def get(self, key: K) -> V | None:
         return self._rows.get(key)
@@ -214,6 +217,10 @@ class Table(Generic[K, V]):
     def changes(self) -> Iterator[tuple[K, V]]:
         """The rows that were put, and not dropped afterwards."""
         return ((key, self._rows[key]) for key in self.changed if key in self._rows)
+
+    def stored(self, key: K) -> bool:
+        """Whether the row was loaded, changed since or not."""
+        return key in self._stored
 
     def dropped(self) -> Iterator[K]:
         """The keys of rows that were dropped, and not put afterwards."""
