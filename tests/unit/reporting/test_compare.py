@@ -1,0 +1,176 @@
+"""Two builds, test by test."""
+
+from datetime import timedelta
+
+import pytest
+
+from services.chassis.errors import InvalidArgument, NotFound
+from services.reporting.model.reports.compare import ComparedTest
+from services.reporting.model.reports.coverage import LastStatus
+from services.reporting.model.snapshots import AppSnapshot, BuildSnapshot
+from tests.fakes.reporting_ci import CiStory
+from tests.fakes.reporting_story import APP, NOW, ORG
+
+
+@pytest.fixture
+def story() -> CiStory:
+    return CiStory()
+
+
+def names(tests: list[ComparedTest]) -> list[str]:
+    return [test.test_id for test in tests]
+
+
+async def test_each_test_is_in_one_list_or_only_counted(story: CiStory) -> None:
+    story.main("1", broke="passed", still="failed", fixed="failed", fine="passed", gone="passed")
+    build = story.main("2", broke="failed", still="failed", fixed="passed", fine="passed", new="passed", bad="failed")
+    story.attach("waits")
+    found = await story.comparisons.compare(build.id)
+    assert (found.base.version, found.build.version) == ("1", "2")
+    assert names(found.newly_failing) == ["bad", "broke"]
+    assert names(found.still_failing) == ["still"]
+    assert names(found.fixed) == ["fixed"]
+    assert names(found.not_run) == ["waits", "gone"]  # by name: "Name of waits", "Old name of gone"
+    assert (found.flaky, found.passing, found.total) == ([], 2, 8)
+
+
+async def test_a_row_says_both_verdicts_why_it_fails_and_since_when(story: CiStory) -> None:
+    story.main("1", pay="passed")
+    story.main("2", pay="failed")
+    build = story.main("3", pay="failed")
+    (row,) = (await story.comparisons.compare(build.id)).still_failing
+    assert (row.status, row.base_status) == (LastStatus.FAILED, LastStatus.FAILED)
+    assert (row.test_name, row.failure_reason, row.execution_id) == ("Old name of pay", "went wrong", "ci-0003")
+    assert row.breakage
+    assert row.breakage.commit_range == "c1..c2"
+
+
+async def test_a_test_that_does_not_fail_on_the_build_has_no_reason_and_no_breakage(story: CiStory) -> None:
+    story.main("1", pay="failed")
+    (row,) = (await story.comparisons.compare(story.main("2", pay="passed").id)).fixed
+    assert (row.failure_reason, row.breakage, row.base_status) == (None, None, LastStatus.FAILED)
+
+
+async def test_the_newest_verdict_on_each_build_counts(story: CiStory) -> None:
+    base, build = story.build("1"), story.build("2")
+    for ending in ("failed", "passed", "infra"):
+        story.ci(base, "main", pay=ending)
+    for ending in ("passed", "failed", "cancelled"):
+        story.ci(build, "main", pay=ending)
+    (row,) = (await story.comparisons.compare(build.id)).flaky
+    assert (row.base_status, row.status) == (LastStatus.PASSED, LastStatus.FAILED)
+
+
+async def test_flaky_tests_that_fail_on_one_of_the_two_are_not_blamed_on_the_build(story: CiStory) -> None:
+    base, build = story.build("1"), story.build("2")
+    for ending in ("passed", "failed", "passed", "failed", "passed"):
+        story.ci(base, "main", flips=ending, both=ending, fixed=ending)
+    story.ci(base, "main", both="failed", fixed="failed", flips="passed")
+    story.ci(build, "main", flips="failed", both="failed", fixed="passed")
+    found = await story.comparisons.compare(build.id)
+    assert (names(found.flaky), names(found.still_failing)) == (["fixed", "flips"], ["both"])
+    assert (found.newly_failing, found.fixed) == ([], [])
+
+
+async def test_deleted_tests_are_left_out_and_present_names_are_shown(story: CiStory) -> None:
+    story.main("1", pay="passed", gone="passed")
+    build = story.main("2", pay="failed", gone="failed")
+    story.test("gone", "Gone", deleted=True)
+    story.test("pay", "Pay by card")
+    found = await story.comparisons.compare(build.id)
+    assert ([row.test_name for row in found.newly_failing], found.total) == (["Pay by card"], 1)
+
+
+async def test_quarantine_shows_while_it_lasts(story: CiStory) -> None:
+    story.main("1", pay="passed", search="passed")
+    build = story.main("2", pay="failed", search="failed")
+    story.quarantine("pay", NOW + timedelta(days=1))
+    story.quarantine("search", NOW - timedelta(seconds=1))
+    rows = {row.test_id: row.quarantine for row in (await story.comparisons.compare(build.id)).newly_failing}
+    assert {test: row.reason if row else None for test, row in rows.items()} == {
+        "pay": "Waits for the fix",
+        "search": None,
+    }
+
+
+async def test_a_build_compared_with_itself_has_nothing_new(story: CiStory) -> None:
+    build = story.main("1", pay="failed", search="passed")
+    found = await story.comparisons.compare(build.id, build.id)
+    assert (found.newly_failing, names(found.still_failing), found.passing) == ([], ["pay"], 1)
+
+
+async def test_the_builds_are_called_as_ci_called_them_last(story: CiStory) -> None:
+    base, build = story.build("1"), story.build("2")
+    story.ci(base, pay="passed")
+    story.ci(build, "main", "c2", pay="passed")
+    story.ci(build, pay="passed")
+    found = await story.comparisons.compare(build.id)
+    assert (found.build.branch, found.build.commit_sha) == ("main", "c2")
+    assert (found.base.branch, found.base.commit_sha) == (None, None)
+
+
+class TestTheBaseThatIsNotNamed:
+    async def test_is_the_newest_build_before_of_the_same_branch(self, story: CiStory) -> None:
+        story.main("1", pay="passed")
+        story.main("2", pay="passed")
+        story.on("feature", "3", pay="passed")
+        build = story.main("4", pay="failed")
+        story.main("5", pay="passed")
+        assert (await story.comparisons.compare(build.id)).base.version == "2"
+
+    async def test_has_a_verdict(self, story: CiStory) -> None:
+        story.main("1", pay="passed")
+        story.main("2", pay="infra")
+        story.main("3")
+        assert (await story.comparisons.compare(story.main("4", pay="failed").id)).base.version == "1"
+
+    async def test_is_the_newest_of_all_for_the_first_build_of_a_branch(self, story: CiStory) -> None:
+        story.main("1", pay="passed")
+        story.main("2", pay="passed")
+        assert (await story.comparisons.compare(story.on("feature", "3", pay="failed").id)).base.version == "2"
+
+    async def test_is_the_newest_of_all_without_branches(self, story: CiStory) -> None:
+        story.on(None, "1", pay="passed")
+        story.on(None, "2")
+        assert (await story.comparisons.compare(story.on(None, "3", pay="failed").id)).base.version == "1"
+
+    async def test_is_found_for_a_build_that_has_not_been_run(self, story: CiStory) -> None:
+        story.main("1", pay="passed")
+        story.attach("pay")
+        found = await story.comparisons.compare(story.main("2").id)
+        assert (found.base.version, names(found.not_run)) == ("1", ["pay"])
+
+    async def test_is_no_deleted_one(self, story: CiStory) -> None:
+        story.main("1", pay="passed")
+        gone = story.main("2", pay="passed")
+        story.build("2", at=gone.uploaded_at, deleted=True)
+        assert (await story.comparisons.compare(story.main("3", pay="failed").id)).base.version == "1"
+
+    async def test_is_missing_when_nothing_was_run_before(self, story: CiStory) -> None:
+        story.main("1")
+        with pytest.raises(NotFound, match="name one with base"):
+            await story.comparisons.compare(story.main("2", pay="failed").id)
+
+
+async def test_unknown_and_deleted_builds_are_not_found(story: CiStory) -> None:
+    build = story.main("1", pay="passed")
+    gone = story.build("2", deleted=True)
+    for pair in (("unknown", build.id), (build.id, "unknown"), (gone.id, build.id), (build.id, gone.id)):
+        with pytest.raises(NotFound, match=r"^Build not found$"):
+            await story.comparisons.compare(*pair)
+
+
+async def test_a_base_of_another_app_is_refused(story: CiStory) -> None:
+    build = story.main("1", pay="passed")
+    story.tell(BuildSnapshot("elsewhere", ORG, 1, False, "app-2", "1", NOW))
+    with pytest.raises(InvalidArgument, match="another app") as caught:
+        await story.comparisons.compare(build.id, "elsewhere")
+    assert [violation.field for violation in caught.value.violations] == ["base"]
+
+
+async def test_it_waits_for_the_revision_of_the_app_but_not_for_long(story: CiStory) -> None:
+    story.main("1", pay="passed")
+    build = story.main("2", pay="failed")
+    story.tell(AppSnapshot(APP, ORG, 3, False, "Shop", None))
+    for revision in (3, 4):
+        assert names((await story.comparisons.compare(build.id, None, revision)).newly_failing) == ["pay"]

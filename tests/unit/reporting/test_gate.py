@@ -1,0 +1,282 @@
+"""The gate: what blocks, what does not, and what it says."""
+
+from datetime import timedelta
+
+import pytest
+
+from services.chassis.context import Caller, bind
+from services.chassis.errors import FailedPrecondition, NotFound, Unavailable
+from services.reporting.model.batch import Batch
+from services.reporting.model.fold import fold
+from services.reporting.model.reports.gate import Gate, Result, Rule
+from services.reporting.model.retention import expire
+from services.reporting.model.snapshots import ExecutionSnapshot
+from services.reporting.usecases.gate import Asked
+from tests.fakes.reporting_ci import CiStory
+from tests.fakes.reporting_story import NOW, ORG
+
+
+@pytest.fixture
+def story() -> CiStory:
+    return CiStory()
+
+
+def rules(gate: Gate) -> dict[str, Rule]:
+    return {reason.run.test_id: reason.rule for reason in gate.reasons}
+
+
+async def only(story: CiStory, execution: str, **options: str) -> tuple[Rule, str]:
+    """The rule and the sentence of the only run that did not pass."""
+    (reason,) = (await story.gate(execution, **options)).reasons  # type: ignore[arg-type]
+    return reason.rule, reason.detail
+
+
+class TestAResult:
+    async def test_passes_when_all_runs_passed(self, story: CiStory) -> None:
+        gate = await story.gate(story.ci(story.build("1"), "feature", pay="passed", search="passed"))
+        assert (gate.result, gate.reasons) == (Result.PASS, [])
+        assert (gate.total, gate.passed, gate.pending, gate.storm) == (2, 2, 0, False)
+        assert gate.summary == "Passed: all 2 runs passed."
+
+    async def test_blocks_what_fails_for_the_first_time_ever(self, story: CiStory) -> None:
+        gate = await story.gate(story.ci(story.build("1"), "feature", pay="failed", search="passed"))
+        assert (gate.result, rules(gate)) == (Result.BLOCK, {"pay": Rule.NEWLY_BROKEN})
+        assert gate.summary == 'Blocked: 1 test newly broken ("Old name of pay").'
+        assert gate.reasons[0].detail == "Fails here, and has no verdict on another build of main."
+
+    async def test_is_pending_while_runs_go_on_and_none_blocks(self, story: CiStory) -> None:
+        story.main("1", pay="failed")
+        execution = story.ci(story.build("2"), "feature", total=4, pay="failed", search="passed", go="running")
+        gate = await story.gate(execution)
+        assert (gate.result, gate.pending) == (Result.PENDING, 2)
+        assert gate.summary == (
+            "Pending: 2 of 4 runs have not ended, and none of those that have blocks; "
+            "1 failure does not block (1 known on main)."
+        )
+
+    async def test_blocks_at_once_though_others_go_on(self, story: CiStory) -> None:
+        gate = await story.gate(story.ci(story.build("1"), "feature", total=2, pay="failed"))
+        assert gate.result is Result.BLOCK
+        assert gate.summary == 'Blocked: 1 test newly broken ("Old name of pay"); 1 run has not ended.'
+
+    async def test_blocks_an_execution_without_runs(self, story: CiStory) -> None:
+        gate = await story.gate(story.ci(None))
+        assert gate.result is Result.BLOCK
+        assert gate.summary == "Blocked: the execution has no runs, so nothing was tested."
+
+    async def test_lists_what_blocks_first_then_by_name(self, story: CiStory) -> None:
+        story.main("1", b="failed", a="failed", d="passed", c="passed")
+        gate = await story.gate(
+            story.ci(story.build("2"), "feature", b="failed", a="failed", d="failed", c="failed", e="infra")
+        )
+        assert [reason.run.test_id for reason in gate.reasons] == ["c", "d", "e", "a", "b"]
+        assert [reason.rule.blocks for reason in gate.reasons] == [True, True, True, False, False]
+        assert gate.summary == (
+            'Blocked: 2 tests newly broken ("Old name of c", "Old name of d") and 1 test without a verdict '
+            '("Old name of e"); 2 failures do not block (2 known on main).'
+        )
+
+    async def test_counts_a_test_once_and_names_few(self, story: CiStory) -> None:
+        build = story.build("1")
+        execution = story.ci(build, "feature", total=7, a="failed", b="failed", c="failed", d="failed", e="passed")
+        story.run("a", build, "failed", execution=execution, app="ios")
+        story.run("e", build, "passed", execution=execution, app="ios")
+        gate = await story.gate(execution)
+        assert len(gate.reasons) == 5
+        named = '"Old name of a", "Old name of b", "Old name of c" and 1 more'
+        assert gate.summary == f"Blocked: 4 tests newly broken ({named})."
+
+
+class TestTheRule:
+    async def test_is_quarantine_while_it_lasts_even_without_a_verdict(self, story: CiStory) -> None:
+        for test, until in (("pay", NOW + timedelta(days=2)), ("go", NOW + timedelta(days=2)), ("old", NOW)):
+            story.quarantine(test, until)
+        gate = await story.gate(story.ci(story.build("1"), "feature", pay="failed", go="infra", old="failed"))
+        assert rules(gate) == {"pay": Rule.QUARANTINED, "go": Rule.QUARANTINED, "old": Rule.NEWLY_BROKEN}
+        pay = next(reason for reason in gate.reasons if reason.run.test_id == "pay")
+        assert pay.detail == 'In quarantine until 2026-11-22 12:00 UTC, set by ci key: "Waits for the fix".'
+        assert pay.quarantine
+        assert pay.breakage
+
+    async def test_is_no_verdict_for_what_infrastructure_stopped_or_somebody_cancelled(self, story: CiStory) -> None:
+        story.main("1", pay="infra", go="cancelled")
+        gate = await story.gate(story.ci(story.build("2"), "feature", pay="infra", go="cancelled"))
+        assert (gate.result, rules(gate)) == (Result.BLOCK, {"pay": Rule.NO_VERDICT, "go": Rule.NO_VERDICT})
+        details = {reason.run.test_id: reason.detail for reason in gate.reasons}
+        assert details["pay"] == "Ended without a verdict (unknown), so nothing is known of what it tests."
+        assert details["go"] == "Was cancelled before it had a verdict."
+        assert [reason.breakage for reason in gate.reasons] == [None, None]
+        reasons = {reason.run.test_id: reason.run.failure_reason for reason in gate.reasons}
+        assert reasons == {"pay": "went wrong", "go": None}
+
+    async def test_is_no_verdict_for_a_run_without_an_app(self, story: CiStory) -> None:
+        rule, _ = await only(story, story.ci(None, "feature", app=None, pay="infra"))
+        assert rule is Rule.NO_VERDICT
+
+    async def test_is_flaky_for_a_test_that_is_so_classified_on_its_app(self, story: CiStory) -> None:
+        build = story.build("1")
+        for ending in ("passed", "failed", "passed", "failed", "passed"):
+            story.ci(build, "main", pay=ending)
+        rule, detail = await only(story, story.ci(story.build("2"), "feature", pay="failed"))
+        assert rule is Rule.FLAKY
+        assert detail.startswith("Classified flaky: Passed and failed on the same code in 1 of")
+
+    async def test_is_known_when_the_newest_verdict_on_the_base_branch_is_a_failure(self, story: CiStory) -> None:
+        story.main("1", pay="passed")
+        story.main("2", pay="failed")
+        newest = story.main("3", pay="failed")
+        story.main("4", pay="infra")
+        rule, detail = await only(story, story.ci(story.build("5"), "feature", pay="failed"))
+        assert rule is Rule.KNOWN_ON_BASE
+        cell = story.tables.cells.get(("app-1", "pay", newest.id))
+        assert cell
+        assert cell.verdict
+        at = f"{cell.verdict.ended_at:%Y-%m-%d %H:%M} UTC"
+        assert detail == (
+            f"Fails on main too: 1 of 1 run failed on build 3, the last at {at}, and fails since build 2."
+        )
+
+    async def test_is_newly_broken_when_the_base_branch_passes_again(self, story: CiStory) -> None:
+        story.main("1", pay="failed")
+        story.main("2", pay="passed")
+        rule, detail = await only(story, story.ci(story.build("3"), "feature", pay="failed"))
+        assert rule is Rule.NEWLY_BROKEN
+        assert detail.startswith("Fails here, and passed on main: 1 of 1 run passed on build 2, the last at ")
+
+    async def test_looks_at_what_the_base_branch_did_later_too(self, story: CiStory) -> None:
+        build = story.build("1")
+        story.main("2", pay="failed")
+        assert (await only(story, story.ci(build, "feature", pay="failed")))[0] is Rule.KNOWN_ON_BASE
+
+    async def test_looks_at_the_base_branch_that_is_named(self, story: CiStory) -> None:
+        story.on("develop", "1", pay="failed")
+        execution = story.ci(story.build("2"), "feature", pay="failed")
+        assert (await only(story, execution))[0] is Rule.NEWLY_BROKEN
+        assert (await only(story, execution, base="develop"))[0] is Rule.KNOWN_ON_BASE
+
+    async def test_takes_no_failure_of_another_feature_branch_for_known(self, story: CiStory) -> None:
+        story.on("feature", "1", pay="failed")
+        story.on("other", "2", pay="failed")
+        assert (await only(story, story.ci(story.build("3"), "feature", pay="failed")))[0] is Rule.NEWLY_BROKEN
+
+    async def test_takes_no_failure_on_its_own_build_for_known(self, story: CiStory) -> None:
+        story.main("1", pay="passed")
+        build = story.main("2", pay="failed")
+        assert (await only(story, story.ci(build, "main", pay="failed")))[0] is Rule.NEWLY_BROKEN
+
+    async def test_on_the_base_branch_itself_looks_at_the_builds_before(self, story: CiStory) -> None:
+        story.main("1", pay="passed", go="failed")
+        build = story.build("2")
+        execution = story.ci(build, "main", "c2", pay="failed", go="failed")
+        story.main("3", pay="failed", go="passed")
+        assert rules(await story.gate(execution)) == {"pay": Rule.NEWLY_BROKEN, "go": Rule.KNOWN_ON_BASE}
+
+    async def test_without_branches_takes_the_build_before_for_the_base(self, story: CiStory) -> None:
+        story.on(None, "1", pay="passed", go="failed")
+        execution = story.ci(story.build("2"), pay="failed", go="failed", new="failed")
+        expected = {"pay": Rule.NEWLY_BROKEN, "go": Rule.KNOWN_ON_BASE, "new": Rule.NEWLY_BROKEN}
+        assert rules(await story.gate(execution)) == expected
+
+    async def test_prefers_what_ci_named_so_to_runs_by_hand(self, story: CiStory) -> None:
+        story.main("1", pay="passed")
+        story.on(None, "2", pay="failed", go="failed")
+        execution = story.ci(story.build("3"), "feature", pay="failed", go="failed")
+        assert rules(await story.gate(execution)) == {"pay": Rule.NEWLY_BROKEN, "go": Rule.KNOWN_ON_BASE}
+
+    async def test_knows_what_was_run_by_hand_on_a_build_of_the_base_branch(self, story: CiStory) -> None:
+        story.main("1", pay="failed")
+        build = story.main("2", pay="infra")
+        story.ci(build, pay="passed")
+        assert (await only(story, story.ci(story.build("3"), "feature", pay="failed")))[0] is Rule.NEWLY_BROKEN
+
+    async def test_passes_after_a_retry(self, story: CiStory) -> None:
+        """The final attempt is the verdict of the run."""
+        story.main("1", pay="passed")
+        gate = await story.gate(story.ci(story.build("2"), "feature", pay="passed"))
+        assert gate.result is Result.PASS
+
+
+STORM = dict.fromkeys(("a", "b", "c", "d", "pay"), "failed")
+
+
+class TestStorms:
+    async def test_a_storm_is_marked_and_blocks(self, story: CiStory) -> None:
+        story.main("1", **dict.fromkeys(STORM, "passed"))
+        gate = await story.gate(story.ci(story.build("2"), "feature", **STORM))  # type: ignore[arg-type]
+        assert (gate.result, gate.storm) == (Result.BLOCK, True)
+
+    async def test_an_outage_on_the_base_branch_opens_no_gate(self, story: CiStory) -> None:
+        story.main("1", **dict.fromkeys(STORM, "passed"))
+        story.main("2", **STORM)
+        rule, detail = await only(story, story.ci(story.build("3"), "feature", pay="failed", a="passed"))
+        assert rule is Rule.NEWLY_BROKEN
+        assert "on build 1" in detail
+
+    async def test_what_is_broken_everywhere_on_the_base_branch_too_is_known(self, story: CiStory) -> None:
+        story.main("1", **STORM)
+        gate = await story.gate(story.ci(story.build("2"), "feature", **STORM))  # type: ignore[arg-type]
+        assert (gate.result, set(rules(gate).values())) == (Result.PASS, {Rule.KNOWN_ON_BASE})
+
+
+async def test_a_run_shows_present_names_how_it_failed_and_since_when(story: CiStory) -> None:
+    story.main("1", pay="passed")
+    build = story.build("2")
+    execution = story.ci(build, "feature", "c2", pay="failed")
+    story.test("pay", "Pay by card")
+    story.rename(build, "2.0")
+    (reason,) = (await story.gate(execution)).reasons
+    assert (reason.run.test_name, reason.run.build_version) == ("Pay by card", "2.0")
+    assert (reason.run.app_id, reason.run.failure_reason) == ("app-1", "went wrong")
+    assert reason.breakage
+    assert reason.breakage.first_failing.version == "2.0"
+    assert reason.breakage.commit_range == "c1..c2"
+
+
+async def test_it_speaks_of_its_own_run_though_the_cell_has_a_newer_verdict(story: CiStory) -> None:
+    build = story.build("1")
+    execution = story.ci(build, "feature", "c1", pay="failed")
+    story.ci(build, "feature", "c1", pay="passed")
+    (reason,) = (await story.gate(execution)).reasons
+    assert reason.breakage
+    assert reason.breakage.first_failing.version == "1"
+
+
+class TestFreshness:
+    async def test_what_has_not_been_heard_of_is_not_passed(self, story: CiStory) -> None:
+        execution = story.ci(story.build("1"), "feature", total=2, pay="passed")
+        with pytest.raises(Unavailable) as caught:
+            await story.gate(execution, ended=2, total=2)
+        assert caught.value.retry_after
+        with pytest.raises(Unavailable):
+            await story.gate("just started", ended=1, total=1)
+
+    async def test_what_the_executor_just_accepted_is_pending(self, story: CiStory) -> None:
+        gate = await story.gate("just started", ended=0, total=3)
+        assert (gate.result, gate.pending) == (Result.PENDING, 3)
+        assert gate.summary == "Pending: 3 of 3 runs have not ended."
+
+    async def test_an_execution_whose_size_is_not_told_yet_is_not_passed(self, story: CiStory) -> None:
+        story.run("pay", story.build("1"), "passed", execution="of unknown size")
+        with pytest.raises(Unavailable):
+            await story.gate("of unknown size")
+
+    async def test_an_unknown_or_foreign_execution_is_not_found(self, story: CiStory) -> None:
+        execution = story.ci(story.build("1"), "feature", pay="passed")
+        with pytest.raises(NotFound, match=r"^Execution not found$"):
+            await story.gate("unknown")
+        with bind(Caller("another")), pytest.raises(NotFound, match=r"^Execution not found$"):
+            await story.gate(execution)
+
+    async def test_an_execution_whose_runs_expired_is_not_judged(self, story: CiStory) -> None:
+        execution = story.ci(story.build("1"), "feature", pay="passed")
+        expire(story.tables, [run_id for run_id, _ in list(story.tables.runs.rows())])
+        with pytest.raises(FailedPrecondition) as caught:
+            await story.gate(execution)
+        assert caught.value.reason == "RUNS_EXPIRED"
+
+    async def test_it_waits_for_the_runs_that_have_ended(self, story: CiStory) -> None:
+        """The lookup that comes after the fold sees them."""
+        fold(story.tables, Batch.of([ExecutionSnapshot("late", ORG, 1, 1)]))
+        heard = story.gates.of(Asked("late", "main", ended=1, total=1))
+        story.run("pay", story.build("1"), "passed", execution="late")
+        assert (await heard).result is Result.PASS
