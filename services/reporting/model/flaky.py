@@ -1,16 +1,15 @@
 """flaky_score and classification: the definition, its evidence and its worked examples stand in docs/flaky.md."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import takewhile
 
+from services.reporting.model.evidence import Evidence, calmed, ending
 from services.reporting.model.history import (
     Attempt,
-    BuildRef,
     Ordered,
     changes,
+    considered,
     lone_failures,
     mixed_groups,
     order,
@@ -46,32 +45,6 @@ class FlakyRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """The counts behind a classification: what the sentence says.
-
-    passed/attempts/builds count the calm attempts of the window (all of them if none is calm); decided, streak,
-    before and since_* those of the whole window: streak is how many equal verdicts it ends with, before how many
-    opposite ones stand before these. storm_attempts and storms count what was left out.
-    """
-
-    decided: int = 0
-    needed: int = 0
-    attempts: int = 0
-    passed: int = 0
-    builds: int = 0
-    mixed_builds: int = 0
-    alone: int = 0
-    storm_attempts: int = 0
-    storms: int = 0
-    streak: int = 0
-    before: int = 0
-    full_window: bool = False
-    since_build: BuildRef | None = None
-    since_at: datetime | None = None
-    last_passed_build: BuildRef | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Assessment:
     """The verdict on one history: score in [0, 1) with 3 decimals, class, and the evidence for the sentence."""
 
@@ -85,17 +58,21 @@ DEFAULT_RULES = FlakyRules()
 
 def assess(attempts: Iterable[Attempt], rules: FlakyRules = DEFAULT_RULES) -> Assessment:
     """Judge the decided attempts of one test on one app, whatever their order and however often each is told."""
-    decided = list(attempts)
-    everything = order(decided, rules.window)
-    stormy = any(attempt.storm for attempt in decided)
-    calm = order((attempt for attempt in decided if not attempt.storm), rules.window) if stormy else everything
+    decided = considered(attempts, rules.window)
+    outside = [attempt for attempt in decided if not attempt.storm]
+    everything = order(decided[-rules.window :])
+    calm = order(outside[-rules.window :]) if len(outside) < len(decided) else everything
     lone = lone_failures(calm)
     score = _score(calm, lone, rules)
-    alone = sum(_shares_no_code(calm, index) for index in lone)
+    alone = [index for index in lone if _shares_no_code(calm, index)]
     mixed = mixed_groups(calm.attempts)
-    looks_flaky = (bool(mixed) or alone >= rules.flaky_alone) and score >= rules.flaky_score
+    looks_flaky = (bool(mixed) or len(alone) >= rules.flaky_alone) and score >= rules.flaky_score
     classification = _classify(everything, rules, looks_flaky=looks_flaky)
-    return Assessment(score, classification, _evidence(everything, calm, {code[0] for code in mixed}, alone, rules))
+    mixed_builds = {build_id for build_id, _ in mixed}
+    alone_builds = {calm.attempts[index].build.id for index in alone} - mixed_builds
+    evidence = ending(everything, needed=rules.decided, window=rules.window)
+    evidence = replace(evidence, mixed_builds=len(mixed_builds), alone_builds=len(alone_builds))
+    return Assessment(score, classification, calmed(evidence, calm, everything))
 
 
 def _score(calm: Ordered, lone: list[int], rules: FlakyRules) -> float:
@@ -164,31 +141,3 @@ def _recovered(everything: Ordered, rules: FlakyRules) -> bool:
 def _passed_on_newest(everything: Ordered) -> bool:
     newest = everything.newest_build.id
     return any(item.passed and item.build.id == newest for item in everything.attempts)
-
-
-def _evidence(everything: Ordered, calm: Ordered, mixed_builds: set[str], alone: int, rules: FlakyRules) -> Evidence:
-    items = everything.attempts
-    if not items:
-        return Evidence(needed=rules.decided)
-    basis = calm.attempts or items
-    streak = trailing(items, passed=items[-1].passed)
-    before = items[: len(items) - streak]
-    first, passes = items[-streak], [item for item in before if item.passed]
-    storms = [item.execution_id for item in items if item.storm]
-    return Evidence(
-        decided=len(items),
-        needed=rules.decided,
-        attempts=len(basis),
-        passed=sum(item.passed for item in basis),
-        builds=len({item.build.id for item in basis}),
-        mixed_builds=len(mixed_builds),
-        alone=alone,
-        storm_attempts=len(storms),
-        storms=len(set(storms)),
-        streak=streak,
-        before=len(list(takewhile(lambda item: item.passed is not items[-1].passed, reversed(before)))),
-        full_window=len(items) >= rules.window,
-        since_build=first.build,
-        since_at=first.started_at,
-        last_passed_build=passes[-1].build if passes else None,
-    )

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
+WINDOWS_CONSIDERED = 5
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class BuildRef:
@@ -71,15 +73,23 @@ class Ordered:
         return self.attempts[-1].build
 
 
-def newest(attempts: Iterable[Attempt], window: int) -> list[Attempt]:
-    """The newest `window` attempts, oldest first, each once."""
+def considered(attempts: Iterable[Attempt], window: int) -> list[Attempt]:
+    """The attempts that a history is judged by, oldest first, each once: no more than the newest of some windows.
+
+    How many that are is said without looking at storms, so that attempts and what is known of storms may come in any
+    order (docs/decisions/a-history-is-bounded.md).
+    """
     unique = {attempt.identity: attempt for attempt in attempts}
-    return sorted(unique.values(), key=lambda attempt: attempt.recency)[-window:]
+    return sorted(unique.values(), key=_recency)[-WINDOWS_CONSIDERED * window :]
 
 
-def order(attempts: Iterable[Attempt], window: int) -> Ordered:
-    """The newest `window` attempts sorted by (newest build of their branch, build, time)."""
-    recent = newest(attempts, window)
+def _recency(attempt: Attempt) -> tuple[datetime, str, int, str]:
+    return attempt.recency
+
+
+def order(newest: Iterable[Attempt]) -> Ordered:
+    """These attempts, which come oldest first, sorted by (newest build of their branch, build, time)."""
+    recent = list(newest)
     branches = _branches(recent)
     heads: dict[str | None, tuple[datetime, str]] = {}
     for attempt in recent:
@@ -102,21 +112,20 @@ def _branches(recent: list[Attempt]) -> dict[str, str | None]:
 
 
 def retain(attempts: Iterable[Attempt], window: int) -> tuple[Attempt, ...]:
-    """What a history has to keep, oldest first: the newest `window`, and the newest `window` outside storms.
+    """What a history has to keep, oldest first: all back to where the newest `window`, and the newest `window` outside
+    of storms, are complete, or to the end of what is considered.
 
-    Attempts whose storm is not settled yet are kept beside the calm ones, since they may turn out either way:
-    at most 2 * `window` when all is settled. What this drops can never matter again, in whatever order
-    attempts arrive and storms settle.
+    Attempts whose storm is not settled yet may turn out either way, so they do not count as outside of one. Nothing is
+    left out in between: what is older than all that is kept is known to have so many newer ones. What this drops can
+    never matter again, in whatever order attempts arrive and storms settle.
     """
-    kept: list[Attempt] = []
+    recent = considered(attempts, window)
     calm = 0
-    for position, attempt in enumerate(reversed(newest(attempts, 1 << 62))):
+    for position, attempt in enumerate(reversed(recent)):
         if calm >= window and position >= window:
-            break
-        if position < window or not attempt.storm:
-            kept.append(attempt)
+            return tuple(recent[len(recent) - position :])
         calm += attempt.storm is False
-    return tuple(reversed(kept))
+    return tuple(recent)
 
 
 def trailing(attempts: tuple[Attempt, ...], *, passed: bool) -> int:

@@ -3,55 +3,59 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from services.reporting.model.flaky import Assessment, Classification, Evidence
+from services.reporting.model.evidence import Evidence
+from services.reporting.model.flaky import Assessment, Classification
 from services.reporting.model.history import BuildRef
 
 
 def sentence(assessment: Assessment, versions: Mapping[str, str]) -> str:
     """One sentence that ends with a full stop; `versions` are the present ones by build id."""
-    evidence = assessment.evidence
-    text = _BY_CLASS[assessment.classification](evidence, versions)
-    return f"{text}{_left_out(evidence)}."
+    return f"{_BY_CLASS[assessment.classification](assessment.evidence, versions)}."
 
 
 def _insufficient(evidence: Evidence, versions: Mapping[str, str]) -> str:
-    return f"{_plural(evidence.decided, 'decided attempt')} of the {evidence.needed} needed"
+    return f"{_plural(evidence.decided, 'attempt')} with a verdict so far, of the {evidence.needed} needed"
 
 
 def _broken(evidence: Evidence, versions: Mapping[str, str]) -> str:
-    text = f"Failed {_times(evidence.streak)} in a row since {_since(evidence, versions)}"
+    failed = f"Failed {_times(evidence.streak)} in a row since {_since(evidence, versions)}"
+    storms = _in_storms(evidence, evidence.streak)
     if evidence.last_passed_build is not None:
-        return f"{text}; last passed on {_build(evidence.last_passed_build, versions)}"
-    if evidence.full_window:
-        return f"{text}; no pass in the newest {_plural(evidence.decided, 'attempt')}"
-    return f"{text}; never passed"
+        return f"{failed}{storms}; last passed on {_build(evidence.last_passed_build, versions)}"
+    if evidence.cut:
+        return f"{failed} or before{storms}; no pass in the newest {_plural(evidence.decided, 'attempt')}"
+    return f"{failed}{storms}; never passed"
 
 
 def _flaky(evidence: Evidence, versions: Mapping[str, str]) -> str:
-    attempts = f"in {_plural(evidence.attempts, 'attempt')}"
+    attempts = f"in {_plural(evidence.attempts, 'attempt')}{_left_out(evidence)}"
     builds = _plural(evidence.builds, "build")
     if not evidence.mixed_builds:
-        return f"Failed alone on {evidence.alone} of {builds} between passing builds, {attempts}"
-    text = f"Passed and failed on the same code in {evidence.mixed_builds} of {builds}"
-    if evidence.alone:
-        text += f", and failed alone on {evidence.alone} more between passing builds"
+        return f"Failed alone on {evidence.alone_builds} of {builds} between passing builds, {attempts}"
+    mixed = "its only build" if evidence.builds == 1 else f"{evidence.mixed_builds} of {builds}"
+    text = f"Passed and failed on the same code in {mixed}"
+    if evidence.alone_builds:
+        text += f", and failed alone on {evidence.alone_builds} more between passing builds"
     return f"{text}, {attempts}"
 
 
 def _regressed(evidence: Evidence, versions: Mapping[str, str]) -> str:
     broke = _build(evidence.since_build, versions)
-    failures = f"failed {_times(evidence.streak)} since {_at(evidence.since_at)}"
-    return f"{broke[0].upper()}{broke[1:]} broke a run of {_plural(evidence.before, 'pass', 'passes')}: {failures}"
+    passes = f"{_at_least(evidence)}{_plural(evidence.before, 'pass', 'passes')}"
+    failed = f"failed {_times(evidence.streak)} since {_at(evidence.since_at)}{_in_storms(evidence, evidence.streak)}"
+    return f"{broke[0].upper()}{broke[1:]} broke a run of {passes}: {failed}"
 
 
 def _recovered(evidence: Evidence, versions: Mapping[str, str]) -> str:
-    after = f"after {_plural(evidence.before, 'failure')} in a row"
-    return f"Passed {_times(evidence.streak)} in a row since the fix on {_since(evidence, versions)}, {after}"
+    fixed = "" if evidence.failed_in_storms == evidence.before else "the fix on "  # storms pass by themselves
+    passed = f"Passed {_times(evidence.streak)} in a row since {fixed}{_since(evidence, versions)}"
+    failures = f"{_at_least(evidence)}{_plural(evidence.before, 'failure')}"
+    return f"{passed}, after {failures} in a row{_in_storms(evidence, evidence.before)}"
 
 
 def _stable(evidence: Evidence, versions: Mapping[str, str]) -> str:
     passed = f"Passed {evidence.passed} of {_plural(evidence.attempts, 'attempt')}"
-    return f"{passed} over {_plural(evidence.builds, 'build')}"
+    return f"{passed} over {_plural(evidence.builds, 'build')}{_excused(evidence)}{_left_out(evidence)}"
 
 
 _BY_CLASS = {
@@ -65,10 +69,36 @@ _BY_CLASS = {
 
 
 def _left_out(evidence: Evidence) -> str:
+    """What the counts are without."""
     if not evidence.storm_attempts:
         return ""
-    storms = "an infrastructure storm" if evidence.storms == 1 else f"{evidence.storms} infrastructure storms"
-    return f"; {_plural(evidence.storm_attempts, 'attempt')} of {storms} left out"
+    return f"; {_plural(evidence.storm_attempts, 'attempt')} of {_storms(evidence.storms)} left out"
+
+
+def _in_storms(evidence: Evidence, failures: int) -> str:
+    """How many of the failures are of storms, which failing streaks are not without."""
+    count = evidence.failed_in_storms
+    if not count:
+        return ""
+    which = f"{count} of them " if count < failures else "all " if count > 1 else ""
+    return f", {which}in {_storms(evidence.failing_storms)}"
+
+
+def _storms(count: int) -> str:
+    return "an infrastructure storm" if count == 1 else f"{count} infrastructure storms"
+
+
+def _excused(evidence: Evidence) -> str:
+    """Why failures do not count against what is stable."""
+    failures = evidence.elsewhere or evidence.outdated
+    if not failures:
+        return ""
+    where = "on another branch" if evidence.elsewhere else "before its steps were edited"
+    return f"; {'the failure was' if failures == 1 else f'all {failures} failures were'} {where}"
+
+
+def _at_least(evidence: Evidence) -> str:
+    return "at least " if evidence.cut else ""
 
 
 def _since(evidence: Evidence, versions: Mapping[str, str]) -> str:
@@ -76,7 +106,8 @@ def _since(evidence: Evidence, versions: Mapping[str, str]) -> str:
 
 
 def _build(build: BuildRef | None, versions: Mapping[str, str]) -> str:
-    return f"build {versions.get(build.id, build.version)}" if build and build.id else "an unknown build"
+    version = versions.get(build.id, build.version) if build and build.id else ""
+    return f"build {version}" if version else "an unknown build"
 
 
 def _at(at: datetime | None) -> str:

@@ -5,7 +5,8 @@ from typing import Any
 
 import orjson
 
-from services.reporting.model.flaky import Assessment, Classification, Evidence
+from services.reporting.model.evidence import Evidence
+from services.reporting.model.flaky import Assessment, Classification
 from services.reporting.model.history import Attempt, BuildRef
 from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.snapshots import Outcome, Status
@@ -102,7 +103,7 @@ def assessment_document(assessment: Assessment) -> Document:
 
 
 def assessment_of(document: Document) -> Assessment:
-    evidence = {name: document["evidence"][name] for name in _EVIDENCE_FIELDS}
+    evidence = {name: document["evidence"][name] for name in _EVIDENCE_FIELDS if name in document["evidence"]}
     for name in _EVIDENCE_BUILDS:
         evidence[name] = build_of(evidence[name])
     classification = Classification(document["classification"])

@@ -1,15 +1,18 @@
 """flaky_score and classification are those of the definition: its worked examples and its properties."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.reporting.model.flaky import Classification, FlakyRules, assess
-from services.reporting.model.history import Attempt, retain
+from services.reporting.model.flaky import Assessment, Classification, FlakyRules, assess
+from services.reporting.model.histories import extended
+from services.reporting.model.history import WINDOWS_CONSIDERED, Attempt, retain
+from services.reporting.model.snapshots import AttemptSnapshot, RunSnapshot, Status
+from services.reporting.model.tables import History
 from tests.fakes.reporting import START, UNHURRIED, build_ref, letters
 
 WORKED_EXAMPLES = [
@@ -152,22 +155,105 @@ def test_incremental_equals_recomputed(history: list[Attempt], window: int) -> N
     kept: tuple[Attempt, ...] = ()
     for attempt in history:
         kept = retain((*kept, attempt), window)
-        assert len(kept) <= 2 * window
+        assert len(kept) <= WINDOWS_CONSIDERED * window
+    assert kept == retain(history, window)
     assert assess(kept, rules) == assess(history, rules)
 
 
 @UNHURRIED
-@given(histories(), st.integers(1, 12), st.randoms(use_true_random=False))
-def test_storms_that_are_settled_later_give_the_same(history: list[Attempt], window: int, random: Random) -> None:
-    """Attempts arrive while their execution is unsettled; what is retained is enough whichever way it turns out."""
-    steps: list[Attempt] = list(history)
-    random.shuffle(steps)
+@given(histories(), st.integers(1, 12), st.randoms(use_true_random=False), st.sets(st.integers(0, 9)))
+def test_storms_settled_whenever_or_never_give_the_same(
+    history: list[Attempt], window: int, random: Random, never: set[int]
+) -> None:
+    """Attempts arrive and executions settle in any order, some never; what is kept is what a recount keeps."""
+    storms: dict[str, bool | None] = {item.execution_id: item.storm for item in history}
+    storms |= {f"execution-{number}": None for number in never}
+    told: list[Attempt | str] = [*history, *storms]
+    random.shuffle(told)
+    known: dict[str, bool | None] = {}
     kept: tuple[Attempt, ...] = ()
-    for attempt in steps:
-        kept = retain((*kept, replace(attempt, storm=None)), window)
-    for execution in sorted({attempt.execution_id for attempt in history}):
-        storm = next(item.storm for item in history if item.execution_id == execution)
-        settled = (replace(item, storm=storm) if item.execution_id == execution else item for item in kept)
-        kept = retain(settled, window)
-    rules = FlakyRules(window=window)
-    assert assess(kept, rules) == assess(history, rules)
+    for fact in told:
+        if isinstance(fact, str):
+            known[fact] = storms[fact]
+            kept = retain([replace(item, storm=known.get(item.execution_id)) for item in kept], window)
+        else:
+            kept = retain((*kept, replace(fact, storm=known.get(fact.execution_id))), window)
+    whole = [replace(item, storm=storms[item.execution_id]) for item in history]
+    assert kept == retain(whole, window)
+    assert assess(kept, FlakyRules(window=window)) == assess(whole, FlakyRules(window=window))
+
+
+def test_a_history_is_bounded_when_no_execution_is_ever_settled() -> None:
+    unsettled = [replace(item, storm=None) for item in letters("/".join("PF" * 500))]
+    assert len(retain(unsettled, 40)) == WINDOWS_CONSIDERED * 40
+    assert assess(unsettled) == assess(retain(unsettled, 40)) == assess(unsettled[-40:])
+
+
+def test_a_settled_history_without_storms_keeps_one_window() -> None:
+    assert len(retain(letters("/".join("P" * 100)), 40)) == 40
+
+
+def test_storms_are_looked_behind_as_far_as_is_considered() -> None:
+    """What happened outside of storms still counts while the storms are fewer than the windows considered."""
+    calm = letters("/".join(["P"] * 3 + ["FP"] * 3))
+    stormy = [
+        replace(item, storm=True, run_id=f"storm-{place}", started_at=item.started_at + timedelta(days=1), passed=False)
+        for place, item in enumerate(letters("/".join(["P"] * 6 + ["P" * 190])))
+    ]
+    assert assess([*calm, *stormy[:160]]).score == assess(calm).score > 0
+    assert len(stormy) == 196
+    assert assess([*calm, *stormy]).score != assess(calm).score
+
+
+@UNHURRIED
+@given(histories(), st.lists(st.tuples(st.integers(1, 8), st.integers(0, 500)), max_size=5))
+def test_undecided_attempts_change_nothing(history: list[Attempt], undecided: list[tuple[int, int]]) -> None:
+    """A history is made of runs; their attempts without a verdict never become part of it."""
+    runs = [_run(item, (item.passed,)) for item in history]
+    again = [_run(item, (None, item.passed, None)) for item in history]
+    empty = [_run(replace(_at(START, minute), build=build_ref(number)), (None,)) for number, minute in undecided]
+    storms = {item.execution_id: bool(item.storm) for item in history}
+    first, second = (_folded(each, storms) for each in (runs, [*again, *empty]))
+    assert first == second
+
+
+def _at(start: datetime, minute: int) -> Attempt:
+    return Attempt(f"undecided-{minute}", 1, "other", start + timedelta(minutes=minute), build_ref(1), 1, False)
+
+
+def _run(item: Attempt, passed: tuple[bool | None, ...]) -> RunSnapshot:
+    """A finished run with these attempts, the decided one numbered as the attempt is."""
+    first = item.number - (len(passed) > 1)
+    attempts = [AttemptSnapshot(first + place, item.started_at, verdict) for place, verdict in enumerate(passed)]
+    status = Status.COMPLETED if passed[-1] is not None else Status.FAILED
+    return RunSnapshot(
+        run_id=item.run_id,
+        org_id="org",
+        revision=1,
+        execution_id=item.execution_id,
+        test_id="test",
+        test_name="Test",
+        test_version=item.test_version,
+        status=status,
+        told_at=item.started_at,
+        build=item.build,
+        branch=item.branch,
+        success=passed[-1],
+        attempts=tuple(attempts),
+    )
+
+
+def _folded(runs: list[RunSnapshot], storms: dict[str, bool]) -> Assessment:
+    told = [(run, storms.get(run.execution_id)) for run in runs]
+    return extended(History("org"), told, {}, FlakyRules()).assessment
+
+
+@UNHURRIED
+@given(st.lists(st.integers(1, 4), min_size=2, max_size=12), st.data(), st.booleans())
+def test_score_of_one_lasting_change_is_0_however_often_builds_were_tried(
+    tries: list[int], data: st.DataObject, passed_before: bool
+) -> None:
+    first, then = ("P", "F") if passed_before else ("F", "P")
+    change = data.draw(st.integers(1, len(tries) - 1))
+    cells = [(first if place < change else then) * count for place, count in enumerate(tries)]
+    assert assess(letters("/".join(cells))).score == 0.0

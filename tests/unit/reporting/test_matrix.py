@@ -146,7 +146,7 @@ async def test_an_attached_test_that_never_ran_has_a_row(story: Story) -> None:
     story.attach("t")
     row = await row_of(story)
     assert (row.cells, row.classification, row.flaky_score) == ([], "insufficient_data", 0.0)
-    assert row.classification_detail == "0 decided attempts of the 3 needed."
+    assert row.classification_detail == "0 attempts with a verdict so far, of the 3 needed."
 
 
 async def test_a_deleted_test_keeps_its_row_where_it_was_seen(story: Story) -> None:

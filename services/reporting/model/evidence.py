@@ -1,0 +1,84 @@
+"""The counts behind a classification."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from services.reporting.model.history import BuildRef, Ordered, trailing
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The counts behind a classification: what the sentence says.
+
+    attempts/passed/builds count the calm attempts of the window (all of them if none is calm), mixed_builds and
+    alone_builds the builds of the flaky evidence (none is both), storm_attempts and storms what the calm ones leave
+    out. elsewhere is how many failures they have when all of these are on other branches than the newest build's, and
+    outdated when all of them are of older steps than those that ran last.
+
+    decided, streak, before and since_* are of the whole window: streak is how many equal verdicts it ends with, before
+    how many opposite ones stand before these, and cut says that there may have been more of them before the window.
+    failed_in_storms and failing_storms are of the failures among streak and before.
+    """
+
+    decided: int = 0
+    needed: int = 0
+    attempts: int = 0
+    passed: int = 0
+    builds: int = 0
+    mixed_builds: int = 0
+    alone_builds: int = 0
+    elsewhere: int = 0
+    outdated: int = 0
+    storm_attempts: int = 0
+    storms: int = 0
+    streak: int = 0
+    before: int = 0
+    cut: bool = False
+    failed_in_storms: int = 0
+    failing_storms: int = 0
+    since_build: BuildRef | None = None
+    since_at: datetime | None = None
+    last_passed_build: BuildRef | None = None
+
+
+def ending(everything: Ordered, *, needed: int, window: int) -> Evidence:
+    """How the window ends."""
+    items = everything.attempts
+    if not items:
+        return Evidence(needed=needed)
+    streak = trailing(items, passed=items[-1].passed)
+    before = trailing(items[:-streak], passed=not items[-1].passed)
+    stormy = [item for item in items[len(items) - streak - before :] if item.storm and not item.passed]
+    passes = [item for item in items[:-streak] if item.passed]
+    return Evidence(
+        decided=len(items),
+        needed=needed,
+        streak=streak,
+        before=before,
+        cut=streak + before == len(items) >= window,
+        failed_in_storms=len(stormy),
+        failing_storms=len({item.execution_id for item in stormy}),
+        since_build=items[-streak].build,
+        since_at=items[-streak].started_at,
+        last_passed_build=passes[-1].build if passes else None,
+    )
+
+
+def calmed(evidence: Evidence, calm: Ordered, everything: Ordered) -> Evidence:
+    """With what the score looks at, and what that leaves out."""
+    basis = calm if calm.attempts else everything
+    items = basis.attempts
+    failures = [item for item in items if not item.passed]
+    left_out = [item.execution_id for item in everything.attempts if item.storm] if basis is calm else []
+    elsewhere = all(basis.branch(item) != basis.branch(items[-1]) for item in failures)
+    outdated = all(item.test_version < items[-1].test_version for item in failures)
+    return replace(
+        evidence,
+        attempts=len(items),
+        passed=len(items) - len(failures),
+        builds=len({item.build.id for item in items}),
+        elsewhere=len(failures) if elsewhere else 0,
+        outdated=len(failures) if outdated else 0,
+        storm_attempts=len(left_out),
+        storms=len(set(left_out)),
+    )
