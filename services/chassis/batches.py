@@ -6,6 +6,7 @@ from aiokafka import ConsumerRecord
 
 from services.chassis.dead_letters.letters import Refused
 from services.chassis.events import Event, InvalidMessage, decode
+from services.chassis.unreadable import Unreadable
 
 
 class Batch:
@@ -18,7 +19,7 @@ class Batch:
         self.refused: dict[int, InvalidMessage] = {}
         for index, record in enumerate(records):
             try:
-                self.events[index] = decode(record.topic, record.key, record.value, record.headers)
+                self.events[index] = _event_in(record)
             except InvalidMessage as error:
                 self.refused[index] = error
 
@@ -43,3 +44,9 @@ class Batch:
     def letters(self) -> list[Refused]:
         """What is to be put away."""
         return [Refused(self.records[index], error) for index, error in sorted(self.refused.items())]
+
+
+def _event_in(record: ConsumerRecord) -> Event:
+    if isinstance(record, Unreadable):
+        raise InvalidMessage("UNREADABLE", f"offsets {record.first} to {record.offset}: {record.why}")
+    return decode(record.topic, record.key, record.value, record.headers)

@@ -14,6 +14,7 @@ from services.chassis import logs, metrics
 from services.chassis.broker import closed, ensure_topics, until_disconnected
 from services.chassis.kafka import MAX_MESSAGE_BYTES
 from services.chassis.lag import Lag
+from services.chassis.unreadable import UNREADABLE, read_around
 
 STATIC_FROM_SECONDS = 10.0  # below, leaving and joining is as quick as coming back under the same name
 FETCH_WAIT_MS = 25
@@ -72,8 +73,14 @@ class Membership:
 
     async def fetch(self, most: int, seconds: float) -> list[ConsumerRecord]:
         """Up to `most` records, as soon as there are any; none when `seconds` have passed."""
-        batches = await self._unless_gone(self._consumer.getmany(timeout_ms=int(seconds * 1000), max_records=most))
+        try:
+            batches = await self._unless_gone(self._consumer.getmany(timeout_ms=int(seconds * 1000), max_records=most))
+        except UNREADABLE as error:
+            log.warning("kafka_fetch_unreadable", group=self._group.name, error=repr(error))
+            batches = await self._unless_gone(self._around())
         records = [record for batch in batches.values() for record in batch]
+        for lost in self._next.keys() - self._consumer.assignment():
+            del self._next[lost]
         if records:
             self._next.update({place: batch[-1].offset + 1 for place, batch in batches.items()})
             self._behind, self._looked_at = False, monotonic()
@@ -128,6 +135,17 @@ class Membership:
         finally:
             if not task.done():
                 task.cancel()
+
+    async def _around(self) -> dict[TopicPartition, list[ConsumerRecord]]:
+        positions = {place: await self._position(place) for place in self._consumer.assignment()}
+        return await read_around(self._consumer, positions)
+
+    async def _position(self, place: TopicPartition) -> int:
+        """Where to read on. aiokafka's own positions may lie behind what was lost with a failed fetch."""
+        if place not in self._next:
+            start = await self._consumer.committed(place)
+            self._next[place] = (await self._consumer.beginning_offsets([place]))[place] if start is None else start
+        return self._next[place]
 
     async def _look_for_stall(self) -> None:
         """aiokafka consumers have been seen to fetch nothing for ever (aio-libs/aiokafka#1154)."""

@@ -8,6 +8,7 @@ from aiokafka import ConsumerRecord
 from services.chassis.broker import DEAD_LETTERS
 from services.chassis.events import InvalidMessage
 from services.chassis.kafka import Record
+from services.chassis.unreadable import Unreadable
 
 PREFIX = "dlq_"
 REPLAYED_FROM = "replayed_from"
@@ -65,9 +66,10 @@ def letter_of(refused: Refused, seen: datetime, group: str) -> Record:
         "first_seen": seen.isoformat(),
         "group": group,
     }
-    headers = [*record.headers, *_named(why)]
     value = b"" if record.key is None and record.value is None else record.value
-    return Record(record.topic + DEAD_LETTERS, record.key, value, headers)
+    if isinstance(record, Unreadable):
+        why["cut"] = "0"
+    return Record(record.topic + DEAD_LETTERS, record.key, value, [*record.headers, *_named(why)])
 
 
 def cut_short(letter: Record) -> Record:
