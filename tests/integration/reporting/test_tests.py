@@ -1,0 +1,118 @@
+"""Tests in reporting: told over Kafka, listed by how they behave, and shown with their quarantine."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import grpc
+import pytest
+from mobiletest.catalog.v1 import events_pb2 as catalog
+from mobiletest.reporting.v1 import reports_pb2 as pb
+from mobiletest.types.v1.platform_pb2 import PLATFORM_ANDROID, PLATFORM_IOS
+
+from services.chassis.context import Caller, bind
+from services.chassis.events import Event
+from services.reporting.consumer import CATALOG_EVENTS
+from tests.fakes.reporting_events import Desk, doubled, event
+from tests.integration.reporting.conftest import Service
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+UNTRIED = pb.CLASSIFICATION_INSUFFICIENT_DATA
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+@pytest.fixture(autouse=True)
+def caller(desk: Desk) -> Iterator[Caller]:
+    with bind(Caller(desk.org_id)) as caller:
+        yield caller
+
+
+def changed(desk: Desk, test_id: str, name: str, revision: int = 1, *, days: int = 0, **fields: Any) -> Event:
+    """A test as the catalog tells it; `days` says how long its quarantine lasts from now, 0: it has none."""
+    message = catalog.TestChanged(org_id=desk.org_id, test_id=test_id, revision=revision, name=name, **fields)
+    if not fields.get("created_at"):
+        message.created_at.FromDatetime(desk.now + timedelta(seconds=revision))
+    if days:
+        message.quarantine.reason, message.quarantine.by = "Waits for SHOP-1", "CI"
+        message.quarantine.since.FromDatetime(desk.now - timedelta(days=9))
+        message.quarantine.until.FromDatetime(desk.now + timedelta(days=days))
+    return event(CATALOG_EVENTS, test_id, message)
+
+
+async def listed(service: Service, **fields: Any) -> tuple[list[str], int]:
+    """The ids on a page, and the total."""
+    answer = await service.reports.ListClassifiedTests(pb.ListClassifiedTestsRequest(**fields))
+    return list(answer.test_ids), answer.total
+
+
+async def test_tests_are_listed_by_how_they_behave(service: Service, desk: Desk) -> None:
+    """With all filters, in pages, upper-case ids too."""
+    build, ran, new = str(uuid4()), str(uuid4()), str(uuid4())
+    events = [desk.build(build, "1.0"), desk.attachment(ran, "Pay"), desk.app()]
+    events += [changed(desk, ran, "Pay", tags=["smoke"], platform=PLATFORM_IOS), changed(desk, new, "Log in", 2)]
+    for _ in range(3):
+        events += desk.life((build, "1.0"), ran, "passed")
+    await service.publish(*doubled(events))
+    await service.applied()
+    stable = {"classification": pb.CLASSIFICATION_STABLE}
+    assert await listed(service, **stable) == ([ran], 1)
+    assert await listed(service, **stable, app_id=desk.app_id.upper(), tag="smoke", search="PAY") == ([ran], 1)
+    assert await listed(service, **stable, platform=PLATFORM_ANDROID) == ([], 0)
+    assert await listed(service, **stable, page=2, page_size=1) == ([], 1)
+    assert await listed(service, classification=UNTRIED) == ([new], 1)
+    assert await listed(service, classification=UNTRIED, app_id=desk.app_id) == ([], 0)
+    with bind(Caller(str(uuid4()))):
+        assert await listed(service, **stable) == ([], 0)
+
+
+async def test_the_present_quarantine_shows_in_every_list(service: Service, desk: Desk) -> None:
+    """Of runs from before it too; one that is over shows nowhere."""
+    build, lasting, over = str(uuid4()), str(uuid4()), str(uuid4())
+    events = [desk.build(build, "1.0"), desk.attachment(lasting, "Pay"), desk.attachment(over, "Log in"), desk.app()]
+    events += [*desk.life((build, "1.0"), lasting, "failed"), *desk.life((build, "1.0"), over, "failed")]
+    events += [changed(desk, lasting, "Pay", days=2), changed(desk, over, "Log in", days=-2)]
+    await service.publish(*doubled(events))
+    await service.applied()
+    matrix = await service.reports.GetTestMatrix(pb.GetTestMatrixRequest(app_id=desk.app_id))
+    coverage = await service.reports.GetAppCoverage(pb.GetAppCoverageRequest(app_id=desk.app_id))
+    runs = await service.reports.ListBuildRuns(pb.ListBuildRunsRequest(version_id=build))
+    for items in (matrix.tests, coverage.items, runs.items):
+        found = {item.test_id: item for item in items}
+        assert found.keys() == {lasting, over}
+        assert found[lasting].quarantine.reason == "Waits for SHOP-1"
+        assert not found[over].HasField("quarantine")
+    (run,) = (await service.reports.ListTestRuns(pb.ListTestRunsRequest(test_id=lasting))).items
+    assert run.quarantine == matrix.tests[1].quarantine
+    assert run.quarantine.until.ToDatetime() == (desk.now + timedelta(days=2)).replace(tzinfo=None)
+
+
+async def test_an_older_revision_changes_nothing(service: Service, desk: Desk) -> None:
+    """The end of a quarantine told before its beginning stays the end."""
+    build, test = str(uuid4()), str(uuid4())
+    run = desk.life((build, "1.0"), test, "failed")
+    await service.publish(*run, changed(desk, test, "Pay", 3), changed(desk, test, "Pay", 2, days=2))
+    await service.applied()
+    (shown,) = (await service.reports.ListTestRuns(pb.ListTestRunsRequest(test_id=test))).items
+    assert not shown.HasField("quarantine")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"classification": 7},
+        {"classification": UNTRIED, "page": 0},
+        {"classification": UNTRIED, "page_size": 501},
+        {"classification": UNTRIED, "app_id": "no-uuid"},
+        {"classification": UNTRIED, "search": "x" * 1001},
+    ],
+)
+async def test_bounds(service: Service, fields: dict[str, Any]) -> None:
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await listed(service, **fields)
+    assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
