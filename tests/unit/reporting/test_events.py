@@ -1,7 +1,7 @@
 """Events become snapshots; what can never be one is named."""
 
 import math
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,12 +11,13 @@ from mobiletest.catalog.v1 import events_pb2 as catalog
 from mobiletest.executor.v1 import events_pb2 as executor
 from mobiletest.executor.v1 import executions_pb2, runs_pb2
 from mobiletest.reporting.v1 import reports_pb2
-from mobiletest.types.v1 import execution_pb2
+from mobiletest.types.v1 import execution_pb2, quarantine_pb2
 
 from services.chassis.events import Event, InvalidMessage
 from services.reporting.consumer import Intake
 from services.reporting.events import told_by
 from services.reporting.model.history import BuildRef
+from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.snapshots import (
     AppSnapshot,
     AttachmentSnapshot,
@@ -170,6 +171,33 @@ def test_what_the_catalog_tells() -> None:
     assert told_by(event(tie)) == AttachmentSnapshot("a", "t", "o", 1, True, None, "Log in")
 
 
+def test_a_test_with_everything_that_is_told_of_it() -> None:
+    """Platform, tags, version of the steps, creation, and a quarantine, be it over or not."""
+    message = catalog.TestChanged(
+        org_id="o", test_id="t", revision=5, name="Log in", platform="PLATFORM_IOS", tags=["smoke"], version_number=3
+    )
+    message.created_at.FromDatetime(STARTED)
+    message.quarantine.CopyFrom(quarantine())
+    assert told_by(event(message)) == TestSnapshot(
+        *("t", "o", 5, False, "Log in"),
+        platform="iOS",
+        tags=("smoke",),
+        version=3,
+        created_at=STARTED,
+        quarantine=Quarantine("Waits for SHOP-1", STARTED + timedelta(days=14), "CI", STARTED),
+    )
+
+
+def quarantine(*without: str) -> quarantine_pb2.Quarantine:
+    """A quarantine as it is told, without these fields."""
+    message = quarantine_pb2.Quarantine(reason="Waits for SHOP-1", by="CI")
+    message.since.FromDatetime(STARTED)
+    message.until.FromDatetime(STARTED + timedelta(days=14))
+    for name in without:
+        message.ClearField(name)  # type: ignore[arg-type]
+    return message
+
+
 def test_an_unknown_type_is_ignored() -> None:
     assert told_by(event(run_changed(), type_name="mobiletest.executor.v2.RunChanged")) is None
 
@@ -189,6 +217,8 @@ def test_an_unknown_type_is_ignored() -> None:
         (event(run_changed(execution_time_seconds=-1.0)), "INVALID_FIELD"),
         (event(catalog.AppChanged(org_id="o")), "INVALID_FIELD"),
         (event(catalog.AppChanged(app_id="a")), "INVALID_FIELD"),
+        (event(catalog.TestChanged(org_id="o", test_id="t", quarantine=quarantine("until"))), "INVALID_FIELD"),
+        (event(catalog.TestChanged(org_id="o", test_id="t", quarantine=quarantine("since"))), "INVALID_FIELD"),
     ],
 )
 def test_what_can_never_be_folded_is_named(bad: Event, reason: str) -> None:
