@@ -110,4 +110,41 @@ class PodMonitor(Shape):
     spec: PodMonitorSpec
 
 
-CUSTOM: dict[str, type[Shape]] = {"ScaledObject": ScaledObject, "PodMonitor": PodMonitor}
+class Annotations(Shape):
+    summary: str
+    description: str
+
+
+class AlertLabels(Shape):
+    severity: Literal["page", "ticket"]
+
+
+class Alert(Shape):
+    alert: str = Field(pattern=r"^Mobiletest[A-Za-z]+$")
+    expr: str = Field(min_length=1)
+    lasting: str | None = Field(default=None, alias="for", pattern=r"^\d+[smh]$")
+    labels: AlertLabels
+    annotations: Annotations
+
+
+class AlertGroup(Shape):
+    name: str
+    rules: list[Alert] = Field(min_length=1)
+
+
+class PrometheusRuleSpec(Shape):
+    groups: list[AlertGroup] = Field(min_length=1)
+
+
+class PrometheusRule(Shape):
+    api_version: Literal["monitoring.coreos.com/v1"]
+    kind: Literal["PrometheusRule"]
+    metadata: Metadata
+    spec: PrometheusRuleSpec
+
+
+CUSTOM: dict[str, type[Shape]] = {
+    "ScaledObject": ScaledObject,
+    "PodMonitor": PodMonitor,
+    "PrometheusRule": PrometheusRule,
+}

@@ -35,6 +35,7 @@ def test_every_manifest_follows_its_schema(target: str) -> None:
         ("ScaledObject", "mobiletest-reporting", ("spec", "maxReplicas"), 2),
         ("ScaledObject", "mobiletest-reporting", ("spec", "minReplicaCount"), 0),
         ("PodMonitor", "mobiletest", ("spec", "selector"), {}),
+        ("PrometheusRule", "mobiletest", ("spec", "groups"), []),
     ],
 )
 def test_a_mistake_is_refused(kind: str, name: str, path: tuple[str, str], value: object) -> None:

@@ -198,6 +198,17 @@ def test_metrics_that_are_asked_for_exist() -> None:
         assert f'"{metric}"' in sources
 
 
+def test_alerts_ask_for_metrics_that_there_are_by_labels_that_they_have() -> None:
+    sources = "".join(path.read_text() for path in (ROOT / "services").rglob("*.py"))
+    (rules,) = of_kind("overlays/prod", "PrometheusRule")
+    for rule in [each for group in rules["spec"]["groups"] for each in group["rules"]]:
+        metrics = set(re.findall(r"mobiletest_\w+", rule["expr"]))
+        labels = set(re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"]))
+        assert metrics
+        assert all(f'"{metric.removesuffix("_bucket")}"' in sources for metric in metrics)
+        assert labels <= set(", ".join(re.findall(r"by \((.*?)\)", rule["expr"])).split(", ")), rule["alert"]
+
+
 def test_every_pod_is_scraped_on_a_port_that_it_has() -> None:
     (monitor,) = of_kind("overlays/prod", "PodMonitor")
     (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
