@@ -8,6 +8,7 @@ from services.reporting.model.reports.gate import GateRun, Progress
 from services.reporting.model.snapshots import BuildSnapshot
 from services.reporting.model.tables import CellKey, Tables
 from services.reporting.storage.shown import gate_run
+from services.reporting.storage.verdicts import STORMS_PASSED
 
 
 class FakeVerdicts:
@@ -21,18 +22,17 @@ class FakeVerdicts:
         found: dict[CellKey, Sighting] = {}
         for key in keys & known.keys():
             own = (known[key].uploaded_at, key[2])
-            there = [seen for seen in self._sought(key, sought) if _beside(seen.place, own, sought.side)]
+            there = [seen for seen in self._fitting(key, sought) if _beside(seen.place, own, sought.side)]
             there.sort(key=lambda seen: seen.place, reverse=sought.side in (Side.BEFORE, Side.OTHER))
-            if there:
-                found[key] = there[0]
+            calm = [seen for seen in there[: STORMS_PASSED + 1] if sought.storms or not self._in_storm(seen)]
+            if calm:
+                found[key] = calm[0]
         return found
 
-    def _sought(self, key: CellKey, sought: Sought) -> Iterable[Sighting]:
+    def _fitting(self, key: CellKey, sought: Sought) -> Iterable[Sighting]:
         for other, cell in self._tables.cells.rows():
             seen = sighting(other, cell) if other[:2] == key[:2] and cell.org_id == current().org_id else None
-            if seen is None or seen.branch not in sought.branches:
-                continue
-            if seen.verdict.outcome in sought.outcomes and (sought.storms or not self._in_storm(seen)):
+            if seen and seen.branch in sought.branches and seen.verdict.outcome in sought.outcomes:
                 yield seen
 
     def _in_storm(self, seen: Sighting) -> bool:

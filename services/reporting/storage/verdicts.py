@@ -14,6 +14,8 @@ from services.reporting.storage.generations import Serving, named
 from services.reporting.storage.shown import gate_run
 from services.reporting.storage.values import Document, last_run_of, named_of
 
+STORMS_PASSED = 10
+"""How many builds in a row may be left out as storms: it bounds what a lookup reads."""
 _SEEN = ("app_id", "test_id", "build_id", "uploaded_at", "verdict", "named", "passed", "failed")
 _RUN = ("status", "test_id", "app_id", "build_id", "listed_at", "shown")
 
@@ -101,7 +103,7 @@ _BESIDE: dict[Side, list[Document]] = {
 
 
 def _calm(org_id: str, generation: int) -> list[Document]:
-    """What did not fail in an infrastructure storm."""
+    """What did not fail in a storm, among the nearest: an app that is broken everywhere looks like storms for long."""
     storms = {
         "from": named(d.EXECUTIONS.collection, generation),
         "localField": "verdict.execution_id",
@@ -109,7 +111,8 @@ def _calm(org_id: str, generation: int) -> list[Document]:
         "pipeline": [{"$match": {"org_id": org_id, "storm": True}}, {"$project": {"_id": 1}}],
         "as": "storms",
     }
-    return [{"$lookup": storms}, {"$match": {"$or": [{"verdict.outcome": Outcome.PASSED.value}, {"storms": []}]}}]
+    calm = {"$or": [{"verdict.outcome": Outcome.PASSED.value}, {"storms": []}]}
+    return [{"$limit": STORMS_PASSED + 1}, {"$lookup": storms}, {"$match": calm}]
 
 
 def _sighting(document: Document) -> Sighting:

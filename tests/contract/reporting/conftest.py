@@ -9,12 +9,20 @@ import pytest
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
 from services.reporting.model.tables import CounterKey, Tables
-from services.reporting.ports import CopiedTests, Folds, Listed, ReadModels
-from services.reporting.storage import MIGRATIONS, MongoCopiedTests, MongoFolds, MongoListed, MongoReadModels
+from services.reporting.ports import CopiedTests, Folds, Listed, ReadModels, Verdicts
+from services.reporting.storage import (
+    MIGRATIONS,
+    MongoCopiedTests,
+    MongoFolds,
+    MongoListed,
+    MongoReadModels,
+    MongoVerdicts,
+)
 from services.reporting.storage.documents import COUNTERS, KINDS
 from tests.fakes.reporting_lists import FakeListed
 from tests.fakes.reporting_store import FakeFolds, FakeReadModels
 from tests.fakes.reporting_tests import FakeCopiedTests
+from tests.fakes.reporting_verdicts import FakeVerdicts
 
 
 @dataclass
@@ -27,6 +35,7 @@ class MemoryStore:
         self.read_models: ReadModels = FakeReadModels(self._folds.tables)
         self.listed: Listed = FakeListed(self._folds.tables)
         self.copied_tests: CopiedTests = FakeCopiedTests(self._folds.tables)
+        self.verdicts: Verdicts = FakeVerdicts(self._folds.tables)
 
     async def tables(self) -> Tables:
         """Everything that is stored."""
@@ -46,6 +55,7 @@ class MongoStore:
         self.read_models: ReadModels = MongoReadModels(mongo)
         self.listed: Listed = MongoListed(mongo)
         self.copied_tests: CopiedTests = MongoCopiedTests(mongo)
+        self.verdicts: Verdicts = MongoVerdicts(mongo)
 
     async def tables(self) -> Tables:
         """Everything that is stored."""

@@ -1,0 +1,102 @@
+"""Verdicts on other builds, and the runs of an execution, are the same from memory and from MongoDB."""
+
+from itertools import product
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from services.chassis.context import Caller, bind
+from services.reporting.model.batch import Batch, Told
+from services.reporting.model.recount import recount
+from services.reporting.model.reports.breakage import ANY, FAILED, PASSED, Side, Sought
+from services.reporting.model.reports.gate import GateRun
+from services.reporting.model.retention import expire
+from services.reporting.model.tables import Tables
+from services.reporting.ports import Verdicts
+from services.reporting.usecases import Folding
+from tests.contract.reporting.conftest import Store
+from tests.fakes.reporting_store import FakeReadModels
+from tests.fakes.reporting_verdicts import FakeVerdicts
+from tests.fakes.reporting_worlds import APPS, BUILDS, ORG, TESTS, build_of, worlds
+
+EXAMPLES = settings(
+    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+KEYS = [
+    (f"app-{app}", f"test-{test}", build_of(app, build).id)
+    for app, test, build in product(range(APPS), range(TESTS), range(BUILDS))
+]
+BRANCHES = [("main",), ("feature", "main", None), (None,)]
+
+
+@EXAMPLES
+@given(told=worlds(max_executions=14), storms=st.booleans())
+async def test_every_verdict_that_is_sought_is_the_one_in_memory(store: Store, told: list[Told], storms: bool) -> None:
+    await store.clear()
+    await Folding(store.folds).apply_events(Batch.of(told))
+    expected = FakeVerdicts(recount(told))
+    with bind(Caller(ORG)):
+        for side, outcomes, branches in product(Side, (ANY, PASSED, FAILED), BRANCHES):
+            sought = Sought(side, outcomes, branches, storms)
+            assert await store.verdicts.sightings(KEYS, sought) == await expected.sightings(KEYS, sought)
+
+
+@EXAMPLES
+@given(told=worlds())
+async def test_executions_and_earlier_builds_are_those_in_memory(store: Store, told: list[Told]) -> None:
+    await store.clear()
+    await Folding(store.folds).apply_events(Batch.of(told))
+    tables = recount(told)
+    with bind(Caller(ORG)):
+        assert await answers(store.verdicts, tables) == await answers(FakeVerdicts(tables), tables)
+
+
+async def answers(verdicts: Verdicts, tables: Tables) -> list[object]:
+    """How far every execution is, its runs, and the builds before each build."""
+    executions = [f"execution-{number:02}" for number in range(9)]
+    builds = await FakeReadModels(tables).builds_by_id([key[2] for key in KEYS])
+    return [
+        *[await verdicts.progress(execution) for execution in executions],
+        *[by_id(await verdicts.runs_of_execution(execution)) for execution in executions],
+        *[await verdicts.builds_before(build, limit) for build in builds.values() for limit in (1, 50)],
+    ]
+
+
+def by_id(runs: object) -> dict[str, GateRun]:
+    assert isinstance(runs, list)
+    return {run.run_id: run for run in runs}
+
+
+@EXAMPLES
+@given(told=worlds(max_executions=3))
+async def test_a_run_that_expired_says_so(store: Store, told: list[Told]) -> None:
+    await store.clear()
+    await Folding(store.folds).apply_events(Batch.of(told))
+    tables = await store.tables()
+    ended = {run_id for run_id, row in tables.runs.rows() if row.status.terminal}
+    expire(tables, ended)
+
+    async def save(transaction: object) -> None:
+        await transaction.save(tables)  # type: ignore[attr-defined]
+
+    await store.folds.transaction(save)
+    with bind(Caller(ORG)):
+        for execution, _ in tables.executions.rows():
+            for run in await store.verdicts.runs_of_execution(execution):
+                assert run.expired is (run.run_id in ended)
+
+
+@EXAMPLES
+@given(told=worlds(max_executions=3))
+async def test_another_organisation_finds_nothing(store: Store, told: list[Told]) -> None:
+    await store.clear()
+    await Folding(store.folds).apply_events(Batch.of(told))
+    with bind(Caller("another")):
+        assert await store.verdicts.sightings(KEYS, Sought(Side.FIRST, ANY, ("main", "feature", None))) == {}
+        assert await store.verdicts.progress("execution-00") is None
+        assert await store.verdicts.runs_of_execution("execution-00") == []
+
+
+async def test_nothing_is_sought_for_nothing(store: Store) -> None:
+    with bind(Caller(ORG)):
+        assert await store.verdicts.sightings([], Sought(Side.FIRST, ANY, (None,))) == {}

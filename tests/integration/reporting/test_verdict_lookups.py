@@ -1,0 +1,79 @@
+"""What comparison and gate read does not grow with how many builds there were."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from services.chassis.context import Caller, bind
+from services.chassis.migrations import migrate
+from services.chassis.mongo import Mongo
+from services.reporting.model.batch import Batch
+from services.reporting.model.history import BuildRef
+from services.reporting.storage import MIGRATIONS, MongoFolds, MongoReadModels, MongoVerdicts
+from services.reporting.usecases import Comparisons, Folding, Gates
+from services.reporting.usecases.gate import Asked
+from tests.fakes.reporting_ci import CiStory
+from tests.fakes.reporting_story import ORG, StillClock
+
+
+@pytest.fixture
+async def mongo(mongo_uri: str, mongo_database: str) -> AsyncIterator[Mongo]:
+    mongo = await Mongo.connect(mongo_uri, mongo_database)
+    await migrate(mongo, MIGRATIONS)
+    yield mongo
+    await mongo.close()
+
+
+def told(story: CiStory, tests: int, builds: int) -> tuple[BuildRef, str]:
+    """So many tests pass, then fail on so many builds of main, with as many of a feature branch between them; gives the
+    newest build and its execution. Five tests or more that fail together are a storm each time.
+    """
+    passed, failed = ({f"test{number}": ending for number in range(tests)} for ending in ("passed", "failed"))
+    story.main("0", **passed)
+    for number in range(builds):
+        story.on("feature", f"f{number}", **(passed if number % 2 else failed))
+        story.main(f"m{number}", **failed)
+    newest = story.build("newest")
+    return newest, story.ci(newest, "main", "c", total=tests, **failed)
+
+
+async def read(mongo: Mongo, tests: int, builds: int) -> int:
+    """Keys and documents that a comparison and a gate examine after so many builds."""
+    story = CiStory()
+    newest, execution = told(story, tests, builds)
+    folding = Folding(MongoFolds(mongo))
+    for start in range(0, len(story.told), 500):
+        await folding.apply_events(Batch.of(story.told[start : start + 500]))
+    clock, models, verdicts = StillClock(datetime.now(UTC)), MongoReadModels(mongo), MongoVerdicts(mongo)
+    await mongo.database.command("profile", 2)
+    with bind(Caller(ORG)):
+        comparison = await Comparisons(models, verdicts, clock).compare(newest.id)
+        gate = await Gates(models, verdicts, clock).of(Asked(execution, "main"))
+    await mongo.database.command("profile", 0)
+    assert (len(comparison.still_failing), len(gate.reasons)) == (tests, tests)
+    return sum(plan["keysExamined"] + plan["docsExamined"] for plan in await plans(mongo))
+
+
+async def plans(mongo: Mongo) -> list[dict[str, Any]]:
+    query = {
+        "op": {"$in": ["query", "getmore", "command"]},
+        "planSummary": {"$exists": True},
+        "ns": {"$not": {"$regex": "system"}},
+    }
+    found: list[dict[str, Any]] = await mongo.collection("system.profile").find(query).to_list(None)
+    assert len(found) > 15
+    assert not [plan["command"] for plan in found if "COLLSCAN" in plan["planSummary"] or plan.get("hasSortStage")]
+    return found
+
+
+@pytest.mark.parametrize(("tests", "fewer", "more"), [(4, 12, 48), (5, 12, 48)], ids=["calm", "storms"])
+async def test_many_times_the_builds_are_no_more_to_read(mongo: Mongo, tests: int, fewer: int, more: int) -> None:
+    few = await read(mongo, tests, fewer)
+    await mongo.collection("system.profile").drop()
+    for name in await mongo.database.list_collection_names():
+        if not name.startswith(("system", "_")):
+            await mongo.collection(name).delete_many({})
+    many = await read(mongo, tests, more)
+    assert many <= few * 1.1
