@@ -44,6 +44,9 @@ class Desk:
     app_id: str = field(default_factory=lambda: str(uuid4()))
     now: datetime = field(default_factory=lambda: datetime.now(UTC).replace(microsecond=0))
     revision: int = 0
+    branch: str | None = None
+    commit_sha: str | None = None
+    ages: dict[str, int] = field(default_factory=dict)
 
     def app(self, *, current: str | None = None) -> Event:
         self.revision += 1
@@ -53,6 +56,7 @@ class Desk:
         return event(CATALOG_EVENTS, self.app_id, message)
 
     def build(self, build_id: str, version: str, *, age: int = 0) -> Event:
+        self.ages[build_id] = age
         message = catalog.BuildChanged(
             org_id=self.org_id,
             app_id=self.app_id,
@@ -86,6 +90,8 @@ class Desk:
             status=types.EXECUTION_STATUS_QUEUED,
             source=types.EXECUTION_SOURCE_API,
         )
+        said = {"branch": self.branch, "commit_sha": self.commit_sha}
+        run.metadata.update({name: value for name, value in said.items() if value is not None})
         execution = executions_pb2.Execution(id=execution_id, counts=executions_pb2.RunCounts(total=1))
         accepted = executor.ExecutionChanged(org_id=self.org_id, sequence=1, execution=execution)
         told = [event(EXECUTION_EVENTS, execution_id, accepted), self._run(run, 1)]
@@ -104,6 +110,7 @@ class Desk:
         if not success:
             run.failure.category = types.FAILURE_CATEGORY_ELEMENT_NOT_FOUND
             run.failure.message, run.failure.step_index, run.failure.step_kind = 'No "Buy" after 30 s', 2, "tapOn"
+            run.report_metadata.update({"category": "element_not_found", "top_failure": run.failure.message})
         attempt = run.attempts.add(number=1, worker="w", status=run.status, started_at=run.started_at)
         if success is not None:
             attempt.success = success
@@ -112,7 +119,12 @@ class Desk:
 
     def _run(self, run: runs_pb2.Run, revision: int) -> Event:
         message = executor.RunChanged(
-            org_id=self.org_id, revision=revision, run=run, build_uploaded_at=self._uploaded(0)
+            org_id=self.org_id,
+            revision=revision,
+            run=run,
+            build_uploaded_at=self._uploaded(self.ages.get(run.build_id, 0)),
+            branch=self.branch,
+            commit_sha=self.commit_sha,
         )
         return event(EXECUTION_EVENTS, self.app_id, message)
 

@@ -1,0 +1,150 @@
+"""CI's events in over Kafka, comparison and gate out over gRPC."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+from uuid import uuid4
+
+import grpc
+import pytest
+from mobiletest.reporting.v1 import reports_pb2 as pb
+
+from services.chassis.context import Caller, bind
+from tests.eventually import eventually
+from tests.fakes.reporting_events import Desk, doubled
+from tests.integration.reporting.conftest import Service
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+@pytest.fixture(autouse=True)
+def caller(desk: Desk) -> Iterator[Caller]:
+    with bind(Caller(desk.org_id)) as caller:
+        yield caller
+
+
+async def on(
+    service: Service, desk: Desk, branch: str, build: tuple[str, str], age: int, endings: dict[str, str]
+) -> list[str]:
+    """A build of a branch, its commit called as its version, and an execution for each test; gives the executions."""
+    desk.branch, desk.commit_sha = branch, f"c{build[1]}"
+    executions = [str(uuid4()) for _ in endings]
+    events = [desk.build(*build, age=age)]
+    for execution, (test, ending) in zip(executions, endings.items(), strict=True):
+        events += desk.life(build, test, ending, execution_id=execution)
+    await service.publish(*doubled(events))
+    return executions
+
+
+def a_build(version: str) -> tuple[str, str]:
+    return str(uuid4()), version
+
+
+async def test_a_comparison(service: Service, desk: Desk) -> None:
+    pay, search, waits = (str(uuid4()) for _ in range(3))
+    old, broken, new = a_build("1"), a_build("2"), a_build("3")
+    await service.publish(desk.app(), desk.attachment(waits, "Waits"))
+    await on(service, desk, "main", old, 3, {pay: "passed", search: "failed"})
+    await on(service, desk, "main", broken, 2, {pay: "failed"})
+    await on(service, desk, "main", new, 1, {pay: "failed", search: "passed"})
+    await service.applied()
+    request = pb.CompareBuildsRequest(version_id=new[0].upper(), base=old[0])
+    compared = await service.reports.CompareBuilds(request)
+    assert (compared.build.version, compared.base.version, compared.app_id) == ("3", "1", desk.app_id)
+    assert (compared.build.branch, compared.build.commit_sha, compared.total) == ("main", "c3", 3)
+    (row,) = compared.newly_failing
+    assert (row.test_id, row.status, row.base_status) == (pay, pb.LAST_STATUS_FAILED, pb.LAST_STATUS_PASSED)
+    assert (row.failure_reason, row.breakage.commit_range) == ('No "Buy" after <time>', "c1..c2")
+    assert (row.breakage.first_failing.version, row.breakage.last_passing.version) == ("2", "1")
+    assert [test.test_id for test in compared.fixed] == [search]
+    assert [(test.test_id, test.status) for test in compared.not_run] == [(waits, pb.LAST_STATUS_NOT_RUN)]
+    without = await service.reports.CompareBuilds(pb.CompareBuildsRequest(version_id=new[0]))
+    assert (without.base.version, [test.test_id for test in without.still_failing]) == ("2", [pay])
+
+
+async def test_a_gate(service: Service, desk: Desk) -> None:
+    pay, search = str(uuid4()), str(uuid4())
+    await on(service, desk, "main", a_build("1"), 3, {pay: "passed", search: "failed"})
+    build = a_build("2")
+    broke, known = await on(service, desk, "feature", build, 2, {pay: "failed", search: "failed"})
+    (passed,) = await on(service, desk, "feature", build, 2, {str(uuid4()): "passed"})
+    await service.applied()
+    gate = await service.reports.GetGate(pb.GetGateRequest(execution_id=broke.upper(), min_ended_runs=1, total_runs=1))
+    assert (gate.execution_id, gate.result, gate.base_branch) == (broke, pb.GATE_RESULT_BLOCK, "main")
+    assert gate.summary == 'Blocked: 1 test newly broken ("Log in").'
+    (reason,) = gate.reasons
+    assert (reason.rule, reason.blocks, reason.build_version) == (pb.GATE_RULE_NEWLY_BROKEN, True, "2")
+    assert (reason.failure_reason, reason.breakage.commit_range) == ('No "Buy" after <time>', "c1..c2")
+    for execution, summary in (
+        (known, "Passed: 0 of 1 run passed; 1 failure does not block (1 known on main)."),
+        (passed, "Passed: the only run passed."),
+    ):
+        gate = await service.reports.GetGate(pb.GetGateRequest(execution_id=execution))
+        assert (gate.result, gate.summary) == (pb.GATE_RESULT_PASS, summary)
+
+
+async def test_a_gate_waits_for_what_has_just_ended(service: Service, desk: Desk) -> None:
+    """The answer is for all that the caller knows to have ended, or there is none."""
+    (execution,) = await on(service, desk, "main", a_build("1"), 1, {str(uuid4()): "passed"})
+    request = pb.GetGateRequest(execution_id=execution, min_ended_runs=1, total_runs=1)
+    answers: list[pb.Gate] = []
+
+    async def asked() -> bool:
+        with suppress(grpc.aio.AioRpcError):  # a machine too slow for that
+            answers.append(await service.reports.GetGate(request, timeout=20))
+        return bool(answers)
+
+    await eventually(asked)
+    assert (answers[0].result, answers[0].passed_runs) == (pb.GATE_RESULT_PASS, 1)
+
+
+async def test_a_gate_never_passes_what_it_has_not_heard_of(service: Service) -> None:
+    request = pb.GetGateRequest(execution_id=str(uuid4()), min_ended_runs=1, total_runs=1)
+    code, _ = await refusal(service.reports.GetGate, request, timeout=20)
+    assert code == grpc.StatusCode.UNAVAILABLE
+
+
+async def test_what_is_unknown_or_foreign_is_not_found(service: Service, desk: Desk) -> None:
+    build, other = a_build("1"), a_build("2")
+    (execution,) = await on(service, desk, "main", build, 2, {str(uuid4()): "passed"})
+    await on(service, desk, "main", other, 1, {str(uuid4()): "passed"})
+    await service.applied()
+    nobody = str(uuid4())
+    asked: list[tuple[Any, Any, str]] = [
+        (service.reports.GetGate, pb.GetGateRequest(execution_id=nobody), "Execution not found"),
+        (service.reports.CompareBuilds, pb.CompareBuildsRequest(version_id=nobody), "Build not found"),
+        (service.reports.CompareBuilds, pb.CompareBuildsRequest(version_id=other[0], base=nobody), "Build not found"),
+    ]
+    for method, request, message in asked:
+        assert await refusal(method, request) == (grpc.StatusCode.NOT_FOUND, message)
+    with bind(Caller(str(uuid4()))):
+        for method, request, message in (
+            (service.reports.GetGate, pb.GetGateRequest(execution_id=execution), "Execution not found"),
+            (service.reports.CompareBuilds, pb.CompareBuildsRequest(version_id=other[0]), "Build not found"),
+        ):
+            assert await refusal(method, request) == (grpc.StatusCode.NOT_FOUND, message)
+
+
+@pytest.mark.parametrize(
+    ("method", "values"),
+    [
+        ("GetGate", {"execution_id": "x"}),
+        ("GetGate", {"execution_id": str(uuid4()), "base_branch": ""}),
+        ("CompareBuilds", {"version_id": "x"}),
+        ("CompareBuilds", {"version_id": str(uuid4()), "base": "x"}),
+    ],
+)
+async def test_bounds(service: Service, method: str, values: dict[str, str]) -> None:
+    code, _ = await refusal(getattr(service.reports, method), getattr(pb, f"{method}Request")(**values))
+    assert code == grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def refusal(method: Any, request: Any, **options: float) -> tuple[grpc.StatusCode, str]:
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await method(request, **options)
+    return caught.value.code(), caught.value.details() or ""
