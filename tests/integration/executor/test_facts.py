@@ -1,0 +1,112 @@
+"""The executor's history as facts: each run and execution as the newest event about it tells it."""
+
+from typing import Any
+
+import grpc
+import pytest
+from mobiletest.executor.v1 import events_pb2, facts_pb2, facts_pb2_grpc
+from mobiletest.executor.v1 import executions_pb2 as pb
+from pymongo import MongoClient
+
+from services.chassis import rpc
+from services.executor.model.attempts import Result
+from services.executor.model.failures import Category, Failure
+from tests.fakes.executor import FakeAttempts
+from tests.integration.executor.catalog_server import TOKEN, Shelf
+
+FAILED = Result(failure=Failure(Category.ASSERTION_FAILED, "Not there."))
+BROKEN = Result(failure=Failure(Category.SESSION_LOST, "Gone."))
+SERVICE = facts_pb2.DESCRIPTOR.services_by_name["ExecutionFacts"]
+
+
+async def exported(address: str, page_size: int) -> tuple[list[Any], list[Any]]:
+    """All runs and executions, in pages of this size."""
+    async with rpc.channel(address, TOKEN, services=[SERVICE]) as channel:
+        stub: Any = facts_pb2_grpc.ExecutionFactsStub(channel)  # type: ignore[no-untyped-call]
+        return (
+            await _all(stub.ListRunFacts, facts_pb2.ListRunFactsRequest, page_size),
+            await _all(stub.ListExecutionFacts, facts_pb2.ListExecutionFactsRequest, page_size),
+        )
+
+
+async def _all(ask: Any, request: Any, page_size: int) -> list[Any]:
+    found: list[Any] = []
+    token = None
+    while token != "":
+        page = await ask(request(page_token=token, page_size=page_size))
+        assert len(page.facts) <= page_size
+        found, token = [*found, *page.facts], page.next_page_token
+    return found
+
+
+def newest_events(client: MongoClient[dict[str, Any]], database: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The newest event about each run and each execution, from the outbox that publishes them."""
+    runs: dict[str, Any] = {}
+    executions: dict[str, Any] = {}
+    for row in client[database]["_outbox"].find().sort("sequence", 1):
+        if row["type"] == events_pb2.RunChanged.DESCRIPTOR.full_name:
+            told = events_pb2.RunChanged.FromString(row["payload"])
+            runs[told.run.id] = told
+        elif row["type"] == events_pb2.ExecutionChanged.DESCRIPTOR.full_name:
+            fact = events_pb2.ExecutionChanged.FromString(row["payload"])
+            executions[fact.execution.id] = fact
+    return runs, executions
+
+
+def planned(shelf: Shelf) -> Any:
+    """A run of a build that was uploaded at a whole millisecond, as all of the catalog's are."""
+    run = shelf.planned("Tap it")
+    run.build.uploaded_at.nanos = run.build.uploaded_at.nanos // 1_000_000 * 1_000_000
+    return run
+
+
+@pytest.mark.parametrize("page_size", [1, 2, 5000])
+async def test_facts_are_what_the_newest_events_tell(
+    executor: Any,
+    connect: Any,
+    shelf: Shelf,
+    mongo_client: MongoClient[dict[str, Any]],
+    mongo_database: str,
+    page_size: int,
+) -> None:
+    attempts = FakeAttempts(FAILED, FAILED, BROKEN, Result())
+    one, three = (shelf.workflow(*(planned(shelf) for _ in range(runs))) for runs in (1, 3))
+    waiting = shelf.workflow(*(planned(shelf) for _ in range(2)), max_parallel=1)
+    async with (
+        executor(attempts, infrastructure_backoff_seconds=0.1, poll_seconds=0.1) as app,
+        connect(app.grpc_address) as client,
+    ):
+        for workflow_id in (one, three):
+            await client.ended(await client.start(workflow_id, ci={"branch": "main", "commit_sha": "c0ffee"}))
+        attempts.release.clear()
+        under_way = await client.start(waiting)
+        await client.running(under_way)
+        runs, executions = await exported(app.grpc_address, page_size)
+        told_runs, told_executions = newest_events(mongo_client, mongo_database)
+        await client.stub.CancelExecution(pb.CancelExecutionRequest(execution_id=under_way))
+        await client.ended(under_way)
+    assert [run.run.id for run in runs] == sorted(told_runs)
+    assert [execution.execution.id for execution in executions] == sorted(told_executions)
+    assert (len(runs), len(executions)) == (6, 3)
+    for run in runs:
+        told = told_runs[run.run.id]
+        told.sequence = 0  # the fact's number in the execution's log, which it is not in
+        assert run.SerializeToString(deterministic=True) == told.SerializeToString(deterministic=True)
+    for execution in executions:
+        told = told_executions[execution.execution.id]
+        told.sequence = told.execution.revision = execution.sequence  # it counts what is told of its runs too
+        told.execution.counts.CopyFrom(execution.execution.counts)  # and what becomes of them
+        assert execution.SerializeToString(deterministic=True) == told.SerializeToString(deterministic=True)
+
+
+async def test_only_internal_callers_get_them(executor: Any, shelf: Shelf) -> None:
+    async with executor(executor_role="api") as app:
+        for token, via_gateway, code in (
+            (TOKEN, True, grpc.StatusCode.PERMISSION_DENIED),
+            ("x" * 20, False, grpc.StatusCode.UNAUTHENTICATED),
+        ):
+            async with rpc.channel(app.grpc_address, token, services=[SERVICE], via_gateway=via_gateway) as channel:
+                stub: Any = facts_pb2_grpc.ExecutionFactsStub(channel)  # type: ignore[no-untyped-call]
+                with pytest.raises(grpc.aio.AioRpcError) as refused:
+                    await stub.ListRunFacts(facts_pb2.ListRunFactsRequest())
+                assert refused.value.code() is code
