@@ -3,6 +3,7 @@
 from services.chassis.migrations import Migration
 from services.chassis.mongo import Mongo
 from services.reporting.storage.documents import COUNTERS, KINDS
+from services.reporting.storage.earlier_tests import complete_tests
 from services.reporting.storage.generations import GENERATIONS, named
 from services.reporting.storage.indexes import INDEXES
 
@@ -21,4 +22,4 @@ async def _read_models(mongo: Mongo) -> None:
     await create_generation(mongo, 0)
 
 
-MIGRATIONS = [Migration("0001_read_models", _read_models)]
+MIGRATIONS = [Migration("0001_read_models", _read_models), Migration("0003_copies_of_tests", complete_tests)]
