@@ -11,6 +11,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from services.chassis.broker import Mark, ensure_topics, lost
 from services.chassis.consuming import Consumer
+from services.chassis.dead_letters.reading import client, letters_of
 from services.chassis.events import Event, InvalidMessage
 from services.chassis.kafka import MAX_MESSAGE_BYTES, Producer, PublishResult, Record
 from services.chassis.lifecycle import Background
@@ -142,6 +143,17 @@ async def test_poison_goes_to_the_dead_letters_and_the_rest_is_handled(bench: Be
         sent = await bench.publish(5)
         await eventually(lambda: set(sent) <= set(bench.ids))
         assert await _count(bench.bootstrap, f"{bench.topic}.dlq", 3)
+
+
+async def test_a_message_that_is_too_large_to_be_put_away_with_its_reason_goes_without_its_value(bench: Bench) -> None:
+    huge = Record(bench.topic, b"k", b"x" * (MAX_MESSAGE_BYTES - 200), [])
+    assert isinstance((await bench.producer.publish_records([huge]))[0], PublishResult)
+    sent = await bench.publish(5)
+    async with bench.consuming():
+        await eventually(lambda: set(sent) <= set(bench.ids))
+    async with client(bench.bootstrap) as reader:
+        (letter,) = [letter async for letter in letters_of(reader, f"{bench.topic}.dlq")]
+    assert (letter.cut, letter.reason, letter.record.value) == (True, "MISSING_HEADER", b"")
 
 
 async def test_an_event_that_the_handler_refuses_can_be_read_in_the_dead_letters(bench: Bench) -> None:
