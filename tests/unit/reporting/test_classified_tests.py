@@ -3,11 +3,18 @@
 from datetime import timedelta
 
 import pytest
+from hypothesis import given
 
+from services.reporting.model.batch import Told
 from services.reporting.model.flaky import Classification
+from services.reporting.model.recount import recount
 from services.reporting.ports import Page
-from services.reporting.usecases import ClassifiedQuery
-from tests.fakes.reporting_story import APP, NOW, Story
+from services.reporting.usecases import AppReports, ClassifiedQuery, ClassifiedTests
+from tests.fakes.reporting import UNHURRIED
+from tests.fakes.reporting_store import FakeReadModels
+from tests.fakes.reporting_story import APP, NOW, StillClock, Story
+from tests.fakes.reporting_tests import FakeCopiedTests
+from tests.fakes.reporting_worlds import APPS, worlds
 
 FLAKY, BROKEN, STABLE = Classification.FLAKY, Classification.BROKEN, Classification.STABLE
 UNTRIED = Classification.INSUFFICIENT_DATA
@@ -136,3 +143,21 @@ async def test_a_test_whose_creation_was_never_told_comes_last(story: Story) -> 
     """Copies of earlier versions of reporting do not have it."""
     story.test("old", "Old", created_at=None)
     assert await found(story, ClassifiedQuery(UNTRIED)) == ["none", "few", "old"]
+
+
+@UNHURRIED
+@given(told=worlds())
+async def test_in_any_world_the_lists_of_an_app_are_the_rows_of_its_matrix(told: list[Told]) -> None:
+    """Those of attached tests that the catalog has told of; a list without an app has them all."""
+    tables = recount(told)
+    read, copies = FakeReadModels(tables), FakeCopiedTests(tables)
+    classified, known = ClassifiedTests(read, copies), {test_id for test_id, _ in tables.tests.rows()}
+    for app in (f"app-{number}" for number in range(APPS)):
+        attached = {item.test_id for item in await read.attachments(app)} & known
+        matrix = await AppReports(read, StillClock(), revision_wait=0).matrix(app, Page(0, 50), min_revision=0)
+        rows = {(row.test_id, row.classification) for row in matrix.rows if row.test_id in attached}
+        listed = {each: await classified.list(ClassifiedQuery(each, app), Page(0, 50)) for each in Classification}
+        assert {(test, each) for each, found in listed.items() for test in found.test_ids} == rows
+        for each in set(Classification) - {UNTRIED}:
+            everywhere = await classified.list(ClassifiedQuery(each), Page(0, 50))
+            assert set(listed[each].test_ids) <= set(everywhere.test_ids)
