@@ -12,8 +12,9 @@ class Evidence:
 
     attempts/passed/builds count the calm attempts of the window (all of them if none is calm), mixed_builds and
     alone_builds the builds of the flaky evidence (none is both), storm_attempts and storms what the calm ones leave
-    out. elsewhere is how many failures they have when all of these are on other branches than the newest build's, and
-    outdated when all of them are of older steps than those that ran last.
+    out. failed_builds counts the builds that they failed on, the last of which is last_failed_build. elsewhere is how
+    many failures they have when all of these are on other branches than the newest build's, and outdated when all of
+    them are of older steps than those that ran last.
 
     decided, streak, before and since_* are of the whole window: streak is how many equal verdicts it ends with, before
     how many opposite ones stand before these, and cut says that there may have been more of them before the window.
@@ -27,6 +28,7 @@ class Evidence:
     builds: int = 0
     mixed_builds: int = 0
     alone_builds: int = 0
+    failed_builds: int = 0
     elsewhere: int = 0
     outdated: int = 0
     storm_attempts: int = 0
@@ -39,6 +41,13 @@ class Evidence:
     since_build: BuildRef | None = None
     since_at: datetime | None = None
     last_passed_build: BuildRef | None = None
+    last_failed_build: BuildRef | None = None
+
+    @property
+    def named_builds(self) -> set[str]:
+        """Ids of the builds that a sentence may name."""
+        named = (self.since_build, self.last_passed_build, self.last_failed_build)
+        return {build.id for build in named if build and build.id}
 
 
 def ending(everything: Ordered, *, needed: int, window: int) -> Evidence:
@@ -77,8 +86,10 @@ def calmed(evidence: Evidence, calm: Ordered, everything: Ordered) -> Evidence:
         attempts=len(items),
         passed=len(items) - len(failures),
         builds=len({item.build.id for item in items}),
+        failed_builds=len({item.build.id for item in failures}),
         elsewhere=len(failures) if elsewhere else 0,
         outdated=len(failures) if outdated else 0,
         storm_attempts=len(left_out),
         storms=len(set(left_out)),
+        last_failed_build=failures[-1].build if failures else None,
     )

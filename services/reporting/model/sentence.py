@@ -55,7 +55,7 @@ def _recovered(evidence: Evidence, versions: Mapping[str, str]) -> str:
 
 def _stable(evidence: Evidence, versions: Mapping[str, str]) -> str:
     passed = f"Passed {evidence.passed} of {_plural(evidence.attempts, 'attempt')}"
-    return f"{passed} over {_plural(evidence.builds, 'build')}{_excused(evidence)}{_left_out(evidence)}"
+    return f"{passed} over {_plural(evidence.builds, 'build')}{_failures(evidence, versions)}{_left_out(evidence)}"
 
 
 _BY_CLASS = {
@@ -88,13 +88,18 @@ def _storms(count: int) -> str:
     return "an infrastructure storm" if count == 1 else f"{count} infrastructure storms"
 
 
-def _excused(evidence: Evidence) -> str:
-    """Why failures do not count against what is stable."""
-    failures = evidence.elsewhere or evidence.outdated
-    if not failures:
+def _failures(evidence: Evidence, versions: Mapping[str, str]) -> str:
+    """Where what is stable failed."""
+    count = evidence.attempts - evidence.passed
+    if not count:
         return ""
-    where = "on another branch" if evidence.elsewhere else "before its steps were edited"
-    return f"; {'the failure was' if failures == 1 else f'all {failures} failures were'} {where}"
+    failures = {1: "the failure was", 2: "both failures were"}.get(count, f"all {count} failures were")
+    if evidence.elsewhere:
+        return f"; {failures} on another branch"
+    if evidence.outdated:
+        return f"; {failures} before its steps were edited"
+    last = _build(evidence.last_failed_build, versions)
+    return f"; {failures} on {last}" if evidence.failed_builds == 1 else f"; last failed on {last}"
 
 
 def _at_least(evidence: Evidence) -> str:

@@ -104,14 +104,14 @@ def assessment_document(assessment: Assessment) -> Document:
 
 def assessment_of(document: Document) -> Assessment:
     evidence = {name: document["evidence"][name] for name in _EVIDENCE_FIELDS if name in document["evidence"]}
-    for name in _EVIDENCE_BUILDS:
+    for name in evidence.keys() & _EVIDENCE_BUILDS:
         evidence[name] = build_of(evidence[name])
     classification = Classification(document["classification"])
     return Assessment(document["flaky_score"], classification, Evidence(**evidence))
 
 
 _EVIDENCE_FIELDS = tuple(Evidence.__dataclass_fields__)
-_EVIDENCE_BUILDS = ("since_build", "last_passed_build")
+_EVIDENCE_BUILDS = ("since_build", "last_passed_build", "last_failed_build")
 
 
 def attempts_text(attempts: tuple[Attempt, ...]) -> str:

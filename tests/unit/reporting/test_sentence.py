@@ -36,10 +36,12 @@ SENTENCES = [
         "P/F/F/F/P/P/P",
         "Passed 3 times in a row since the fix on build 1.5 (2026-01-02 00:04 UTC), after 3 failures in a row.",
     ),
-    ("P/P/P/F/P/P", "Passed 5 of 6 attempts over 6 builds."),
+    ("P/P/P/F/P/P", "Passed 5 of 6 attempts over 6 builds; the failure was on build 1.4."),
+    ("P/FF/P/P", "Passed 3 of 5 attempts over 4 builds; both failures were on build 1.2."),
+    ("F/F/P/P/P", "Passed 3 of 5 attempts over 5 builds; last failed on build 1.2."),
     ("P/P*P/*P/P", "Passed 3 of 3 attempts over 3 builds; 2 attempts of an infrastructure storm left out."),
     ("PFPFPF", "Passed and failed on the same code in its only build, in 6 attempts."),
-    ("/".join(["P"] * 39 + ["FP"]), "Passed 39 of 40 attempts over 39 builds."),
+    ("/".join(["P"] * 39 + ["FP"]), "Passed 39 of 40 attempts over 39 builds; the failure was on build 1.40."),
     (
         "/".join(["P"] * 50 + ["F"]),
         "Build 1.51 broke a run of at least 39 passes: failed once since 2026-01-02 00:50 UTC.",
@@ -49,9 +51,9 @@ SENTENCES = [
         "Passed 3 times in a row since the fix on build 1.39 (2026-01-02 00:38 UTC), "
         "after at least 37 failures in a row.",
     ),
-    ("P/P/x:FF/P/P", "Passed 4 of 6 attempts over 5 builds; all 2 failures were on another branch."),
+    ("P/P/x:FF/P/P", "Passed 4 of 6 attempts over 5 builds; both failures were on another branch."),
     ("P/x:F/P/P", "Passed 3 of 4 attempts over 4 builds; the failure was on another branch."),
-    ("P/P/P/P/FF'PPP", "Passed 7 of 9 attempts over 5 builds; all 2 failures were before its steps were edited."),
+    ("P/P/P/P/FF'PPP", "Passed 7 of 9 attempts over 5 builds; both failures were before its steps were edited."),
 ]
 
 STORMY = [

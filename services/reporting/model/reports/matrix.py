@@ -62,8 +62,7 @@ def row_names(
 
 def evidence_builds(assessments: Iterable[Assessment]) -> set[str]:
     """Ids of the builds that sentences name."""
-    found = [build for a in assessments for build in (a.evidence.since_build, a.evidence.last_passed_build)]
-    return {build.id for build in found if build and build.id}
+    return set().union(*(assessment.evidence.named_builds for assessment in assessments))
 
 
 def rows(
