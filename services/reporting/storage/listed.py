@@ -1,6 +1,7 @@
 """The lists of tests in MongoDB as retention goes through them, of all organisations."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,6 +16,28 @@ ALWAYS = datetime(9999, 1, 1, tzinfo=UTC)
 _LISTED = {"listed_at": {"$lt": ALWAYS}}  # what the indexes of lists hold
 
 
+@dataclass(frozen=True, slots=True)
+class List:
+    """A list of an organisation: of the build or the test `key`."""
+
+    org_id: str
+    key: str
+
+
+async def list_after(runs: Any, field: str, one: List | None) -> List | None:
+    """The next list of all organisations, by organisation and key; `field` is what makes it: build_id or test_id."""
+    if one is None:
+        return await _first(runs, field, {"org_id": {"$gt": ""}, field: {"$gt": ""}})
+    same = await _first(runs, field, {"org_id": one.org_id, field: {"$gt": one.key}})
+    return same or await _first(runs, field, {"org_id": {"$gt": one.org_id}, field: {"$gt": ""}})
+
+
+async def _first(runs: Any, field: str, query: Document) -> List | None:
+    order, fields = [("org_id", 1), (field, 1)], {"_id": 0, "org_id": 1, field: 1}
+    found = await runs.find({**query, **_LISTED}, fields).sort(order).limit(1).to_list(None)
+    return List(found[0]["org_id"], found[0][field]) if found else None
+
+
 class MongoListed:
     """See ports.Listed."""
 
@@ -24,10 +47,9 @@ class MongoListed:
 
     async def test_after(self, test: ListedTest | None) -> ListedTest | None:
         """One seek, or two at the end of an organisation, in the index of the lists."""
-        if test is None:
-            return await self._first({})
-        same = await self._first({"org_id": test.org_id, "test_id": {"$gt": test.test_id}})
-        return same or await self._first({"org_id": {"$gt": test.org_id}})
+        after = List(test.org_id, test.test_id) if test else None
+        found = await list_after(await self._collection(RUNS.collection), "test_id", after)
+        return ListedTest(found.org_id, found.key) if found else None
 
     async def runs(self, test: ListedTest, page: Page) -> Sequence[str]:
         """Answered from the index alone."""
@@ -42,13 +64,6 @@ class MongoListed:
         for name in sorted(names):
             if await _empty_days(counters, counter_id(org_id, name)):
                 await self._mongo.transaction(_Tidying(counters, org_id, name))
-
-    async def _first(self, query: Document) -> ListedTest | None:
-        order = [("org_id", 1), ("test_id", 1)]
-        fields = {"_id": 0, "org_id": 1, "test_id": 1}
-        cursor = (await self._collection(RUNS.collection)).find({**query, **_LISTED}, fields).sort(order).limit(1)
-        found = await cursor.to_list(None)
-        return ListedTest(found[0]["org_id"], found[0]["test_id"]) if found else None
 
     async def _collection(self, name: str) -> Any:
         return self._mongo.collection(named(name, await self._serving.generation()))

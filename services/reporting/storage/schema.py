@@ -6,6 +6,7 @@ from services.reporting.storage.documents import COUNTERS, KINDS
 from services.reporting.storage.earlier_tests import complete_tests
 from services.reporting.storage.generations import GENERATIONS, named
 from services.reporting.storage.indexes import INDEXES
+from services.reporting.storage.upgrade import complete, drop_old_indexes
 
 
 async def create_generation(mongo: Mongo, generation: int) -> None:
@@ -22,4 +23,14 @@ async def _read_models(mongo: Mongo) -> None:
     await create_generation(mongo, 0)
 
 
-MIGRATIONS = [Migration("0001_read_models", _read_models), Migration("0003_copies_of_tests", complete_tests)]
+async def _places(mongo: Mongo) -> None:
+    await drop_old_indexes(mongo)
+    await create_generation(mongo, 0)
+    await complete(mongo)
+
+
+MIGRATIONS = [
+    Migration("0001_read_models", _read_models),
+    Migration("0002_places", _places),
+    Migration("0003_copies_of_tests", complete_tests),
+]
