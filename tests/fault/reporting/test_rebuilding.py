@@ -1,0 +1,169 @@
+"""verify and rebuild as operators call them, on real processes, which are killed while runs go on."""
+
+import asyncio
+import json
+import os
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from deploy.local.layout import python_path
+from deploy.local.stack import Stack, running
+from tests.e2e.client import Api
+from tests.e2e.world import FAILING, World
+from tests.eventually import eventually
+from tests.fault.counting import record
+
+KILLS = int(os.environ.get("KILLS", "3"))
+DROP_SECONDS = "3"
+UNDER_WAY = "OPERATION_UNDER_WAY"
+Line = dict[str, Any]
+
+
+@pytest.fixture
+async def stack(tmp_path: Path) -> AsyncIterator[Stack]:
+    async with running(tmp_path / "state", workers=1, extra_env={"MOBILETEST_INVALID_SHARE": "1"}) as stack:
+        yield stack
+
+
+async def called(stack: Stack, *arguments: str) -> Process:
+    """The command, with the environment of the reporting service."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": python_path(),
+        "MOBILETEST_SERVICE_TOKEN": stack.service_token,
+        "MOBILETEST_MONGO_URI": stack.mongo_uri,
+        "MOBILETEST_KAFKA_BOOTSTRAP": stack.kafka_bootstrap,
+        "MOBILETEST_CATALOG_ADDRESS": stack.grpc["catalog"],
+        "MOBILETEST_EXECUTOR_ADDRESS": stack.grpc["executor"],
+        "MOBILETEST_GENERATION_DROP_SECONDS": DROP_SECONDS,
+    }
+    command = (sys.executable, "-m", "services.reporting", *arguments, "--json")
+    return await asyncio.create_subprocess_exec(*command, env=environment, stdout=PIPE)
+
+
+async def lines_of(process: Process) -> AsyncIterator[Line]:
+    assert process.stdout is not None
+    async for line in process.stdout:
+        yield json.loads(line)
+
+
+async def carried_out(stack: Stack, *arguments: str) -> tuple[int, list[Line]]:
+    """Call it until it is nobody else's turn, for one that was killed has it for a while; exit code and lines."""
+
+    async def probe() -> tuple[int, list[Line]] | None:
+        process = await called(stack, *arguments)
+        lines = [line async for line in lines_of(process)]
+        code = await process.wait()
+        return None if UNDER_WAY in str(lines[-1].get("error")) else (code, lines)
+
+    found = await eventually(probe, within=120, every=1)
+    assert found is not None
+    return found
+
+
+async def killed(stack: Stack, operation: str, when: Callable[[Line], bool]) -> bool:
+    """Call it and kill it with SIGKILL at the first line that is so; False when there was none."""
+    process = await called(stack, operation)
+    async for line in lines_of(process):
+        if when(line):
+            process.kill()
+            await process.wait()
+            return True
+    await process.wait()
+    return False
+
+
+def differences(lines: list[Line]) -> list[Line]:
+    return [line["difference"] for line in lines if "difference" in line]
+
+
+def spoil(client: MongoClient[Any]) -> set[tuple[str, str]]:
+    """Change a counter, take a cell away; gives (collection, id) of each, in the generation that serves."""
+    control = client["reporting"]["_generations"].find_one({"_id": "read_models"})
+    suffix = f".g{control['serving']}" if control and control["serving"] else ""
+    counters, cells = client["reporting"][f"counters{suffix}"], client["reporting"][f"cells{suffix}"]
+    counter = counters.find_one_and_update({"runs": {"$gt": 0}, "passed": {"$gt": 0}}, {"$inc": {"passed": 7}})
+    cell = cells.find_one_and_delete({})
+    assert counter
+    assert cell
+    return {("counters", counter["_id"]), ("cells", cell["_id"])}
+
+
+async def under_load(world: World, workflow: Any, until: asyncio.Event) -> list[str]:
+    """Start executions until told to stop; their ids."""
+    started: list[str] = []
+    while not until.is_set() or not started:
+        started.append((await world.run(workflow))["id"])
+    return started
+
+
+@pytest.mark.timeout(900)
+async def test_killed_and_called_again_they_end_right(stack: Stack) -> None:
+    """A rebuild is killed in each phase under load, then goes on; verify then finds nothing, and what is planted."""
+    chance = Random(20261121)
+    async with Api(stack.url, stack.api_key) as api:
+        world = World(api)
+        app, _, test, _ = await world.passing_app()
+        failing = await world.test(FAILING)
+        await world.attach(app, failing)
+        workflow = await world.workflow(test, failing)
+        for _ in range(3):
+            await world.run(workflow)
+        with MongoClient[Any](stack.mongo_uri) as client:
+            planted = spoil(client)
+            code, lines = await carried_out(stack, "verify")
+            assert planted <= {(found["collection"], found["id"]) for found in differences(lines)}
+            assert code == 1
+
+            enough = asyncio.Event()
+            load = asyncio.create_task(under_load(world, workflow, enough))
+            kills = 0
+            for phase in ("replaying", "comparing", "swapping")[:KILLS]:
+                after = chance.randint(1, 3)
+
+                def late_enough(line: Line, phase: str = phase) -> bool:
+                    nonlocal after
+                    after -= line.get("progress", {}).get("phase") == phase
+                    return after <= 0
+
+                async def is_killed(when: Callable[[Line], bool] = late_enough) -> bool:
+                    return await killed(stack, "rebuild", when)
+
+                await eventually(is_killed, within=120, every=1)
+                kills += 1
+            code, lines = await carried_out(stack, "rebuild")
+            assert code == 0, lines[-1]
+            enough.set()
+            started = await load
+
+            code, lines = await carried_out(stack, "verify")
+            assert (code, differences(lines), lines[-1]["result"]["differences"]) == (0, [], 0)
+            names = {name for name in client["reporting"].list_collection_names() if not name.startswith("_")}
+            assert len({name.rpartition(".g")[2] for name in names}) == 1
+    record(
+        "C4",
+        "rebuilds that were killed with SIGKILL, one in each phase, under load",
+        tried=kills,
+        survived=kills,
+        executions=len(started) + 3,
+        differences=0,
+    )
+
+
+async def test_a_command_that_cannot_be_carried_out_says_why(stack: Stack) -> None:
+    await stack.stop("executor")
+    process = await called(stack, "verify")
+    async for line in lines_of(process):
+        if line.get("progress", {}).get("place") == "executions":
+            process.terminate()
+            break
+    rest = [line async for line in lines_of(process)]
+    assert await process.wait() == 2
+    assert "interrupted" in rest[-1]["error"]
