@@ -1,6 +1,6 @@
 """Looking up verdicts on other builds, and the runs of an execution, for the caller's organisation."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from services.chassis.context import current
 from services.chassis.mongo import Mongo
@@ -28,20 +28,40 @@ class MongoVerdicts:
         self._serving = Serving(mongo)
 
     async def sightings(self, keys: Collection[CellKey], sought: Sought) -> Mapping[CellKey, Sighting]:
-        """One pipeline: from each cell one seek in the index of verdicts for each branch and outcome."""
+        """One pipeline: from each cell one seek in the index of verdicts for each branch and outcome. Storms are rare,
+        so what is found is looked at first, and only where it is a storm's the next ones are.
+        """
+        generation = await self._serving.generation()
+        found = await self._found(keys, sought, generation)
+        storms = set() if sought.storms else await self._storms(found.values(), generation)
+        hidden = {key for key, seen in found.items() if seen.fails and seen.verdict.execution_id in storms}
+        calm = await self._found(hidden, sought, generation, calm=True)
+        return {key: seen for key, seen in found.items() if key not in hidden} | calm
+
+    async def _found(
+        self, keys: Collection[CellKey], sought: Sought, generation: int, *, calm: bool = False
+    ) -> dict[CellKey, Sighting]:
         ids = {d.joined(key): key for key in keys}
         if not ids:
             return {}
-        generation = await self._serving.generation()
         pipeline: list[Document] = [
             {"$match": {"_id": {"$in": list(ids)}}},
             {"$project": {"app_id": 1, "test_id": 1, "build_id": 1, "uploaded_at": 1}},
-            {"$lookup": _sought(sought, current().org_id, generation)},
+            {"$lookup": _sought(sought, current().org_id, generation, calm=calm)},
             {"$unwind": "$found"},
             {"$project": {"found": 1}},
         ]
         found = await self._of(d.CELLS.collection, generation).aggregate(pipeline)
         return {ids[document["_id"]]: _sighting(document["found"]) for document in found}
+
+    async def _storms(self, seen: Iterable[Sighting], generation: int) -> set[str]:
+        """Which of the executions that these failed in were infrastructure storms."""
+        failed_in = {sighting.verdict.execution_id for sighting in seen if sighting.fails}
+        if not failed_in:
+            return set()
+        executions = self._of(d.EXECUTIONS.collection, generation)
+        query = {"_id": {"$in": sorted(failed_in)}, "storm": True}
+        return {document["_id"] for document in await executions.find(query, {"_id": 1}).to_list(None)}
 
     async def builds_before(self, build: BuildSnapshot, limit: int) -> Sequence[BuildSnapshot]:
         earlier = [
@@ -67,7 +87,7 @@ class MongoVerdicts:
         return Tenant(self._mongo, named(collection, generation))
 
 
-def _sought(sought: Sought, org_id: str, generation: int) -> Document:
+def _sought(sought: Sought, org_id: str, generation: int, *, calm: bool) -> Document:
     """The $lookup of the one cell that is sought, as `found`: sorted as its index is, it ends at the first."""
     newest = sought.side in (Side.BEFORE, Side.OTHER)
     same = {
@@ -79,7 +99,7 @@ def _sought(sought: Sought, org_id: str, generation: int) -> Document:
     pipeline: list[Document] = [
         {"$match": same},
         {"$sort": {"uploaded_at": -1 if newest else 1, "build_id": -1 if newest else 1}},
-        *([] if sought.storms or Outcome.FAILED not in sought.outcomes else _calm(org_id, generation)),
+        *(_calm(org_id, generation) if calm else ()),
         {"$limit": 1},
         {"$project": dict.fromkeys(_SEEN, 1)},
     ]
