@@ -11,6 +11,8 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaConnectionError, TopicAlreadyExistsError, for_code
 
 DEAD_LETTERS = ".dlq"
+DEAD_LETTERS_DAYS = 30
+"""How long they are kept, when it is us who make the topic: somebody has to look first."""
 RENEW_SECONDS = 45.0  # brokers close connections that were idle for ten minutes, load balancers after one
 LOOK_SECONDS = 2.0
 
@@ -26,18 +28,26 @@ class Mark:
 
 
 async def ensure_topics(bootstrap: str, topics: Mapping[str, int], *, timeout: float = 10.0) -> None:
-    """Create those of `topics` (name -> partitions) that do not exist, each with its `.dlq` of one partition."""
+    """Create those of `topics` (name -> partitions) that do not exist, each with its `.dlq` of one partition.
+
+    All else, replicas too, is as the broker has it by default, but for how long dead letters are kept.
+    """
     milliseconds = int(timeout * 1000)
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap, request_timeout_ms=milliseconds)
     try:
         await admin.start()
         existing = set(await admin.list_topics())
         wanted = {**topics, **{name + DEAD_LETTERS: 1 for name in topics}}
-        missing = [NewTopic(name, count, -1, {}) for name, count in wanted.items() if name not in existing]
+        missing = [_topic(name, count) for name, count in wanted.items() if name not in existing]
         if missing:
             _check_created(await admin.create_topics(missing, timeout_ms=milliseconds))
     finally:
         await admin.close()
+
+
+def _topic(name: str, partitions: int) -> NewTopic:
+    kept = {"retention.ms": str(DEAD_LETTERS_DAYS * 86_400_000)} if name.endswith(DEAD_LETTERS) else {}
+    return NewTopic(name, partitions, -1, {}, kept)
 
 
 def _check_created(response: object) -> None:

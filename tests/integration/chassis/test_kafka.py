@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from services.chassis.broker import Mark, ensure_topics, lost
 from services.chassis.consuming import Consumer
@@ -196,6 +198,18 @@ async def test_topics_are_made_once_with_their_dead_letters(bench: Bench) -> Non
     await ensure_topics(bench.bootstrap, {bench.topic: 3})
     results = await bench.producer.publish_records([Record(f"{bench.topic}.dlq", b"k", b"x", [])])
     assert isinstance(results[0], PublishResult)
+
+
+async def test_dead_letters_are_kept_for_a_month(bench: Bench) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=bench.bootstrap)
+    await admin.start()
+    try:
+        asked = [ConfigResource(ConfigResourceType.TOPIC, f"{bench.topic}.dlq")]
+        (response,) = await admin.describe_configs(asked)
+    finally:
+        await admin.close()
+    ((*_, entries),) = response.resources
+    assert {entry[0]: entry[1] for entry in entries}["retention.ms"] == str(30 * 24 * 3600 * 1000)
 
 
 async def test_the_broker_has_what_it_was_given(bench: Bench) -> None:
