@@ -21,7 +21,7 @@ def operation_object(operation: Operation, schemas: Schemas) -> dict[str, Any]:
         "summary": comment.partition(". ")[0].rstrip(".:"),
         "description": f"{comment} Needs the scope {scope}.",
         "parameters": _parameters(operation, schemas),
-        "responses": {str(operation.status): _success(operation, schemas), **_errors(operation)},
+        "responses": {str(operation.status): _success(operation, schemas), **_errors(operation, comment)},
     }
     if operation.takes_body:
         described["requestBody"] = _body(operation, schemas)
@@ -99,10 +99,13 @@ def _content(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     return {"application/json": {"schema": schemas.answer(output)}}
 
 
-def _errors(operation: Operation) -> dict[str, Any]:
+def _errors(operation: Operation, comment: str) -> dict[str, Any]:
+    """What may go wrong: by the shape of the request, and a conflict also where the comment names one."""
     statuses = list(parts.ALWAYS)
     if operation.path_fields or operation.takes_body:
         statuses += parts.WITH_PATH
     if operation.takes_body:
         statuses += parts.WITH_BODY
+    elif "FAILED_PRECONDITION" in comment:
+        statuses.append("409")
     return parts.error_references(*sorted(statuses))

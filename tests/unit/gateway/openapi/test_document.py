@@ -47,6 +47,14 @@ async def test_routes_and_document_are_equal() -> None:
     assert served == written
 
 
+def test_a_read_that_may_meet_a_conflict_says_so() -> None:
+    gets = {path: item["get"]["responses"] for path, item in DOCUMENT["paths"].items() if "get" in item}
+    assert {path for path, responses in gets.items() if "409" in responses} == {
+        "/api/v1/apps/builds/{version_id}/download",
+        "/api/v1/executions/{execution_id}/gate",
+    }
+
+
 def parameters(path: str, verb: str = "get") -> dict[str, Any]:
     found = DOCUMENT["paths"][path][verb]["parameters"]
     return {item["name"]: item for item in found if "name" in item}
