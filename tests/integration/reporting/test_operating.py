@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from random import Random
 from time import monotonic
 from uuid import uuid4
@@ -24,6 +25,7 @@ from services.reporting.model.fold import DEFAULT_RULES
 from services.reporting.model.operations import Difference, Operation, Phase, Source, State
 from services.reporting.model.recount import recount
 from services.reporting.model.retention import expire
+from services.reporting.model.snapshots import RunSnapshot, TestSnapshot
 from services.reporting.model.tables import Tables
 from services.reporting.ports import FoldTransaction, Page, Wanted
 from services.reporting.storage import MIGRATIONS, MongoFolds, MongoReadModels
@@ -35,8 +37,10 @@ from services.reporting.usecases import Folding
 from services.reporting.usecases.operating import Operating, Patience
 from tests.contract.reporting.test_store import contents
 from tests.eventually import eventually
+from tests.fakes.reporting import START
 from tests.fakes.reporting_events import Desk
 from tests.fakes.reporting_operations import FakeHistory, FakeOffsets
+from tests.integration.reporting.test_upgrade import Mortal, as_told_then, install_old
 
 DROP_AFTER = 4.0
 QUICK = Patience(outbox=0, stalled=0, look=0, drop=0, poll=0.01)
@@ -384,3 +388,33 @@ async def test_that_events_wait_is_said(world: World) -> None:
     world.offsets.left = 3
     async with aclosing(world.operating().run(Operation.VERIFY)) as steps:
         assert [progress.behind async for progress in steps if progress.behind] == [3]
+
+
+async def test_an_installation_of_the_previous_version_is_right_after_a_rebuild(
+    mongo_uri: str, mongo_database: str
+) -> None:
+    """What it did not keep is in the history. Verify says what that is, and nothing that people count is among it."""
+    mongo = await Mortal.connect(mongo_uri, mongo_database)
+    assert isinstance(mongo, Mortal)
+    world = World(mongo)
+    told = [with_news(snapshot) for snapshot in world.made(30)]
+    told += [TestSnapshot(test, world.desk.org_id, 1, False, test, "iOS", ("smoke",), 2, START) for test in TESTS]
+    world.history = FakeHistory()
+    world.history.commit(told)
+    await install_old(mongo, recount(as_told_then(snapshot) for snapshot in told))
+    await migrate(mongo, MIGRATIONS)
+    _, found = await world.run(Operation.VERIFY)
+    assert {difference.collection for difference in found} <= {"runs", "cells", "tests", COUNTERS}
+    places = [difference for difference in found if difference.collection == COUNTERS]
+    assert all(difference.field[:1].isdigit() or not difference.field for difference in places)
+    await world.run(Operation.REBUILD)
+    await world.assert_right()
+    assert (await world.run(Operation.VERIFY))[1] == []
+    await mongo.close()
+
+
+def with_news(snapshot: Told) -> Told:
+    """What events say now and did not say before."""
+    if not isinstance(snapshot, RunSnapshot):
+        return snapshot
+    return replace(snapshot, created_at=snapshot.under_way_since - timedelta(minutes=2), commit_sha="c0ffee")
