@@ -26,7 +26,7 @@ FRAME = re.compile(
                                      |<anonymous>|index\ \d++)\)(?:\s\{{)?
                | [\w$.<>`/\[\]@+-]*\.[\w$<>`]++{_ARGUMENTS}(?:\ in\s.*)?
                | (?=[\d:]*+[^\s\d:])\S*:\d++:\d++ )  # Java, Kotlin, JavaScript, .NET
-      | [\w.<>/*$-]{{0,200}}+@\S*:\d++:\d++  # Firefox, Safari
+      | [\w.<>/*$-]{{0,200}}+@(?:\S*:)?\d++:\d++  # Firefox, Safari, React Native
       | file\s".*",\sline\s\d++.*  # Python
       | \#\d++\s++(?:0x|pc\s|[^(]{{1,200}}+\((?:[\w+.-]*+[:/]|\d++\):)|\S++\sat\s\S*:\d).*  # native, Dart, PHP, gdb
       | \d++\s++\S++\s++0x[0-9a-f]++\s.*  # iOS
@@ -113,14 +113,17 @@ _ELEMENT = (
     r"[~|^$*]?=[^\]\n]{1,200}+\]"
     r"|\bUiSelector\[[^\]\n]{1,300}+\]|\{Alert text : [^}\n]{0,300}+\}"
 )
+_TOLD = r"(?:message|msg|error|error_description|detail|details|reason|cause|stacktrace)"
 _PROSE = (  # what is quoted because it is a value of JSON or the like, not because it is seen on a screen
-    r"\"(?:message|msg|error|error_description|detail|details|reason|description|desc|cause|title|stacktrace)\"\s?:\s?"
-    r"\"(?:[^\"\\\n]|\\.){0,2000}+\"?|\b(?:reason|desc)\s?[:=]\s?(?:\"(?:[^\"\\\n]|\\.){0,2000}+\"|'[^'\n]{0,2000}+')"
+    rf"(?:\"{_TOLD}\"|'{_TOLD}')\s?:\s?(?:\"(?:[^\"\\\n]|\\.){{0,2000}}+\"?|'(?:[^'\\\n]|\\.){{0,2000}}+'?)"
+    r"|(?<![\w-])(?:reason: |desc = )(?:\"(?:[^\"\\\n]|\\.){0,2000}+\"|'[^'\n]{0,2000}+')"
 )
+_SERIAL = r"(?<=device )(?:'[\w.:-]{6,40}+'|\"[\w.:-]{6,40}+\")"
 
 _ID = f"{_UUID}|{_HEX}{{8,}}+\\b|{_WORDLIKE_ID}"
 _KINDS = {
     "prose": _PROSE,
+    "serial": _SERIAL,
     "quoted": _QUOTED,
     "xpath": _XPATH,
     "element": _ELEMENT,
@@ -140,7 +143,9 @@ _PLAIN = (  # a word that is only a word, which most of a message is
 )
 TOKEN = re.compile(_BEGIN + _PLAIN + "(?:" + "|".join(f"(?P<{kind}>{it})" for kind, it in _KINDS.items()) + ")")
 ACCIDENTAL_QUOTE = re.compile(rf".(?:{_ID}|{_URL}|{_NETWORK}|/[\w.@%+=/-]++|[A-Za-z]:\\[^\"']++).", re.DOTALL)
-ACCIDENTS_IN_QUOTES = re.compile(f"(?P<id>{_UUID}|{_HEX}{{16,}}+\\b|{_WORDLIKE_ID})|(?P<address>{_NETWORK})")
+ACCIDENTS_IN_QUOTES = re.compile(
+    f"(?P<id>{_UUID}|{_HEX}{{16,}}+\\b|{_WORDLIKE_ID})|(?P<address>{_NETWORK})|(?P<n>(?<=\\bPID:)\\d++)"
+)
 IDS = re.compile(_ID)
 NETWORK = re.compile(_NETWORK)
 URL_PARTS = re.compile(r"([^:]+://)(?:[^/?#@]*@)?([^/?#]*)([^?#]*)(.*)", re.DOTALL)

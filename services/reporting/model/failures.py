@@ -62,6 +62,8 @@ def _replace(token: re.Match[str]) -> str:
             return _quoted(text)
         case "xpath":
             return text
+        case "serial":
+            return f"{text[0]}<id>{text[-1]}"
         case "element":
             return _element(text)
         case "prose":

@@ -12,7 +12,7 @@ from tests.fakes.reporting import UNHURRIED
 from tests.unit.reporting.backtracking import Counting
 from tests.unit.reporting.corpus import messages
 
-LENGTH = 700  # more than every bound in the patterns but that of a JSON value
+LENGTH = 500  # more than every bound in the patterns but that of a JSON value
 STEPS_A_CHARACTER = 1_000
 SEARCHED = {name: getattr(accidents, name) for name in ("ANSI", "UNPRINTABLE", "TOKEN", "ACCIDENTS_IN_QUOTES", "IDS")}
 WHOLE = {name: getattr(accidents, name) for name in ("FRAME", "ACCIDENTAL_QUOTE", "EXTENSION", "NETWORK", "URL_PARTS")}
@@ -20,9 +20,7 @@ _WORDS = r"""
 a 1 A1 a1f _ . : / - @ # ~ = ? & % < ( [ { ) ] ' " ` “ ‘ „ « ‹ 「 『 \ \" \e[ ^[[ 1; //a[ //a a/ a. a: 1. 1:
 1, 1x 1m :: f: 0x a@a. a@ :// a:// at(a :1 (:1 a:1:1 @a:1:1 <a> id=a [id= :id/ UiSelector[ PT1 1- sk-a* desc=
 """
-_PHRASES = (
-    """1 s ;at a(;at a.a(;#1 a ;#1 a(;from a:1;a (;File ";", line 1;11-11 11:11:11;Mon, 1 Nov 11;"message":";'a \""""
-)
+_PHRASES = """1 s ;at a(;at a.a(;#1 a ;#1 a(;from a:1;a (;File ";", line 1;11-11 11:11:11;Mon, 1 Nov 11;'message':';device ';reason: ';"message":";'a \""""
 PIECES = [" ", "\x1b", "\x1b[", "\x9b", *_WORDS.split(), *_PHRASES.split(";")]
 
 
