@@ -45,7 +45,7 @@ async def read_around(
 
 async def _fault(consumer: AIOKafkaConsumer, place: TopicPartition, offset: int, most: int | None) -> str | None:
     """Why the next fetch from there (its first `most` records) cannot be read, or None."""
-    end = consumer.highwater(place)
+    end = _end(consumer, place)
     if end is not None and offset >= end:
         return None
     consumer.seek(place, offset)
@@ -73,7 +73,7 @@ async def _behind(consumer: AIOKafkaConsumer, place: TopicPartition, first: int)
     fails, step = first, 1
     while await _fault(consumer, place, first + step, 1) is not None:
         fails, step = first + step, step * 2
-    reads = min(first + step, max(consumer.highwater(place) or 0, first + 1))
+    reads = min(first + step, max(_end(consumer, place) or 0, first + 1))
     while reads - fails > 1:
         middle = (reads + fails) // 2
         if await _fault(consumer, place, middle, 1) is None:
@@ -81,3 +81,8 @@ async def _behind(consumer: AIOKafkaConsumer, place: TopicPartition, first: int)
         else:
             fails = middle
     return reads
+
+
+def _end(consumer: AIOKafkaConsumer, place: TopicPartition) -> int | None:
+    """Where the partition ends, as far as is known; a rebalance may take it away at any time."""
+    return consumer.highwater(place) if place in consumer.assignment() else None
