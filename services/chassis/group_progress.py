@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
@@ -26,10 +27,7 @@ class GroupProgress:
             return await self._ends()
 
     async def behind(self, ends: Mapping[str, int]) -> int:
-        """How many records before these ends the group has not committed. Unavailable.
-
-        Tansu's ends lie off by the length of the last batch, so a partition counts only if there is a record to read.
-        """
+        """How many records before these ends the group has not committed. Unavailable."""
         with _unavailable():
             return await self._behind(ends)
 
@@ -37,16 +35,21 @@ class GroupProgress:
         async with self._admin() as admin:
             topics = await admin.describe_topics(self._topics)
         places = [TopicPartition(t["topic"], p["partition"]) for t in topics for p in t["partitions"]]
+        return {_name(place): end for place, end in (await self._read_ends(places)).items()} if places else {}
+
+    async def _read_ends(self, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """Where the records really end: Tansu's answer lies before the last batch, so what follows it is read."""
         async with self._consumer() as consumer:
-            ends = await consumer.end_offsets(places) if places else {}
-        return {_name(place): end for place, end in ends.items()}
+            ends: dict[TopicPartition, int] = await consumer.end_offsets(places)
+            async for place, records in _read(consumer, ends):
+                ends[place] = max(ends[place], records[-1].offset + 1)
+        return ends
 
     async def _behind(self, ends: Mapping[str, int]) -> int:
         wanted = {_place(name): end for name, end in ends.items() if end > 0}
         committed = await self._committed(list(wanted))
         left = {place: at for place, at in committed.items() if at < wanted[place]}
-        waiting = await self._with_records(left) if left else set()
-        return sum(wanted[place] - left[place] for place in waiting)
+        return sum(wanted[place] - at for place, at in left.items())
 
     async def _committed(self, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         if not places:
@@ -54,21 +57,6 @@ class GroupProgress:
         async with self._admin() as admin:
             found = await admin.list_consumer_group_offsets(self._group, partitions=places)
         return {place: max(0, found[place].offset) if place in found else 0 for place in places}
-
-    async def _with_records(self, places: Mapping[TopicPartition, int]) -> set[TopicPartition]:
-        """Those that have a record at this offset or after it."""
-        found: set[TopicPartition] = set()
-        async with self._consumer() as consumer:
-            consumer.assign(list(places))
-            for place, offset in places.items():
-                consumer.seek(place, offset)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_SECONDS):
-                    while len(found) < len(places):
-                        for place in await consumer.getmany(timeout_ms=100, max_records=1):
-                            found.add(place)
-                            consumer.pause(place)
-        return found
 
     @asynccontextmanager
     async def _admin(self) -> AsyncIterator[AIOKafkaAdminClient]:
@@ -94,6 +82,20 @@ class GroupProgress:
             yield consumer
         finally:
             await closed(consumer.stop(), LOOK_SECONDS)
+
+
+async def _read(
+    consumer: AIOKafkaConsumer, offsets: Mapping[TopicPartition, int]
+) -> AsyncIterator[tuple[TopicPartition, list[Any]]]:
+    """The records from these offsets on, as many as come in LOOK_SECONDS."""
+    consumer.assign(list(offsets))
+    for place, offset in offsets.items():
+        consumer.seek(place, offset)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LOOK_SECONDS):
+            while True:
+                for place, records in (await consumer.getmany(timeout_ms=100)).items():
+                    yield place, records
 
 
 def _name(place: TopicPartition) -> str:
