@@ -20,7 +20,10 @@ _WORDS = r"""
 a 1 A1 a1f _ . : / - @ # ~ = ? & % < ( [ { ) ] ' " ` “ ‘ „ « ‹ 「 『 \ \" \e[ ^[[ 1; //a[ //a a/ a. a: 1. 1:
 1, 1x 1m :: f: 0x a@a. a@ :// a:// at(a :1 (:1 a:1:1 @a:1:1 <a> id=a [id= :id/ UiSelector[ PT1 1- sk-a* desc=
 """
-_PHRASES = """1 s ;at a(;at a.a(;#1 a ;#1 a(;from a:1;a (;File ";", line 1;11-11 11:11:11;Mon, 1 Nov 11;'message':';device ';reason: ';"message":";'a \""""
+_PHRASES = (
+    '1 s ;at a(;at a.a(;#1 a ;#1 a(;from a:1;a (;File ";", line 1;11-11 11:11:11;Mon, 1 Nov 11;'
+    "'message':';device ';reason: ';\"message\":\";'a \""
+)
 PIECES = [" ", "\x1b", "\x1b[", "\x9b", *_WORDS.split(), *_PHRASES.split(";")]
 
 
