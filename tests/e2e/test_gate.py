@@ -145,7 +145,7 @@ async def test_a_pull_request_from_its_first_failure_to_the_merge(ci: Ci) -> Non
     assert gate["summary"] == ('Blocked: 1 test newly broken ("Pay"); 1 failure does not block (1 known on main).')
     pay, search = gate["reasons"]
     assert (pay["rule"], pay["blocks"], pay["build_version"]) == ("newly_broken", True, "2")
-    assert pay["detail"].startswith("Fails here, and passed on main: 1 of 1 run passed on build 1, the last at ")
+    assert pay["detail"].startswith("Fails here, and passed on main: its only run on build 1 passed, at ")
     assert pay["breakage"]["commit_range"] == "c1..c2"
     assert "Nothing of this name" in pay["failure_reason"]
     assert (search["rule"], search["blocks"]) == ("known_on_base", False)

@@ -132,16 +132,14 @@ class TestTheRule:
         assert cell
         assert cell.verdict
         at = f"{cell.verdict.ended_at:%Y-%m-%d %H:%M} UTC"
-        assert detail == (
-            f"Fails on main too: 1 of 1 run failed on build 3, the last at {at}, and fails since build 2."
-        )
+        assert detail == (f"Fails on main too: its only run on build 3 failed, at {at}, and fails since build 2.")
 
     async def test_is_newly_broken_when_the_base_branch_passes_again(self, story: CiStory) -> None:
         story.main("1", pay="failed")
         story.main("2", pay="passed")
         rule, detail = await only(story, story.ci(story.build("3"), "feature", pay="failed"))
         assert rule is Rule.NEWLY_BROKEN
-        assert detail.startswith("Fails here, and passed on main: 1 of 1 run passed on build 2, the last at ")
+        assert detail.startswith("Fails here, and passed on main: its only run on build 2 passed, at ")
 
     async def test_looks_at_what_the_base_branch_did_later_too(self, story: CiStory) -> None:
         build = story.build("1")

@@ -57,11 +57,12 @@ def _on_base(evidence: Evidence, versions: Versions) -> str:
     seen = evidence.on_base
     if seen is None:
         return "no verdict"
-    count = seen.failed if seen.fails else seen.passed
+    count, total = (seen.failed if seen.fails else seen.passed), seen.passed + seen.failed
     ended = "failed" if seen.fails else "passed"
-    runs = plural(seen.passed + seen.failed, "run")
-    build = versions.get(seen.build_id) or "of an unknown version"
-    return f"{count} of {runs} {ended} on build {build}, the last at {at(seen.verdict.ended_at)}"
+    build, moment = versions.get(seen.build_id) or "of an unknown version", at(seen.verdict.ended_at)
+    if total == 1:
+        return f"its only run on build {build} {ended}, at {moment}"
+    return f"{count} of {total} runs on build {build} {ended}, the last at {moment}"
 
 
 def summary(result: Result, reasons: Sequence[Reason], *, total: int, passed: int, pending: int, base: str) -> str:
