@@ -29,8 +29,8 @@ class Published:
 
     async def behind(self, bootstrap: str, group: str) -> dict[TopicPartition, int]:
         """How many records of each partition the group has not committed; empty when it has dealt with all."""
-        committed = await _committed(bootstrap, group, list(self.ends))
-        left = {place: end - max(committed.get(place, 0), 0) for place, end in self.ends.items()}
+        found = await committed(bootstrap, group, list(self.ends))
+        left = {place: end - max(found.get(place, 0), 0) for place, end in self.ends.items()}
         return {place: count for place, count in left.items() if count > 0}
 
     async def applied(self, bootstrap: str, group: str, *, within: float = 60.0) -> None:
@@ -44,7 +44,7 @@ class Published:
         await eventually(caught_up, within=within, every=0.05)
 
 
-async def _committed(bootstrap: str, group: str, places: list[TopicPartition]) -> dict[TopicPartition, int]:
+async def committed(bootstrap: str, group: str, places: list[TopicPartition]) -> dict[TopicPartition, int]:
     """What the group has committed of these; -1 of what it never did."""
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     await admin.start()

@@ -1,0 +1,60 @@
+"""F07, F09, F10, F13, F31: whatever happens to events and replicas, the read models equal a recount, byte for byte.
+
+`RUNS=1000000 SEED=7 pytest -s tests/fault/reporting/test_exactly_once.py` tries more, or something else.
+"""
+
+import asyncio
+import os
+from pathlib import Path
+from random import Random
+from time import monotonic
+
+import pytest
+
+from tests.eventually import eventually
+from tests.fault.counting import record
+from tests.fault.reporting.comparing import compared
+from tests.fault.reporting.estates import Estate
+from tests.fault.reporting.loads import Load
+from tests.fault.reporting.replicas import Replicas, replicas
+from tests.fault.reporting.storms import WANTED, Storm
+
+RUNS = int(os.environ.get("RUNS", "100000"))
+SEED = int(os.environ.get("SEED", "20261121"))
+
+
+@pytest.mark.timeout(900)
+async def test_the_read_models_equal_a_recount_whatever_happens(tmp_path: Path) -> None:
+    print(f"RUNS={RUNS} SEED={SEED}")
+    estate, chance = Estate(SEED, RUNS), Random(f"{SEED} storm")
+    since = monotonic()
+    async with replicas(tmp_path) as found:
+        load, storm = Load(found, estate), Storm(found, chance)
+        for _ in range(WANTED):
+            found.start()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(load.publish())
+            group.create_task(storm.rage(load))
+        await eventually(lambda: _caught_up(found), within=600, every=0.5)
+        took = monotonic() - since
+        assert await found.dead_letters() == 0
+        await found.end()
+        with found.client as client:
+            wrong, documents = compared(client, estate)
+    record(
+        "F31",
+        "runs told 1 to 5 times, shuffled, late, while replicas of reporting were killed, frozen, added and removed",
+        tried=RUNS,
+        survived=RUNS if not wrong else 0,
+        differences=len(wrong),
+        documents=documents,
+        events=load.published,
+        faults=dict(storm.struck),
+        seconds=round(took),
+        seed=str(SEED),
+    )
+    assert not wrong, f"SEED={SEED} RUNS={RUNS}: {len(wrong)} differences\n" + "\n".join(wrong[:20])
+
+
+async def _caught_up(found: Replicas) -> bool:
+    return await found.behind() == 0
