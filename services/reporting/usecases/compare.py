@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from services.chassis.clock import Clock
 from services.chassis.errors import InvalidArgument, NotFound, Violation
 from services.reporting.model import counters
-from services.reporting.model.reports.breakage import ANY, ComparedBuild, Side, Sought, lines
+from services.reporting.model.reports.breakage import ANY, Breakage, ComparedBuild, Side, Sighting, Sought, lines
 from services.reporting.model.reports.compare import Comparison, Known, attributed, by_test, compare, verdicts
 from services.reporting.model.reports.matrix import row_names, seen
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, TestSnapshot
@@ -114,24 +114,40 @@ class Comparisons:
 
     async def _compared(self, side: _Side, base: _Side) -> Comparison:
         app_id = side.build.app_id
-        failing = [verdict for verdict in verdicts(side.cells).values() if verdict.fails]
         cells = seen({**base.cells, **side.cells})
         attachments = await self._read.attachments(app_id)
         test_ids = {*(test_id for _, test_id, _ in cells), *(attachment.test_id for attachment in attachments)}
         tests, assessments, breakages = await asyncio.gather(
             self._read.tests_by_id(test_ids),
             self._read.assessments(app_id, test_ids),
-            self._breakages.of(failing, lines(side.shown.branch, base.shown.branch)),
+            self._since(side, base),
         )
         known = Known(
             cells=by_test(side.cells),
             base_cells=by_test(base.cells),
             tests=tests,
             assessments=assessments,
-            breakages={test_id: found for (_, test_id, _), found in breakages.items()},
+            breakages=breakages,
         )
         names = _names(attachments, cells, tests)
         return compare(side.shown, base.shown, names, known, app_id=app_id, now=self._clock.now())
+
+    async def _since(self, side: _Side, base: _Side) -> dict[str, Breakage]:
+        """By test, since when it fails on the build, else since when it failed on the base."""
+        failing, failed = _failing(side), _failing(base)
+        here, there = await asyncio.gather(
+            self._breakages.of(failing.values(), lines(side.shown.branch, base.shown.branch)),
+            self._breakages.of(
+                [seen for test_id, seen in failed.items() if test_id not in failing],
+                lines(base.shown.branch, side.shown.branch),
+            ),
+        )
+        return {test_id: found for (_, test_id, _), found in (here | there).items()}
+
+
+def _failing(side: _Side) -> dict[str, Sighting]:
+    """What fails on a build, by test."""
+    return {key[1]: seen for key, seen in verdicts(side.cells).items() if seen.fails}
 
 
 def _names(

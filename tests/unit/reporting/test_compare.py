@@ -45,10 +45,20 @@ async def test_a_row_says_both_verdicts_why_it_fails_and_since_when(story: CiSto
     assert row.breakage.commit_range == "c1..c2"
 
 
-async def test_a_test_that_does_not_fail_on_the_build_has_no_reason_and_no_breakage(story: CiStory) -> None:
-    story.main("1", pay="failed")
-    (row,) = (await story.comparisons.compare(story.main("2", pay="passed").id)).fixed
-    assert (row.failure_reason, row.breakage, row.base_status) == (None, None, LastStatus.FAILED)
+async def test_what_is_fixed_says_since_when_it_had_failed(story: CiStory) -> None:
+    story.main("1", pay="passed", go="passed")
+    story.main("2", pay="failed", go="failed")
+    story.main("3", pay="failed", go="failed")
+    found = await story.comparisons.compare(story.main("4", pay="passed", go="infra").id)
+    (fixed,), (not_run,) = found.fixed, found.not_run
+    assert (fixed.failure_reason, fixed.base_status) == (None, LastStatus.FAILED)
+    assert [row.breakage.commit_range for row in (fixed, not_run) if row.breakage] == ["c1..c2"] * 2
+
+
+async def test_a_test_that_fails_on_neither_has_no_breakage(story: CiStory) -> None:
+    story.main("1", pay="passed")
+    (row,) = (await story.comparisons.compare(story.main("2", pay="infra").id)).not_run
+    assert (row.failure_reason, row.breakage) == (None, None)
 
 
 async def test_the_newest_verdict_on_each_build_counts(story: CiStory) -> None:

@@ -17,7 +17,9 @@ Cells = Mapping[str, Cell]  # by test, of one build
 
 @dataclass(frozen=True, slots=True)
 class ComparedTest:
-    """A test on both builds; `failure_reason` and `breakage` are those on the build, None unless it fails there."""
+    """A test on both builds. `failure_reason` is that on the build, None unless it fails there; `breakage` that of the
+    failure on the build, else that of the failure on the base.
+    """
 
     test_id: str
     test_name: str
@@ -124,7 +126,7 @@ def _row(test_id: str, name: str, known: Known, now: datetime) -> ComparedTest:
         base_status=_status(base.verdict if base else None),
         failure_reason=cell.groups[0].reason if fails and cell and cell.groups else None,
         execution_id=verdict.execution_id if verdict else None,
-        breakage=known.breakages.get(test_id) if fails else None,
+        breakage=known.breakages.get(test_id),
         classification=assessment.classification,
         flaky_score=assessment.score,
         quarantine=lasting(test.quarantine, now) if test else None,
