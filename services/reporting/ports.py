@@ -10,7 +10,7 @@ from services.reporting.model.history import BuildRef
 from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.reports.breakage import Sighting, Sought
 from services.reporting.model.reports.gate import GateRun, Progress
-from services.reporting.model.reports.workspace import TestVerdict
+from services.reporting.model.reports.workspace import VerdictCount
 from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey, GroupKey, HistoryKey, Tables
 
@@ -117,8 +117,10 @@ class ReadModels(Protocol):
     async def attachments(self, app_id: str) -> Sequence[AttachmentSnapshot]:
         """What is attached to an app now."""
 
-    async def verdicts(self, app_id: str, build_ids: Collection[str]) -> Sequence[TestVerdict]:
-        """The newest verdict of each test that has one on these builds."""
+    async def verdicts(
+        self, app_id: str, build_ids: Collection[str], test_ids: Collection[str]
+    ) -> Sequence[VerdictCount]:
+        """How many of these tests passed and failed on each of these builds, by their newest verdict there."""
 
     async def cells_of_builds(self, app_id: str, build_ids: Collection[str]) -> Mapping[CellKey, Cell]:
         """All cells of these builds, without the runs under way."""

@@ -1,5 +1,6 @@
 """The read models in memory: a stand-in for MongoDB under the use-cases of reporting."""
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -8,7 +9,7 @@ from typing import Protocol, TypeVar
 from services.chassis.context import current
 from services.reporting.model.flaky import Assessment
 from services.reporting.model.history import BuildRef
-from services.reporting.model.reports.workspace import TestVerdict
+from services.reporting.model.reports.workspace import VerdictCount
 from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, Outcome, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey, RunRow, Table, Tables
 from services.reporting.ports import Counts, FoldTransaction, Page, Wanted
@@ -115,13 +116,15 @@ class FakeReadModels:
     async def attachments(self, app_id: str) -> Sequence[AttachmentSnapshot]:
         return [item for item in _own(self._tables.attachments) if item.app_id == app_id and item.attached]
 
-    async def verdicts(self, app_id: str, build_ids: Collection[str]) -> Sequence[TestVerdict]:
-        cells = await self.cells_of_builds(app_id, build_ids)
-        return [
-            TestVerdict(build_id, test_id, cell.verdict.outcome is Outcome.PASSED)
-            for (_, test_id, build_id), cell in cells.items()
-            if cell.verdict
-        ]
+    async def verdicts(
+        self, app_id: str, build_ids: Collection[str], test_ids: Collection[str]
+    ) -> Sequence[VerdictCount]:
+        counted = Counter(
+            (build_id, cell.verdict.outcome is Outcome.PASSED)
+            for (_, test_id, build_id), cell in (await self.cells_of_builds(app_id, build_ids)).items()
+            if cell.verdict and test_id in test_ids
+        )
+        return [VerdictCount(build_id, passed, tests) for (build_id, passed), tests in counted.items()]
 
     async def cells_of_builds(self, app_id: str, build_ids: Collection[str]) -> Mapping[CellKey, Cell]:
         cells = _owned_rows(self._tables.cells)

@@ -60,7 +60,7 @@ class AppReports:
         fields, counted, verdicts, aims = await asyncio.gather(
             self._read.counters(names),
             self._read.counters([counters.build(build_id) for build_id in ids], workspace.BUILD_FIELDS),
-            self._read.verdicts(app_id, ids),
+            self._read.verdicts(app_id, ids, [item.test_id for item in attached.attachments]),
             self._targets(app_id, app, builds, attached),
         )
         health = workspace.build_health(builds, counted, verdicts, attachments=attached.attachments, targets=aims)

@@ -88,7 +88,7 @@ async def _app_lookups(read: ReadModels, app: str, builds: list[str], tests: lis
         await read.builds(app, Page(1, 100)),
         {build.build_id for build in await read.builds_of_versions(app, ["1.1", "1.3", "7"])},
         set(await read.attachments(app)),
-        set(await read.verdicts(app, builds)),
+        set(await read.verdicts(app, builds, tests[1:])),
         await read.cells_of_builds(app, builds[1:]),
         await read.assessments(app, tests),
         await read.observed(app, tests),

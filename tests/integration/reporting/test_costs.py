@@ -71,7 +71,9 @@ CASES: dict[str, Case] = {
     "ReadModels.builds_by_id": Case(lambda s: s.read.builds_by_id(SOME_BUILDS)),
     "ReadModels.tests_by_id": Case(lambda s: s.read.tests_by_id(SOME_TESTS)),
     "ReadModels.attachments": Case(lambda s: s.read.attachments(APP)),
-    "ReadModels.verdicts": Case(lambda s: s.read.verdicts(APP, SOME_BUILDS)),
+    "ReadModels.verdicts": Case(
+        lambda s: s.read.verdicts(APP, SOME_BUILDS, SOME_TESTS), besides=2 * len(SOME_BUILDS) * len(SOME_TESTS)
+    ),
     "ReadModels.cells_of_builds": Case(lambda s: s.read.cells_of_builds(APP, SOME_BUILDS)),
     "ReadModels.cells": Case(lambda s: s.read.cells(SOME_CELLS)),
     "ReadModels.assessments": Case(lambda s: s.read.assessments(APP, SOME_TESTS)),

@@ -15,14 +15,12 @@ BUILD_FIELDS = ("runs", "passed", "failed", "infra_failed")
 
 
 @dataclass(frozen=True, slots=True)
-class TestVerdict:
-    """The newest verdict of a test on a build."""
-
-    __test__ = False
+class VerdictCount:
+    """How many tests passed, or failed, on a build by their newest verdict there."""
 
     build_id: str
-    test_id: str
     passed: bool
+    tests: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +52,20 @@ class Workspace:
 def build_health(
     builds: Sequence[BuildSnapshot],
     fields: Fields,
-    verdicts: Iterable[TestVerdict],
+    verdicts: Iterable[VerdictCount],
     *,
     attachments: Sequence[AttachmentSnapshot],
     targets: Targets,
 ) -> list[BuildHealth]:
-    """One item for each build, in their order; `verdicts` are those on these builds."""
-    attached = {attachment.test_id for attachment in attachments}
-    observed = [verdict for verdict in verdicts if verdict.test_id in attached]
-    passed = Counter(verdict.build_id for verdict in observed if verdict.passed)
-    failed = Counter(verdict.build_id for verdict in observed if not verdict.passed)
+    """One item for each build, in their order; `verdicts` are those of the attached tests on these builds."""
+    observed = {(counted.build_id, counted.passed): counted.tests for counted in verdicts}
     targeted = Counter(build.build_id for build in map(targets.build, attachments) if build)
     found: list[BuildHealth] = []
     for build in builds:
         key = build.build_id
         runs = fields.get(counters.build(key), {})
-        found.append(_health(build, runs, passed[key], failed[key], targeted=targeted[key]))
+        passed, failed = observed.get((key, True), 0), observed.get((key, False), 0)
+        found.append(_health(build, runs, passed, failed, targeted=targeted[key]))
     return found
 
 

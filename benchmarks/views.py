@@ -1,0 +1,223 @@
+"""What each view costs with 10,000 runs and with 1,000,000: the same app, builds and tests, only the history differs.
+
+`python -m benchmarks.views` fills two databases of one mongod (see benchmarks/history.py) and asks both in turns, in
+this process: the use-case, its lookups, and the message of the answer. Every view is asked warm, the same page again
+and again, so that work is compared and not what a cache holds; the last row asks for any page of any build.
+"""
+
+import asyncio
+import os
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import uvloop
+from mobiletest.reporting.v1 import reports_pb2
+
+from benchmarks.history import app
+from benchmarks.reporting import peak_mebibytes
+from deploy.local.mongod import mongod
+from services.chassis.clock import SystemClock
+from services.chassis.context import Caller, bind
+from services.chassis.mongo import Mongo
+from services.reporting.messages import coverage_message, matrix_message, workspace_message
+from services.reporting.model import counters
+from services.reporting.ports import Page
+from services.reporting.storage import MongoReadModels
+from services.reporting.usecases import AppReports, RunLists, RunsPage
+
+ROUNDS = 150
+PAGE_SIZE = 20
+BUILDS_A_PAGE = 10
+TREND_DAYS = 30
+MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A database: rounds of the app that is looked at (each 5,000 runs), and other apps with a tenth of its runs."""
+
+    runs: int
+    rounds: int
+    other_apps: int
+
+
+SMALL, LARGE = Size(10_000, 2, 0), Size(1_000_000, 100, 10)
+
+
+class Views:
+    """The views of one database. Totals are looked up once, to know where the middle and the end of a list are."""
+
+    def __init__(self, mongo: Mongo) -> None:
+        self._mongo = mongo
+        self._read = MongoReadModels(mongo)
+        self._apps = AppReports(self._read, SystemClock())
+        self._lists = RunLists(self._read)
+        self._app = app(0)
+        self._build = self._app.builds[25].id
+        self._chance = random.Random(7)
+        self.of_build = self.of_test = 0
+
+    async def learn(self) -> None:
+        """How long the lists are."""
+        build, test = counters.build(self._build), counters.test(self._app.tests[50])
+        found = await self._read.counters([build, test], ["listed"])
+        self.of_build, self.of_test = found[build]["listed"], found[test]["listed"]
+
+    async def workspace(self) -> bytes:
+        return workspace_message(await self._apps.workspace(self._app.id, TREND_DAYS)).SerializeToString()
+
+    async def coverage(self) -> bytes:
+        return coverage_message(self._app.id, await self._apps.coverage(self._app.id)).SerializeToString()
+
+    async def matrix(self, skip: int = 0) -> bytes:
+        found = await self._apps.matrix(self._app.id, Page(skip, BUILDS_A_PAGE))
+        return matrix_message(self._app.id, found, 1, BUILDS_A_PAGE).SerializeToString()
+
+    async def deep_matrix(self) -> bytes:
+        return await self.matrix(40)
+
+    async def build_runs(self) -> bytes:
+        return await self._of_build(0)
+
+    async def middle_of_build(self) -> bytes:
+        return await self._of_build(self.of_build // 2)
+
+    async def end_of_build(self) -> bytes:
+        return await self._of_build(self.of_build - PAGE_SIZE)
+
+    async def any_of_any_build(self) -> bytes:
+        build = self._chance.choice(self._app.builds)
+        return _message(
+            await self._lists.of_build(build.id, Page(self._chance.randrange(self.of_build - 20), PAGE_SIZE))
+        )
+
+    async def test_runs(self) -> bytes:
+        return await self._of_test(0)
+
+    async def end_of_test(self) -> bytes:
+        return await self._of_test(self.of_test - PAGE_SIZE)
+
+    async def _of_build(self, skip: int) -> bytes:
+        return _message(await self._lists.of_build(self._build, Page(skip, PAGE_SIZE)))
+
+    async def _of_test(self, skip: int) -> bytes:
+        return _message(await self._lists.of_test(self._app.tests[50], Page(skip, PAGE_SIZE)))
+
+
+def _message(runs: RunsPage) -> bytes:
+    if len(runs.items) != PAGE_SIZE:
+        raise ValueError(f"a page has {len(runs.items)} runs instead of {PAGE_SIZE}")
+    items = map(reports_pb2.BuildRunItem.FromString, runs.items)
+    return reports_pb2.ListBuildRunsResponse(total=runs.total, items=items).SerializeToString()
+
+
+Ask = Callable[[Views], Awaitable[bytes]]
+ASKED: dict[str, Ask] = {
+    "workspace, 50 builds, 30 days": Views.workspace,
+    "coverage, 100 tests": Views.coverage,
+    "matrix, 10 newest builds of 100 tests": Views.matrix,
+    "matrix, 10 oldest builds": Views.deep_matrix,
+    "runs of a build, first page": Views.build_runs,
+    "runs of a build, page in the middle": Views.middle_of_build,
+    "runs of a build, last page": Views.end_of_build,
+    "runs of a test, first page": Views.test_runs,
+    "runs of a test, last page": Views.end_of_test,
+    "runs of any build, any place": Views.any_of_any_build,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Medians of one view in milliseconds."""
+
+    view: str
+    small: float
+    large: float
+
+    @property
+    def ratio(self) -> float:
+        return self.large / self.small
+
+
+async def compare(views: tuple[Views, Views]) -> list[Row]:
+    """Every view in turns on both."""
+    return [Row(name, *await _medians(ask, views)) for name, ask in ASKED.items()]
+
+
+async def _medians(ask: Ask, views: tuple[Views, Views]) -> tuple[float, float]:
+    times: tuple[list[float], list[float]] = ([], [])
+    for number in range(ROUNDS + 10):
+        for place in (0, 1) if number % 2 else (1, 0):
+            began = time.perf_counter()
+            await ask(views[place])
+            times[place].append((time.perf_counter() - began) * 1000)
+    return median(times[0][10:]), median(times[1][10:])
+
+
+async def fill(uri: str, size: Size) -> tuple[str, float]:
+    """The name of the database, filled by a process of its own, and how many seconds that took."""
+    name, began = f"runs_{size.runs}", time.monotonic()
+    argv = (sys.executable, "-m", "benchmarks.history", uri, name, str(size.rounds), str(size.other_apps))
+    process = await asyncio.create_subprocess_exec(*argv)
+    if await process.wait():
+        raise RuntimeError(f"{name} could not be filled")
+    return name, time.monotonic() - began
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A database: documents and their indexes in MiB on disk, and how long it took to fill."""
+
+    runs: int
+    documents: float
+    indexes: float
+    counters: int
+    seconds: float
+
+
+async def stored(mongo: Mongo, size: Size, seconds: float) -> Stored:
+    found: dict[str, Any] = await mongo.database.command("dbStats")
+    counted = await mongo.collection("counters").estimated_document_count()
+    return Stored(size.runs, found["storageSize"] / MEBIBYTE, found["indexSize"] / MEBIBYTE, counted, seconds)
+
+
+def show(rows: Sequence[Row], sizes: Sequence[Stored], memory: float) -> None:
+    """Print the tables of docs/performance.md."""
+    print("| view, median ms | 10,000 runs | 1,000,000 runs | ratio |")
+    print("| --- | --- | --- | --- |")
+    for row in rows:
+        print(f"| {row.view} | {row.small:.1f} | {row.large:.1f} | {row.ratio:.2f} |")
+    print("\n| runs | documents, MiB on disk | indexes, MiB | counters | filled in s |")
+    print("| --- | --- | --- | --- | --- |")
+    for one in sizes:
+        print(f"| {one.runs:,} | {one.documents:,.0f} | {one.indexes:,.0f} | {one.counters:,} | {one.seconds:,.0f} |")
+    print(f"\nThe process that asked has had {memory:,.0f} MiB resident at most.")
+
+
+async def main(large: Size = LARGE) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        async with mongod(Path(folder) / "mongod") as server:
+            databases = [(size, *await fill(server.uri, size)) for size in (SMALL, large)]
+            mongos = [await Mongo.connect(server.uri, name) for _, name, _ in databases]
+            views = (Views(mongos[0]), Views(mongos[1]))
+            with bind(Caller("org-1")):
+                for one in views:
+                    await one.learn()
+                rows = await compare(views)
+            sizes = [
+                await stored(mongo, size, seconds) for mongo, (size, _, seconds) in zip(mongos, databases, strict=True)
+            ]
+            show(rows, sizes, peak_mebibytes(os.getpid()))
+            for mongo in mongos:
+                await mongo.close()
+
+
+if __name__ == "__main__":
+    uvloop.run(main(Size(int(sys.argv[1]) * 10_000, int(sys.argv[1]), 10) if len(sys.argv) > 1 else LARGE))
