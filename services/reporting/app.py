@@ -149,7 +149,8 @@ def _expiring(settings: Settings, mongo: Mongo) -> Expiring:
 
 
 def _consumer(settings: Settings, mongo: Mongo, dead_letters: Producer) -> Consumer:
-    intake = Intake(Folding(MongoFolds(mongo), settings.rules))
+    folding = Folding(MongoFolds(mongo), settings.rules)
+    intake = Intake(folding)
     return Consumer(
         [EXECUTION_EVENTS, CATALOG_EVENTS],
         settings.consumer_group,
@@ -158,6 +159,7 @@ def _consumer(settings: Settings, mongo: Mongo, dead_letters: Producer) -> Consu
         instance_id=f"{settings.instance}-reporting",
         dlq=dead_letters,
         session_seconds=settings.kafka_session_seconds,
+        capacity=folding.room,
         max_batch=settings.fold_batch,
         fetch_wait_ms=NEWS_MS,
         tolerance=Tolerance(settings.invalid_share, settings.invalid_window),

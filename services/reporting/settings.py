@@ -26,7 +26,7 @@ class Settings(ProcessSettings):
     """Where verify and rebuild read the history."""
     generation_drop_seconds: float = Field(default=DROP_SECONDS, ge=0)
     """How long read models that were replaced are kept for calls that still read them."""
-    fold_batch: int = Field(default=1000, ge=1, le=10_000)
+    fold_batch: int = Field(default=5000, ge=1, le=10_000)
     invalid_share: float = Field(default=0.5, gt=0, le=1)
     invalid_window: int = Field(default=200, ge=100, le=100_000)
     runs_kept_days: float = Field(default=0.0, ge=0)

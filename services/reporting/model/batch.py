@@ -49,6 +49,13 @@ class Batch:
         catalog = len(self.apps) + len(self.builds) + len(self.tests) + len(self.attachments)
         return len(self.runs) + len(self.executions) + catalog
 
+    def halves(self) -> tuple["Batch", "Batch"]:
+        """The same in two batches."""
+        tables = (self.runs, self.executions, self.apps, self.builds, self.tests, self.attachments)
+        told: list[Told] = [snapshot for table in tables for snapshot in table.values()]
+        middle = len(told) // 2
+        return Batch.of(told[:middle]), Batch.of(told[middle:])
+
     def _add(self, snapshot: Told) -> None:
         match snapshot:
             case RunSnapshot():

@@ -1,15 +1,22 @@
 """The fold's transaction on MongoDB."""
 
-from collections.abc import Awaitable, Callable, Collection
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from typing import Any
 
 from pymongo import DeleteOne, InsertOne, ReplaceOne, UpdateOne
+from pymongo.errors import OperationFailure
 
+from services.chassis.errors import Aborted
 from services.chassis.mongo import Mongo, Session
 from services.reporting.model.tables import Table, Tables
 from services.reporting.ports import FoldTransaction, Wanted
 from services.reporting.storage.documents import COUNTERS, KINDS, Kind, counter_id, joined
 from services.reporting.storage.generations import named, read
+
+_GIVEN_UP = (112, 251, 356)
+"""WriteConflict, NoSuchTransaction, TransactionTooLargeForCache: how MongoDB ends a transaction that lost a race, lasts
+longer than transactionLifetimeLimitSeconds, or changes more than its cache bears. Only the first passes by itself."""
 
 
 class MongoFolds:
@@ -21,14 +28,20 @@ class MongoFolds:
     async def transaction(self, work: Callable[[FoldTransaction], Awaitable[None]]) -> None:
         """Run `work` in a transaction; a lost race or a passing error runs it again on what is stored then.
 
-        While a generation is being built, once for each: both see the same events from then on.
+        While a generation is being built, once for each: both see the same events from then on. Aborted when MongoDB
+        goes on ending it: less at once may work.
         """
 
         async def fold(session: Session) -> None:
             for generation in (await read(self._mongo, session)).folded:
                 await work(MongoTransaction(self._mongo, session, generation))
 
-        await self._mongo.transaction(fold)
+        try:
+            await self._mongo.transaction(fold)
+        except OperationFailure as error:
+            if error.code in _GIVEN_UP:
+                raise Aborted(f"MongoDB does not take it: {error.code}", reason="FOLD_NOT_TAKEN") from error
+            raise
 
 
 class MongoTransaction:
@@ -46,10 +59,17 @@ class MongoTransaction:
                 await self._load(kind, getattr(tables, kind.table), keys)
 
     async def save(self, tables: Tables) -> None:
-        for kind in KINDS:
-            table = getattr(tables, kind.table)
-            await self._write(kind.collection, [*_rows(kind, table), *_removals(table)])
-        await self._write(COUNTERS, _increments(tables))
+        """One collection after the other; while MongoDB works on one, the next is encoded."""
+        under_way: asyncio.Task[None] | None = None
+        try:
+            for collection, writes in _written(tables):
+                if under_way is not None:
+                    await under_way
+                under_way = asyncio.create_task(self._write(collection, writes))
+                await asyncio.sleep(0)  # it is sent
+        finally:
+            if under_way is not None:
+                await under_way
 
     async def _load(self, kind: Kind[Any, Any], table: Table[Any, Any], keys: Collection[Any]) -> None:
         query = {"_id": {"$in": [joined(key) for key in keys]}}
@@ -62,6 +82,13 @@ class MongoTransaction:
     async def _write(self, collection: str, writes: list[Any]) -> None:
         if writes:
             await self._collection(collection).bulk_write(writes, ordered=False, session=self._session)
+
+
+def _written(tables: Tables) -> Iterator[tuple[str, list[Any]]]:
+    for kind in KINDS:
+        table = getattr(tables, kind.table)
+        yield kind.collection, [*_rows(kind, table), *_removals(table)]
+    yield COUNTERS, _increments(tables)
 
 
 def _rows(kind: Kind[Any, Any], table: Table[Any, Any]) -> list[InsertOne[Any] | ReplaceOne[Any]]:

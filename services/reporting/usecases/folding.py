@@ -1,5 +1,6 @@
 """Folding events into the read models, exactly once in effect."""
 
+from services.chassis.errors import Aborted
 from services.reporting.model.batch import Batch
 from services.reporting.model.catalog import copy_catalog
 from services.reporting.model.executions import settle
@@ -8,6 +9,8 @@ from services.reporting.model.steps import advance
 from services.reporting.model.tables import Tables
 from services.reporting.ports import Folds, FoldTransaction, Wanted
 
+UNBOUNDED = 1 << 30
+
 
 class Folding:
     """Applies batches. A batch that was applied before, wholly or in part, changes nothing the second time."""
@@ -15,11 +18,29 @@ class Folding:
     def __init__(self, folds: Folds, rules: Rules = DEFAULT_RULES) -> None:
         self._folds = folds
         self._rules = rules
+        self._room = UNBOUNDED
 
     async def apply_events(self, batch: Batch) -> None:
-        """Fold the batch in memory and apply it in one transaction, with the revisions that make a repeat a no-op."""
-        if batch:
+        """Fold the batch in memory and apply it in one transaction, with the revisions that make a repeat a no-op.
+
+        One that the database does not take as a whole is applied in halves, and what comes next had better be smaller.
+        """
+        if not batch:
+            return
+        try:
             await self._folds.transaction(lambda transaction: self._apply(transaction, batch))
+        except Aborted:
+            if len(batch) == 1:
+                raise
+            self._room = max(1, len(batch) // 2)
+            for half in batch.halves():
+                await self.apply_events(half)
+        else:
+            self._room += 1 + len(batch) // 100
+
+    def room(self) -> int:
+        """How many snapshots a batch had better not exceed: half of what was not taken, and slowly more again."""
+        return self._room
 
     async def _apply(self, transaction: FoldTransaction, batch: Batch) -> None:
         tables = Tables()

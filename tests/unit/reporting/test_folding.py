@@ -1,9 +1,16 @@
 """Events are applied once in effect, also when a transaction loses a race or a batch is delivered again."""
 
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from services.chassis.errors import Aborted
 from services.reporting.model.batch import Batch
 from services.reporting.model.recount import recount
+from services.reporting.model.tables import Tables
+from services.reporting.ports import FoldTransaction, Wanted
 from services.reporting.usecases import Folding
-from tests.fakes.reporting_store import FakeFolds
+from tests.fakes.reporting_store import FakeFolds, FakeTransaction
 from tests.fakes.reporting_story import Story
 
 
@@ -36,3 +43,42 @@ async def test_an_empty_batch_opens_no_transaction() -> None:
     folds = FakeFolds()
     await Folding(folds).apply_events(Batch())
     assert folds.saved == 0
+
+
+async def test_a_batch_that_is_not_taken_as_a_whole_is_applied_in_halves(story: Story) -> None:
+    folds, batch = Small(most=2), told(story)
+    folding = Folding(folds)
+    await folding.apply_events(batch)
+    assert dict(folds.tables.cells.rows()) == dict(recount(story.told).cells.rows())
+    assert folding.room() < len(batch)
+
+
+async def test_a_snapshot_that_is_not_taken_alone_comes_out(story: Story) -> None:
+    with pytest.raises(Aborted):
+        await Folding(Small(most=0)).apply_events(told(story))
+
+
+class Small(FakeFolds):
+    """Takes so many rows of runs, executions and the catalog in one transaction."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
+
+    async def transaction(self, work: Callable[[FoldTransaction], Awaitable[None]]) -> None:
+        tried = Tried(Tables())
+        await work(tried)
+        if tried.told > self.most:
+            raise Aborted("too large")
+        await super().transaction(work)
+
+
+class Tried(FakeTransaction):
+    """Counts what the batch tells about: what is asked for first."""
+
+    told = 0
+
+    async def load(self, tables: Tables, wanted: Wanted) -> None:
+        catalog = len(wanted.apps) + len(wanted.builds) + len(wanted.tests) + len(wanted.attachments)
+        self.told = self.told or len(wanted.runs) + catalog
+        await super().load(tables, wanted)
