@@ -32,8 +32,7 @@ def _flaky(evidence: Evidence, versions: Mapping[str, str]) -> str:
     builds = _plural(evidence.builds, "build")
     if not evidence.mixed_builds:
         return f"Failed alone on {evidence.alone_builds} of {builds} between passing builds, {attempts}"
-    mixed = "its only build" if evidence.builds == 1 else f"{evidence.mixed_builds} of {builds}"
-    text = f"Passed and failed on the same code in {mixed}"
+    text = f"Passed and failed on the same code in {evidence.mixed_builds} of {builds}"
     if evidence.alone_builds:
         text += f", and failed alone on {evidence.alone_builds} more between passing builds"
     return f"{text}, {attempts}"

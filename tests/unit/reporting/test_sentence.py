@@ -40,7 +40,7 @@ SENTENCES = [
     ("P/FF/P/P", "Passed 3 of 5 attempts over 4 builds; both failures were on build 1.2."),
     ("F/F/P/P/P", "Passed 3 of 5 attempts over 5 builds; last failed on build 1.2."),
     ("P/P*P/*P/P", "Passed 3 of 3 attempts over 3 builds; 2 attempts of an infrastructure storm left out."),
-    ("PFPFPF", "Passed and failed on the same code in its only build, in 6 attempts."),
+    ("PFPFPF", "Passed and failed on the same code in 1 of 1 build, in 6 attempts."),
     ("/".join(["P"] * 39 + ["FP"]), "Passed 39 of 40 attempts over 39 builds; the failure was on build 1.40."),
     (
         "/".join(["P"] * 50 + ["F"]),
