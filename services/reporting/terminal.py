@@ -18,6 +18,7 @@ class Text:
         self._out = out
         self._aside = aside
         self._rate = Rate()
+        self._told = 0
         self._said: tuple[Phase | None, float] = (None, 0.0)
         self._width = 0
 
@@ -28,11 +29,14 @@ class Text:
         for difference in progress.found:
             self._clear()
             self._out.write(described(difference) + "\n")
+        self._told += len(progress.found)
         self._show(progress.state)
 
     def ended(self, state: State) -> None:
         """Say what it came to."""
         self._clear()
+        if state.differences > self._told:
+            self._out.write(f"and {state.differences - self._told} more\n")
         self._out.write(summary(state) + "\n")
 
     def failed(self, message: str) -> None:

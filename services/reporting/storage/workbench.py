@@ -33,7 +33,6 @@ from services.reporting.usecases.folding import Folding
 OPERATIONS = "_operations"
 DIFFERENCES = "_differences"
 CURRENT = "current"
-TOLD = 1000
 
 
 class MongoWorkbench:
@@ -100,7 +99,7 @@ class MongoWorkbench:
         await self._mongo.transaction(lambda session: self._write(session, state, found))
 
     async def told(self) -> Sequence[Difference]:
-        rows = await self._mongo.collection(DIFFERENCES).find({}, {"_id": 0}).limit(TOLD).to_list(None)
+        rows = await self._mongo.collection(DIFFERENCES).find({}, {"_id": 0}).to_list(None)
         return [Difference(**row) for row in rows]
 
     async def sizes(self, state: State) -> Mapping[str, int]:
@@ -152,8 +151,8 @@ class MongoWorkbench:
         written = await self._mongo.collection(OPERATIONS).update_one(ours, {"$set": _document(state)}, session=session)
         if not written.matched_count:
             raise Aborted("Somebody else has taken this operation over", reason="OPERATION_TAKEN_OVER")
-        if found and state.differences - len(found) < TOLD:
-            rows = [asdict(difference) for difference in found[:TOLD]]
+        if found:
+            rows = [asdict(difference) for difference in found]
             await self._mongo.collection(DIFFERENCES).insert_many(rows, session=session)
 
     async def _drop_unused(self) -> None:

@@ -28,6 +28,8 @@ from services.reporting.ports import Turn
 EXPIRE_LIMIT = 1000
 COMPARE_LIMIT = 500
 LOOKS = 3
+TOLD = 1000
+"""So many differences of an operation are told; all are counted."""
 
 log = logs.get(__name__)
 T = TypeVar("T")
@@ -228,8 +230,9 @@ class _Work:
             found, after = (*found, *sums), replace(after, differences=after.differences + len(sums))
             if sums and after.operation is Operation.REBUILD:
                 await self._refuse(after, sums)
-        await (self._bench.finish if after.phase is Phase.DONE else self._bench.keep)(after, found)
-        return Progress(after, found)
+        told = found[: max(0, TOLD - state.differences)]
+        await (self._bench.finish if after.phase is Phase.DONE else self._bench.keep)(after, told)
+        return Progress(after, told)
 
     async def _confirmed(self, state: State, ids: Sequence[str]) -> tuple[Difference, ...]:
         """What still differs after further looks: what was published late may still be on its way."""

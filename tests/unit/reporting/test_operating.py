@@ -140,6 +140,14 @@ async def test_a_document_that_still_differs_after_some_looks_is_one() -> None:
     assert (await carried_out(operating(bench))).differences == 1
 
 
+async def test_a_thousand_differences_are_told_and_all_are_counted() -> None:
+    bench = FakeWorkbench(differing=[[str(number) for number in range(1500)]])
+    async with aclosing(operating(bench).run(Operation.VERIFY)) as steps:
+        progress = [each async for each in steps]
+    assert sum(len(each.found) for each in progress) == 1000
+    assert progress[-1].state.differences == 1500
+
+
 async def test_looks_come_to_an_end() -> None:
     bench = FakeWorkbench(differing=[["a"]])
     await carried_out(operating(bench, patience=replace(QUICK, look=0.01, looks=0.01)))
