@@ -9,7 +9,7 @@ from services.chassis.mongo import Mongo, Session
 from services.reporting.model.places import is_day, minutes
 from services.reporting.ports import ListedTest, Page
 from services.reporting.storage.documents import COUNTERS, RUNS, counter_id
-from services.reporting.storage.generations import Serving, named
+from services.reporting.storage.generations import Serving, named, read
 from services.reporting.storage.values import Document
 
 ALWAYS = datetime(9999, 1, 1, tzinfo=UTC)
@@ -60,10 +60,11 @@ class MongoListed:
 
     async def tidy(self, org_id: str, names: Collection[str]) -> None:
         """One transaction for each list that has such days: what a fold counts there at the same time is not lost."""
-        counters = await self._collection(COUNTERS)
-        for name in sorted(names):
-            if await _empty_days(counters, counter_id(org_id, name)):
-                await self._mongo.transaction(_Tidying(counters, org_id, name))
+        for generation in (await read(self._mongo)).folded:
+            counters = self._mongo.collection(named(COUNTERS, generation))
+            for name in sorted(names):
+                if await _empty_days(counters, counter_id(org_id, name)):
+                    await self._mongo.transaction(_Tidying(counters, org_id, name))
 
     async def _collection(self, name: str) -> Any:
         return self._mongo.collection(named(name, await self._serving.generation()))
