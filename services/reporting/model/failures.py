@@ -31,7 +31,8 @@ def _without_frames(text: str) -> list[str]:
     lines: list[str] = []
     quotes_source = False  # Python prints the source, indented by four, after each frame
     for raw in text.splitlines():
-        line = accidents.LOG_PREFIX.sub("", raw, count=1)
+        prefix = accidents.LOG_PREFIX.match(raw)
+        line = raw[prefix.end() :] if prefix else raw
         frame = (quotes_source and line.startswith("    ")) or accidents.FRAME.fullmatch(line)
         quotes_source = bool(frame) and (quotes_source or line.lstrip().startswith('File "'))
         if not frame:

@@ -49,6 +49,11 @@ NORMALISED = [
     ("element id=submit-42 is not tappable", "element id=submit-42 is not tappable"),
     ("and/or n/a 3/4 100%", "and/or n/a 3/4 <n>%"),
     ("  two\n lines  ", "two lines"),
+    ("seen at 11-20 09:12:01.412  4711  4712 E Shop: twice", "seen at <time> <n> <n> E Shop: twice"),
+    ("https://user:secret@api.acme.test:8443/v1/x.", "https://api.acme.test:<n>/<path>."),
+    ("\\u001b[31mred\\u001b[0m and [32mgreen[0m, waited [30m]", "red and green, waited [<n>m]"),
+    ("#12 was not found\nat checkout (3 items)", "#<n> was not found at checkout (3 items)"),
+    ("1080x2400 of v2.31.0 in 1m 30s, PT1M30S, Fri, 20 Nov 2026 10:11:12 GMT", "<n> of <n> in <time>, <time>, <time>"),
     ("", ""),
 ]
 

@@ -15,7 +15,8 @@ from tests.unit.reporting.corpus import messages
 LENGTH = 500  # more than every bound in the patterns but that of a JSON value
 STEPS_A_CHARACTER = 1_000
 SEARCHED = {name: getattr(accidents, name) for name in ("ANSI", "UNPRINTABLE", "TOKEN", "ACCIDENTS_IN_QUOTES", "IDS")}
-WHOLE = {name: getattr(accidents, name) for name in ("FRAME", "ACCIDENTAL_QUOTE", "EXTENSION", "NETWORK", "URL_PARTS")}
+_WHOLE = ("LOG_PREFIX", "FRAME", "ACCIDENTAL_QUOTE", "EXTENSION", "NETWORK", "URL_PARTS")
+WHOLE = {name: getattr(accidents, name) for name in _WHOLE}
 _WORDS = r"""
 a 1 A1 a1f _ . : / - @ # ~ = ? & % < ( [ { ) ] ' " ` “ ‘ „ « ‹ 「 『 \ \" \e[ ^[[ 1; //a[ //a a/ a. a: 1. 1:
 1, 1x 1m :: f: 0x a@a. a@ :// a:// at(a :1 (:1 a:1:1 @a:1:1 <a> id=a [id= :id/ UiSelector[ PT1 1- sk-a* desc=
