@@ -55,7 +55,7 @@ class Workbench(Protocol):
         """Make the collections of its generation, and have every event folded into them from now on."""
 
     async def fold(self, state: State, batch: Batch) -> None:
-        """Fold the batch into the generation, and remember that the operation then stands there, in one."""
+        """Fold the batch into the generation, then remember that the operation stands there."""
 
     async def expire(self, state: State, limit: int) -> tuple[int, str]:
         """Take out of the lists of the generation what retention took out of the serving one's: at most `limit` runs

@@ -1,7 +1,7 @@
 """The fold's transaction on MongoDB."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from pymongo import DeleteOne, InsertOne, ReplaceOne, UpdateOne
@@ -33,7 +33,7 @@ class MongoFolds:
         """
 
         async def fold(session: Session) -> None:
-            for generation in (await read(self._mongo, session)).folded:
+            for generation in await self.generations(session):
                 await work(MongoTransaction(self._mongo, session, generation))
 
         try:
@@ -42,6 +42,10 @@ class MongoFolds:
             if error.code in _GIVEN_UP:
                 raise Aborted(f"MongoDB does not take it: {error.code}", reason="FOLD_NOT_TAKEN") from error
             raise
+
+    async def generations(self, session: Session) -> Sequence[int]:
+        """Those that are folded into, as the transaction sees them."""
+        return (await read(self._mongo, session)).folded
 
 
 class MongoTransaction:

@@ -1,6 +1,7 @@
 """The operation on the generations in MongoDB: where it stands, the generation that it builds, and the swap."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 from datetime import timedelta
 from typing import Any
@@ -18,7 +19,7 @@ from services.reporting.operation_ports import Compared
 from services.reporting.ports import FoldTransaction, Wanted
 from services.reporting.storage.comparing import COLLECTIONS, compared, differences
 from services.reporting.storage.documents import RUNS
-from services.reporting.storage.folds import MongoTransaction
+from services.reporting.storage.folds import MongoFolds
 from services.reporting.storage.generations import (
     Generations,
     generation_of,
@@ -78,7 +79,9 @@ class MongoWorkbench:
         await self._mongo.transaction(work)
 
     async def fold(self, state: State, batch: Batch) -> None:
-        await Folding(self._folds(state), self._rules).apply_events(batch)
+        async with _said():
+            await Folding(self._folds(state), self._rules).apply_events(batch)
+        await self.keep(state)
 
     async def expire(self, state: State, limit: int) -> tuple[int, str]:
         serving = self._mongo.collection(named(RUNS.collection, (await read(self._mongo)).serving))
@@ -92,7 +95,8 @@ class MongoWorkbench:
             expire(tables, ids)
             await transaction.save(tables)
 
-        await self._folds(state).transaction(work)
+        async with _said():
+            await self._folds(state).transaction(work)
         return len(ids), ids[-1] if len(ids) == limit else ""
 
     async def keep(self, state: State, found: Sequence[Difference] = ()) -> None:
@@ -144,13 +148,21 @@ class MongoWorkbench:
         await self._drop_unused()
 
     def _folds(self, state: State) -> "_OneGeneration":
-        return _OneGeneration(self._mongo, state.generation, lambda session: self._write(session, state))
+        return _OneGeneration(self._mongo, state.generation, self._check)
+
+    async def _check(self, session: Session) -> None:
+        """A write, so that nobody else can take over before it is committed. Where the operation stands is written
+        when all of a batch is folded: it may be folded in parts."""
+        ours = {"_id": CURRENT, "fence": self._fence}
+        written = await self._mongo.collection(OPERATIONS).update_one(ours, {"$inc": {"folds": 1}}, session=session)
+        if not written.matched_count:
+            raise _TakenOver
 
     async def _write(self, session: Session, state: State, found: Sequence[Difference] = ()) -> None:
         ours = {"_id": CURRENT, "fence": self._fence}
         written = await self._mongo.collection(OPERATIONS).update_one(ours, {"$set": _document(state)}, session=session)
         if not written.matched_count:
-            raise Aborted("Somebody else has taken this operation over", reason="OPERATION_TAKEN_OVER")
+            raise _taken_over()
         if found:
             rows = [asdict(difference) for difference in found]
             await self._mongo.collection(DIFFERENCES).insert_many(rows, session=session)
@@ -171,20 +183,34 @@ async def current(mongo: Mongo) -> State | None:
     return _state_of(document) if document and "phase" in document else None
 
 
-class _OneGeneration:
-    """The port `Folds` for one generation, whatever else is folded; `before` is part of the transaction."""
+class _OneGeneration(MongoFolds):
+    """Folds into one generation, whatever else is folded; `ours` is part of each transaction."""
 
-    def __init__(self, mongo: Mongo, generation: int, before: Callable[[Session], Awaitable[None]]) -> None:
-        self._mongo = mongo
+    def __init__(self, mongo: Mongo, generation: int, ours: Callable[[Session], Awaitable[None]]) -> None:
+        super().__init__(mongo)
         self._generation = generation
-        self._before = before
+        self._ours = ours
 
-    async def transaction(self, work: Callable[[FoldTransaction], Awaitable[None]]) -> None:
-        async def fold(session: Session) -> None:
-            await self._before(session)
-            await work(MongoTransaction(self._mongo, session, self._generation))
+    async def generations(self, session: Session) -> Sequence[int]:
+        await self._ours(session)
+        return (self._generation,)
 
-        await self._mongo.transaction(fold)
+
+class _TakenOver(Exception):
+    """The number that is shown is no longer the newest."""
+
+
+@asynccontextmanager
+async def _said() -> AsyncIterator[None]:
+    """Folding takes Aborted for a batch that is too large, so that somebody took over is said only out here."""
+    try:
+        yield
+    except _TakenOver:
+        raise _taken_over() from None
+
+
+def _taken_over() -> Aborted:
+    return Aborted("Somebody else has taken this operation over", reason="OPERATION_TAKEN_OVER")
 
 
 def _document(state: State) -> Document:
