@@ -1,6 +1,7 @@
 """Where pages begin: added up from the counters of days and minutes, however deep."""
 
 from collections import Counter
+from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from services.chassis.context import Caller, bind
 from services.reporting.model.places import Place, day_of, minute_of, place_by_day, place_by_minute
+from services.reporting.model.tables import Table
 from services.reporting.ports import Page
 from services.reporting.usecases import RunLists
 from tests.fakes.reporting import UNHURRIED
@@ -64,6 +66,27 @@ async def test_pages_put_together_are_the_whole_list(story: Story) -> None:
         pages = [await story.runs.of_build(build.id, Page(skip, size)) for skip in range(0, 25, size)]
         assert [item for page in pages for item in page.items] == whole
         assert {page.total for page in pages} == {25}
+
+
+async def test_a_page_is_sane_when_runs_came_or_went_since_they_were_counted(story: Story) -> None:
+    build = story.build("1.0")
+    for number in range(9):
+        story.run("t", build, at=NOW - timedelta(hours=9 * number), run_id=f"run-{number}")
+    counted = deepcopy(story.tables.counters)
+    for number in range(9, 14):
+        story.run("t", build, at=NOW - timedelta(hours=9 * number - 30), run_id=f"run-{number:02}")
+    fewer, more = deepcopy(story.tables), deepcopy(story.tables)
+    fewer.counters = counted
+    more.runs = Table(list(more.runs.rows())[:4])
+    for tables in (fewer, more):
+        with bind(Caller(ORG)):
+            pages = [await RunLists(FakeReadModels(tables)).of_build(build.id, Page(skip, 3)) for skip in range(16)]
+        assert all(len(page.items) <= 3 for page in pages)
+
+
+async def test_a_page_far_past_the_end_is_empty(story: Story) -> None:
+    story.run("t", story.build("1.0"))
+    assert (await story.runs.of_test("t", Page(10**12, 500))).items == []
 
 
 class Watched(FakeReadModels):

@@ -17,7 +17,7 @@ from services.reporting.model.snapshots import RunSnapshot
 from services.reporting.model.tables import Tables
 from services.reporting.ports import Page
 from tests.fakes.reporting import UNHURRIED
-from tests.fakes.reporting_story import NOW, Story
+from tests.fakes.reporting_story import APP, NOW, Story
 from tests.fakes.reporting_worlds import worlds
 
 
@@ -113,6 +113,28 @@ async def test_lists_and_their_totals_are_without_expired_runs(story: Story) -> 
     assert (await story.runs.of_test("t", Page(2, 2))).items == [runs[2].shown]
     assert (await story.runs.of_build(build.id, Page(3, 2))).items == []
     assert story.tables.counters.get((runs[0].org_id, counters.build(build.id)))["runs"] == 6  # type: ignore[index]
+
+
+async def test_no_report_but_lists_of_runs_changes(story: Story) -> None:
+    story.app(current="1.1")
+    builds = [story.build(version) for version in ("1.0", "1.1", "1.2")]
+    for number in range(30):
+        story.attach(f"test-{number % 4}", pin="1.0" if number % 4 == 3 else None)
+        ending = ("passed", "failed", "infra", "cancelled")[number % 7 % 4]
+        story.run(f"test-{number % 4}", builds[number % 3], ending, at=NOW - timedelta(hours=9 * number))
+    before = await reports(story)
+    assert expire(story.tables, [run_id for run_id, _ in story.tables.runs.rows()]) == 30
+    assert await reports(story) == before
+    assert (await story.runs.of_build(builds[0].id, Page(0, 9))).total == 0
+
+
+async def reports(story: Story) -> list[object]:
+    return [
+        await story.apps.stats([APP]),
+        await story.apps.workspace(APP, 30),
+        await story.apps.matrix(APP, Page(0, 10)),
+        await story.apps.coverage(APP),
+    ]
 
 
 async def test_a_run_under_way_never_expires(story: Story) -> None:

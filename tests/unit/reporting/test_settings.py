@@ -1,8 +1,11 @@
 """The constants of the definitions are settings, with the evaluated values as defaults."""
 
+from datetime import timedelta
+
 from pydantic import SecretStr
 
 from services.reporting.model.fold import DEFAULT_RULES
+from services.reporting.model.retention import Bounds
 from services.reporting.settings import Settings
 
 
@@ -17,3 +20,10 @@ def test_each_constant_can_be_set() -> None:
         0.1,
         90,
     )
+
+
+def test_runs_stay_in_lists_for_ever_unless_a_bound_is_set() -> None:
+    token = SecretStr("t" * 20)
+    assert not Settings(service_tokens=token).bounds
+    bounded = Settings(service_tokens=token, runs_kept_days=90, runs_kept_per_test=1000)
+    assert bounded.bounds == Bounds(timedelta(days=90), 1000)
