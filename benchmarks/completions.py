@@ -16,6 +16,7 @@ from services.chassis.events import Event
 TOPIC = "mobiletest.executor.v1.execution-events"
 APPS, BUILDS, TESTS = 20, 5, 25
 RUNS_PER_EXECUTION = TESTS
+RUNS_PER_EVENT = RUNS_PER_EXECUTION / (RUNS_PER_EXECUTION + 1)
 PASSING = 0.9
 RUN_SECONDS = 20
 SPACING = timedelta(seconds=5)
@@ -46,7 +47,7 @@ class Estate:
         self._chance = random.Random(self.seed)
         self.org_id = self._id()
         ids = [([self._id() for _ in range(BUILDS)], [self._id() for _ in range(TESTS)]) for _ in range(APPS)]
-        self._apps = [App(self._id(), builds, tests) for builds, tests in ids]
+        self.apps = [App(self._id(), builds, tests) for builds, tests in ids]
 
     def executions(self) -> Iterator[list[Event]]:
         """One execution after the other: the fact that it was accepted, then the end of each of its runs."""
@@ -54,7 +55,7 @@ class Estate:
             yield self._execution(self.start + number * SPACING)
 
     def _execution(self, began: datetime) -> list[Event]:
-        app, build, execution_id = self._chance.choice(self._apps), self._chance.randrange(BUILDS), self._id()
+        app, build, execution_id = self._chance.choice(self.apps), self._chance.randrange(BUILDS), self._id()
         accepted = events_pb2.ExecutionChanged(org_id=self.org_id, sequence=1)
         accepted.execution.id = execution_id
         accepted.execution.counts.total = accepted.execution.counts.queued = RUNS_PER_EXECUTION

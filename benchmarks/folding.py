@@ -13,13 +13,12 @@ from pathlib import Path
 
 import uvloop
 
-from benchmarks.completions import RUNS_PER_EXECUTION, Estate
+from benchmarks.completions import RUNS_PER_EVENT, RUNS_PER_EXECUTION, Estate
 from benchmarks.reporting import Moment, Servers, Service, peak_mebibytes, servers, until_applied
 
 EXECUTIONS = 2400
 SINGLE_SECONDS = 10.0
 LONGEST_SECONDS = 120.0
-RUNS_PER_EVENT = RUNS_PER_EXECUTION / (RUNS_PER_EXECUTION + 1)
 
 
 @dataclass(frozen=True, slots=True)
