@@ -104,7 +104,8 @@ class Comparisons:
     async def _before_at_all(self, build: BuildSnapshot) -> BuildSnapshot | None:
         """The newest of the builds right before it that has a verdict."""
         builds = await self._verdicts.builds_before(build, BUILDS_SEARCHED)
-        fields = await self._read.counters([counters.build(earlier.build_id) for earlier in builds])
+        names = [counters.build(earlier.build_id) for earlier in builds]
+        fields = await self._read.counters(names, ["passed", "failed"])
         counted = ((earlier, fields.get(counters.build(earlier.build_id), {})) for earlier in builds)
         return next((earlier for earlier, runs in counted if runs.get("passed") or runs.get("failed")), None)
 
