@@ -1,8 +1,11 @@
 """The gate: what blocks, what does not, and what it says."""
 
 from datetime import timedelta
+from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from services.chassis.context import Caller, bind
 from services.chassis.errors import FailedPrecondition, NotFound, Unavailable
@@ -12,6 +15,7 @@ from services.reporting.model.reports.gate import Gate, Result, Rule
 from services.reporting.model.retention import expire
 from services.reporting.model.snapshots import ExecutionSnapshot
 from services.reporting.usecases.gate import Asked
+from tests.fakes.reporting import UNHURRIED
 from tests.fakes.reporting_ci import CiStory
 from tests.fakes.reporting_story import NOW, ORG
 
@@ -175,6 +179,13 @@ class TestTheRule:
         expected = {"pay": Rule.NEWLY_BROKEN, "go": Rule.KNOWN_ON_BASE, "new": Rule.NEWLY_BROKEN}
         assert rules(await story.gate(execution)) == expected
 
+    async def test_counts_the_runs_on_the_build_of_the_base(self, story: CiStory) -> None:
+        build = story.main("1", pay="passed")
+        story.ci(build, "main", pay="passed")
+        story.ci(build, "main", pay="infra")
+        _, detail = await only(story, story.ci(story.build("2"), "feature", pay="failed"))
+        assert detail.startswith("Fails here, and passed on main: 2 of 2 runs on build 1 passed, the last at ")
+
     async def test_prefers_what_ci_named_so_to_runs_by_hand(self, story: CiStory) -> None:
         story.main("1", pay="passed")
         story.on(None, "2", pay="failed", go="failed")
@@ -192,6 +203,43 @@ class TestTheRule:
         story.main("1", pay="passed")
         gate = await story.gate(story.ci(story.build("2"), "feature", pay="passed"))
         assert gate.result is Result.PASS
+
+
+BUILDS = st.tuples(st.sampled_from(["main", "feature", None]), st.sampled_from(["passed", "failed", "infra"]))
+
+
+@UNHURRIED
+@given(
+    history=st.lists(BUILDS, max_size=7),
+    place=st.integers(0, 7),
+    own=st.sampled_from(["main", "feature", None]),
+    random=st.randoms(use_true_random=False),
+)
+async def test_what_is_known_is_what_going_through_all_builds_finds(
+    history: list[tuple[str | None, str]], place: int, own: str | None, random: Random
+) -> None:
+    place = min(place, len(history))
+    told = [*history[:place], (own, "failed"), *history[place:]]
+    story = CiStory()
+    builds = [story.build(f"{number}") for number in range(len(told))]
+    order = list(range(len(told)))
+    random.shuffle(order)
+    executions = {number: story.ci(builds[number], told[number][0], pay=told[number][1]) for number in order}
+    with bind(Caller(ORG)):
+        (reason,) = (await story.gate(executions[place])).reasons
+    if reason.rule is not Rule.FLAKY:
+        assert (reason.rule is Rule.KNOWN_ON_BASE) is known_on_main(told, place)
+
+
+def known_on_main(told: list[tuple[str | None, str]], place: int) -> bool:
+    """The definition of docs/gate.md, for builds in the order of their upload."""
+    own = told[place][0]
+    others = [(at, branch, ending) for at, (branch, ending) in enumerate(told) if at != place and ending != "infra"]
+    if own in ("main", None):
+        others = [seen for seen in others if seen[0] < place]
+    on_main = [ending for _, branch, ending in others if branch == "main" or (own is None and branch is None)]
+    line = on_main or [ending for _, branch, ending in others if branch is None]
+    return bool(line) and line[-1] == "failed"
 
 
 STORM = dict.fromkeys(("a", "b", "c", "d", "pay"), "failed")
