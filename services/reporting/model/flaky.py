@@ -1,6 +1,6 @@
 """flaky_score and classification: the definition, its evidence and its worked examples stand in docs/flaky.md."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -58,7 +58,11 @@ DEFAULT_RULES = FlakyRules()
 
 def assess(attempts: Iterable[Attempt], rules: FlakyRules = DEFAULT_RULES) -> Assessment:
     """Judge the decided attempts of one test on one app, whatever their order and however often each is told."""
-    decided = considered(attempts, rules.window)
+    return judge(considered(attempts, rules.window), rules)
+
+
+def judge(decided: Sequence[Attempt], rules: FlakyRules = DEFAULT_RULES) -> Assessment:
+    """Judge what `considered` or `retain` gave: oldest first, each once."""
     outside = [attempt for attempt in decided if not attempt.storm]
     everything = order(decided[-rules.window :])
     calm = order(outside[-rules.window :]) if len(outside) < len(decided) else everything

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from services.reporting.model.flaky import FlakyRules, assess
+from services.reporting.model.flaky import FlakyRules, judge
 from services.reporting.model.history import Attempt, BuildRef, retain
 from services.reporting.model.snapshots import RunSnapshot
 from services.reporting.model.tables import History
@@ -42,7 +42,7 @@ def extended(
         if run.build is not None and run.outcome is not None and run.outcome.verdict:
             observed = newer_build(observed, run.build)
     kept = retain(attempts, rules.window)
-    return replace(history, attempts=kept, observed=observed, assessment=assess(kept, rules))
+    return replace(history, attempts=kept, observed=observed, assessment=judge(kept, rules))
 
 
 def newer_build(one: BuildRef | None, other: BuildRef) -> BuildRef:
