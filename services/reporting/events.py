@@ -84,7 +84,7 @@ def _run(message: executor.RunChanged, told_at: datetime) -> RunSnapshot:
         created_at=_moment(message, "created_at"),
         attempts=_attempts(run, told_at),
         failure=_failure(run),
-        shown=shown(run).SerializeToString(),
+        shown=shown(run).SerializeToString(deterministic=True),  # maps in the order of their keys, everywhere
     )
 
 

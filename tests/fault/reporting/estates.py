@@ -205,6 +205,7 @@ class Organisation:
         )
         if verdicts[-1] is not None:
             run.success = verdicts[-1]
+        run.metadata.update({"attempts": len(verdicts), "device": "Pixel 8", "platform": "Android", "simulated": False})
         run.completed_at.FromDatetime(began + timedelta(seconds=60))
         run.execution_time_seconds = 60.0
 
