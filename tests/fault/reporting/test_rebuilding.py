@@ -10,11 +10,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import grpc
 import pytest
+from mobiletest.reporting.v1 import operations_pb2, operations_pb2_grpc
 from pymongo import MongoClient
 
 from deploy.local.layout import python_path
 from deploy.local.stack import Stack, running
+from services.chassis import rpc
 from tests.e2e.client import Api
 from tests.e2e.world import FAILING, World
 from tests.eventually import eventually
@@ -167,3 +170,36 @@ async def test_a_command_that_cannot_be_carried_out_says_why(stack: Stack) -> No
     rest = [line async for line in lines_of(process)]
     assert await process.wait() == 2
     assert "interrupted" in rest[-1]["error"]
+
+
+async def test_callers_with_the_service_token_do_the_same(stack: Stack) -> None:
+    """Ending the call interrupts the operation, calling again goes on, and two do not work at once."""
+    descriptor = operations_pb2.DESCRIPTOR.services_by_name["Operations"]
+    async with (
+        Api(stack.url, stack.api_key) as api,
+        rpc.channel(stack.grpc["reporting"], stack.service_token, services=[descriptor]) as channel,
+    ):
+        world = World(api)
+        _, build, _, workflow = await world.passing_app()
+        await world.run(workflow)
+        await world.reported(build, 1)
+        stub: Any = operations_pb2_grpc.OperationsStub(channel)  # type: ignore[no-untyped-call]
+        first = stub.Verify(operations_pb2.VerifyRequest())
+        assert (await first.read()).phase == operations_pb2.OPERATION_PHASE_REPLAYING
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await stub.Rebuild(operations_pb2.RebuildRequest()).read()
+        assert refused.value.code() is grpc.StatusCode.ABORTED
+        first.cancel()
+
+        async def gone_on() -> list[Any] | None:
+            try:
+                return [progress async for progress in stub.Verify(operations_pb2.VerifyRequest())]
+            except grpc.aio.AioRpcError as error:
+                if error.code() is not grpc.StatusCode.ABORTED:  # the cancelled one is about to end
+                    raise
+                return None
+
+        steps = await eventually(gone_on, within=60)
+        assert steps
+        assert steps[-1].phase == operations_pb2.OPERATION_PHASE_DONE
+        assert (steps[-1].differences, [found for step in steps for found in step.found]) == (0, [])

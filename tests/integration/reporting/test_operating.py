@@ -1,16 +1,18 @@
 """Verify finds what is wrong and nothing else; rebuild repairs it while events come and readers read."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from random import Random
 from time import monotonic
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from mobiletest.reporting.v1 import reports_pb2
+from pymongo.errors import OperationFailure
 
 from services.chassis.clock import to_milliseconds
 from services.chassis.context import Caller, bind
@@ -119,8 +121,8 @@ class World:
 
 
 @pytest.fixture
-async def world(mongo_uri: str, mongo_database: str) -> AsyncIterator[World]:
-    mongo = await Mongo.connect(mongo_uri, mongo_database)
+async def world(request: pytest.FixtureRequest, mongo_uri: str, mongo_database: str) -> AsyncIterator[World]:
+    mongo = await Mongo.connect(mongo_uri, mongo_database, getattr(request, "param", "motor"))
     await migrate(mongo, MIGRATIONS)
     yield World(mongo)
     await mongo.close()
@@ -173,6 +175,7 @@ async def test_verify_names_every_spot_that_is_wrong_and_changes_nothing(world: 
     assert spots((await world.run(Operation.VERIFY))[1]) == planted
 
 
+@pytest.mark.parametrize("world", ["motor", "pymongo"], indirect=True)
 async def test_rebuild_tells_what_was_wrong_and_repairs_it(world: World) -> None:
     await world.fold(world.made(40))
     planted = await plant(world)
@@ -314,6 +317,45 @@ async def test_who_lost_the_operation_writes_nothing_more(world: World) -> None:
     with pytest.raises(Aborted, match="taken"):
         await zombie
     await world.assert_right()
+
+
+class Died(Exception):
+    """The process ended here."""
+
+
+class Picky(Mongo):
+    """Does with the next transactions what `fates` say: refuses one with an error, or runs it (None)."""
+
+    fates: tuple[Exception | None, ...] = ()
+
+    async def transaction(self, work: Callable[[Any], Awaitable[Any]]) -> Any:
+        fate, *rest = self.fates or (None,)
+        self.fates = tuple(rest)
+        if fate is not None:
+            raise fate
+        return await super().transaction(work)
+
+
+async def test_a_process_that_dies_between_the_parts_of_a_batch_loses_none(mongo_uri: str, mongo_database: str) -> None:
+    """MongoDB does not take the batch as a whole; one half of it is folded when the process dies."""
+    mongo = await Picky.connect(mongo_uri, mongo_database)
+    assert isinstance(mongo, Picky)
+    await migrate(mongo, MIGRATIONS)
+    world = World(mongo)
+    await world.fold(world.made(20))
+
+    async def half(source: Source, token: str) -> None:
+        if source is Source.RUNS and token:
+            mongo.fates = (OperationFailure("too large", 356), None, Died())
+
+    world.history.before = half
+    with pytest.raises(Died):
+        await world.run(Operation.REBUILD)
+    world.history.before = None
+    state, _ = await world.run(Operation.REBUILD)
+    assert state.generation == 1
+    await world.assert_right()
+    await mongo.close()
 
 
 async def test_a_fold_that_began_before_is_in_the_history(world: World) -> None:
