@@ -1,0 +1,143 @@
+"""What comparison and gate cost after 20 builds and after 2,000: the same tests, only the history differs.
+
+`python -m benchmarks.breakages` writes the cells of both histories into two databases of one mongod and asks both in
+turns, in this process. It is the worst case: every test passed on the first build and has failed on each build of main
+since, while a feature branch in between passes, and one execution runs them all on the newest build.
+"""
+
+import asyncio
+import random
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import uvloop
+from mobiletest.reporting.v1 import reports_pb2
+
+from deploy.local.mongod import mongod
+from services.chassis.clock import SystemClock
+from services.chassis.context import Caller, bind
+from services.chassis.migrations import migrate
+from services.chassis.mongo import Mongo
+from services.reporting.model.snapshots import BuildSnapshot, Outcome, Status
+from services.reporting.model.tables import Cell, CellKey, ExecutionRow, LastRun, Named, RunRow
+from services.reporting.storage import MIGRATIONS, MongoReadModels, MongoVerdicts
+from services.reporting.storage import documents as d
+from services.reporting.usecases import Comparisons, Gates
+from services.reporting.usecases.gate import Asked
+from services.reporting.verdict_messages import comparison_message, gate_message
+
+TESTS, ROUNDS = 100, 40
+FEW, MANY = 20, 2_000
+ORG, APP, EXECUTION = "org-1", "app-1", "the-execution"
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def builds(count: int) -> list[BuildSnapshot]:
+    """Oldest first, an hour apart; with ids that are not in that order."""
+    ids = random.Random(count)
+    return [
+        BuildSnapshot(f"{ids.getrandbits(64):016x}", ORG, 1, False, APP, f"1.{n}", START + timedelta(hours=n))
+        for n in range(count)
+    ]
+
+
+def cells(made: list[BuildSnapshot]) -> Iterator[tuple[CellKey, Cell]]:
+    for number, build in enumerate(made):
+        newest = number == len(made) - 1
+        branch = "main" if newest or number % 2 == 0 else "feature"
+        outcome = Outcome.FAILED if number and branch == "main" else Outcome.PASSED
+        ended = build.uploaded_at + timedelta(minutes=5)
+        for test in range(TESTS):
+            execution = EXECUTION if newest else f"execution-{number}"
+            run = LastRun(ended, f"run-{number}-{test}", execution, outcome, 60.0)
+            named = Named(ended, run.run_id, branch, f"c{number}")
+            cell = Cell(ORG, build.uploaded_at, test_name=f"Test {test}", last=run, verdict=run, named=named)
+            yield (APP, f"test-{test}", build.build_id), cell
+
+
+def runs(newest: BuildSnapshot) -> Iterator[tuple[str, RunRow]]:
+    shown = reports_pb2.BuildRunItem(success=False)
+    shown.metadata.update({"branch": "main", "commit_sha": "c"})
+    shown.report_metadata.update({"category": "assertion_failed", "top_failure": "Total was 12"})
+    shown.completed_at.FromDatetime(newest.uploaded_at)
+    for test in range(TESTS):
+        told = (EXECUTION, f"test-{test}", APP, newest.build_id, newest.uploaded_at, shown.SerializeToString())
+        yield f"run-{test}", RunRow(ORG, 1, Status.COMPLETED, *told)
+
+
+async def fill(mongo: Mongo, count: int) -> str:
+    """Write the history; gives the newest build."""
+    await migrate(mongo, MIGRATIONS)
+    made = builds(count)
+    await _insert(mongo, d.BUILDS, ((build.build_id, build) for build in made))
+    await _insert(mongo, d.CELLS, cells(made))
+    await _insert(mongo, d.RUNS, runs(made[-1]))
+    ended = ExecutionRow(ORG, 1, total=TESTS, finished=TESTS, storm=False)
+    await _insert(mongo, d.EXECUTIONS, [(EXECUTION, ended)])
+    return made[-1].build_id
+
+
+async def _insert(mongo: Mongo, kind: d.Kind[Any, Any], rows: Any) -> None:
+    batch: list[dict[str, Any]] = []
+    for key, row in rows:
+        batch.append({"_id": d.joined(key), **kind.encode(key, row)})
+        if len(batch) == 5000:
+            await mongo.collection(kind.collection).insert_many(batch, ordered=False)
+            batch = []
+    if batch:
+        await mongo.collection(kind.collection).insert_many(batch, ordered=False)
+
+
+class History:
+    """A filled database, asked for the newest build."""
+
+    def __init__(self, mongo: Mongo, newest: str) -> None:
+        models, verdicts, clock = MongoReadModels(mongo), MongoVerdicts(mongo), SystemClock()
+        self._comparisons, self._gates = Comparisons(models, verdicts, clock), Gates(models, verdicts, clock)
+        self._newest = newest
+
+    async def compare(self) -> int:
+        found = comparison_message(await self._comparisons.compare(self._newest))
+        found.SerializeToString()
+        return len(found.still_failing)
+
+    async def gate(self) -> int:
+        found = gate_message(await self._gates.of(Asked(EXECUTION, "main")))
+        found.SerializeToString()
+        return len(found.reasons)
+
+
+async def medians(ask: Callable[[History], Awaitable[int]], histories: list[History]) -> list[float]:
+    """Milliseconds of each, asked in turns."""
+    times: list[list[float]] = [[] for _ in histories]
+    for number in range(ROUNDS + 5):
+        for place in range(len(histories))[:: 1 if number % 2 else -1]:
+            began = time.perf_counter()
+            if await ask(histories[place]) != TESTS:
+                raise RuntimeError("not every test was found to fail")
+            times[place].append((time.perf_counter() - began) * 1000)
+    return [median(one[5:]) for one in times]
+
+
+async def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        async with mongod(Path(folder) / "mongod") as server:
+            mongos = [await Mongo.connect(server.uri, f"builds_{count}") for count in (FEW, MANY)]
+            newest = [await fill(mongo, count) for mongo, count in zip(mongos, (FEW, MANY), strict=True)]
+            histories = [History(mongo, build) for mongo, build in zip(mongos, newest, strict=True)]
+            with bind(Caller(ORG)):
+                print(f"| {TESTS} failing tests, median ms | {FEW} builds | {MANY:,} builds | ratio |")
+                print("| --- | --- | --- | --- |")
+                for name, ask in (("comparison", History.compare), ("gate", History.gate)):
+                    few, many = await medians(ask, histories)
+                    print(f"| {name} | {few:.1f} | {many:.1f} | {many / few:.2f} |")
+            await asyncio.gather(*(mongo.close() for mongo in mongos))
+
+
+if __name__ == "__main__":
+    uvloop.run(main())
