@@ -36,6 +36,11 @@ class Batch:
             self.refused.update(dict.fromkeys(places[error.event], error))
         self.events = {index: event for index, event in self.events.items() if index not in self.refused}
 
+    def refuse_one(self, index: int, error: InvalidMessage) -> None:
+        """Take the event with this index out of `events`."""
+        del self.events[index]
+        self.refused[index] = error
+
     def keep(self, owned: Callable[[ConsumerRecord], bool]) -> None:
         """Forget what is not `owned` any more: another member has it, handles it and puts it away."""
         self.events = {index: event for index, event in self.events.items() if owned(self.records[index])}

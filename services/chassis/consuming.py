@@ -16,6 +16,7 @@ from services.chassis.dead_letters.limit import InvalidShare, Tolerance
 from services.chassis.dead_letters.writing import DeadLetters
 from services.chassis.errors import Aborted, DeadlineExceeded, Unavailable
 from services.chassis.events import Event, InvalidMessage, Transient
+from services.chassis.halving import Parts, is_bug
 from services.chassis.kafka import Producer
 from services.chassis.membership import FETCH_WAIT_MS, Group, Membership, joined
 from services.chassis.mongo import unavailable
@@ -43,9 +44,9 @@ class Consumer:
 
     The handler handles what it can and gives an InvalidMessage for each event that can never work: those go to
     `<topic>.dlq`, beside the records that are no events at all. (It may raise one instead, which costs it another call
-    with the others, and one call per event when the message does not name its event.) It may raise Transient or a
-    domain error that means "later" (the batch is tried again with growing pauses, the partitions paused), and anything
-    else, which ends `run` and so the process; as does TooManyInvalid. Events of unknown type are its to ignore.
+    with the others, and some twenty calls when the message does not name its event.) It may raise Transient or a domain
+    error that means "later" (the batch is tried again with growing pauses, the partitions paused), and anything else,
+    which ends `run` and so the process; as does TooManyInvalid. Events of unknown type are its to ignore.
     """
 
     def __init__(
@@ -70,7 +71,9 @@ class Consumer:
         A member that has been silent for `session_seconds` loses its partitions to the others.
         `fetch_wait_ms`: a longer wait spares a broker that looks for news only when the wait is over.
         `capacity()` bounds the next batch; at 0 nothing is fetched until `wake()`.
-        `tolerance`: which share of invalid messages is too much; by default all may be.
+        `tolerance`: which share of invalid messages is too much. With it events that the handler fails on by a bug are
+        put away and count too; so it has to bear being given what it has handled. By default all may be invalid, and a
+        bug ends `run`.
         """
         self._group = Group(bootstrap, group, tuple(topics), dlq.topics, instance_id, session_seconds, fetch_wait_ms)
         self._handler = handler
@@ -79,6 +82,7 @@ class Consumer:
         self._clock = clock or SystemClock()
         self._dead_letters = DeadLetters(dlq, self._clock, group)
         self._share = InvalidShare(tolerance or Tolerance())
+        self._searches = tolerance is not None
         self._join = join
         self._wake = asyncio.Event()
         self._stopping = False
@@ -139,20 +143,35 @@ class Consumer:
 
     async def _handled(self, member: Membership, batch: Batch) -> bool:
         """Whether the handler has done with every event, as often as it takes; False when stopped before."""
-        attempt = 0
-        while batch.events and not self._stopping:
+        attempt, parts = 0, Parts(batch)
+        while (part := parts.next()) and not self._stopping:
             try:
-                batch.refuse(await self._handler(list(batch.events.values())) or ())
+                batch.refuse(await self._handler(list(part.values())) or ())
             except InvalidMessage as error:
-                await self._refuse(batch, error)
+                self._refuse(batch, parts, error)
             except Exception as error:
-                attempt += 1
-                await self._postpone(member, error, attempt)
+                if self._searches and is_bug(error):
+                    await self._search(member, batch, parts, error)
+                else:
+                    attempt += 1
+                    await self._postpone(member, error, attempt)
                 batch.keep(member.owns)
             else:
-                self._measure_delay(batch.events.values())
-                return True
-        return not batch.events
+                self._measure_delay(parts.handled())
+        return not part
+
+    def _refuse(self, batch: Batch, parts: Parts, error: InvalidMessage) -> None:
+        """Note which one it was. When the handler did not name it, it is to be found."""
+        if error.event is not None:
+            batch.refuse([error])
+        else:
+            parts.failed(error)
+
+    async def _search(self, member: Membership, batch: Batch, parts: Parts, error: Exception) -> None:
+        """Come nearer to the events that the handler fails on. TooManyInvalid as soon as they are."""
+        parts.failed(error)
+        self._share.check(batch.records, batch.refused)
+        await self._pause(member, 0)
 
     async def _postpone(self, member: Membership, error: Exception, attempt: int) -> None:
         """Wait before the batch is tried again; _HandlerFailed when that would not help."""
@@ -162,27 +181,6 @@ class Consumer:
         until = self._clock.monotonic() + backoff_seconds(attempt)
         while not self._stopping and (left := until - self._clock.monotonic()) > 0:
             await self._pause(member, min(left, POLL_SECONDS))
-
-    async def _refuse(self, batch: Batch, error: InvalidMessage) -> None:
-        """Note which one it was. When the handler did not name it, ask it about each event alone."""
-        if error.event is not None:
-            batch.refuse([error])
-            return
-        for index, event in list(batch.events.items()):
-            if index in batch.events and await self._handled_alone(batch, index, event):
-                batch.events.pop(index, None)
-
-    async def _handled_alone(self, batch: Batch, index: int, event: Event) -> bool:
-        """Whether this one is dealt with; if not, its turn comes again with the rest."""
-        try:
-            batch.refuse(await self._handler([event]) or ())
-        except InvalidMessage as error:
-            batch.refused[index] = error
-        except Exception as error:
-            if not is_transient(error):
-                raise _HandlerFailed(error) from error
-            return False
-        return True
 
     async def _put_away(self, member: Membership, letters: list[Refused]) -> bool:
         """Put them into the dead letters; only then may their offsets be committed. False when stopped before."""

@@ -2,6 +2,7 @@
 
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 
 from aiokafka import ConsumerRecord
@@ -51,6 +52,10 @@ class InvalidShare:
             return
         for index, record in enumerate(records):
             self._count(record, refused.get(index))
+
+    def check(self, records: Iterable[ConsumerRecord], refused: Mapping[int, InvalidMessage]) -> None:
+        """TooManyInvalid if `count` would raise it; counts nothing."""
+        deepcopy(self).count(records, refused)
 
     def _count(self, record: ConsumerRecord, error: InvalidMessage | None) -> None:
         topic = self._of(record.topic)
