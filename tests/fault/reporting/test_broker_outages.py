@@ -1,0 +1,92 @@
+"""F05, F06: the broker is away under load, frozen or killed with all that it knew: nothing is lost, nothing doubled.
+
+What reporting stored is compared byte for byte with a recount of all that catalog and executor ever put into their
+outboxes, in the whole service. `OUTAGE` is the length of an outage in seconds, `OUTAGES` how many there are.
+"""
+
+import os
+import signal
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from deploy.local.stack import Stack
+from services.chassis.outbox import OUTBOX, to_event
+from services.reporting.consumer import TOPICS
+from services.reporting.events import told_by
+from services.reporting.model.batch import Told
+from services.reporting.model.recount import recount
+from tests.contract.reporting.stored import stored
+from tests.e2e.client import Api
+from tests.e2e.world import World
+from tests.eventually import eventually
+from tests.fakes.reporting_bytes import contents, differences
+from tests.fault.counting import record
+from tests.fault.test_stack import all_ended, paced_app, starts_during
+
+OUTAGE = float(os.environ.get("OUTAGE", "6"))
+OUTAGES = int(os.environ.get("OUTAGES", "3"))
+SEED = int(os.environ.get("SEED", "20261121"))
+
+
+def told(client: MongoClient[dict[str, Any]]) -> Iterator[Told]:
+    """Everything that was ever told, from the outboxes."""
+    for database in ("catalog", "executor"):
+        for row in client[database][OUTBOX].find({"topic": {"$in": list(TOPICS)}}):
+            if snapshot := told_by(to_event(row)):
+                yield snapshot
+
+
+async def broken(stack: Stack, number: signal.Signals) -> None:
+    await stack.kill("broker", number)
+
+
+async def mended(stack: Stack, number: signal.Signals) -> None:
+    """A frozen broker goes on; a killed one comes back empty."""
+    if number is signal.SIGSTOP:
+        await stack.kill("broker", signal.SIGCONT)
+    else:
+        await stack.start("broker")
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("fault", "number"), [("F05", signal.SIGSTOP), ("F06", signal.SIGKILL)], ids=["frozen", "wiped"]
+)
+async def test_a_broker_that_was_away_leaves_no_difference(
+    own_stack: Stack, own_api: Api, own_world: World, fault: str, number: signal.Signals
+) -> None:
+    app, _, workflow = await paced_app(own_world)
+    chance = Random(SEED)
+    started = 0
+    for _ in range(OUTAGES):
+        started += await starts_during(own_api, own_world, workflow, seconds=chance.uniform(0, 2))
+        await broken(own_stack, number)
+        started += await starts_during(own_api, own_world, workflow, seconds=OUTAGE)
+        await mended(own_stack, number)
+    runs = await all_ended(own_api, app, within=300)
+    assert len(runs) == started * 4
+    with MongoClient[dict[str, Any]](own_stack.mongo_uri, tz_aware=True) as client:
+        await eventually(lambda: no_difference(client), within=120, every=0.5)
+        events = sum(client[name][OUTBOX].count_documents({}) for name in ("catalog", "executor"))
+    own_stack.check()
+    record(
+        fault,
+        f"runs while the broker was {'frozen' if fault == 'F05' else 'killed, and came back empty'}",
+        tried=len(runs),
+        survived=len(runs),
+        outages=OUTAGES,
+        seconds_each=OUTAGE,
+        events=events,
+        differences=0,
+        seed=str(SEED),
+    )
+
+
+async def no_difference(client: MongoClient[dict[str, Any]]) -> bool:
+    wrong = differences(stored(client, "reporting"), contents(recount(told(client))))
+    assert not wrong, f"SEED={SEED}: {len(wrong)} differences\n" + "\n".join(wrong[:20])
+    return True
