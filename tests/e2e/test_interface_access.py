@@ -61,7 +61,7 @@ class TestKeys:
                 answer = await other.get("/apps/")
                 return answer.status == 401 and bool(answer.detail == "Invalid API key")
 
-            await eventually(refused, within=10)
+            await eventually(refused)
 
     async def test_a_key_past_its_expiry_says_so(self, api: Api) -> None:
         soon = (datetime.now(UTC) + timedelta(seconds=1)).isoformat()
@@ -72,7 +72,7 @@ class TestKeys:
                 answer = await other.get("/apps/")
                 return answer.status == 401 and bool(answer.detail == "API key expired")
 
-            await eventually(expired, within=10)
+            await eventually(expired)
 
     async def test_a_wrong_secret_never_learns_of_an_expiry(self, api: Api) -> None:
         key = created(await api.post("/settings/api-keys", {"name": "ci"}))["key"]
@@ -121,7 +121,7 @@ class TestBadRequests:
         reader, writer = await asyncio.open_connection(host, int(port))
         head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         writer.write(f"POST /api/v1/apps/ HTTP/1.1\r\nHost: {host}\r\n{head}\r\n".encode())
-        status = await asyncio.wait_for(reader.readline(), 5)
+        status = await asyncio.wait_for(reader.readline(), 30)
         writer.close()
         assert b" 413 " in status
 

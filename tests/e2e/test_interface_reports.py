@@ -84,13 +84,6 @@ class TestWorkspace:
     async def test_shows_builds_with_their_health(self, api: Api, world: World) -> None:
         app, older, newer, _, _ = await two_builds(world)
         created(await api.patch(f"/apps/{app['id']}", {"current_version": "1.0.0"}))
-
-        async def settled() -> Any:
-            workspace = created(await api.get(f"/apps/{app['id']}/workspace"))
-            return workspace if workspace["recent_executions"] else None
-
-        workspace = await eventually(settled)
-        assert_shape(workspace, WORKSPACE)
         expected = {
             "current_build_id": older["id"],
             "current_build_version": "1.0.0",
@@ -102,7 +95,14 @@ class TestWorkspace:
             "rolling_pass_rate": 0.5,
             "attribution_ready": True,
         }
-        assert {name: workspace[name] for name in expected} == expected
+
+        async def settled() -> Any:
+            workspace = created(await api.get(f"/apps/{app['id']}/workspace"))
+            assert {name: workspace[name] for name in expected} == expected
+            return workspace
+
+        workspace = await eventually(settled)
+        assert_shape(workspace, WORKSPACE)
         assert sum(point["executions"] for point in workspace["execution_trend"]) == 2
         assert [build["version"] for build in workspace["build_health"]] == ["2.0.0", "1.0.0"]
         untouched, run = workspace["build_health"]

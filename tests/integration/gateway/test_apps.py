@@ -113,7 +113,7 @@ async def test_the_clients_time_limit_holds_while_reporting_is_asked_and_is_nobo
     async with (
         running(settings(behind, stats_timeout_seconds=60)) as gateway,
         aiohttp.ClientSession() as session,
-        asyncio.timeout(10),
+        asyncio.timeout(30),
     ):
         client = Client(session, gateway.url, accepts(behind))
         hurried = [

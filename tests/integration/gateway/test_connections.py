@@ -33,7 +33,7 @@ async def says(gateway: App, text: bytes) -> bytes:
     reader, writer = await connect(gateway)
     writer.write(text)
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             return await reader.read()
     finally:
         writer.close()

@@ -266,6 +266,6 @@ async def test_strict_handling_refuses_an_unknown_field_after_the_file(client: C
 
 async def test_a_client_that_waits_for_it_is_told_to_send_its_form(client: Client, behind: Behind) -> None:
     keep_upload(behind)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(), expect100=True)
     assert answer.status == 201
