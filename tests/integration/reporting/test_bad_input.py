@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,23 +17,25 @@ from pymongo import MongoClient
 
 from deploy.local.broker import broker
 from services.chassis import metrics, rpc
-from services.chassis.consuming import Consumer
+from services.chassis.consuming import Consumer, Handler
 from services.chassis.context import Caller, bind
 from services.chassis.dead_letters.commands import parser, replayed
 from services.chassis.dead_letters.letters import Letter
-from services.chassis.dead_letters.limit import TooManyInvalid
+from services.chassis.dead_letters.limit import Tolerance, TooManyInvalid
 from services.chassis.dead_letters.reading import client, letters_of
 from services.chassis.dead_letters.settings import Settings as CommandSettings
-from services.chassis.events import Event, Headers, InvalidMessage, encode
+from services.chassis.events import Event, InvalidMessage
 from services.chassis.kafka import Producer, Record
-from services.reporting.app import App, running
-from services.reporting.consumer import EXECUTION_EVENTS, TOPICS
+from services.chassis.lifecycle import Background
+from services.reporting.app import App, migrated, running
+from services.reporting.consumer import EXECUTION_EVENTS, TOPICS, Intake
 from services.reporting.settings import Settings
+from services.reporting.usecases import Folding
 from tests.eventually import eventually
-from tests.fakes.reporting_events import Desk, event
+from tests.fakes.reporting_careless import Careless
+from tests.fakes.reporting_events import Desk
+from tests.fakes.reporting_poison import lives, poison, record_of, run_event
 from tests.integration.reporting.conftest import TOKEN, Service
-
-ONE_MEGABYTE = 1024 * 1024
 
 
 @pytest.fixture
@@ -89,60 +91,6 @@ async def sees(service: Service, desk: Desk, executions: int) -> bool:
 async def letters(producer: Producer) -> list[Letter]:
     async with client(producer.bootstrap) as consumer:
         return [letter async for letter in letters_of(consumer, f"{EXECUTION_EVENTS}.dlq")]
-
-
-def lives(desk: Desk, count: int) -> list[Event]:
-    """Of passed runs, of one build and test."""
-    build, test = (str(uuid4()), "1.0"), str(uuid4())
-    return [told for _ in range(count) for told in desk.life(build, test, "passed")]
-
-
-def run_event(desk: Desk, change: Callable[[executor.RunChanged], object] = lambda _: None) -> Event:
-    message = executor.RunChanged.FromString(desk.life((str(uuid4()), "1.0"), str(uuid4()), "passed")[-1].payload)
-    change(message)
-    return event(EXECUTION_EVENTS, desk.app_id, message)
-
-
-def record_of(told: Event, **changes: bytes | None) -> Record:
-    """The event's record with other headers; None: without."""
-    headers: Headers = [(name, value) for name, value in encode(told) if name not in changes]
-    headers += [(name, value) for name, value in changes.items() if value is not None]
-    return Record(told.topic, told.key.encode(), told.payload, headers)
-
-
-def poison(desk: Desk) -> list[tuple[str, Record]]:
-    """Each kind of it, with the reason that it is to be put away for."""
-    good = run_event(desk)
-    odd_values = [
-        ("UNDECODABLE", b"\xff\x00\xfe" * 50),
-        ("UNDECODABLE", good.payload[: len(good.payload) // 2]),
-        ("UNDECODABLE", b"\xff" * ONE_MEGABYTE),
-        ("INVALID_FIELD", b""),
-        ("NO_VALUE", None),
-    ]
-    odd_headers: list[tuple[str, dict[str, bytes | None]]] = [
-        ("MISSING_HEADER", {"ce_id": None}),
-        ("MISSING_HEADER", {name: None for name, _ in encode(good)}),
-        ("INVALID_UTF8", {"ce_source": b"\xff\xfe"}),
-        ("INVALID_HEADER", {"ce_time": b"yesterday"}),
-        ("INVALID_HEADER", {"ce_time": b"0001-01-01T00:00:00+14:00"}),
-        ("INVALID_HEADER", {"ce_sequence": b"9" * 5000}),
-        ("UNKNOWN_SPECVERSION", {"ce_specversion": b"7"}),
-    ]
-    odd_fields: list[Callable[[executor.RunChanged], object]] = [
-        lambda message: setattr(message.run, "id", ""),
-        lambda message: setattr(message.run, "id", "$where"),
-        lambda message: setattr(message, "org_id", "a.b"),
-        lambda message: setattr(message.run, "test_id", "x" * 1000),
-        lambda message: setattr(message.run, "status", 99),
-        lambda message: setattr(message.run, "execution_time_seconds", float("nan")),
-        lambda message: setattr(message.run.completed_at, "seconds", 2**60),
-    ]
-    return [
-        *((reason, replace(record_of(good), value=value)) for reason, value in odd_values),
-        *((reason, record_of(good, **headers)) for reason, headers in odd_headers),
-        *(("INVALID_FIELD", record_of(run_event(desk, change))) for change in odd_fields),
-    ]
 
 
 async def test_poison_of_every_kind_is_put_away_and_all_that_is_valid_shows(
@@ -235,20 +183,51 @@ async def put_away_by_an_older_version(settings: Settings, producer: Producer, c
     async def refuse(events: list[Event]) -> list[InvalidMessage]:
         return [InvalidMessage("UNDECODABLE", "too new", event=each) for each in events]
 
+    async with consuming(settings, producer, refuse):
+        await eventually(lambda: there_are(producer, count))
+
+
+@asynccontextmanager
+async def consuming(settings: Settings, producer: Producer, handler: Handler) -> AsyncIterator[None]:
+    """Reporting's group, with another handler."""
     consumer = Consumer(
         [EXECUTION_EVENTS],
         settings.consumer_group,
-        refuse,
+        handler,
         bootstrap=producer.bootstrap,
         instance_id=None,
         dlq=producer,
         session_seconds=2,
+        tolerance=Tolerance(),
     )
+    async with Background() as background, background.running("consumer", consumer.run(), stop=consumer.stop):
+        yield
 
-    async def all_put_away() -> bool:
-        return len(await letters(producer)) == count
 
-    task = asyncio.create_task(consumer.run())
-    await eventually(all_put_away)
-    consumer.stop()
-    await task
+async def there_are(producer: Producer, count: int) -> bool:
+    """So many letters."""
+    return len(await letters(producer)) == count
+
+
+async def test_what_the_fold_fails_on_hurts_only_itself_and_is_replayed_when_that_is_mended(
+    settings: Settings, producer: Producer, desk: Desk
+) -> None:
+    """A bug in the fold costs the events of one run among 40, which share its partition; the others show."""
+    told = lives(desk, 40)
+    run_id = executor.RunChanged.FromString(told[41].payload).run.id
+    await producer.publish([replace(each, key="one-partition") for each in told])
+    async with (
+        migrated(settings) as mongo,
+        consuming(settings, producer, Intake(Folding(Careless(mongo, run_id))).handle),
+    ):
+        await eventually(lambda: there_are(producer, 3))
+    async with serving(settings, producer) as (_, service):
+        await service.publish(*lives(desk, 1))
+        await service.applied()
+        assert await service.executions(desk.app_id) == 40
+        found = await letters(producer)
+        assert {(letter.reason, letter.message) for letter in found} == {("HANDLER_FAILED", "KeyError: 'colour'")}
+        assert {executor.RunChanged.FromString(letter.record.value or b"").run.id for letter in found} == {run_id}
+        commands = CommandSettings(kafka_bootstrap=producer.bootstrap, kafka_idempotence=False)
+        await replayed(commands, parser().parse_args(["replay", "--reason", "HANDLER_FAILED"]), print)
+        await eventually(lambda: sees(service, desk, 41))
