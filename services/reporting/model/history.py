@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+from operator import attrgetter
 
 WINDOWS_CONSIDERED = 5
 
@@ -79,34 +80,31 @@ def considered(attempts: Iterable[Attempt], window: int) -> list[Attempt]:
     How many that are is said without looking at storms, so that attempts and what is known of storms may come in any
     order (docs/decisions/a-history-is-bounded.md).
     """
-    unique = {attempt.identity: attempt for attempt in attempts}
-    return sorted(unique.values(), key=_recency)[-WINDOWS_CONSIDERED * window :]
-
-
-def _recency(attempt: Attempt) -> tuple[datetime, str, int, str]:
-    return attempt.recency
+    unique = {(attempt.run_id, attempt.number): attempt for attempt in attempts}
+    return sorted(unique.values(), key=attrgetter("recency"))[-WINDOWS_CONSIDERED * window :]
 
 
 def order(newest: Iterable[Attempt]) -> Ordered:
     """These attempts, which come oldest first, sorted by (newest build of their branch, build, time)."""
     recent = list(newest)
-    branches = _branches(recent)
+    keys = [attempt.build.key for attempt in recent]
+    branches = _branches(recent, max(keys, default=None))
     heads: dict[str | None, tuple[datetime, str]] = {}
-    for attempt in recent:
+    for attempt, key in zip(recent, keys, strict=True):
         branch = branches[attempt.build.id]
-        heads[branch] = max(heads.get(branch, attempt.build.key), attempt.build.key)
+        heads[branch] = max(heads.get(branch, key), key)
+    ranks = [(heads[branches[key[1]]], key) for key in keys]
     # The sort is stable and `recent` is in order of time already.
-    recent.sort(key=lambda attempt: (heads[branches[attempt.build.id]], attempt.build.key))
-    return Ordered(tuple(recent), branches)
+    ordered = sorted(range(len(recent)), key=ranks.__getitem__)
+    return Ordered(tuple(recent[place] for place in ordered), branches)
 
 
-def _branches(recent: list[Attempt]) -> dict[str, str | None]:
-    """Build id -> the first branch that CI said; an unknown one counts as the newest build's branch."""
+def _branches(recent: list[Attempt], head: tuple[datetime, str] | None) -> dict[str, str | None]:
+    """Build id -> the first branch that CI said; an unknown one counts as that of `head`, the newest build."""
     said: dict[str, str] = {}
     for attempt in recent:
         if attempt.branch:
             said.setdefault(attempt.build.id, attempt.branch)
-    head = max((attempt.build.key for attempt in recent), default=None)
     default = said.get(head[1]) if head else None
     return {attempt.build.id: said.get(attempt.build.id, default) for attempt in recent}
 
@@ -153,10 +151,11 @@ def lone_failures(calm: Ordered) -> list[int]:
 
 def mixed_groups(attempts: Iterable[Attempt]) -> set[tuple[str, int]]:
     """The (build, version) groups that have both verdicts."""
-    verdicts: dict[tuple[str, int], set[bool]] = {}
+    passed: set[tuple[str, int]] = set()
+    failed: set[tuple[str, int]] = set()
     for attempt in attempts:
-        verdicts.setdefault(attempt.code, set()).add(attempt.passed)
-    return {code for code, seen in verdicts.items() if len(seen) == 2}
+        (passed if attempt.passed else failed).add(attempt.code)
+    return passed & failed
 
 
 def changes(calm: Ordered) -> list[int]:
