@@ -25,18 +25,21 @@ from benchmarks.reporting import peak_mebibytes
 from deploy.local.mongod import mongod
 from services.chassis.clock import SystemClock
 from services.chassis.context import Caller, bind
+from services.chassis.leases import Lease
 from services.chassis.mongo import Mongo
 from services.reporting.messages import coverage_message, matrix_message, workspace_message
 from services.reporting.model import counters
+from services.reporting.model.retention import Bounds
 from services.reporting.ports import Page
-from services.reporting.storage import MongoReadModels
-from services.reporting.usecases import AppReports, RunLists, RunsPage
+from services.reporting.storage import MongoFolds, MongoListed, MongoReadModels
+from services.reporting.usecases import AppReports, Expiring, RunLists, RunsPage
 
 ROUNDS = 150
 PAGE_SIZE = 20
 BUILDS_A_PAGE = 10
 TREND_DAYS = 30
 MEBIBYTE = 1 << 20
+KEPT_PER_TEST = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +204,45 @@ def show(rows: Sequence[Row], sizes: Sequence[Stored], memory: float) -> None:
     print(f"\nThe process that asked has had {memory:,.0f} MiB resident at most.")
 
 
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    """A sweep of retention: runs, seconds, and the mean bytes of what is left of them and of those that are listed."""
+
+    runs: int
+    seconds: float
+    left: float
+    listed: float
+
+
+async def expire(mongo: Mongo) -> Expiry:
+    """Only the newest runs of each test stay."""
+    turn = Lease(mongo, "expiring", "the benchmark", seconds=600)
+    bounds = Bounds(per_test=KEPT_PER_TEST)
+    sweep = Expiring(MongoListed(mongo), MongoFolds(mongo), turn, bounds=bounds, clock=SystemClock())
+    began = time.monotonic()
+    runs = await sweep.sweep()
+    seconds = time.monotonic() - began
+    return Expiry(runs, seconds, await _bytes(mongo, expired=True), await _bytes(mongo, expired=False))
+
+
+async def _bytes(mongo: Mongo, *, expired: bool) -> float:
+    pipeline: list[dict[str, Any]] = [
+        {"$match": {"listed_at": {"$exists": not expired}}},
+        {"$limit": 1000},
+        {"$group": {"_id": None, "bytes": {"$avg": {"$bsonSize": "$$ROOT"}}}},
+    ]
+    found = await mongo.aggregate("runs", pipeline)
+    return float(found[0]["bytes"]) if found else 0.0
+
+
+def show_expiry(found: Expiry) -> None:
+    rate = found.runs / found.seconds
+    print(f"\nRetention of the newest {KEPT_PER_TEST:,} runs of each test took {found.runs:,} runs out of the lists in")
+    print(
+        f"{found.seconds:,.0f} s, {rate:,.0f} a second; of a run's {found.listed:,.0f} bytes {found.left:,.0f} are left."
+    )
+
+
 async def main(large: Size = LARGE) -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with mongod(Path(folder) / "mongod") as server:
@@ -214,7 +256,9 @@ async def main(large: Size = LARGE) -> None:
             sizes = [
                 await stored(mongo, size, seconds) for mongo, (size, _, seconds) in zip(mongos, databases, strict=True)
             ]
+            expiry = await expire(mongos[1])
             show(rows, sizes, peak_mebibytes(os.getpid()))
+            show_expiry(expiry)
             for mongo in mongos:
                 await mongo.close()
 
