@@ -237,10 +237,8 @@ async def _bytes(mongo: Mongo, *, expired: bool) -> float:
 
 def show_expiry(found: Expiry) -> None:
     rate = found.runs / found.seconds
-    print(f"\nRetention of the newest {KEPT_PER_TEST:,} runs of each test took {found.runs:,} runs out of the lists in")
-    print(
-        f"{found.seconds:,.0f} s, {rate:,.0f} a second; of a run's {found.listed:,.0f} bytes {found.left:,.0f} are left."
-    )
+    print(f"\nRetention of the newest {KEPT_PER_TEST:,} runs of each test: {found.runs:,} left the lists in", end=" ")
+    print(f"{found.seconds:,.0f} s, {rate:,.0f} a second; {found.left:,.0f} of {found.listed:,.0f} bytes of each stay.")
 
 
 async def main(large: Size = LARGE) -> None:
