@@ -1,8 +1,8 @@
 """How far a consumer group is behind the ends of its topics, asked of the broker from outside of the group."""
 
-import asyncio
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from time import monotonic
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -27,7 +27,10 @@ class GroupProgress:
             return await self._ends()
 
     async def behind(self, ends: Mapping[str, int]) -> int:
-        """How many records before these ends the group has not committed. Unavailable."""
+        """How many records before these ends the group has not committed; those that are gone do not count.
+
+        Unavailable.
+        """
         with _unavailable():
             return await self._behind(ends)
 
@@ -41,15 +44,26 @@ class GroupProgress:
         """Where the records really end: Tansu's answer lies before the last batch, so what follows it is read."""
         async with self._consumer() as consumer:
             ends: dict[TopicPartition, int] = await consumer.end_offsets(places)
-            async for place, records in _read(consumer, ends):
-                ends[place] = max(ends[place], records[-1].offset + 1)
+            async with aclosing(_read(consumer, ends)) as read:
+                async for place, records in read:
+                    ends[place] = max(ends[place], records[-1].offset + 1)
         return ends
 
     async def _behind(self, ends: Mapping[str, int]) -> int:
         wanted = {_place(name): end for name, end in ends.items() if end > 0}
         committed = await self._committed(list(wanted))
         left = {place: at for place, at in committed.items() if at < wanted[place]}
-        return sum(wanted[place] - at for place, at in left.items())
+        return sum(wanted[place] - left[place] for place in await self._with_records(left)) if left else 0
+
+    async def _with_records(self, places: Mapping[TopicPartition, int]) -> set[TopicPartition]:
+        """Those that have a record at this offset or after it."""
+        found: set[TopicPartition] = set()
+        async with self._consumer() as consumer, aclosing(_read(consumer, places)) as read:
+            async for place, _ in read:
+                found.add(place)
+                if len(found) == len(places):
+                    break
+        return found
 
     async def _committed(self, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         if not places:
@@ -86,16 +100,15 @@ class GroupProgress:
 
 async def _read(
     consumer: AIOKafkaConsumer, offsets: Mapping[TopicPartition, int]
-) -> AsyncIterator[tuple[TopicPartition, list[Any]]]:
+) -> AsyncGenerator[tuple[TopicPartition, list[Any]], None]:
     """The records from these offsets on, as many as come in LOOK_SECONDS."""
     consumer.assign(list(offsets))
     for place, offset in offsets.items():
         consumer.seek(place, offset)
-    with suppress(TimeoutError):
-        async with asyncio.timeout(LOOK_SECONDS):
-            while True:
-                for place, records in (await consumer.getmany(timeout_ms=100)).items():
-                    yield place, records
+    until = monotonic() + LOOK_SECONDS
+    while monotonic() < until:
+        for place, records in (await consumer.getmany(timeout_ms=100)).items():
+            yield place, records
 
 
 def _name(place: TopicPartition) -> str:

@@ -83,15 +83,33 @@ async def killed(stack: Stack, operation: str, when: Callable[[Line], bool]) -> 
     return False
 
 
+ENDED = {"status": {"$in": ["completed", "failed", "cancelled"]}}
+
+
+def serving(client: MongoClient[Any], name: str) -> Any:
+    """A collection of the generation that serves."""
+    control = client["reporting"]["_generations"].find_one({"_id": "read_models"})
+    suffix = f".g{control['serving']}" if control and control["serving"] else ""
+    return client["reporting"][f"{name}{suffix}"]
+
+
+async def all_folded(client: MongoClient[Any]) -> None:
+    """Wait until reporting knows of every run that has ended."""
+
+    async def probe() -> bool:
+        ended = client["executor"]["runs"].count_documents(ENDED)
+        return bool(serving(client, "runs").count_documents(ENDED) == ended)
+
+    await eventually(probe, within=60)
+
+
 def differences(lines: list[Line]) -> list[Line]:
     return [line["difference"] for line in lines if "difference" in line]
 
 
 def spoil(client: MongoClient[Any]) -> set[tuple[str, str]]:
     """Change a counter, take a cell away; gives (collection, id) of each, in the generation that serves."""
-    control = client["reporting"]["_generations"].find_one({"_id": "read_models"})
-    suffix = f".g{control['serving']}" if control and control["serving"] else ""
-    counters, cells = client["reporting"][f"counters{suffix}"], client["reporting"][f"cells{suffix}"]
+    counters, cells = serving(client, "counters"), serving(client, "cells")
     counter = counters.find_one_and_update({"runs": {"$gt": 0}, "passed": {"$gt": 0}}, {"$inc": {"passed": 7}})
     cell = cells.find_one_and_delete({})
     assert counter
@@ -120,6 +138,7 @@ async def test_killed_and_called_again_they_end_right(stack: Stack) -> None:
         for _ in range(3):
             await world.run(workflow)
         with MongoClient[Any](stack.mongo_uri) as client:
+            await all_folded(client)
             planted = spoil(client)
             code, lines = await carried_out(stack, "verify")
             assert planted <= {(found["collection"], found["id"]) for found in differences(lines)}
@@ -145,6 +164,7 @@ async def test_killed_and_called_again_they_end_right(stack: Stack) -> None:
             assert code == 0, lines[-1]
             enough.set()
             started = await load
+            await all_folded(client)
 
             code, lines = await carried_out(stack, "verify")
             assert (code, differences(lines), lines[-1]["result"]["differences"]) == (0, [], 0)
