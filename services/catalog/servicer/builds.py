@@ -14,7 +14,7 @@ from services.catalog.messages.downloads import headers_of
 from services.catalog.messages.values import envelope, mapping_of, named_fields, optional, page_of
 from services.catalog.usecases.builds import BuildUseCases
 from services.catalog.usecases.uploads import UploadUseCases
-from services.chassis.errors import InvalidArgument
+from services.chassis.errors import Aborted, InvalidArgument
 
 _CHANGEABLE = ("metadata", "package_name", "version")
 _CONTENT_TYPE = "application/octet-stream"
@@ -36,7 +36,8 @@ class BuildsServicer(builds_pb2_grpc.BuildsServicer):
         first = await anext(requests, builds_pb2.UploadBuildRequest())
         if not first.HasField("metadata"):
             raise InvalidArgument("The first message of an upload must be its metadata", reason="METADATA_MISSING")
-        return build_message(await self._uploads.upload(uploaded(first.metadata), _chunks(requests)))
+        chunks = _chunks(requests, has_end=first.metadata.has_end)
+        return build_message(await self._uploads.upload(uploaded(first.metadata), chunks))
 
     async def ListBuilds(self, request: builds_pb2.ListBuildsRequest, context: Any) -> builds_pb2.ListBuildsResponse:
         page = page_of(request)
@@ -70,8 +71,21 @@ class BuildsServicer(builds_pb2_grpc.BuildsServicer):
             yield HttpBody(content_type=_CONTENT_TYPE, data=chunk)
 
 
-async def _chunks(requests: AsyncIterator[builds_pb2.UploadBuildRequest]) -> AsyncIterator[bytes]:
+async def _chunks(requests: AsyncIterator[builds_pb2.UploadBuildRequest], *, has_end: bool) -> AsyncIterator[bytes]:
+    """The bytes; Aborted when they stop before the end that was promised."""
+    size = 0
     async for request in requests:
         if request.HasField("metadata"):
             raise InvalidArgument("Only the first message of an upload may be its metadata", reason="METADATA_REPEATED")
+        if request.HasField("end"):
+            if request.end.size != size:
+                raise _cut(f"{size} of {request.end.size} bytes came")
+            return
+        size += len(request.chunk)
         yield request.chunk
+    if has_end:
+        raise _cut(f"it stopped after {size} bytes")
+
+
+def _cut(how: str) -> Aborted:
+    return Aborted(f"The upload was cut: {how}; send it again", reason="UPLOAD_CUT")

@@ -87,6 +87,7 @@ class UploadHandler:
         decoded = self._decoder.decode(source, strict=exchange.strict)
         exchange.note_ignored(decoded.ignored)
         decoded.message.file_name = _file_name(file.filename)  # type: ignore[attr-defined]
+        decoded.message.has_end = True  # type: ignore[attr-defined]
         return decoded
 
     async def _send(self, description: Decoded, chunks: AsyncIterator[bytes], exchange: Exchange) -> Any:
@@ -104,8 +105,11 @@ async def _write(call: Any, description: Decoded, chunks: AsyncIterator[bytes]) 
     """A service that has answered already takes no more: its answer says why."""
     with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
         await call.write(builds_pb2.UploadBuildRequest(metadata=description.message))  # type: ignore[arg-type]
+        size = 0
         async for chunk in chunks:
             await call.write(builds_pb2.UploadBuildRequest(chunk=chunk))
+            size += len(chunk)
+        await call.write(builds_pb2.UploadBuildRequest(end=builds_pb2.UploadBuildEnd(size=size)))
         await call.done_writing()
 
 

@@ -16,7 +16,7 @@ from google.protobuf.struct_pb2 import Struct, Value
 from mobiletest.catalog.v1 import apps_pb2, builds_pb2
 from mobiletest.types.v1.platform_pb2 import PLATFORM_ANDROID
 
-from services.chassis.errors import AlreadyExists, FailedPrecondition, InvalidArgument, NotFound
+from services.chassis.errors import Aborted, AlreadyExists, FailedPrecondition, InvalidArgument, NotFound
 from tests.eventually import eventually
 from tests.fakes.artifacts import apk, archive
 from tests.integration.catalog.conftest import TOKEN, Service, foreign
@@ -183,6 +183,29 @@ async def test_a_client_that_is_killed_leaves_nothing(service: Service) -> None:
     await eventually(lambda: not list(service.spool.iterdir()))
     now = await service.apps.GetApp(apps_pb2.GetAppRequest(app_id=app.id))
     assert (now.versions_count, service.files()) == (0, [])
+
+
+def promised(app: apps_pb2.App, content: bytes, end: int | None) -> AsyncIterator[builds_pb2.UploadBuildRequest]:
+    """An upload that says that an end follows; `end` is the size that it tells, None: it does not come."""
+
+    async def messages() -> AsyncIterator[builds_pb2.UploadBuildRequest]:
+        async for message in upload(app, content, "1", has_end=True):
+            yield message
+        if end is not None:
+            yield builds_pb2.UploadBuildRequest(end=builds_pb2.UploadBuildEnd(size=end))
+
+    return messages()
+
+
+@pytest.mark.parametrize("end", [None, 0, 4, 6])
+async def test_an_upload_without_the_end_that_it_promised_was_cut(service: Service, end: int | None) -> None:
+    """A stream that is cut looks like one that has ended; it is no build all the same."""
+    app = await made(service)
+    error = await failed(service.builds.UploadBuild(promised(app, b"12345", end)))
+    assert isinstance(error, Aborted)
+    assert (service.files(), list(service.spool.iterdir())) == ([], [])
+    build = await service.builds.UploadBuild(promised(app, b"12345", 5))
+    assert build.version == "1"
 
 
 async def stray_chunk() -> AsyncIterator[builds_pb2.UploadBuildRequest]:

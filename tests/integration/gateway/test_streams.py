@@ -171,6 +171,7 @@ async def test_an_upload_is_streamed_with_its_description_first(
     assert dict(description.metadata.metadata) == {"branch": "main", "n": 1}
     assert (description.metadata.version, description.metadata.package_name) == ("1.2", "com.shop")
     assert description.metadata.file_name == "shop.apk"
+    assert (description.metadata.has_end, chunks[-1].end.size) == (True, len(content))
     received = b"".join(part.chunk for part in chunks)
     assert hashlib.sha256(received).digest() == hashlib.sha256(content).digest()
 
@@ -188,7 +189,8 @@ async def test_a_field_after_the_file_is_refused_when_others_came_before(client:
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=data)
     assert answer.status == 422
     assert answer.json["detail"][0]["loc"] == ["body", "package_name"]
-    await eventually(lambda: len(behind.of("UploadBuild")) == 0 or "UploadBuild" in behind.cancelled)
+    uploads = behind.requests("UploadBuild")
+    assert not any(part.HasField("end") for parts in uploads for part in parts)  # what was cut has no end
 
 
 @pytest.mark.parametrize(
