@@ -1,16 +1,22 @@
 """Getting past records that aiokafka cannot read: a header whose name is no text, a batch with a wrong checksum.
 
 It raises at the first of them, at every fetch, and delivers nothing of that partition any more: one such message would
-stop its consumer for good.
+stop its consumer for good. So what it cannot read is fetched here once more, to see what lies before it and where the
+next batch begins.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import CorruptRecordException
+from aiokafka.protocol.fetch import FetchRequest
+from aiokafka.record.memory_records import MemoryRecords
+
+from services.chassis.kafka import MAX_MESSAGE_BYTES
 
 UNREADABLE = (UnicodeDecodeError, CorruptRecordException)
-WAIT_MS = 250
+WAIT_MS = 100
 
 
 class Unreadable(ConsumerRecord):  # type: ignore[misc]
@@ -33,56 +39,48 @@ async def read_around(
         consumer.seek(place, position)
     found = {}
     for place, position in positions.items():
-        if (why := await _fault(consumer, place, position, None)) is not None:
-            found[place] = await _up_to_it(consumer, place, position)
-            first = found[place][-1].offset + 1 if found[place] else position
-            after = await _behind(consumer, place, first)
-            found[place].append(Unreadable(place, first, after - 1, why))
-            position = after
-        consumer.seek(place, position)
+        if place not in consumer.assignment():
+            continue  # a rebalance may take it away at any time
+        records = await _fetched(consumer, place, position)
+        if records and isinstance(records[-1], Unreadable) and place in consumer.assignment():
+            found[place] = records
+            consumer.seek(place, records[-1].offset + 1)
     return found
 
 
-async def _fault(consumer: AIOKafkaConsumer, place: TopicPartition, offset: int, most: int | None) -> str | None:
-    """Why the next fetch from there (its first `most` records) cannot be read, or None."""
-    end = _end(consumer, place)
-    if end is not None and offset >= end:
-        return None
-    consumer.seek(place, offset)
-    try:
-        await consumer.getmany(place, timeout_ms=WAIT_MS, max_records=most)
-    except UNREADABLE as error:
-        return str(error)
-    return None
+async def _fetched(consumer: AIOKafkaConsumer, place: TopicPartition, position: int) -> list[ConsumerRecord]:
+    """One fetch of the partition, up to the first fault in it; nothing while a broker does not give it."""
+    end, leader = consumer.highwater(place), consumer._client.cluster.leader_for_partition(place)
+    if leader is None or (end is not None and position >= end):
+        return []
+    wanted = [(place.topic, [(place.partition, position, MAX_MESSAGE_BYTES)])]
+    response = await consumer._client.send(leader, FetchRequest(WAIT_MS, 1, MAX_MESSAGE_BYTES, 0, wanted))
+    [(_, [(_, error, end, *_, data)])] = response.topics
+    return [] if error else list(_records(place, MemoryRecords(data or b""), position, end))
 
 
-async def _up_to_it(consumer: AIOKafkaConsumer, place: TopicPartition, position: int) -> list[ConsumerRecord]:
-    """One by one until one fails: those before it."""
-    records: list[ConsumerRecord] = []
-    consumer.seek(place, position)
-    try:
-        while batch := (await consumer.getmany(place, timeout_ms=WAIT_MS, max_records=1)).get(place):
-            records += batch
-    except UNREADABLE:
-        pass
-    return records
+def _records(place: TopicPartition, batches: Any, position: int, end: int) -> Iterator[ConsumerRecord]:
+    """Those from `position` on; the first fault, up to the end of its batch, is the last of them."""
+    while batches.has_next():
+        after = position + 1
+        try:
+            batch = batches.next_batch()
+            after = batch.next_offset
+            if not batch.validate_crc():
+                raise CorruptRecordException("the checksum is wrong")
+            for record in () if batch.is_control_batch else batch:
+                if record.offset >= position:
+                    position = record.offset + 1
+                    yield _consumer_record(place, record)
+        except UNREADABLE as error:
+            last = after - 1 if position < after <= end else position  # what is corrupt may say any end
+            yield Unreadable(place, position, last, str(error))
+            return
+        position = max(position, after)
 
 
-async def _behind(consumer: AIOKafkaConsumer, place: TopicPartition, first: int) -> int:
-    """The next offset that can be read. The broker gives whole batches, so all up to the end of one fails."""
-    fails, step = first, 1
-    while await _fault(consumer, place, first + step, 1) is not None:
-        fails, step = first + step, step * 2
-    reads = min(first + step, max(_end(consumer, place) or 0, first + 1))
-    while reads - fails > 1:
-        middle = (reads + fails) // 2
-        if await _fault(consumer, place, middle, 1) is None:
-            reads = middle
-        else:
-            fails = middle
-    return reads
-
-
-def _end(consumer: AIOKafkaConsumer, place: TopicPartition) -> int | None:
-    """Where the partition ends, as far as is known; a rebalance may take it away at any time."""
-    return consumer.highwater(place) if place in consumer.assignment() else None
+def _consumer_record(place: TopicPartition, record: Any) -> ConsumerRecord:
+    sizes = [len(content) if content is not None else -1 for content in (record.key, record.value)]
+    stamp = record.timestamp, record.timestamp_type
+    content = record.key, record.value, record.checksum
+    return ConsumerRecord(place.topic, place.partition, record.offset, *stamp, *content, *sizes, tuple(record.headers))

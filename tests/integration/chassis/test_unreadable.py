@@ -105,3 +105,21 @@ async def test_what_shares_a_batch_with_it_is_named_with_it(bench: Bench) -> Non
     (letter,) = await bench.letters()
     assert letter.message.startswith("offsets 1 to 1: ")
     assert letter.origin.endswith("/1")
+
+
+async def test_what_lies_between_two_of_them_is_not_lost(bench: Bench) -> None:
+    """Where a batch ends is read, not tried out: leaps from the first would land in the second."""
+    key = bench.bad().key
+    alike = [Record(bench.topic, key, b"v", encode(an_event(bench.topic, key=f"lost-{n}"))) for n in range(4)]
+    between = [Record(bench.topic, key, b"v", encode(an_event(bench.topic, key=f"kept-{n}"))) for n in range(2)]
+    await bench.publish(bench.bad(), *alike)
+    await bench.publish(*between)
+    await bench.publish(bench.bad(), *alike)
+    async with bench.consuming():
+        await bench.publish(*bench.good("after", 30))
+        await eventually(lambda: len(bench.seen) >= 30)
+        await eventually(lambda: len(bench.seen) == 32)
+    assert [letter.message.partition(":")[0] for letter in await bench.letters()] == [
+        "offsets 0 to 4",
+        "offsets 7 to 11",
+    ]
