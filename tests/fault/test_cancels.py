@@ -14,6 +14,7 @@ from tests.e2e.world import ENDED, PASSING, World, paced_app_model
 from tests.eventually import eventually
 from tests.fault.counting import record
 from tests.fault.recount import differences, runs_of
+from tests.fault.verifying import verified
 
 EXECUTIONS = int(os.environ.get("CANCELS", "24"))
 SLOTS = 8
@@ -96,6 +97,7 @@ async def test_cancels_at_any_time_leave_one_end_and_free_devices(
         cancelled_while=dict(states),
         ended=dict(Counter(execution["status"] for execution in ended)),
         differences=0,
+        differences_of_verify=await verified(own_stack),
     )
 
 

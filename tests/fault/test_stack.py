@@ -15,6 +15,7 @@ from tests.e2e.world import ENDED, FAILING, World, paced_app_model
 from tests.eventually import eventually
 from tests.fault.counting import record
 from tests.fault.recount import differences, runs_of
+from tests.fault.verifying import verified
 
 KILLS = int(os.environ.get("KILLS", "3"))
 LONG = ["launchApp", *[{"assertVisible": "Log in"}] * 5]
@@ -78,6 +79,7 @@ async def test_killed_workers_lose_and_double_nothing(own_stack: Stack, own_api:
         passed_on_a_later_attempt=retried,
         ended_as_executor_lost_after_three_workers=len(lost),
         differences=0,
+        differences_of_verify=await verified(own_stack),
     )
 
 
@@ -126,6 +128,14 @@ async def test_a_stopped_broker_delays_reports_and_loses_nothing(
     assert len(runs) == (1 + started) * 4
     assert started >= 5
     await eventually(lambda: no_differences(own_api, app, runs), within=120)
+    record(
+        "F05" if number is signal.SIGSTOP else "F06",
+        f"runs around 30 s with a broker that is {'frozen' if number is signal.SIGSTOP else 'killed with all it knew'}",
+        tried=(1 + started) * 4,
+        survived=len(runs),
+        differences=0,
+        differences_of_verify=await verified(own_stack),
+    )
 
 
 @pytest.mark.timeout(300)
@@ -154,4 +164,12 @@ async def test_a_stopped_mongodb_is_503_and_recovers_without_a_restart(
     runs = await all_ended(own_api, app, within=60)
     await eventually(lambda: no_differences(own_api, app, runs), within=60)
     assert {name: own_stack.pid_of(name) for name in pids} == pids
+    record(
+        "F08",
+        "runs around a MongoDB that stopped and came back",
+        tried=len(runs),
+        survived=len(runs),
+        differences=0,
+        differences_of_verify=await verified(own_stack),
+    )
     own_stack.check()

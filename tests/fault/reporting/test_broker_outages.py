@@ -26,6 +26,7 @@ from tests.eventually import eventually
 from tests.fakes.reporting_bytes import contents, differences
 from tests.fault.counting import record
 from tests.fault.test_stack import all_ended, paced_app, starts_during
+from tests.fault.verifying import verified
 
 OUTAGE = float(os.environ.get("OUTAGE", "6"))
 OUTAGES = int(os.environ.get("OUTAGES", "3"))
@@ -73,6 +74,7 @@ async def test_a_broker_that_was_away_leaves_no_difference(
         await eventually(lambda: no_difference(client), within=120, every=0.5)
         events = sum(client[name][OUTBOX].count_documents({}) for name in ("catalog", "executor"))
     own_stack.check()
+    verify = await verified(own_stack)
     record(
         fault,
         f"runs while the broker was {'frozen' if fault == 'F05' else 'killed, and came back empty'}",
@@ -82,6 +84,7 @@ async def test_a_broker_that_was_away_leaves_no_difference(
         seconds_each=OUTAGE,
         events=events,
         differences=0,
+        differences_of_verify=verify,
         seed=str(SEED),
     )
 
