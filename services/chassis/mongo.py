@@ -32,6 +32,8 @@ T = TypeVar("T")
 
 RETRY_AFTER_SECONDS = 1.0
 TRANSACTION_SECONDS = 8.0
+_SNAPSHOT_GONE = (239, 246)
+"""SnapshotTooOld and SnapshotUnavailable: the same, asked again, is asked of a newer moment."""
 _WRITE = WriteConcern(w="majority", j=True)
 
 log = logs.get(__name__)
@@ -218,6 +220,8 @@ def _down() -> Unavailable:
 
 def _passes(error: BaseException) -> bool:
     if isinstance(error, ConnectionFailure | WaitQueueTimeoutError | ExecutionTimeout | WTimeoutError):
+        return True
+    if isinstance(error, OperationFailure) and error.code in _SNAPSHOT_GONE:
         return True
     labels = ("TransientTransactionError", "UnknownTransactionCommitResult", "RetryableWriteError")
     return isinstance(error, OperationFailure) and any(error.has_error_label(label) for label in labels)

@@ -21,6 +21,7 @@ from services.chassis import rpc
 from tests.e2e.client import Api
 from tests.e2e.world import FAILING, World
 from tests.eventually import eventually
+from tests.fault import recount
 from tests.fault.counting import record
 
 KILLS = int(os.environ.get("KILLS", "3"))
@@ -168,6 +169,7 @@ async def test_killed_and_called_again_they_end_right(stack: Stack) -> None:
 
             code, lines = await carried_out(stack, "verify")
             assert (code, differences(lines), lines[-1]["result"]["differences"]) == (0, [], 0)
+            assert await recount.differences(api, app, await recount.runs_of(api, app)) == []
             names = {name for name in client["reporting"].list_collection_names() if not name.startswith("_")}
             assert len({name.rpartition(".g")[2] for name in names}) == 1
     record(
