@@ -188,6 +188,23 @@ async def test_rebuild_tells_what_was_wrong_and_repairs_it(world: World) -> None
     await world.assert_right()
 
 
+async def test_what_nobody_is_told_is_no_difference(world: World) -> None:
+    """Revisions of what changed invisibly, links to artifacts that are gone, former names, counters that are 0."""
+    await world.fold(world.made(20))
+    mongo = world.mongo
+    for name in ("runs", "executions", "tests"):
+        await mongo.collection(name).update_many({}, {"$inc": {"revision": 1}})
+    await mongo.collection("attachments").update_many({}, {"$set": {"test_name": "Once"}})
+    await mongo.collection(COUNTERS).update_many({}, {"$set": {"none": 0}})
+    await mongo.collection(COUNTERS).insert_one({"_id": "org:nothing", "org_id": "org", "runs": 0})
+    for run in await mongo.collection("runs").find().to_list(None):
+        shown = reports_pb2.BuildRunItem.FromString(run["shown"])
+        shown.report_metadata["artifacts"] = [{"name": "gone.png"}]
+        changed = {"$set": {"shown": shown.SerializeToString()}}
+        await mongo.collection("runs").update_one({"_id": run["_id"]}, changed)
+    assert (await world.run(Operation.VERIFY))[1] == []
+
+
 async def test_rebuild_makes_what_was_lost_wholly(world: World) -> None:
     """Events that nobody folded are in the history."""
     world.made(30)

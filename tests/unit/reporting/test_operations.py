@@ -7,6 +7,7 @@ from dataclasses import replace
 import orjson
 import pytest
 
+from services.chassis import metrics
 from services.reporting.model.operations import (
     CATCHING_UP,
     SOURCES,
@@ -20,7 +21,7 @@ from services.reporting.model.operations import (
     comparing,
     replayed,
 )
-from services.reporting.operations import progress_message
+from services.reporting.operations import progress_message, show
 from services.reporting.terminal import Lines, Text, described, standing, summary
 from tests.fakes.reporting import START
 
@@ -135,3 +136,14 @@ def test_the_stream_tells_the_same() -> None:
     assert (message.phase, message.done, message.differences) == (2, 0, 1)
     assert (message.found[0].field, message.found[0].recounted) == ("passed", "4")
     assert message.began_at.ToSeconds() == int(START.timestamp())
+
+
+def test_metrics_show_the_present_phase_only() -> None:
+    show(replace(BEGUN, done=3, totals={"runs": 9}))
+    show(replace(BEGUN, phase=Phase.COMPARING, done=4, totals={"runs": 8}, differences=2))
+    lines = metrics.render().decode().splitlines()
+    assert [line for line in lines if line.startswith("mobiletest_reporting_operation_")] == [
+        'mobiletest_reporting_operation_done{operation="rebuild",phase="comparing"} 4.0',
+        'mobiletest_reporting_operation_total{operation="rebuild",phase="comparing"} 8.0',
+        'mobiletest_reporting_operation_differences{operation="rebuild"} 2.0',
+    ]
