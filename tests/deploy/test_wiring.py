@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from services.chassis.consuming import MAX_POLL_AGE_SECONDS, backoff_seconds
+from services.chassis.membership import COMMIT_SECONDS, JOIN_SECONDS
 from services.executor.automation.pools.reading import load_pools, read_pools
 from services.executor.events import RUN_REQUESTS, TOPICS
 from tests.deploy.rendering import (
@@ -207,6 +209,15 @@ def test_alerts_ask_for_metrics_that_there_are_by_labels_that_they_have() -> Non
         assert metrics
         assert all(f'"{metric.removesuffix("_bucket")}"' in sources for metric in metrics)
         assert labels <= set(", ".join(re.findall(r"by \((.*?)\)", rule["expr"])).split(", ")), rule["alert"]
+
+
+def test_a_stuck_consumer_is_told_of_before_liveness_ends_it_and_a_broker_that_is_away_is_no_stuck_one() -> None:
+    (rules,) = of_kind("overlays/prod", "PrometheusRule")
+    alerts = {rule["alert"]: rule for group in rules["spec"]["groups"] for rule in group["rules"]}
+    stuck = alerts["MobiletestConsumerStuck"]
+    threshold = float(stuck["expr"].rpartition(">")[2])
+    assert JOIN_SECONDS + COMMIT_SECONDS + backoff_seconds(50, most=2.0) < threshold < MAX_POLL_AGE_SECONDS
+    assert "for" not in stuck
 
 
 def test_every_pod_is_scraped_on_a_port_that_it_has() -> None:
