@@ -30,6 +30,14 @@ FAILURES: tuple[tuple[Any, str], ...] = (
     (types.FAILURE_CATEGORY_APP_CRASH, "java.lang.NullPointerException at com.shop.Cart.total(Cart.kt:{})"),
     (types.FAILURE_CATEGORY_SCRIPT_ERROR, "unexpected token at line {}"),
 )
+VERDICTS: dict[str, Sequence[bool | None]] = {
+    "passed": (True,),
+    "failed": (False,),
+    "flaked": (False, True),
+    "infra": (None,),
+    "cancelled": (None,),
+}
+STATUSES: dict[str, Any] = {"infra": types.EXECUTION_STATUS_FAILED, "cancelled": types.EXECUTION_STATUS_CANCELLED}
 INFRASTRUCTURE: tuple[Any, str] = (types.FAILURE_CATEGORY_NETWORK_ERROR, "connect ECONNREFUSED 10.0.0.{}:443")
 
 
@@ -145,33 +153,35 @@ class Organisation:
         """Mostly its end alone; sometimes also that it was queued, on another build perhaps, and that it ran."""
         app, build, test = place
         ending = "failed" if stormy else self._chance.choices(list(ENDINGS), list(ENDINGS.values()))[0]
-        run = runs_pb2.Run(id=run_id, execution_id=execution_id, test_id=self._id("test", test))
-        run.test_name, run.test_version_number = f"Test {test}", self._chance.choice([1, 1, 2])
-        with_app = self._chance.random() < 0.99
-        if with_app:
-            run.app_id = self._id("app", app)
-        told = executor.RunChanged(org_id=self._org_id, run=run, branch=self._chance.choice(["main", "main", "dev"]))
+        told = self._accepted(run_id, execution_id, app, test)
         told.created_at.FromDatetime(at)
         if ending == "queued" or self._chance.random() < 0.25:
             told.run.status = types.EXECUTION_STATUS_QUEUED
-            moved = self._chance.random() < 0.1
-            self._resolve(told, app, (build + moved) % BUILDS, resolved=with_app)
+            moves = self._chance.random() < 0.1
+            self._resolve(told, app, (build + moves) % BUILDS)
             yield self._of_run(told, 1, at)
         if ending == "queued":
             return
-        self._resolve(told, app, build, resolved=with_app and self._chance.random() < 0.97)
+        self._resolve(told, app, build)
         began = at + timedelta(seconds=self._chance.randrange(1, 90_000))
         told.run.started_at.FromDatetime(began)
         if ending == "running" or self._chance.random() < 0.2:
             told.run.status = types.EXECUTION_STATUS_RUNNING
             yield self._of_run(told, 2, began)
-        if ending == "running":
-            return
-        self._end(told.run, ending, began, stormy)
-        yield self._of_run(told, 3, began + timedelta(minutes=1))
+        if ending != "running":
+            self._end(told.run, ending, began, stormy)
+            yield self._of_run(told, 3, began + timedelta(minutes=1))
 
-    def _resolve(self, told: executor.RunChanged, app: int, build: int, *, resolved: bool) -> None:
-        if not resolved:
+    def _accepted(self, run_id: str, execution_id: str, app: int, test: int) -> executor.RunChanged:
+        run = runs_pb2.Run(id=run_id, execution_id=execution_id, test_id=self._id("test", test))
+        run.test_name, run.test_version_number = f"Test {test}", self._chance.choice([1, 1, 2])
+        if self._chance.random() < 0.99:
+            run.app_id = self._id("app", app)
+        return executor.RunChanged(org_id=self._org_id, run=run, branch=self._chance.choice(["main", "main", "dev"]))
+
+    def _resolve(self, told: executor.RunChanged, app: int, build: int) -> None:
+        """It runs on this build; or on none, if it has no app, and seldom all the same."""
+        if not told.run.app_id or self._chance.random() < 0.03:
             for name in ("build_id", "resolved_build_version"):
                 told.run.ClearField(name)
             told.ClearField("build_uploaded_at")
@@ -180,34 +190,32 @@ class Organisation:
         told.build_uploaded_at.FromDatetime(_uploaded_at(build))
 
     def _end(self, run: runs_pb2.Run, ending: str, began: datetime, stormy: bool) -> None:
-        verdicts: Sequence[bool | None] = {
-            "passed": (True,),
-            "failed": (False,),
-            "flaked": (False, True),
-            "infra": (None,),
-            "cancelled": (None,),
-        }[ending]
+        verdicts = VERDICTS[ending]
+        self._attempt(run, verdicts, began, stormy=stormy, blame=ending != "cancelled")
+        run.status = STATUSES.get(ending, types.EXECUTION_STATUS_COMPLETED)
+        if verdicts[-1] is not None:
+            run.success = verdicts[-1]
+        run.metadata.update({"attempts": len(verdicts), "device": "Pixel 8", "platform": "Android", "simulated": False})
+        run.completed_at.FromDatetime(began + timedelta(seconds=60))
+        run.execution_time_seconds = 60.0
+
+    def _attempt(
+        self, run: runs_pb2.Run, verdicts: Sequence[bool | None], began: datetime, *, stormy: bool, blame: bool
+    ) -> None:
+        """The attempts with these verdicts, and the failure of the last one as that of the run."""
         category, message = FAILURES[0] if stormy else self._chance.choice(FAILURES)
-        if ending == "infra":
+        if None in verdicts:
             category, message = INFRASTRUCTURE
         for number, verdict in enumerate(verdicts, start=1):
             attempt = run.attempts.add(number=number, worker="w", status=types.EXECUTION_STATUS_COMPLETED)
             attempt.started_at.FromDatetime(began + timedelta(seconds=20 * number))
             if verdict is not None:
                 attempt.success = verdict
-            if verdict is False or ending == "infra":
-                attempt.failure.category = run.failure.category = category
-                attempt.failure.message = run.failure.message = message.format(self._chance.randrange(100))
-        if verdicts[-1]:
-            run.ClearField("failure")
-        run.status = {"infra": types.EXECUTION_STATUS_FAILED, "cancelled": types.EXECUTION_STATUS_CANCELLED}.get(
-            ending, types.EXECUTION_STATUS_COMPLETED
-        )
-        if verdicts[-1] is not None:
-            run.success = verdicts[-1]
-        run.metadata.update({"attempts": len(verdicts), "device": "Pixel 8", "platform": "Android", "simulated": False})
-        run.completed_at.FromDatetime(began + timedelta(seconds=60))
-        run.execution_time_seconds = 60.0
+            if not verdict and blame:
+                attempt.failure.category = category
+                attempt.failure.message = message.format(self._chance.randrange(100))
+        if run.attempts[-1].HasField("failure"):
+            run.failure.CopyFrom(run.attempts[-1].failure)
 
     def _of_run(self, told: executor.RunChanged, revision: int, at: datetime) -> Event:
         told.revision = told.sequence = revision

@@ -116,6 +116,7 @@ class Replicas:
             "MOBILETEST_KAFKA_SESSION_SECONDS": str(SESSION_SECONDS),
             "MOBILETEST_SERVICE_TOKEN": "t" * 20,
             "MOBILETEST_SHUTDOWN_GRACE_SECONDS": "2",
+            "MOBILETEST_FOLD_BATCH": "1000",
             "MOBILETEST_REPORTING_DATABASE": DATABASE,
             "MOBILETEST_REPORTING_GROUP": self.group,
             "PYTHONPATH": f"{ROOT}:{ROOT / 'gen'}",

@@ -1,6 +1,7 @@
 """Faults one after the other: each strikes when the replicas have come some way further, and is mended by the next."""
 
 import asyncio
+import signal
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -15,7 +16,16 @@ WANTED = 2
 PATIENCE_SECONDS = 20.0
 REWIND = 1000
 LEAST_PROGRESS = 1000
-FAULTS = {"kill": 6, "kill_all": 1, "freeze": 4, "join": 3, "leave": 3, "kill_mongod": 2, "wind_back": 1}
+FAULTS = {
+    "kill": 6,
+    "kill_all": 1,
+    "freeze": 4,
+    "join": 3,
+    "leave": 3,
+    "kill_mongod": 2,
+    "freeze_mongod": 2,
+    "wind_back": 1,
+}
 
 
 class Storm:
@@ -69,6 +79,12 @@ class Storm:
         await self._replicas.mongod.child.kill()
         await asyncio.sleep(self._chance.uniform(0, 3))
         await self._replicas.mongod.start()
+
+    async def _freeze_mongod(self) -> None:
+        """It says nothing, and is there again."""
+        self._replicas.mongod.child.send(signal.SIGSTOP)
+        await asyncio.sleep(self._chance.choice([0.2, 1, 4]))
+        self._replicas.mongod.child.send(signal.SIGCONT)
 
     async def _wind_back(self) -> None:
         await self._kill_all()

@@ -7,6 +7,7 @@ import asyncio
 import os
 from pathlib import Path
 from random import Random
+from resource import RUSAGE_SELF, getrusage
 from time import monotonic
 
 import pytest
@@ -51,6 +52,7 @@ async def test_the_read_models_equal_a_recount_whatever_happens(tmp_path: Path) 
         events=load.published,
         faults=dict(storm.struck),
         seconds=round(took),
+        memory_of_the_comparison_mib=getrusage(RUSAGE_SELF).ru_maxrss // 1024,
         seed=str(SEED),
     )
     assert not wrong, f"SEED={SEED} RUNS={RUNS}: {len(wrong)} differences\n" + "\n".join(wrong[:20])
