@@ -1,13 +1,16 @@
 """Run completions folded per second, end to end: Kafka in, every read model and the bookkeeping written, one process.
 
 `python -m benchmarks.folding [executions]` publishes executions of 25 runs to an embedded broker, then lets a fresh
-`python -m services.reporting` consume them: once in batches, once one event at a time. Settings of the service come
-from the environment as always (MOBILETEST_MONGO_DRIVER, MOBILETEST_FOLD_BATCH); `taskset -c 0,1` binds all to two.
+`python -m services.reporting` consume them: in batches, then one event at a time. The third row is what a projection
+without promises would do: one `$inc` for each run, nothing else written, nothing remembered. Settings come from the
+environment as always (MOBILETEST_MONGO_DRIVER, MOBILETEST_FOLD_BATCH); `taskset -c 0,1` binds all to two cores.
 """
 
 import itertools
+import os
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +18,13 @@ import uvloop
 
 from benchmarks.completions import RUNS_PER_EVENT, RUNS_PER_EXECUTION, Estate
 from benchmarks.reporting import Moment, Servers, Service, peak_mebibytes, servers, until_applied
+from services.chassis.mongo import Mongo
+from services.reporting.events import told_by
+from services.reporting.model.snapshots import RunSnapshot
 
 EXECUTIONS = 2400
 SINGLE_SECONDS = 10.0
+BARE_SECONDS = 5.0
 LONGEST_SECONDS = 120.0
 
 
@@ -36,10 +43,7 @@ class Rates:
 
     folded: Folded
     single: Folded
-
-    @property
-    def ratio(self) -> float:
-        return self.folded.rate / self.single.rate
+    bare: float
 
 
 async def compare(executions: int = EXECUTIONS) -> Rates:
@@ -51,7 +55,7 @@ async def compare(executions: int = EXECUTIONS) -> Rates:
             count = executions * (RUNS_PER_EXECUTION + 1)
             folded = await _folded(running, Service(running, "folded"), count, LONGEST_SECONDS)
             alone = Service(running, "single", {"MOBILETEST_FOLD_BATCH": "1"})
-            return Rates(folded, await _folded(running, alone, count, SINGLE_SECONDS))
+            return Rates(folded, await _folded(running, alone, count, SINGLE_SECONDS), await _bare(running))
 
 
 async def _folded(running: Servers, service: Service, events: int, seconds: float) -> Folded:
@@ -61,6 +65,25 @@ async def _folded(running: Servers, service: Service, events: int, seconds: floa
         return _between(first, last, peak_mebibytes(service.child.pid))
     finally:
         await service.child.stop()
+
+
+async def _bare(running: Servers) -> float:
+    """Runs a second with one update of one counter for each, and none of what makes a repeat a no-op."""
+    pymongo = os.environ.get("MOBILETEST_MONGO_DRIVER") == "pymongo"
+    mongo = await Mongo.connect(running.mongod.uri, "bare", "pymongo" if pymongo else "motor")
+    try:
+        counted, started = 0, time.monotonic()
+        for event in itertools.chain.from_iterable(Estate(seed=1).executions()):
+            told = told_by(event)
+            if isinstance(told, RunSnapshot) and told.build and told.outcome:
+                update = {"$inc": {told.outcome.value: 1}}
+                await mongo.collection("counters").update_one({"_id": told.build.id}, update, upsert=True)
+                counted += 1
+            if time.monotonic() - started > BARE_SECONDS:
+                return counted / BARE_SECONDS
+        return 0.0
+    finally:
+        await mongo.close()
 
 
 def _between(first: Moment, last: Moment, memory: float) -> Folded:
@@ -76,7 +99,8 @@ def show(rates: Rates) -> None:
     for name, row in (("folded in batches", rates.folded), ("one event at a time", rates.single)):
         cpu = " | ".join(f"{row.cpu[process]:,.0f}" for process in ("reporting", "mongod", "broker"))
         print(f"| {name} | {row.rate:,.0f} | {cpu} | {row.memory:,.0f} |")
-    print(f"| ratio | {rates.ratio:.1f} | | | | |")
+    print(f"| one counter, one update each | {rates.bare:,.0f} | | | | |")
+    print(f"| ratios | {rates.folded.rate / rates.single.rate:.1f}, {rates.folded.rate / rates.bare:.1f} | | | | |")
 
 
 if __name__ == "__main__":

@@ -62,6 +62,9 @@ class FoldTransaction(Protocol):
     async def load(self, tables: Tables, wanted: Wanted) -> None:
         """Load the rows that exist into the tables."""
 
+    async def save_runs(self, tables: Tables) -> None:
+        """Begin to write the runs and executions that were put; what `save` writes may be folded meanwhile."""
+
     async def save(self, tables: Tables) -> None:
         """Write every row that was put; counters are added to what is stored."""
 

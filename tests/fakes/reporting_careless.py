@@ -33,6 +33,9 @@ class Stumbling:
     async def load(self, tables: Tables, wanted: Wanted) -> None:
         await self.inner.load(tables, wanted)
 
+    async def save_runs(self, tables: Tables) -> None:
+        await self.inner.save_runs(tables)
+
     async def save(self, tables: Tables) -> None:
         await self.inner.save(tables)
         if self.run_id in tables.runs.changed:

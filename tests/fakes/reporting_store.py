@@ -60,6 +60,9 @@ class FakeTransaction:
             keys: Collection[object] = getattr(wanted, name)
             getattr(tables, name).load((key, row) for key in keys if (row := stored.get(key)) is not None)
 
+    async def save_runs(self, tables: Tables) -> None:
+        """They are saved with the rest."""
+
     async def save(self, tables: Tables) -> None:
         self._saved.append(tables)
 

@@ -1,7 +1,7 @@
 """The fold's transaction on MongoDB."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any
 
 from pymongo import DeleteOne, InsertOne, ReplaceOne, UpdateOne
@@ -11,12 +11,14 @@ from services.chassis.errors import Aborted
 from services.chassis.mongo import Mongo, Session
 from services.reporting.model.tables import Table, Tables
 from services.reporting.ports import FoldTransaction, Wanted
-from services.reporting.storage.documents import COUNTERS, KINDS, Kind, counter_id, joined
+from services.reporting.storage.documents import COUNTERS, EXECUTIONS, KINDS, RUNS, Kind, counter_id, joined
 from services.reporting.storage.generations import named, read
 
 _GIVEN_UP = (112, 251, 356)
 """WriteConflict, NoSuchTransaction, TransactionTooLargeForCache: how MongoDB ends a transaction that lost a race, lasts
 longer than transactionLifetimeLimitSeconds, or changes more than its cache bears. Only the first passes by itself."""
+
+_WITHOUT_RUNS = tuple(kind for kind in KINDS if kind not in (RUNS, EXECUTIONS))
 
 
 class MongoFolds:
@@ -34,7 +36,8 @@ class MongoFolds:
 
         async def fold(session: Session) -> None:
             for generation in await self.generations(session):
-                await work(MongoTransaction(self._mongo, session, generation))
+                async with MongoTransaction(self._mongo, session, generation) as transaction:
+                    await work(transaction)
 
         try:
             await self._mongo.transaction(fold)
@@ -49,12 +52,23 @@ class MongoFolds:
 
 
 class MongoTransaction:
-    """One try on one generation: finds by `_id`, and one bulk write a collection."""
+    """One try on one generation: finds by `_id`, and one bulk write a collection.
+
+    One write is under way at most; while MongoDB works on it, what comes next is folded and encoded.
+    """
 
     def __init__(self, mongo: Mongo, session: Session, generation: int) -> None:
         self._mongo = mongo
         self._session = session
         self._generation = generation
+        self._kinds = KINDS
+        self._under_way: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> "MongoTransaction":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._written()
 
     async def load(self, tables: Tables, wanted: Wanted) -> None:
         for kind in KINDS:
@@ -62,18 +76,16 @@ class MongoTransaction:
             if keys:
                 await self._load(kind, getattr(tables, kind.table), keys)
 
+    async def save_runs(self, tables: Tables) -> None:
+        for kind in (EXECUTIONS, RUNS):
+            await self._begin(kind.collection, _changes(kind, tables))
+        self._kinds = _WITHOUT_RUNS
+
     async def save(self, tables: Tables) -> None:
-        """One collection after the other; while MongoDB works on one, the next is encoded."""
-        under_way: asyncio.Task[None] | None = None
-        try:
-            for collection, writes in _written(tables):
-                if under_way is not None:
-                    await under_way
-                under_way = asyncio.create_task(self._write(collection, writes))
-                await asyncio.sleep(0)  # it is sent
-        finally:
-            if under_way is not None:
-                await under_way
+        for kind in self._kinds:
+            await self._begin(kind.collection, _changes(kind, tables))
+        await self._begin(COUNTERS, _increments(tables))
+        await self._written()
 
     async def _load(self, kind: Kind[Any, Any], table: Table[Any, Any], keys: Collection[Any]) -> None:
         query = {"_id": {"$in": [joined(key) for key in keys]}}
@@ -83,16 +95,24 @@ class MongoTransaction:
     def _collection(self, name: str) -> Any:
         return self._mongo.collection(named(name, self._generation))
 
-    async def _write(self, collection: str, writes: list[Any]) -> None:
+    async def _begin(self, collection: str, writes: list[Any]) -> None:
+        await self._written()
         if writes:
-            await self._collection(collection).bulk_write(writes, ordered=False, session=self._session)
+            self._under_way = asyncio.create_task(self._write(collection, writes))
+            await asyncio.sleep(0)  # it is sent
+
+    async def _write(self, collection: str, writes: list[Any]) -> None:
+        await self._collection(collection).bulk_write(writes, ordered=False, session=self._session)
+
+    async def _written(self) -> None:
+        under_way, self._under_way = self._under_way, None
+        if under_way is not None:
+            await under_way
 
 
-def _written(tables: Tables) -> Iterator[tuple[str, list[Any]]]:
-    for kind in KINDS:
-        table = getattr(tables, kind.table)
-        yield kind.collection, [*_rows(kind, table), *_removals(table)]
-    yield COUNTERS, _increments(tables)
+def _changes(kind: Kind[Any, Any], tables: Tables) -> list[Any]:
+    table = getattr(tables, kind.table)
+    return [*_rows(kind, table), *_removals(table)]
 
 
 def _rows(kind: Kind[Any, Any], table: Table[Any, Any]) -> list[InsertOne[Any] | ReplaceOne[Any]]:

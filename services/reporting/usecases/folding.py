@@ -49,6 +49,7 @@ class Folding:
         settled = settle(tables, batch.executions.values(), steps, self._rules.storm)
         needed = needs(steps, settled)
         await transaction.load(tables, Wanted(cells=needed.cells, groups=needed.groups, histories=needed.histories))
+        await transaction.save_runs(tables)
         contribute(tables, steps, settled, self._rules)
         copy_catalog(tables, batch)
         await transaction.save(tables)
