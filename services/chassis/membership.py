@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any, TypeVar
@@ -109,9 +109,10 @@ class Membership:
     async def pause(self) -> None:
         """Fetch nothing, but be seen polling, until `resume`."""
         self._consumer.pause(*self._consumer.assignment())
-        polled = await self._unless_gone(self._consumer.getmany(timeout_ms=0, max_records=1))
-        for place, batch in polled.items():  # of a partition that a rebalance has brought this moment
-            self._consumer.seek(place, batch[0].offset)
+        with suppress(*UNREADABLE):  # the next fetch comes to it
+            polled = await self._unless_gone(self._consumer.getmany(timeout_ms=0, max_records=1))
+            for place, batch in polled.items():  # of a partition that a rebalance has brought this moment
+                self._consumer.seek(place, batch[0].offset)
         await self._unless_gone(self._lag.ask())
 
     def resume(self) -> None:
@@ -141,11 +142,14 @@ class Membership:
         return await read_around(self._consumer, positions)
 
     async def _position(self, place: TopicPartition) -> int:
-        """Where to read on. aiokafka's own positions may lie behind what was lost with a failed fetch."""
-        if place not in self._next:
-            start = await self._consumer.committed(place)
-            self._next[place] = (await self._consumer.beginning_offsets([place]))[place] if start is None else start
-        return self._next[place]
+        """Where to read on: behind what is committed, for what else was fetched may have been lost in a rebalance.
+
+        aiokafka's own positions may lie behind what was lost with a failed fetch.
+        """
+        start: int | None = await self._consumer.committed(place)
+        if start is None:
+            start = (await self._consumer.beginning_offsets([place]))[place]
+        return start
 
     async def _look_for_stall(self) -> None:
         """aiokafka consumers have been seen to fetch nothing for ever (aio-libs/aiokafka#1154)."""

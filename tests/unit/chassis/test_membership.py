@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import pytest
 from aiokafka import ConsumerRecord, TopicPartition
@@ -28,10 +29,14 @@ class FakeClient:
     sought: dict[TopicPartition, int] = field(default_factory=dict)
     hangs: bool = False
     refuses: KafkaError | None = None
+    unreadable: bool = False
+    _client: object = None
 
     async def getmany(self, *, timeout_ms: int, max_records: int) -> dict[TopicPartition, list[ConsumerRecord]]:
         if self.hangs:
             await asyncio.Event().wait()
+        if self.unreadable:
+            raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
         return {PLACE: self.batches.pop(0)} if self.batches else {}
 
     async def commit(self, offsets: dict[TopicPartition, int]) -> None:
@@ -49,6 +54,12 @@ class FakeClient:
 
     def assignment(self) -> set[TopicPartition]:
         return self.assigned
+
+    async def committed(self, place: TopicPartition) -> int | None:
+        return self.commits[-1][place] if self.commits else None
+
+    async def beginning_offsets(self, places: list[TopicPartition]) -> dict[TopicPartition, int]:
+        return dict.fromkeys(places, 3)
 
     async def position(self, _: TopicPartition) -> int:
         return 0
@@ -141,6 +152,24 @@ async def test_what_a_rebalance_brings_during_a_pause_comes_later(join: Join) ->
     client = FakeClient(batches=[records(4)])
     await join(client).pause()
     assert client.sought == {PLACE: 4}
+
+
+async def test_a_pause_leaves_to_the_next_fetch_what_cannot_be_read(join: Join) -> None:
+    await join(FakeClient(unreadable=True)).pause()
+
+
+@pytest.mark.parametrize(("commits", "start"), [([], 3), ([{PLACE: 5}], 5)])
+async def test_what_cannot_be_read_is_looked_for_behind_what_is_committed(
+    join: Join, commits: list[dict[TopicPartition, int]], start: int
+) -> None:
+    """Not behind what was fetched: that may have gone to another member and have come back since."""
+    nobody = SimpleNamespace(cluster=SimpleNamespace(leader_for_partition=lambda _: None))
+    client = FakeClient(batches=[records(5, 6, 7)], end=9, commits=commits, _client=nobody)
+    member = join(client)
+    await member.fetch(10, 0)
+    client.unreadable = True
+    assert await member.fetch(10, 0) == []
+    assert client.sought == {PLACE: start}
 
 
 async def test_the_lag_falls_with_what_is_committed_not_with_what_is_fetched(join: Join) -> None:
