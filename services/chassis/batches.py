@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from aiokafka import ConsumerRecord
+from aiokafka import ConsumerRecord, TopicPartition
 
 from services.chassis.dead_letters.letters import Refused
 from services.chassis.events import Event, InvalidMessage, decode
@@ -17,6 +17,7 @@ class Batch:
         self.records = records
         self.events: dict[int, Event] = {}
         self.refused: dict[int, InvalidMessage] = {}
+        self._lost: set[TopicPartition] = set()
         for index, record in enumerate(records):
             try:
                 self.events[index] = _event_in(record)
@@ -42,13 +43,35 @@ class Batch:
         self.refused[index] = error
 
     def keep(self, owned: Callable[[ConsumerRecord], bool]) -> None:
-        """Forget what is not `owned` any more: another member has it, handles it and puts it away."""
-        self.events = {index: event for index, event in self.events.items() if owned(self.records[index])}
-        self.refused = {index: error for index, error in self.refused.items() if owned(self.records[index])}
+        """Forget what is not `owned` any more: another member has it, handles it and puts it away.
+
+        For good, for what comes back by the next rebalance comes from the broker once more.
+        """
+        self._lost |= {partition_of(record) for record in self.records if not owned(record)}
+        if self._lost:
+            self.events = {index: event for index, event in self.events.items() if self._has(index)}
+            self.refused = {index: error for index, error in self.refused.items() if self._has(index)}
+
+    def kept(self) -> list[ConsumerRecord]:
+        """The records that are still ours to deal with and to commit."""
+        return [record for record in self.records if partition_of(record) not in self._lost]
 
     def letters(self) -> list[Refused]:
         """What is to be put away."""
         return [Refused(self.records[index], error) for index, error in sorted(self.refused.items())]
+
+    def written(self, left: Sequence[Refused]) -> None:
+        """All but these were put away."""
+        waiting = {id(each.record) for each in left}
+        self.refused = {i: error for i, error in self.refused.items() if id(self.records[i]) in waiting}
+
+    def _has(self, index: int) -> bool:
+        return partition_of(self.records[index]) not in self._lost
+
+
+def partition_of(record: ConsumerRecord) -> TopicPartition:
+    """Where the record lies."""
+    return TopicPartition(record.topic, record.partition)
 
 
 def _event_in(record: ConsumerRecord) -> Event:

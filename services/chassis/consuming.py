@@ -11,7 +11,6 @@ from aiokafka.errors import KafkaError
 from services.chassis import logs, metrics
 from services.chassis.batches import Batch
 from services.chassis.clock import Clock, SystemClock
-from services.chassis.dead_letters.letters import Refused
 from services.chassis.dead_letters.limit import InvalidShare, Tolerance
 from services.chassis.dead_letters.writing import DeadLetters
 from services.chassis.errors import Aborted, DeadlineExceeded, Unavailable
@@ -131,15 +130,15 @@ class Consumer:
                 await self._pause(member, POLL_SECONDS)
                 continue
             records = await member.fetch(room, POLL_SECONDS)
-            if records and await self._bring_to_an_end(member, Batch(records)):
-                await self._commit(member, records)
+            if records and await self._bring_to_an_end(member, batch := Batch(records)):
+                await self._commit(member, batch.kept())
 
     async def _bring_to_an_end(self, member: Membership, batch: Batch) -> bool:
         """See every record handled, put away or lost to another member; False when stopped before."""
         if not await self._handled(member, batch):
             return False
         self._share.count(batch.records, batch.refused)
-        return await self._put_away(member, batch.letters())
+        return await self._put_away(member, batch)
 
     async def _handled(self, member: Membership, batch: Batch) -> bool:
         """Whether the handler has done with every event, as often as it takes; False when stopped before."""
@@ -182,15 +181,19 @@ class Consumer:
         while not self._stopping and (left := until - self._clock.monotonic()) > 0:
             await self._pause(member, min(left, POLL_SECONDS))
 
-    async def _put_away(self, member: Membership, letters: list[Refused]) -> bool:
+    async def _put_away(self, member: Membership, batch: Batch) -> bool:
         """Put them into the dead letters; only then may their offsets be committed. False when stopped before."""
         attempt = 0
-        while letters and (letters := await self._dead_letters.put_away(letters)):
+        while letters := batch.letters():
+            left = await self._dead_letters.put_away(letters)
+            batch.written(left)
+            if not left:
+                break
             if self._stopping:
                 return False
             attempt += 1
-            await self._postpone(member, Transient(f"{len(letters)} dead letters could not be written"), attempt)
-            letters = [each for each in letters if member.owns(each.record)]
+            await self._postpone(member, Transient(f"{len(left)} dead letters could not be written"), attempt)
+            batch.keep(member.owns)
         return True
 
     async def _pause(self, member: Membership, seconds: float) -> None:

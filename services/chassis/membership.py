@@ -11,6 +11,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord
 from aiokafka.errors import KafkaConnectionError
 
 from services.chassis import logs, metrics
+from services.chassis.batches import partition_of
 from services.chassis.broker import closed, ensure_topics, until_disconnected
 from services.chassis.kafka import MAX_MESSAGE_BYTES
 from services.chassis.lag import Lag
@@ -180,11 +181,6 @@ async def joined(group: Group) -> AsyncIterator[Membership]:
         gone.cancel()
         await asyncio.wait([gone])
         await closed(consumer.stop(), COMMIT_SECONDS)
-
-
-def partition_of(record: ConsumerRecord) -> TopicPartition:
-    """Where the record lies."""
-    return TopicPartition(record.topic, record.partition)
 
 
 def _consumer(group: Group) -> AIOKafkaConsumer:

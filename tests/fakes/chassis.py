@@ -32,7 +32,10 @@ class FakeClock:
 
 @dataclass
 class FakeMembership:
-    """A member whose records are given beforehand; `on_empty` is called when they have all been fetched."""
+    """A member whose records are given beforehand; `on_empty` is called when they have all been fetched.
+
+    `lost` are partitions that others have, `revoked`: they have all.
+    """
 
     records: list[ConsumerRecord]
     clock: FakeClock
@@ -40,6 +43,7 @@ class FakeMembership:
     fetched: list[int] = field(default_factory=list)
     pauses: int = 0
     revoked: bool = False
+    lost: set[int] = field(default_factory=set)
     on_empty: Callable[[], None] = lambda: None
     on_pause: Callable[[], None] = lambda: None
 
@@ -58,7 +62,7 @@ class FakeMembership:
         self.committed += [record.offset for record in records if self.owns(record)]
 
     def owns(self, record: ConsumerRecord) -> bool:
-        return not self.revoked
+        return not self.revoked and record.partition not in self.lost
 
     async def pause(self) -> None:
         self.pauses += 1

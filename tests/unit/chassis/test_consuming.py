@@ -1,6 +1,6 @@
 """The loop of the consumer, on a group without a broker."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -11,6 +11,7 @@ from services.chassis.consuming import MAX_POLL_AGE_SECONDS, Consumer, Handler, 
 from services.chassis.dead_letters.limit import Tolerance, TooManyInvalid
 from services.chassis.errors import Aborted, InvalidArgument, NotFound, Unavailable
 from services.chassis.events import Event, InvalidMessage, Transient
+from services.chassis.kafka import PublishResult, Record
 from services.chassis.membership import COMMIT_SECONDS, JOIN_SECONDS
 from tests.fakes.chassis import FakeClock, FakeMembership, FakeProducer, raw_record, record_of
 from tests.unit.chassis.samples import an_event
@@ -214,6 +215,38 @@ async def test_records_that_went_to_another_member_are_dropped() -> None:
     await bench.consumer.run()
     assert bench.batches == []
     assert bench.member.committed == []
+
+
+async def test_what_went_to_another_member_and_came_back_unhandled_is_not_committed() -> None:
+    bench = Bench([records("a")[0], replace(records("b")[0], partition=1, offset=7)], failures=[Transient("later")])
+    bench.member.on_pause = lambda: bench.member.lost.add(1)
+
+    async def handle(events: list[Event]) -> None:
+        await bench.handle(events)
+        bench.member.lost.clear()
+
+    bench.handler = handle
+    await bench.made().run()
+    assert bench.batches == [["a"]]
+    assert bench.member.committed == [0]
+
+
+async def test_a_letter_that_another_member_was_to_write_is_not_taken_for_written_when_it_comes_back() -> None:
+    """What could not be put away here is dropped with its partition; the other one comes to it again."""
+    producer = FakeProducer(failures=[TimeoutError("no broker")])
+    here = records("bad")[0]
+    bench = Bench([here, replace(here, partition=1, offset=7)], bad={"bad"}, producer=producer)
+    bench.member.on_pause = lambda: bench.member.lost.add(1)
+    put_away = producer.publish_records
+
+    async def publish_records(letters: Sequence[Record]) -> list[PublishResult | Exception]:
+        bench.member.lost.clear() if not producer._failures else None
+        return await put_away(letters)
+
+    producer.publish_records = publish_records  # type: ignore[method-assign,assignment]
+    await bench.made().run()
+    assert len(producer.published) == 1
+    assert bench.member.committed == [0]
 
 
 async def test_capacity_bounds_the_batch() -> None:
