@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from services.reporting.model.flaky import Assessment, Classification
-from services.reporting.model.history import BuildRef
+from services.reporting.model.history import Attempt, BuildRef
 from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.reports.breakage import Sighting, Sought
 from services.reporting.model.reports.gate import GateRun, Progress
@@ -152,6 +152,9 @@ class Verdicts(Protocol):
 
     async def sightings(self, keys: Collection[CellKey], sought: Sought) -> Mapping[CellKey, Sighting]:
         """By cell, what is sought of the same test on the same app; cells that do not exist are left out."""
+
+    async def attempts(self, keys: Collection[HistoryKey]) -> Mapping[HistoryKey, Sequence[Attempt]]:
+        """The newest decided attempts of these tests on these apps, as far as histories keep them."""
 
     async def builds_before(self, build: BuildSnapshot, limit: int) -> Sequence[BuildSnapshot]:
         """The builds of its app that were uploaded before it, newest first, without deleted ones."""

@@ -3,10 +3,11 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from services.chassis.context import current
+from services.reporting.model.history import Attempt
 from services.reporting.model.reports.breakage import Side, Sighting, Sought, sighting
 from services.reporting.model.reports.gate import GateRun, Progress
 from services.reporting.model.snapshots import BuildSnapshot
-from services.reporting.model.tables import CellKey, Tables
+from services.reporting.model.tables import CellKey, HistoryKey, Tables
 from services.reporting.storage.shown import gate_run
 from services.reporting.storage.verdicts import STORMS_PASSED
 
@@ -38,6 +39,10 @@ class FakeVerdicts:
     def _in_storm(self, seen: Sighting) -> bool:
         execution = self._tables.executions.get(seen.verdict.execution_id)
         return seen.fails and execution is not None and execution.storm is True
+
+    async def attempts(self, keys: Collection[HistoryKey]) -> Mapping[HistoryKey, Sequence[Attempt]]:
+        rows = ((key, history) for key, history in self._tables.histories.rows() if key in keys)
+        return {key: history.attempts for key, history in rows if history.org_id == current().org_id}
 
     async def builds_before(self, build: BuildSnapshot, limit: int) -> Sequence[BuildSnapshot]:
         place = (build.uploaded_at, build.build_id)

@@ -5,14 +5,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from services.chassis.context import current
 from services.chassis.mongo import Mongo
 from services.chassis.tenancy import Tenant
+from services.reporting.model.history import Attempt
 from services.reporting.model.reports.breakage import Side, Sighting, Sought
 from services.reporting.model.reports.gate import GateRun, Progress
 from services.reporting.model.snapshots import BuildSnapshot, Outcome
-from services.reporting.model.tables import CellKey
+from services.reporting.model.tables import CellKey, HistoryKey
 from services.reporting.storage import documents as d
 from services.reporting.storage.generations import Serving, named
 from services.reporting.storage.shown import gate_run
-from services.reporting.storage.values import Document, last_run_of, named_of
+from services.reporting.storage.values import Document, attempts_of, last_run_of, named_of
 
 STORMS_PASSED = 10
 """How many builds in a row may be left out as storms: it bounds what a lookup reads."""
@@ -62,6 +63,12 @@ class MongoVerdicts:
         executions = self._of(d.EXECUTIONS.collection, generation)
         query = {"_id": {"$in": sorted(failed_in)}, "storm": True}
         return {document["_id"] for document in await executions.find(query, {"_id": 1}).to_list(None)}
+
+    async def attempts(self, keys: Collection[HistoryKey]) -> Mapping[HistoryKey, Sequence[Attempt]]:
+        ids = {d.joined(key): key for key in keys}
+        histories = self._of(d.HISTORIES.collection, await self._serving.generation())
+        found = await histories.find({"_id": {"$in": list(ids)}}, {"attempts": 1}).to_list(None)
+        return {ids[document["_id"]]: attempts_of(document["attempts"]) for document in found}
 
     async def builds_before(self, build: BuildSnapshot, limit: int) -> Sequence[BuildSnapshot]:
         earlier = [

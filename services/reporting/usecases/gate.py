@@ -8,14 +8,14 @@ from services.chassis.clock import Clock
 from services.chassis.errors import FailedPrecondition, NotFound, Unavailable
 from services.reporting.model.flaky import Assessment
 from services.reporting.model.quarantine import lasting
-from services.reporting.model.reports.breakage import ANY, Breakage, Sighting, Sought, lines, sighting
+from services.reporting.model.reports.base_branch import OnBase
+from services.reporting.model.reports.breakage import Breakage, Sighting, lines, sighting
 from services.reporting.model.reports.gate import (
     Evidence,
     Gate,
     GateRun,
     Progress,
     Reason,
-    base_lines,
     in_order,
     result_of,
     rule_of,
@@ -25,6 +25,7 @@ from services.reporting.model.reports.matrix import UNKNOWN, evidence_builds
 from services.reporting.model.snapshots import Outcome, TestSnapshot
 from services.reporting.model.tables import CellKey, LastRun, Named
 from services.reporting.ports import ReadModels, Verdicts
+from services.reporting.usecases.base_branch import BaseBranch
 from services.reporting.usecases.breakages import Breakages
 from services.reporting.usecases.waiting import until
 
@@ -50,7 +51,7 @@ class _Known:
 
     tests: Mapping[str, TestSnapshot]
     assessments: Mapping[tuple[str, str], Assessment]
-    on_base: Mapping[CellKey, Sighting]
+    on_base: Mapping[CellKey, OnBase]
     breakages: Mapping[CellKey, Breakage]
     versions: Mapping[str, str]
 
@@ -64,6 +65,7 @@ class Gates:
         self._read = read_models
         self._verdicts = verdicts
         self._breakages = Breakages(read_models, verdicts)
+        self._base_branch = BaseBranch(verdicts)
         self._clock = clock
         self._ended_wait = ended_wait
 
@@ -124,10 +126,10 @@ class Gates:
         tests, assessments, on_base, breakages = await asyncio.gather(
             self._read.tests_by_id({run.test_id for run in runs}),
             self._assessments(runs),
-            self._on_base(failing, own, base, storms=storms),
+            self._base_branch.of(failing, own, base, storms=storms),
             self._breakages.of(failing.values(), lines(own, base), storms=storms),
         )
-        builds = {run.build_id for run in runs if run.build_id} | {seen.build_id for seen in on_base.values()}
+        builds = {run.build_id for run in runs if run.build_id}.union(*(seen.build_ids for seen in on_base.values()))
         copies = await self._read.builds_by_id(builds | evidence_builds(assessments.values()))
         versions = {build_id: build.version for build_id, build in copies.items()}
         return _Known(tests, assessments, on_base, breakages, versions)
@@ -151,16 +153,6 @@ class Gates:
         found = await asyncio.gather(*(self._read.assessments(app_id, tests) for app_id, tests in by_app.items()))
         pairs = zip(by_app, found, strict=True)
         return {(app_id, test_id): known for app_id, tests in pairs for test_id, known in tests.items()}
-
-    async def _on_base(
-        self, failing: Mapping[CellKey, Sighting], own: str | None, base: str, *, storms: bool
-    ) -> dict[CellKey, Sighting]:
-        side, places = base_lines(own, base)
-        found: dict[CellKey, Sighting] = {}
-        for line in places:
-            sought = Sought(side, ANY, line, storms)
-            found |= await self._verdicts.sightings(failing.keys() - found.keys(), sought)
-        return found
 
 
 def _cell(run: GateRun) -> CellKey | None:

@@ -39,6 +39,8 @@ async def test_every_verdict_that_is_sought_is_the_one_in_memory(store: Store, t
         for side, outcomes, branches in product(Side, (ANY, PASSED, FAILED), BRANCHES):
             sought = Sought(side, outcomes, branches, storms)
             assert await store.verdicts.sightings(KEYS, sought) == await expected.sightings(KEYS, sought)
+        histories = {(app_id, test_id) for app_id, test_id, _ in KEYS}
+        assert await store.verdicts.attempts(histories) == await expected.attempts(histories)
 
 
 @EXAMPLES
@@ -93,6 +95,7 @@ async def test_another_organisation_finds_nothing(store: Store, told: list[Told]
     await Folding(store.folds).apply_events(Batch.of(told))
     with bind(Caller("another")):
         assert await store.verdicts.sightings(KEYS, Sought(Side.FIRST, ANY, ("main", "feature", None))) == {}
+        assert await store.verdicts.attempts({key[:2] for key in KEYS}) == {}
         assert await store.verdicts.progress("execution-00") is None
         assert await store.verdicts.runs_of_execution("execution-00") == []
 

@@ -89,6 +89,7 @@ CASES: dict[str, Case] = {
     "Verdicts.sightings": Case(
         lambda s: s.verdicts.sightings(SOME_CELLS, Sought(Side.BEFORE, ANY, (None,))), each=6, besides=8
     ),
+    "Verdicts.attempts": Case(lambda s: s.verdicts.attempts([(APP, test) for test in SOME_TESTS])),
     "Verdicts.builds_before": Case(lambda s: s.verdicts.builds_before(build_copy(5), 2), besides=3),
     "Verdicts.progress": Case(lambda s: s.verdicts.progress("execution-2")),
     "Verdicts.runs_of_execution": Case(lambda s: s.verdicts.runs_of_execution("execution-2")),

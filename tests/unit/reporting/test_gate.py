@@ -198,6 +198,38 @@ class TestTheRule:
         story.ci(build, pay="passed")
         assert (await only(story, story.ci(story.build("3"), "feature", pay="failed")))[0] is Rule.NEWLY_BROKEN
 
+    async def test_looks_past_no_pass_of_the_base_branch_on_the_build_itself(self, story: CiStory) -> None:
+        """Pull requests that upload nothing are tested on the newest build of main."""
+        story.main("1", pay="failed")
+        shared = story.main("2", pay="passed")
+        execution = story.ci(shared, "feature", total=1)
+        story.run("pay", shared, "failed", execution=execution, version=2)
+        rule, detail = await only(story, execution)
+        assert rule is Rule.NEWLY_BROKEN
+        assert detail.startswith("Fails here, and passed on main: on build 2, at 2026-11-19 ")
+
+    async def test_looks_past_no_pass_on_a_build_that_another_branch_was_tested_on_too(self, story: CiStory) -> None:
+        story.main("1", pay="failed", go="failed")
+        story.on(None, "2", go="failed")
+        shared = story.main("3", pay="passed", go="passed")
+        story.ci(shared, "other", pay="passed", go="infra")
+        story.on(None, "4", go="failed")
+        execution = story.ci(story.build("5"), "feature", pay="failed", go="failed")
+        assert set(rules(await story.gate(execution)).values()) == {Rule.NEWLY_BROKEN}
+
+    async def test_on_the_base_branch_no_pass_on_a_shared_build_before_is_looked_past(self, story: CiStory) -> None:
+        story.main("1", pay="failed")
+        story.ci(story.main("2", pay="passed"), "other", pay="passed")
+        execution = story.ci(story.build("3"), "main", pay="failed")
+        story.main("4", pay="failed")
+        assert (await only(story, execution))[0] is Rule.NEWLY_BROKEN
+
+    async def test_knows_what_failed_last_on_the_base_branch_though_the_build_is_shared(self, story: CiStory) -> None:
+        story.main("1", pay="passed")
+        story.main("2", pay="failed")
+        story.ci(story.main("3", pay="failed"), "other", pay="failed")
+        assert (await only(story, story.ci(story.build("4"), "feature", pay="failed")))[0] is Rule.KNOWN_ON_BASE
+
     async def test_passes_after_a_retry(self, story: CiStory) -> None:
         """The final attempt is the verdict of the run."""
         story.main("1", pay="passed")
@@ -257,6 +289,21 @@ class TestStorms:
         rule, detail = await only(story, story.ci(story.build("3"), "feature", pay="failed", a="passed"))
         assert rule is Rule.NEWLY_BROKEN
         assert "on build 1" in detail
+
+    async def test_an_outage_hides_no_pass_on_the_same_build(self, story: CiStory) -> None:
+        for branch in ("main", None):
+            story = CiStory()
+            story.on(branch, "1", pay="failed")
+            build = story.on(branch, "2", **dict.fromkeys(STORM, "passed"))
+            story.ci(build, branch, **STORM)  # type: ignore[arg-type]
+            assert (await only(story, story.ci(story.build("3"), branch, pay="failed")))[0] is Rule.NEWLY_BROKEN
+
+    async def test_an_outage_on_the_base_branch_lets_no_run_by_hand_stand_in_for_it(self, story: CiStory) -> None:
+        story.on(None, "1", pay="failed")
+        story.main("2", **STORM)
+        execution = story.ci(story.build("3"), "feature", pay="failed", new="failed")
+        story.on(None, "4", new="failed")
+        assert rules(await story.gate(execution)) == {"pay": Rule.NEWLY_BROKEN, "new": Rule.KNOWN_ON_BASE}
 
     async def test_what_is_broken_everywhere_on_the_base_branch_too_is_known(self, story: CiStory) -> None:
         story.main("1", **STORM)

@@ -7,7 +7,8 @@ from enum import StrEnum
 
 from services.reporting.model.flaky import Assessment, Classification
 from services.reporting.model.quarantine import Quarantine
-from services.reporting.model.reports.breakage import Branches, Breakage, Side, Sighting
+from services.reporting.model.reports.base_branch import OnBase
+from services.reporting.model.reports.breakage import Breakage
 from services.reporting.model.snapshots import Status
 
 
@@ -82,7 +83,7 @@ class Evidence:
 
     assessment: Assessment
     quarantine: Quarantine | None = None
-    on_base: Sighting | None = None
+    on_base: OnBase | None = None
     breakage: Breakage | None = None
 
 
@@ -110,18 +111,6 @@ class Gate:
     passed: int
     pending: int
     storm: bool
-
-
-def base_lines(own: str | None, base: str) -> tuple[Side, tuple[Branches, ...]]:
-    """Where the verdicts on the base branch are, for an execution on branch `own`: the first line with one decides.
-
-    What an execution of the base branch itself broke must not count as known, so only builds before its own do.
-    Without a branch it counts as one of the base branch, and all that have none are: a team that names no branches
-    gets "fails already on the build before".
-    """
-    if own is None:
-        return Side.BEFORE, ((base, None),)
-    return (Side.BEFORE if own == base else Side.OTHER), ((base,), (None,))
 
 
 def rule_of(run: GateRun, evidence: Evidence) -> Rule:

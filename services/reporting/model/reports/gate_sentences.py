@@ -41,7 +41,7 @@ def _no_verdict(run: GateRun) -> str:
 def _known(evidence: Evidence, base: str, versions: Versions) -> str:
     text = f"Fails on {base} too: {_on_base(evidence, versions)}"
     first = evidence.breakage.first_failing if evidence.breakage else None
-    seen = evidence.on_base
+    seen = evidence.on_base.seen if evidence.on_base else None
     if first and seen and (first.uploaded_at, first.build_id) < seen.place:
         text += f", and fails since build {first.version}"
     return f"{text}."
@@ -54,9 +54,13 @@ def _newly_broken(evidence: Evidence, base: str, versions: Versions) -> str:
 
 
 def _on_base(evidence: Evidence, versions: Versions) -> str:
-    seen = evidence.on_base
-    if seen is None:
+    if evidence.on_base is None:
         return "no verdict"
+    if evidence.on_base.passed:
+        passed = evidence.on_base.passed
+        build = versions.get(passed.build.id) or passed.build.version or "of an unknown version"
+        return f"on build {build}, at {at(passed.started_at)}"
+    seen = evidence.on_base.seen
     count, total = (seen.failed if seen.fails else seen.passed), seen.passed + seen.failed
     ended = "failed" if seen.fails else "passed"
     build, moment = versions.get(seen.build_id) or "of an unknown version", at(seen.verdict.ended_at)
