@@ -170,7 +170,8 @@ class Consumer:
         """Come nearer to the events that the handler fails on. TooManyInvalid as soon as they are."""
         parts.failed(error)
         self._share.check(batch.records, batch.refused)
-        await self._pause(member, 0)
+        if self.poll_age() > POLL_SECONDS:  # not each time: a pause costs what was fetched ahead
+            await self._pause(member, 0)
 
     async def _postpone(self, member: Membership, error: Exception, attempt: int) -> None:
         """Wait before the batch is tried again; _HandlerFailed when that would not help."""
