@@ -10,6 +10,9 @@ from services.reporting.model.reports.gate import GateRun
 from services.reporting.model.snapshots import Status
 from services.reporting.storage.values import Document
 
+RUN_SHOWN: Document = dict.fromkeys(("status", "test_id", "app_id", "build_id", "listed_at", "shown"), 1)
+"""What `gate_run` takes of a stored run."""
+
 
 def gate_run(document: Document) -> GateRun:
     """The run as the gate looks at it."""

@@ -3,10 +3,11 @@
 Everything is written only where it is missing, so that it can be interrupted, run twice, and run by a process that was
 slow while another one has begun to fold. A process of the older version must not fold at the same time.
 
-What the stored rows do not tell stays unknown until a rebuild: what CI named of builds, tags and quarantines of tests.
+What the stored rows do not tell stays unknown until a rebuild: tags of tests, and when runs were accepted.
 """
 
 from collections.abc import AsyncIterator
+from datetime import datetime
 from typing import Any
 
 from pymongo import UpdateOne
@@ -14,11 +15,13 @@ from pymongo import UpdateOne
 from services.chassis.mongo import Mongo, Session
 from services.reporting.model import counters
 from services.reporting.model.places import day_of, minute_of, minutes
-from services.reporting.model.tables import LONG_AGO
-from services.reporting.storage.documents import BUILDS, CELLS, COUNTERS, RUNS, counter_id
+from services.reporting.model.reports.gate import GateRun
+from services.reporting.model.tables import LONG_AGO, CellKey, Named
+from services.reporting.storage.documents import BUILDS, CELLS, COUNTERS, RUNS, counter_id, joined
 from services.reporting.storage.indexes import INDEXES
 from services.reporting.storage.listed import ALWAYS, List, list_after
-from services.reporting.storage.values import Document
+from services.reporting.storage.shown import RUN_SHOWN, gate_run
+from services.reporting.storage.values import Document, named_document
 
 
 async def drop_old_indexes(mongo: Mongo) -> None:
@@ -43,6 +46,7 @@ async def complete(mongo: Mongo) -> None:
 async def _complete_cells(mongo: Mongo) -> None:
     cells = mongo.collection(CELLS.collection)
     await cells.delete_many({"last": None, "active": {}, "uploaded_at": {"$exists": False}})
+    await _name_cells(mongo)
     await cells.update_many({"named": {"$exists": False}}, {"$set": {"named": None}})
     told = {"$ifNull": [{"$first": "$build.uploaded_at"}, LONG_AGO]}
     only_missing = [{"$set": {"uploaded_at": {"$ifNull": ["$uploaded_at", "$$new.uploaded_at"]}}}]
@@ -53,6 +57,38 @@ async def _complete_cells(mongo: Mongo) -> None:
         {"$merge": {"into": CELLS.collection, "whenMatched": only_missing, "whenNotMatched": "discard"}},
     ]
     await mongo.aggregate(CELLS.collection, pipeline)
+
+
+async def _name_cells(mongo: Mongo) -> None:
+    """With what CI named, as their runs show it. A cell without it counts as one of no branch, which a gate goes by."""
+    cells = mongo.collection(CELLS.collection)
+    async for one in _lists(mongo, "build_id"):
+        named = await _named(mongo, one)
+        if named:
+            writes = [
+                UpdateOne({"_id": joined(key), "named": {"$exists": False}}, {"$set": {"named": named_document(value)}})
+                for key, value in named.items()
+            ]
+            await cells.bulk_write(writes, ordered=False)
+
+
+async def _named(mongo: Mongo, one: List) -> dict[CellKey, Named]:
+    """What CI named in the newest run of each cell of a build in which it named anything."""
+    query = {"org_id": one.org_id, "build_id": one.key, "listed_at": {"$lt": ALWAYS}}
+    found: dict[CellKey, Named] = {}
+    async for document in mongo.collection(RUNS.collection).find(query, RUN_SHOWN):
+        run = gate_run(document)
+        if run.app_id and run.status.terminal and (run.branch or run.commit_sha):
+            named = Named(_ended_at(run, document), run.run_id, run.branch, run.commit_sha)
+            key = (run.app_id, run.test_id, one.key)
+            found[key] = max(found.get(key, named), named, key=lambda known: known.recency)
+    return found
+
+
+def _ended_at(run: GateRun, document: Document) -> datetime:
+    """In milliseconds, as everything that is kept."""
+    ended_at: datetime = run.ended_at or document["listed_at"]
+    return ended_at.replace(microsecond=ended_at.microsecond // 1000 * 1000)
 
 
 async def _count_builds(mongo: Mongo) -> None:

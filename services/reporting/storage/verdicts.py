@@ -12,13 +12,12 @@ from services.reporting.model.snapshots import BuildSnapshot, Outcome
 from services.reporting.model.tables import CellKey, HistoryKey
 from services.reporting.storage import documents as d
 from services.reporting.storage.generations import Serving, named
-from services.reporting.storage.shown import gate_run
+from services.reporting.storage.shown import RUN_SHOWN, gate_run
 from services.reporting.storage.values import Document, attempts_of, last_run_of, named_of
 
 STORMS_PASSED = 10
 """How many builds in a row may be left out as storms: it bounds what a lookup reads."""
 _SEEN = ("app_id", "test_id", "build_id", "uploaded_at", "verdict", "named", "passed", "failed")
-_RUN = ("status", "test_id", "app_id", "build_id", "listed_at", "shown")
 
 
 class MongoVerdicts:
@@ -87,7 +86,7 @@ class MongoVerdicts:
 
     async def runs_of_execution(self, execution_id: str) -> Sequence[GateRun]:
         runs = self._of(d.RUNS.collection, await self._serving.generation())
-        found = await runs.find({"execution_id": execution_id}, dict.fromkeys(_RUN, 1)).to_list(None)
+        found = await runs.find({"execution_id": execution_id}, RUN_SHOWN).to_list(None)
         return [gate_run(document) for document in found]
 
     def _of(self, collection: str, generation: int) -> Tenant:

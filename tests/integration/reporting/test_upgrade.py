@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
+from mobiletest.reporting.v1 import reports_pb2
 from pymongo import DESCENDING, IndexModel
 
 from services.chassis.migrations import MIGRATIONS as APPLIED
@@ -68,11 +69,22 @@ def as_told_then(one: Told) -> Told:
     """Without what older events do not tell, or older rows do not keep."""
     match one:
         case RunSnapshot():
-            return replace(one, branch=None, commit_sha=None, created_at=None)
+            return replace(one, created_at=None, shown=shown(one))
         case TestSnapshot():
             return TestSnapshot(one.test_id, one.org_id, one.revision, one.deleted, one.name)
         case _:
             return one
+
+
+def shown(run: RunSnapshot) -> bytes:
+    """What lists show of a run, as far as its cell can be told from it."""
+    item = reports_pb2.BuildRunItem(run_id=run.run_id)
+    said = {"branch": run.branch, "commit_sha": run.commit_sha}
+    item.metadata.update({name: value for name, value in said.items() if value is not None})
+    if run.completed_at:
+        item.completed_at.FromDatetime(run.completed_at)
+        item.completed_at.nanos += 999_999  # events tell nanoseconds, and reporting keeps milliseconds
+    return item.SerializeToString(deterministic=True)
 
 
 async def install_old(mongo: Mortal, tables: Tables) -> None:
