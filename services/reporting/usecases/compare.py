@@ -1,8 +1,9 @@
 """Comparing two builds of an app."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from services.chassis.clock import Clock
 from services.chassis.errors import InvalidArgument, NotFound, Violation
@@ -18,6 +19,8 @@ from services.reporting.usecases.waiting import until
 
 REVISION_WAIT_SECONDS = 2.0
 BUILDS_SEARCHED = 50
+DELETED_PASSED = 10
+"""How many deleted builds of a branch in a row are looked past."""
 NO_BASE = "Base build not found: no earlier build of this app has a verdict; name one with base"
 OTHER_APP = "The base is a build of another app; only builds of one app can be compared"
 
@@ -95,11 +98,18 @@ class Comparisons:
         """The newest build before it of its branch with a verdict on one of its tests."""
         if side.shown.branch is None:
             return None
-        sought = Sought(Side.BEFORE, ANY, (side.shown.branch,), storms=True)
-        found = await self._verdicts.sightings(side.cells.keys(), sought)
-        builds = await self._read.builds_by_id({place.build_id for place in found.values()})
-        there = [build for build in builds.values() if not build.deleted]
-        return max(there, key=lambda build: (build.uploaded_at, build.build_id), default=None)
+        sought, best = Sought(Side.BEFORE, ANY, (side.shown.branch,), storms=True), None
+        keys: Collection[CellKey] = side.cells.keys()
+        for _ in range(DELETED_PASSED + 1):
+            found = await self._verdicts.sightings(keys, sought)
+            builds = await self._read.builds_by_id({place.build_id for place in found.values()})
+            there = {build_id: build for build_id, build in builds.items() if not build.deleted}
+            best = max([*there.values(), *([best] if best else [])], key=_place, default=None)
+            gone = [seen for seen in found.values() if seen.build_id not in there]
+            keys = {seen.key for seen in gone if best is None or seen.place > _place(best)}
+            if not keys:
+                break
+        return best
 
     async def _before_at_all(self, build: BuildSnapshot) -> BuildSnapshot | None:
         """The newest of the builds right before it that has a verdict."""
@@ -144,6 +154,11 @@ class Comparisons:
             ),
         )
         return {test_id: found for (_, test_id, _), found in (here | there).items()}
+
+
+def _place(build: BuildSnapshot) -> tuple[datetime, str]:
+    """What builds are ordered by."""
+    return (build.uploaded_at, build.build_id)
 
 
 def _failing(side: _Side) -> dict[str, Sighting]:

@@ -156,6 +156,16 @@ class TestTheBaseThatIsNotNamed:
         story.build("2", at=gone.uploaded_at, deleted=True)
         assert (await story.comparisons.compare(story.main("3", pay="failed").id)).base.version == "1"
 
+    async def test_is_the_newest_of_its_branch_that_is_not_deleted(self, story: CiStory) -> None:
+        story.main("1", search="passed")
+        story.main("2", pay="passed")
+        for version in ("3", "4"):
+            gone = story.main(version, pay="passed")
+            story.build(version, at=gone.uploaded_at, deleted=True)
+        story.on("feature", "5", pay="passed")
+        build = story.main("6", pay="failed", search="failed")
+        assert (await story.comparisons.compare(build.id)).base.version == "2"
+
     async def test_is_missing_when_nothing_was_run_before(self, story: CiStory) -> None:
         story.main("1")
         with pytest.raises(NotFound, match="name one with base"):
