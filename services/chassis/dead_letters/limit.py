@@ -2,8 +2,7 @@
 
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
-from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from aiokafka import ConsumerRecord
 
@@ -36,6 +35,9 @@ class _Topic:
     invalid: deque[int] = field(default_factory=deque)
     reasons: deque[str] = field(default_factory=lambda: deque(maxlen=TOLD))
 
+    def copy(self) -> "_Topic":
+        return replace(self, invalid=self.invalid.copy(), reasons=self.reasons.copy())
+
 
 class InvalidShare:
     """Watches the share of the invalid ones, topic by topic. The first `window` messages stop nobody."""
@@ -55,7 +57,9 @@ class InvalidShare:
 
     def check(self, records: Iterable[ConsumerRecord], refused: Mapping[int, InvalidMessage]) -> None:
         """TooManyInvalid if `count` would raise it; counts nothing."""
-        deepcopy(self).count(records, refused)
+        trial = InvalidShare(self._tolerance)
+        trial._topics = {name: topic.copy() for name, topic in self._topics.items()}
+        trial.count(records, refused)
 
     def _count(self, record: ConsumerRecord, error: InvalidMessage | None) -> None:
         topic = self._of(record.topic)

@@ -69,3 +69,15 @@ def test_the_error_says_what_to_do() -> None:
         count(share(), [True] * WINDOW)
     assert "python -m services.chassis.dead_letters list t" in str(caught.value)
     assert "MOBILETEST_INVALID_SHARE=1" in str(caught.value)
+
+
+def test_a_check_tells_of_too_many_and_counts_nothing() -> None:
+    watched = share()
+    count(watched, [False] * WINDOW)
+    records = [raw_record("t", n, value=b"", headers=[]) for n in range(WINDOW)]
+    too_many = {n: InvalidMessage("BAD") for n in range(WINDOW // 2 + 1)}
+    for _ in range(2):
+        with pytest.raises(TooManyInvalid, match="51 of the newest 100"):
+            watched.check(records, too_many)
+        watched.check(records, dict(list(too_many.items())[1:]))
+    count(watched, [True] * (WINDOW // 2))
