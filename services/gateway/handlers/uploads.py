@@ -109,7 +109,7 @@ async def _write(call: Any, description: Decoded, chunks: AsyncIterator[bytes]) 
         async for chunk in chunks:
             await call.write(builds_pb2.UploadBuildRequest(chunk=chunk))
             size += len(chunk)
-        await call.write(builds_pb2.UploadBuildRequest(end=builds_pb2.UploadBuildEnd(size=size)))
+        await call.write(builds_pb2.UploadBuildRequest(chunk=b"", end=builds_pb2.UploadBuildEnd(size=size)))
         await call.done_writing()
 
 

@@ -192,7 +192,7 @@ def promised(app: apps_pb2.App, content: bytes, end: int | None) -> AsyncIterato
         async for message in upload(app, content, "1", has_end=True):
             yield message
         if end is not None:
-            yield builds_pb2.UploadBuildRequest(end=builds_pb2.UploadBuildEnd(size=end))
+            yield builds_pb2.UploadBuildRequest(chunk=b"", end=builds_pb2.UploadBuildEnd(size=end))
 
     return messages()
 
