@@ -1,5 +1,6 @@
 """Looking up verdicts on other builds, and the runs of an execution, for the caller's organisation."""
 
+import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from services.chassis.context import current
@@ -17,6 +18,8 @@ from services.reporting.storage.values import Document, attempts_of, last_run_of
 
 STORMS_PASSED = 10
 """How many builds in a row may be left out as storms: it bounds what a lookup reads."""
+PART_SIZE, PARTS_AT_ONCE = 500, 4
+"""MongoDB takes one core for a pipeline, and some 100 us for each of its cells: ten thousand are done in parts."""
 _SEEN = ("app_id", "test_id", "build_id", "uploaded_at", "verdict", "named", "passed", "failed")
 
 
@@ -26,6 +29,7 @@ class MongoVerdicts:
     def __init__(self, mongo: Mongo) -> None:
         self._mongo = mongo
         self._serving = Serving(mongo)
+        self._parts = asyncio.Semaphore(PARTS_AT_ONCE)
 
     async def sightings(self, keys: Collection[CellKey], sought: Sought) -> Mapping[CellKey, Sighting]:
         """One pipeline: from each cell one seek in the index of verdicts for each branch and outcome. Storms are rare,
@@ -42,17 +46,22 @@ class MongoVerdicts:
         self, keys: Collection[CellKey], sought: Sought, generation: int, *, calm: bool = False
     ) -> dict[CellKey, Sighting]:
         ids = {d.joined(key): key for key in keys}
-        if not ids:
-            return {}
+        names = list(ids)
+        parts = [names[start : start + PART_SIZE] for start in range(0, len(names), PART_SIZE)]
+        found = await asyncio.gather(*(self._part(part, sought, generation, calm=calm) for part in parts))
+        return {ids[document["_id"]]: _sighting(document["found"]) for part in found for document in part}
+
+    async def _part(self, ids: Sequence[str], sought: Sought, generation: int, *, calm: bool) -> Sequence[Document]:
         pipeline: list[Document] = [
-            {"$match": {"_id": {"$in": list(ids)}}},
+            {"$match": {"_id": {"$in": ids}}},
             {"$project": {"app_id": 1, "test_id": 1, "build_id": 1, "uploaded_at": 1}},
             {"$lookup": _sought(sought, current().org_id, generation, calm=calm)},
             {"$unwind": "$found"},
             {"$project": {"found": 1}},
         ]
-        found = await self._of(d.CELLS.collection, generation).aggregate(pipeline)
-        return {ids[document["_id"]]: _sighting(document["found"]) for document in found}
+        async with self._parts:
+            found: list[Document] = await self._of(d.CELLS.collection, generation).aggregate(pipeline)
+        return found
 
     async def _storms(self, seen: Iterable[Sighting], generation: int) -> set[str]:
         """Which of the executions that these failed in were infrastructure storms."""
