@@ -77,7 +77,7 @@ class Expiring:
             nonlocal gone
             tables = Tables()
             await transaction.load(tables, Wanted(runs=run_ids))
-            gone = expire(tables, run_ids)
+            gone = max(gone, expire(tables, run_ids))  # what is being rebuilt may not have them yet
             counted.update(name for _, row in tables.runs.rows() for name in lists(row))
             await transaction.save(tables)
 

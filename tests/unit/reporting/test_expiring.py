@@ -1,10 +1,12 @@
 """The sweep of retention: by age, by number, in its turn, in batches, over runs that have not ended."""
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 import pytest
 
 from services.reporting.model.retention import Bounds
+from services.reporting.ports import FoldTransaction
 from services.reporting.usecases import Expiring
 from services.reporting.usecases.expiring import BATCH
 from tests.fakes.reporting_lists import FakeListed, FakeTurn
@@ -85,3 +87,19 @@ async def test_a_lost_race_is_run_again(aged: Story) -> None:
     folds.lost_races = 1
     sweep = Expiring(FakeListed(aged.tables), folds, FakeTurn(), bounds=Bounds(per_test=1), clock=StillClock())
     assert await sweep.sweep() == 8
+
+
+class Rebuilding(FakeFolds):
+    """Folds into the generation that is being built, too, which has no run yet."""
+
+    async def transaction(self, work: Callable[[FoldTransaction], Awaitable[None]]) -> None:
+        await super().transaction(work)
+        await FakeFolds().transaction(work)
+
+
+async def test_a_sweep_beside_a_rebuild_counts_what_left_the_lists_and_leaves_nothing_out(story: Story) -> None:
+    for number in range(2 * BATCH + 3):
+        story.run("t", None, at=NOW - timedelta(minutes=number), app=None)
+    turn, bounds = FakeTurn(), Bounds(per_test=1)
+    sweep = Expiring(FakeListed(story.tables), Rebuilding(story.tables), turn, bounds=bounds, clock=StillClock())
+    assert await sweep.sweep() == 2 * BATCH + 2
