@@ -15,7 +15,7 @@ from services.chassis.dead_letters.limit import InvalidShare, Tolerance
 from services.chassis.dead_letters.writing import DeadLetters
 from services.chassis.errors import Aborted, DeadlineExceeded, Unavailable
 from services.chassis.events import Event, InvalidMessage, Transient
-from services.chassis.halving import Parts, is_bug
+from services.chassis.halving import TRY_AGAIN_SECONDS, Parts, is_bug
 from services.chassis.kafka import Producer
 from services.chassis.membership import FETCH_WAIT_MS, Group, Membership, joined
 from services.chassis.mongo import unavailable
@@ -167,11 +167,11 @@ class Consumer:
             parts.failed(error)
 
     async def _search(self, member: Membership, batch: Batch, parts: Parts, error: Exception) -> None:
-        """Come nearer to the events that the handler fails on. TooManyInvalid as soon as they are."""
-        parts.failed(error)
+        """Come nearer to the events that the handler fails on; TooManyInvalid as soon as they are."""
+        waits = parts.failed(error)
         self._share.check(batch.records, batch.refused)
-        if self.poll_age() > POLL_SECONDS:  # not each time: a pause costs what was fetched ahead
-            await self._pause(member, 0)
+        if waits or self.poll_age() > POLL_SECONDS:  # not each time: a pause costs what was fetched ahead
+            await self._pause(member, TRY_AGAIN_SECONDS if waits else 0)
 
     async def _postpone(self, member: Membership, error: Exception, attempt: int) -> None:
         """Wait before the batch is tried again; _HandlerFailed when that would not help."""

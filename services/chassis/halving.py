@@ -11,6 +11,8 @@ from services.chassis.events import Event, InvalidMessage
 
 TRIES = 3
 """So often a single event has to fail, lest it be put away for what was not its fault."""
+TRY_AGAIN_SECONDS = 0.25
+"""Drivers raise such errors too, in the moment in which a connection breaks."""
 HANDLER_FAILED = "HANDLER_FAILED"
 
 _BUGS = (
@@ -56,21 +58,26 @@ class Parts:
         """The handler has dealt with the last one; gives what it did not refuse of it."""
         return list(self._of_batch(self._left.pop()).values())
 
-    def failed(self, error: Exception) -> None:
-        """Halve the last one. A single event is refused: as invalid at once, for another error after TRIES of them."""
+    def failed(self, error: Exception) -> bool:
+        """Halve the last one. A single event is refused: as invalid at once, for another error after TRIES of them.
+
+        Gives whether to wait before it is tried again: until one was refused for such an error it may be the moment's.
+        """
         part = list(self._of_batch(self._left.pop()))
         if len(part) > 1:
             middle = len(part) // 2
             self._left += [part[middle:], part[:middle]]
-            return
+            return False
         (index,) = part
         self._failures[index] += 1
         if isinstance(error, InvalidMessage):
             self._batch.refuse_one(index, error)
-        elif self._failures[index] < TRIES:
+            return False
+        if self._failures[index] < TRIES:
             self._left.append(part)
-        else:
-            self._batch.refuse_one(index, self._blamed(index, error))
+            return type(error) not in self._told
+        self._batch.refuse_one(index, self._blamed(index, error))
+        return False
 
     def _blamed(self, index: int, error: Exception) -> InvalidMessage:
         """In a batch each kind of error is told once with its traceback: one bug may hit hundreds of events."""
