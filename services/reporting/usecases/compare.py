@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from services.chassis.clock import Clock
-from services.chassis.errors import InvalidArgument, NotFound, Violation
+from services.chassis.errors import InvalidArgument, NotFound, Unavailable, Violation
 from services.reporting.model import counters
 from services.reporting.model.reports.breakage import ANY, Breakage, ComparedBuild, Side, Sighting, Sought, lines
 from services.reporting.model.reports.compare import Comparison, Known, attributed, by_test, compare, verdicts
@@ -21,6 +21,8 @@ REVISION_WAIT_SECONDS = 2.0
 BUILDS_SEARCHED = 50
 DELETED_PASSED = 10
 """How many deleted builds of a branch in a row are looked past."""
+RETRY_AFTER_SECONDS = 2.0
+LATE = "Reporting has not heard of this build yet; try again"
 NO_BASE = "Base build not found: no earlier build of this app has a verdict; name one with base"
 OTHER_APP = "The base is a build of another app; only builds of one app can be compared"
 
@@ -55,7 +57,8 @@ class Comparisons:
         """The build compared with the base, or with the newest build before it that it can be compared with.
 
         `min_revision` waits (bounded) until the copy of the app has that revision. NotFound: no such build, or none
-        before it with a verdict. InvalidArgument: the base is of another app.
+        before it with a verdict. InvalidArgument: the base is of another app. Unavailable: the build has not been heard
+        of yet, though whoever knows a revision knows that it exists.
         """
         build = await self._build(build_id, min_revision)
         side = await self._side(build)
@@ -66,8 +69,10 @@ class Comparisons:
     async def _build(self, build_id: str, min_revision: int | None) -> BuildSnapshot:
         if min_revision is not None:
             await until(bool, lambda: self._heard(build_id, min_revision), self._revision_wait)
-        found = await self._one(build_id)
-        if found is None:
+        found = (await self._read.builds_by_id([build_id])).get(build_id)
+        if found is None and min_revision is not None:
+            raise Unavailable(LATE, retry_after=RETRY_AFTER_SECONDS)
+        if found is None or found.deleted:
             raise NotFound("Build not found")
         return found
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from services.chassis.errors import InvalidArgument, NotFound
+from services.chassis.errors import InvalidArgument, NotFound, Unavailable
 from services.reporting.model.reports.compare import ComparedTest
 from services.reporting.model.reports.coverage import LastStatus
 from services.reporting.model.snapshots import AppSnapshot, BuildSnapshot
@@ -194,3 +194,10 @@ async def test_it_waits_for_the_revision_of_the_app_but_not_for_long(story: CiSt
     story.tell(AppSnapshot(APP, ORG, 3, False, "Shop", None))
     for revision in (3, 4):
         assert names((await story.comparisons.compare(build.id, None, revision)).newly_failing) == ["pay"]
+
+
+async def test_a_build_that_is_known_elsewhere_and_not_heard_of_yet_is_not_called_missing(story: CiStory) -> None:
+    story.tell(AppSnapshot(APP, ORG, 3, False, "Shop", None))
+    with pytest.raises(Unavailable, match="not heard of this build") as caught:
+        await story.comparisons.compare("just uploaded", None, 4)
+    assert caught.value.retry_after
