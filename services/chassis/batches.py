@@ -31,10 +31,12 @@ class Batch:
         places: dict[Event, list[int]] = {}
         for index, event in self.events.items():
             places.setdefault(event, []).append(index)
+        found: dict[int, InvalidMessage] = {}
         for error in errors:
             if error.event is None or error.event not in places:
                 raise ValueError(f"the handler refused an event that it was not given: {error.event!r:.300}")
-            self.refused.update(dict.fromkeys(places[error.event], error))
+            found.update(dict.fromkeys(places[error.event], error))
+        self.refused |= found
         self.events = {index: event for index, event in self.events.items() if index not in self.refused}
 
     def refuse_one(self, index: int, error: InvalidMessage) -> None:

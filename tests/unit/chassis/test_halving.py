@@ -222,3 +222,17 @@ async def test_of_unnamed_refusals_few_calls_find_the_events() -> None:
 )
 def test_what_is_a_bug(error: Exception, bug: bool) -> None:
     assert is_bug(error) == bug
+
+
+async def test_a_refusal_of_what_was_not_given_is_a_bug_and_refuses_nothing() -> None:
+    bench = Bench(1, lambda _: None)
+    strange = [[InvalidMessage("REFUSED", event=an_event(id_=id_)) for id_ in ("0", "another")]]
+    handle = bench.handle
+
+    async def refuse(events: list[Event]) -> list[InvalidMessage]:
+        await handle(events)
+        return strange.pop() if strange else []
+
+    bench.consumer._handler = refuse
+    await bench.consumer.run()
+    assert (strange, bench.put_away(), bench.member.committed) == ([], [], [0])
