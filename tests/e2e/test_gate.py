@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.e2e.client import Api, created
+from tests.e2e.client import Answer, Api, created
 from tests.e2e.shapes import (
     Shape,
     array,
@@ -21,6 +21,7 @@ from tests.e2e.shapes import (
     uuid,
 )
 from tests.e2e.world import FAILING, PASSING, UNKNOWN, World
+from tests.eventually import eventually
 
 STANDING = one_of("passed", "failed", "not_run")
 COMPARED_BUILD: Shape = {
@@ -83,6 +84,21 @@ GATE: Shape = {
 }
 
 
+async def gate_of(api: Api, execution: Any, **params: str) -> Any:
+    """The gate right after the end; asked again while a 503 says that reporting is behind, as CI would."""
+
+    async def answered() -> Answer | None:
+        answer = await api.get(f"/executions/{execution['id']}/gate", params=params)
+        assert answer.status != 503 or "Retry-After" in answer.headers
+        return None if answer.status == 503 else answer
+
+    answer = await eventually(answered, within=60)
+    assert answer
+    gate = created(answer)
+    assert_shape(gate, GATE)
+    return gate
+
+
 class Ci:
     """An app with two tests, "Pay" and "Search", that a CI system runs on build after build."""
 
@@ -114,10 +130,7 @@ class Ci:
         return build, await self.world.ended(started["id"])
 
     async def gate(self, execution: Any, **params: str) -> Any:
-        """The gate right after the end: a 503 would say that reporting is behind."""
-        gate = created(await self.world.api.get(f"/executions/{execution['id']}/gate", params=params))
-        assert_shape(gate, GATE)
-        return gate
+        return await gate_of(self.world.api, execution, **params)
 
     async def compare(self, build: Any, **params: str) -> Any:
         comparison = created(await self.world.api.get(f"/apps/builds/{build['id']}/compare", params=params))
@@ -192,8 +205,7 @@ async def test_the_base_branch_can_be_named(ci: Ci) -> None:
 async def test_a_run_without_a_verdict_blocks(world: World) -> None:
     test = await world.test()  # attached to no app
     execution = await world.run(await world.workflow(test))
-    gate = created(await world.api.get(f"/executions/{execution['id']}/gate"))
-    assert_shape(gate, GATE)
+    gate = await gate_of(world.api, execution)
     (reason,) = gate["reasons"]
     assert (gate["result"], reason["rule"], reason["app_id"]) == ("block", "no_verdict", None)
     assert reason["detail"] == "Ended without a verdict (config_invalid), so nothing is known of what it tests."
@@ -201,11 +213,11 @@ async def test_a_run_without_a_verdict_blocks(world: World) -> None:
 
 async def test_an_execution_under_way_is_pending(world: World) -> None:
     started = await world.start(await world.slow_workflow(minutes=5))
-    gate = created(await world.api.get(f"/executions/{started['id']}/gate"))
+    gate = await gate_of(world.api, started)
     assert (gate["result"], gate["summary"]) == ("pending", "Pending: 1 of 1 run has not ended.")
     assert (await world.api.post(f"/executions/{started['id']}/cancel")).status == 202
     await world.ended(started["id"])
-    gate = created(await world.api.get(f"/executions/{started['id']}/gate"))
+    gate = await gate_of(world.api, started)
     assert (gate["result"], gate["reasons"][0]["detail"]) == ("block", "Was cancelled before it had a verdict.")
 
 
