@@ -8,6 +8,8 @@ from services.reporting.model.tables import CellKey
 from services.reporting.ports import Verdicts
 
 Sightings = dict[CellKey, Sighting]
+HISTORIES_AT_ONCE = 200
+"""A history has up to 200 attempts, and thousands of tests may fail on the base branch too."""
 
 
 class BaseBranch:
@@ -22,14 +24,15 @@ class BaseBranch:
         """By cell, for failures of an execution on branch `own`. Failures in storms count only with `storms`."""
         where = base_lines(own, base)
         found = await self._found(failing, where, storms=storms)
-        passed = {(app_id, test_id) for (app_id, test_id, _), seen in found.items() if seen.fails}
-        attempts = await self._verdicts.attempts(passed) if passed else {}
-        return {
-            key: OnBase(seen, passed_since(attempts.get(key[:2], ()), seen, failing[key], where, storms=storms))
-            if seen.fails
-            else OnBase(seen)
-            for key, seen in found.items()
-        }
+        known = {key: OnBase(seen) for key, seen in found.items()}
+        fails = sorted(key for key, seen in found.items() if seen.fails)
+        for start in range(0, len(fails), HISTORIES_AT_ONCE):
+            part = fails[start : start + HISTORIES_AT_ONCE]
+            attempts = await self._verdicts.attempts({key[:2] for key in part})
+            for key in part:
+                passed = passed_since(attempts.get(key[:2], ()), found[key], failing[key], where, storms=storms)
+                known[key] = OnBase(found[key], passed)
+        return known
 
     async def _found(self, failing: Mapping[CellKey, Sighting], where: BaseLines, *, storms: bool) -> Sightings:
         """The second line is for tests without any verdict on the first, in a storm or not."""
