@@ -115,6 +115,7 @@ class Stack:
 
     def _add_service(self, spec: ServiceSpec) -> Service:
         service = Service(spec, self._state.log(spec.name))
+        self._state.write_environment(spec.name, spec.env)
         self._add(spec.name, service)
         return service
 

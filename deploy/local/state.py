@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import secrets
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -31,6 +32,7 @@ class State:
         self.logs = self.folder / "logs"
         self.objects = self.folder / "objects"
         self.spool = self.folder / "spool"
+        self.environments = self.folder / "env"
         self._ready = self.folder / "ready.json"
         self._organisation = self.folder / "organisation.json"
         self._token = self.folder / "service_token"
@@ -51,7 +53,7 @@ class State:
 
     def prepare(self) -> None:
         """Make the folders; forget that an earlier run was ready; keep one older log of each child."""
-        for folder in (self.mongod, self.logs, self.objects):
+        for folder in (self.mongod, self.logs, self.objects, self.environments):
             folder.mkdir(parents=True, exist_ok=True)
         self.forget_ready()
         for log in self.logs.glob("*.log"):
@@ -59,6 +61,11 @@ class State:
 
     def log(self, name: str) -> Path:
         return self.logs / f"{name}.log"
+
+    def write_environment(self, name: str, variables: Mapping[str, str]) -> None:
+        """Keep the variables of a service, for a shell that runs one of its commands beside it."""
+        lines = (f"export {variable}={shlex.quote(value)}\n" for variable, value in sorted(variables.items()))
+        _write(self.environments / f"{name}.env", "".join(lines))
 
     def service_token(self) -> str:
         """The token by which the services know each other; made once."""

@@ -2,6 +2,7 @@
 
 import json
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,15 @@ def test_secrets_are_for_their_owner_only(state: State) -> None:
     state.write_ready({"url": "http://127.0.0.1:1", "api_key": "mt_key"})
     for name in ("service_token", "organisation.json", "ready.json"):
         assert stat.S_IMODE((state.folder / name).stat().st_mode) == 0o600
+
+
+def test_a_shell_reads_the_variables_of_a_service(state: State) -> None:
+    token = "it's $HOME; `id`"
+    state.write_environment("reporting", {"MOBILETEST_SERVICE_TOKEN": token})
+    file = state.environments / "reporting.env"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    read = subprocess.run(["sh", "-c", f'. "{file}"; printf %s "$MOBILETEST_SERVICE_TOKEN"'], stdout=-1, check=True)
+    assert read.stdout.decode() == token
 
 
 def test_the_ready_file_is_replaced_in_one_step_and_forgotten(state: State) -> None:
