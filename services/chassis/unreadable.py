@@ -55,8 +55,10 @@ async def _fetched(consumer: AIOKafkaConsumer, place: TopicPartition, position: 
         return []
     wanted = [(place.topic, [(place.partition, position, MAX_MESSAGE_BYTES)])]
     response = await consumer._client.send(leader, FetchRequest(WAIT_MS, 1, MAX_MESSAGE_BYTES, 0, wanted))
-    [(_, [(_, error, end, *_, data)])] = response.topics
-    return [] if error else list(_records(place, MemoryRecords(data or b""), position, end))
+    for _, partitions in response.topics:
+        for _, error, end, *_, data in partitions:
+            return [] if error else list(_records(place, MemoryRecords(data or b""), position, end))
+    return []
 
 
 def _records(place: TopicPartition, batches: Any, position: int, end: int) -> Iterator[ConsumerRecord]:

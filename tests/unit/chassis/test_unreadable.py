@@ -127,6 +127,18 @@ async def test_a_broker_that_gives_nothing_in_time_costs_nothing() -> None:
     assert consumer.sought == 0
 
 
+@pytest.mark.parametrize("topics", [[], [("t", [])], [("t", [(0, 6, -1, -1, [], None)])]])
+async def test_a_broker_that_refuses_is_asked_again_by_the_next_fetch(topics: list[Any]) -> None:
+    """Such as one that leads the partition no more."""
+    consumer = FakeConsumer([([NO_TEXT], False)])
+
+    async def send(request: Any) -> Any:
+        return SimpleNamespace(topics=topics)
+
+    consumer.send = send  # type: ignore[method-assign]
+    assert await read_around(consumer, {PLACE: 0}) == {}
+
+
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
 async def test_what_a_rebalance_takes_away_is_left_alone(when: str) -> None:
     consumer = FakeConsumer([([NO_TEXT], False), ([GOOD], False)])
