@@ -168,7 +168,7 @@ def _last(run: RunSnapshot | None) -> LastRun | None:
 
 def _named(finished: Iterable[RunSnapshot]) -> Named | None:
     naming = [run for run in finished if run.branch is not None or run.commit_sha is not None]
-    run = max(naming, key=_recency, default=None)
+    run = max(naming, key=lambda run: (run.branch is not None, *_recency(run)), default=None)
     return Named(run.ended_at, run.run_id, run.branch, run.commit_sha) if run else None
 
 

@@ -103,8 +103,8 @@ class LastRun:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What CI named in the newest finished run of a cell in which it named any of it: a build has one branch and one
-    commit, also when it is run once more by hand.
+    """What CI named in the newest finished run of a cell in which it named a branch, else in the newest in which it
+    named a commit: a build has one branch and one commit, also when it is run once more by hand.
     """
 
     ended_at: datetime
@@ -113,8 +113,8 @@ class Named:
     commit_sha: str | None
 
     @property
-    def recency(self) -> tuple[datetime, str]:
-        return (self.ended_at, self.run_id)
+    def recency(self) -> tuple[bool, datetime, str]:
+        return (self.branch is not None, self.ended_at, self.run_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,6 +119,17 @@ async def test_the_builds_are_called_as_ci_called_them_last(story: CiStory) -> N
     assert (found.base.branch, found.base.commit_sha) == (None, None)
 
 
+async def test_a_run_that_names_a_commit_only_takes_no_build_from_its_branch(story: CiStory) -> None:
+    base, build = story.build("1"), story.build("2")
+    story.ci(base, None, "c0", pay="passed")
+    story.ci(base, None, "c1", pay="passed")
+    story.ci(build, "main", "c2", pay="passed")
+    story.ci(build, None, "c2 once more", pay="passed")
+    found = await story.comparisons.compare(build.id)
+    assert (found.build.branch, found.build.commit_sha) == ("main", "c2")
+    assert (found.base.branch, found.base.commit_sha) == (None, "c1")
+
+
 class TestTheBaseThatIsNotNamed:
     async def test_is_the_newest_build_before_of_the_same_branch(self, story: CiStory) -> None:
         story.main("1", pay="passed")
