@@ -1,0 +1,120 @@
+"""The gate in infrastructure storms, what it says of a run, and what it has not heard of yet."""
+
+import pytest
+
+from services.chassis.context import Caller, bind
+from services.chassis.errors import FailedPrecondition, NotFound, Unavailable
+from services.reporting.model.batch import Batch
+from services.reporting.model.fold import fold
+from services.reporting.model.reports.gate import Result, Rule
+from services.reporting.model.retention import expire
+from services.reporting.model.snapshots import ExecutionSnapshot
+from services.reporting.usecases.gate import Asked
+from tests.fakes.reporting_ci import CiStory
+from tests.fakes.reporting_story import ORG
+from tests.unit.reporting.test_gate import only, rules
+
+
+@pytest.fixture
+def story() -> CiStory:
+    return CiStory()
+
+
+STORM = dict.fromkeys(("a", "b", "c", "d", "pay"), "failed")
+
+
+class TestStorms:
+    async def test_a_storm_is_marked_and_blocks(self, story: CiStory) -> None:
+        story.main("1", **dict.fromkeys(STORM, "passed"))
+        gate = await story.gate(story.ci(story.build("2"), "feature", **STORM))  # type: ignore[arg-type]
+        assert (gate.result, gate.storm) == (Result.BLOCK, True)
+
+    async def test_an_outage_on_the_base_branch_opens_no_gate(self, story: CiStory) -> None:
+        story.main("1", **dict.fromkeys(STORM, "passed"))
+        story.main("2", **STORM)
+        rule, detail = await only(story, story.ci(story.build("3"), "feature", pay="failed", a="passed"))
+        assert rule is Rule.NEWLY_BROKEN
+        assert "on build 1" in detail
+
+    @pytest.mark.parametrize("branch", ["main", None])
+    async def test_an_outage_hides_no_pass_on_the_same_build(self, story: CiStory, branch: str | None) -> None:
+        story.on(branch, "1", pay="failed")
+        build = story.on(branch, "2", **dict.fromkeys(STORM, "passed"))
+        story.ci(build, branch, **STORM)  # type: ignore[arg-type]
+        assert (await only(story, story.ci(story.build("3"), branch, pay="failed")))[0] is Rule.NEWLY_BROKEN
+
+    async def test_an_outage_on_the_base_branch_lets_no_run_by_hand_stand_in_for_it(self, story: CiStory) -> None:
+        story.on(None, "1", pay="failed")
+        story.main("2", **STORM)
+        execution = story.ci(story.build("3"), "feature", pay="failed", new="failed")
+        story.on(None, "4", new="failed")
+        assert rules(await story.gate(execution)) == {"pay": Rule.NEWLY_BROKEN, "new": Rule.KNOWN_ON_BASE}
+
+    async def test_what_is_broken_everywhere_on_the_base_branch_too_is_known(self, story: CiStory) -> None:
+        story.main("1", **STORM)
+        gate = await story.gate(story.ci(story.build("2"), "feature", **STORM))  # type: ignore[arg-type]
+        assert (gate.result, set(rules(gate).values())) == (Result.PASS, {Rule.KNOWN_ON_BASE})
+
+
+async def test_a_run_shows_present_names_how_it_failed_and_since_when(story: CiStory) -> None:
+    story.main("1", pay="passed")
+    build = story.build("2")
+    execution = story.ci(build, "feature", "c2", pay="failed")
+    story.test("pay", "Pay by card")
+    story.rename(build, "2.0")
+    (reason,) = (await story.gate(execution)).reasons
+    assert (reason.run.test_name, reason.run.build_version) == ("Pay by card", "2.0")
+    assert (reason.run.app_id, reason.run.failure_reason) == ("app-1", "went wrong")
+    assert reason.breakage
+    assert reason.breakage.first_failing.version == "2.0"
+    assert reason.breakage.commit_range == "c1..c2"
+
+
+async def test_it_speaks_of_its_own_run_though_the_cell_has_a_newer_verdict(story: CiStory) -> None:
+    build = story.build("1")
+    execution = story.ci(build, "feature", "c1", pay="failed")
+    story.ci(build, "feature", "c1", pay="passed")
+    (reason,) = (await story.gate(execution)).reasons
+    assert reason.breakage
+    assert reason.breakage.first_failing.version == "1"
+
+
+class TestFreshness:
+    async def test_what_has_not_been_heard_of_is_not_passed(self, story: CiStory) -> None:
+        execution = story.ci(story.build("1"), "feature", total=2, pay="passed")
+        with pytest.raises(Unavailable) as caught:
+            await story.gate(execution, ended=2, total=2)
+        assert caught.value.retry_after
+        with pytest.raises(Unavailable):
+            await story.gate("just started", ended=1, total=1)
+
+    async def test_what_the_executor_just_accepted_is_pending(self, story: CiStory) -> None:
+        gate = await story.gate("just started", ended=0, total=3)
+        assert (gate.result, gate.pending) == (Result.PENDING, 3)
+        assert gate.summary == "Pending: 3 of 3 runs have not ended."
+
+    async def test_an_execution_whose_size_is_not_told_yet_is_not_passed(self, story: CiStory) -> None:
+        story.run("pay", story.build("1"), "passed", execution="of unknown size")
+        with pytest.raises(Unavailable):
+            await story.gate("of unknown size")
+
+    async def test_an_unknown_or_foreign_execution_is_not_found(self, story: CiStory) -> None:
+        execution = story.ci(story.build("1"), "feature", pay="passed")
+        with pytest.raises(NotFound, match=r"^Execution not found$"):
+            await story.gate("unknown")
+        with bind(Caller("another")), pytest.raises(NotFound, match=r"^Execution not found$"):
+            await story.gate(execution)
+
+    async def test_an_execution_whose_runs_expired_is_not_judged(self, story: CiStory) -> None:
+        execution = story.ci(story.build("1"), "feature", pay="passed")
+        expire(story.tables, [run_id for run_id, _ in list(story.tables.runs.rows())])
+        with pytest.raises(FailedPrecondition) as caught:
+            await story.gate(execution)
+        assert caught.value.reason == "RUNS_EXPIRED"
+
+    async def test_it_waits_for_the_runs_that_have_ended(self, story: CiStory) -> None:
+        """The lookup that comes after the fold sees them."""
+        fold(story.tables, Batch.of([ExecutionSnapshot("late", ORG, 1, 1)]))
+        heard = story.gates.of(Asked("late", "main", ended=1, total=1))
+        story.run("pay", story.build("1"), "passed", execution="late")
+        assert (await heard).result is Result.PASS
