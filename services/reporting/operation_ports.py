@@ -58,8 +58,8 @@ class Workbench(Protocol):
         """Fold the batch into the generation, then remember that the operation stands there."""
 
     async def expire(self, state: State, limit: int) -> tuple[int, str]:
-        """Take out of the lists of the generation what retention took out of the serving one's: at most `limit` runs
-        behind the token; how many, and the token behind them, empty when there are no more."""
+        """Of the next `limit` runs behind the token, take out of the generation's lists what retention took out of the
+        serving one's; how many that were, and the token behind them all, empty when there are no more."""
 
     async def keep(self, state: State, found: Sequence[Difference] = ()) -> None:
         """Remember where the operation stands, and differences to be told."""

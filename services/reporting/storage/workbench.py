@@ -65,7 +65,7 @@ class MongoWorkbench:
             return state
 
         state = await self._mongo.transaction(work)
-        await self._drop_unused()
+        await self._drop_unused(state.generation - 1)
         return state
 
     async def prepare(self, state: State) -> None:
@@ -85,9 +85,9 @@ class MongoWorkbench:
 
     async def expire(self, state: State, limit: int) -> tuple[int, str]:
         serving = self._mongo.collection(named(RUNS.collection, (await read(self._mongo)).serving))
-        query = {"_id": {"$gt": state.token}, "listed_at": {"$exists": False}}
-        found = await serving.find(query, {"_id": 1}).sort("_id", 1).limit(limit).to_list(None)
-        ids = [document["_id"] for document in found]
+        runs = serving.find({"_id": {"$gt": state.token}}, {"listed_at": 1}).sort("_id", 1).limit(limit)
+        found = await runs.batch_size(limit).to_list(None)
+        ids = [document["_id"] for document in found if "listed_at" not in document]
 
         async def work(transaction: FoldTransaction) -> None:
             tables = Tables()
@@ -95,9 +95,10 @@ class MongoWorkbench:
             expire(tables, ids)
             await transaction.save(tables)
 
-        async with _said():
-            await self._folds(state).transaction(work)
-        return len(ids), ids[-1] if len(ids) == limit else ""
+        if ids:
+            async with _said():
+                await self._folds(state).transaction(work)
+        return len(ids), found[-1]["_id"] if len(found) == limit else ""
 
     async def keep(self, state: State, found: Sequence[Difference] = ()) -> None:
         await self._mongo.transaction(lambda session: self._write(session, state, found))
@@ -145,7 +146,7 @@ class MongoWorkbench:
             await write(self._mongo, Generations((await read(self._mongo, session)).serving), session)
 
         await self._mongo.transaction(work)
-        await self._drop_unused()
+        await self._drop_unused(state.generation)
 
     def _folds(self, state: State) -> "_OneGeneration":
         return _OneGeneration(self._mongo, state.generation, self._check)
@@ -167,13 +168,15 @@ class MongoWorkbench:
             rows = [asdict(difference) for difference in found]
             await self._mongo.collection(DIFFERENCES).insert_many(rows, session=session)
 
-    async def _drop_unused(self) -> None:
-        """A fold that began before may still write to what is dropped here, which makes it anew: rubbish, dropped by
-        the next operation."""
+    async def _drop_unused(self, newest: int) -> None:
+        """Those up to this number: whoever has taken over meanwhile, which nothing here would notice, makes newer ones.
+
+        A fold that began before may still write to what is dropped here, which makes it anew: rubbish, dropped by the
+        next operation."""
         used = (await read(self._mongo)).folded
         for name in await self._mongo.database.list_collection_names():
             plain, generation = generation_of(name)
-            if plain in COLLECTIONS and generation not in used:
+            if plain in COLLECTIONS and generation <= newest and generation not in used:
                 await self._mongo.database.drop_collection(name)
 
 
