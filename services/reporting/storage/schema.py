@@ -6,7 +6,7 @@ from services.reporting.storage.documents import COUNTERS, KINDS
 from services.reporting.storage.earlier_tests import complete_tests
 from services.reporting.storage.generations import GENERATIONS, named
 from services.reporting.storage.indexes import INDEXES
-from services.reporting.storage.upgrade import complete, drop_old_indexes
+from services.reporting.storage.upgrade import complete, drop_old_indexes, refuse_older
 
 
 async def create_generation(mongo: Mongo, generation: int) -> None:
@@ -26,6 +26,7 @@ async def _read_models(mongo: Mongo) -> None:
 async def _places(mongo: Mongo) -> None:
     await drop_old_indexes(mongo)
     await create_generation(mongo, 0)
+    await refuse_older(mongo)
     await complete(mongo)
 
 

@@ -1,7 +1,8 @@
 """What the first generation of an installation lacks that is older than places in lists (2026-11-21).
 
 Everything is written only where it is missing, so that it can be interrupted, run twice, and run by a process that was
-slow while another one has begun to fold. A process of the older version must not fold at the same time.
+slow while another one has begun to fold. A process of the older version must not fold at the same time, and does not
+for long: see `refuse_older`.
 
 What the stored rows do not tell stays unknown until a rebuild: tags of tests, and when runs were accepted.
 """
@@ -17,7 +18,7 @@ from services.reporting.model import counters
 from services.reporting.model.places import day_of, minute_of, minutes
 from services.reporting.model.reports.gate import GateRun
 from services.reporting.model.tables import LONG_AGO, CellKey, Named
-from services.reporting.storage.documents import BUILDS, CELLS, COUNTERS, RUNS, counter_id, joined
+from services.reporting.storage.documents import BUILDS, CELLS, COUNTERS, RUNS, TESTS, counter_id, joined
 from services.reporting.storage.indexes import INDEXES
 from services.reporting.storage.listed import ALWAYS, List, list_after
 from services.reporting.storage.shown import RUN_SHOWN, gate_run
@@ -32,6 +33,14 @@ async def drop_old_indexes(mongo: Mongo) -> None:
         for found in await collection.index_information():
             if found not in wanted and found != "_id_":
                 await collection.drop_index(found)
+
+
+async def refuse_older(mongo: Mongo) -> None:
+    """Have a process of the older version, which a rolling update leaves for a while, end at the first run of a build
+    or the first test that it folds, with nothing written and nothing committed; one that starts is refused anyway.
+    What it would write the newer ones could not read."""
+    for kind, written_now in ((CELLS, "named"), (TESTS, "name_folded")):
+        await mongo.database.command("collMod", kind.collection, validator={written_now: {"$exists": True}})
 
 
 async def complete(mongo: Mongo) -> None:

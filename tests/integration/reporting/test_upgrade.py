@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from mobiletest.reporting.v1 import reports_pb2
-from pymongo import DESCENDING, IndexModel
+from pymongo import DESCENDING, IndexModel, ReplaceOne
+from pymongo.errors import BulkWriteError
 
 from services.chassis.migrations import MIGRATIONS as APPLIED
 from services.chassis.migrations import migrate
@@ -182,6 +183,23 @@ async def test_a_cell_that_every_run_left_is_gone(mongo: Mortal) -> None:
     await mongo.collection("cells").insert_one({"_id": "a:t:b", "last": None, "active": {}})
     await migrate(mongo, MIGRATIONS)
     assert await mongo.collection("cells").find().to_list(None) == []
+
+
+@pytest.mark.parametrize("collection", list(NEW_FIELDS))
+async def test_a_process_of_the_older_version_folds_nothing_more(mongo: Mortal, collection: str) -> None:
+    """A rolling update leaves it for a while. Newer ones could not read its rows, and no list would count its runs."""
+    await install_old(mongo, Tables())
+    await migrate(mongo, MIGRATIONS)
+
+    async def fold(session: Any) -> None:
+        run = ReplaceOne({"_id": "run"}, {"org_id": "org"}, upsert=True)
+        await mongo.collection("runs").bulk_write([run], session=session)
+        row = ReplaceOne({"_id": "a:t:b"}, {"org_id": "org", "name": "Test"}, upsert=True)
+        await mongo.collection(collection).bulk_write([row], session=session)
+
+    with pytest.raises(BulkWriteError, match="failed validation"):
+        await mongo.transaction(fold)
+    assert await mongo.collection("runs").find().to_list(None) == []
 
 
 async def test_an_up_to_date_installation_is_left_alone(mongo: Mortal) -> None:
