@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from services.chassis.clock import Clock
+from services.chassis.context import time_remaining
 from services.chassis.errors import FailedPrecondition, NotFound, Unavailable
 from services.reporting.model.flaky import Assessment
 from services.reporting.model.quarantine import lasting
@@ -30,6 +31,8 @@ from services.reporting.usecases.breakages import Breakages
 from services.reporting.usecases.waiting import until
 
 ENDED_WAIT_SECONDS = 5.0
+ANSWER_SECONDS = 1.0
+"""What is left for the answer itself of the time that a caller gave."""
 RETRY_AFTER_SECONDS = 2.0
 EXPIRED = "The runs of this execution are no longer kept, so it cannot be said how they ended"
 LATE = "Reporting has not heard of all runs of this execution yet; try again"
@@ -92,7 +95,7 @@ class Gates:
         found = await until(
             lambda known: (known.finished if known else 0) >= (asked.ended or 0),
             lambda: self._verdicts.progress(asked.execution_id),
-            self._ended_wait,
+            self._patience(),
         )
         if found is None and asked.ended is None:
             raise NotFound("Execution not found")
@@ -101,6 +104,11 @@ class Gates:
         if total is None or progress.finished < (asked.ended or 0):
             raise Unavailable(LATE, retry_after=RETRY_AFTER_SECONDS)
         return progress, total
+
+    def _patience(self) -> float:
+        """How long to wait, in seconds: channels repeat calls, and the last one, too, has to be answered in time."""
+        left = time_remaining()
+        return self._ended_wait if left is None else max(0.0, min(self._ended_wait, left - ANSWER_SECONDS))
 
     async def _reasons(self, runs: Sequence[GateRun], base: str, progress: Progress) -> list[Reason]:
         known = await self._known(runs, base, storms=progress.storm is True)

@@ -2,16 +2,19 @@
 
 import pytest
 
-from services.chassis.context import Caller, bind
+from services.chassis.context import Caller, bind, within
 from services.chassis.errors import FailedPrecondition, NotFound, Unavailable
 from services.reporting.model.batch import Batch
 from services.reporting.model.fold import fold
 from services.reporting.model.reports.gate import Result, Rule
 from services.reporting.model.retention import expire
 from services.reporting.model.snapshots import ExecutionSnapshot
+from services.reporting.usecases import Gates
 from services.reporting.usecases.gate import Asked
 from tests.fakes.reporting_ci import CiStory
-from tests.fakes.reporting_story import ORG
+from tests.fakes.reporting_store import FakeReadModels
+from tests.fakes.reporting_story import ORG, StillClock
+from tests.fakes.reporting_verdicts import FakeVerdicts
 from tests.unit.reporting.test_gate import only, rules
 
 
@@ -118,3 +121,10 @@ class TestFreshness:
         heard = story.gates.of(Asked("late", "main", ended=1, total=1))
         story.run("pay", story.build("1"), "passed", execution="late")
         assert (await heard).result is Result.PASS
+
+    async def test_it_says_that_it_is_late_before_the_caller_gives_up(self, story: CiStory) -> None:
+        """A channel repeats what is unavailable: the last time that has to be said, not waited away."""
+        execution = story.ci(story.build("1"), "feature", total=2, pay="passed")
+        gates = Gates(FakeReadModels(story.tables), FakeVerdicts(story.tables), StillClock(), ended_wait=3600)
+        with within(0.5), pytest.raises(Unavailable):
+            await gates.of(Asked(execution, "main", ended=2, total=2))
