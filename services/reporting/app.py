@@ -45,7 +45,8 @@ from services.reporting.usecases import (
     Quarantines,
     RunLists,
 )
-from services.reporting.usecases.operating import Operating, Patience
+from services.reporting.usecases.operating import Operating
+from services.reporting.usecases.operation_pieces import Patience
 
 OPERATION_LEASE_SECONDS = 15.0
 NEWS_MS = 100

@@ -1,57 +1,19 @@
 """Checking the read models against the history, and making them anew."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import TypeVar
 
 from services.chassis import logs
-from services.chassis.errors import Aborted, FailedPrecondition
-from services.reporting.model.operations import (
-    CATCHING_UP,
-    Difference,
-    Operation,
-    Phase,
-    Progress,
-    Source,
-    State,
-    compared,
-    comparing,
-    ended,
-    replayed,
-)
+from services.chassis.errors import Aborted
+from services.reporting.model.operations import Operation, Phase, Progress, State
 from services.reporting.operation_ports import History, Offsets, Workbench
 from services.reporting.ports import Turn
-
-EXPIRE_LIMIT = 1000
-COMPARE_LIMIT = 500
-LOOKS = 3
-TOLD = 1000
-"""So many differences of an operation are told; all are counted."""
+from services.reporting.usecases.operation_pieces import Patience, Pieces
 
 log = logs.get(__name__)
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long an operation waits, in seconds.
-
-    `renew`: between two renewals of its turn. `outbox`: for what was committed to be published. `stalled`: for
-    consumers that fold nothing. `look`: between two looks at documents that differ, in all no longer than `looks`.
-    `drop`: for readers to turn from the generation that served. `error`: for what passes by itself.
-    """
-
-    renew: float = 5.0
-    outbox: float = 3.0
-    stalled: float = 15.0
-    look: float = 0.5
-    looks: float = 15.0
-    drop: float = 60.0
-    error: float = 120.0
-    poll: float = 0.5
 
 
 class Operating:
@@ -65,7 +27,7 @@ class Operating:
         turn: Turn,
         *,
         passes: Callable[[BaseException], bool],
-        patience: Patience = Patience(),
+        patience: Patience,
     ) -> None:
         """`passes` says whether an error passes by itself."""
         self._history = history
@@ -81,24 +43,24 @@ class Operating:
         Aborted: another one is under way. FailedPrecondition: what was rebuilt contradicts itself; nothing changed.
         """
         async with self._held() as check:
-            work = _Work(self._history, self._bench, self._offsets, self._patience)
-            async for state in self._settled(work, operation, restart=restart):
+            pieces = Pieces(self._history, self._bench, self._offsets, self._patience)
+            async for state in self._settled(pieces, operation, restart=restart):
                 yield Progress(state)
             state = await self._patiently(lambda: self._taken(operation, restart=restart))
             yield Progress(state, tuple(await self._bench.told()))
             while state.phase is not Phase.DONE:
                 check()
-                progress = await self._patiently(lambda at=state: work.step(at))  # type: ignore[misc]
+                progress = await self._patiently(lambda at=state: pieces.step(at))  # type: ignore[misc]
                 state = progress.state
                 yield progress
 
-    async def _settled(self, work: "_Work", operation: Operation, *, restart: bool) -> AsyncIterator[State]:
+    async def _settled(self, pieces: Pieces, operation: Operation, *, restart: bool) -> AsyncIterator[State]:
         """Bring a rebuild to its end that let its generation serve already, if it is not the one that is asked for."""
         state = await self._patiently(self._bench.take_over)
         if state is None or state.swapped_at is None or (operation is state.operation and not restart):
             return
         while state.phase is not Phase.DONE:
-            state = (await work.step(state)).state
+            state = (await pieces.step(state)).state
             yield state
 
     async def _taken(self, operation: Operation, *, restart: bool) -> State:
@@ -157,107 +119,3 @@ class Operating:
                 log.warning("operation_waits", error=repr(error), seconds=wait)
             await asyncio.sleep(wait)
             waited, wait = waited + wait, min(10.0, wait * 2)
-
-
-class _Work:
-    """The pieces of an operation, and what is worth remembering from one to the next within a process."""
-
-    def __init__(self, history: History, bench: Workbench, offsets: Offsets, patience: Patience) -> None:
-        self._history = history
-        self._bench = bench
-        self._offsets = offsets
-        self._patience = patience
-        self._looks_left = patience.looks
-
-    async def step(self, state: State) -> Progress:
-        """Do the next piece; gives where the operation stands then."""
-        match state.phase:
-            case Phase.REPLAYING if state.place == Source.EXPIRED:
-                return await self._expire(state)
-            case Phase.REPLAYING:
-                return await self._replay(state)
-            case Phase.COMPARING if state.place == CATCHING_UP:
-                return await self._catch_up(state)
-            case Phase.COMPARING:
-                return await self._compare(state)
-            case Phase.SWAPPING:
-                return await self._swap(state)
-            case Phase.DONE:
-                return Progress(state)
-
-    async def _replay(self, state: State) -> Progress:
-        page = await self._history.page(Source(state.place), state.token)
-        after = replace(state, unreadable=state.unreadable + page.unreadable)
-        after = replayed(after, page.facts, token=page.token, total=page.total)
-        if page.batch:
-            await self._bench.fold(after, page.batch)
-        else:
-            await self._bench.keep(after)
-        return Progress(after)
-
-    async def _expire(self, state: State) -> Progress:
-        """Retention is no difference, and a rebuild brings nothing back: what it took is taken from the new one too."""
-        count, token = await self._bench.expire(state, EXPIRE_LIMIT)
-        after = replayed(state, count, token=token, total=0)
-        await self._bench.keep(after)
-        return Progress(after)
-
-    async def _catch_up(self, state: State) -> Progress:
-        """What the replay has read was committed; once it was published and folded, both generations must agree."""
-        await asyncio.sleep(self._patience.outbox)
-        behind = await self._until_folded(await self._offsets.ends())
-        if behind:
-            log.warning("comparing_though_events_wait", events=behind)
-        after = comparing(state, await self._bench.sizes(state))
-        await self._bench.keep(after)
-        return Progress(after, behind=behind)
-
-    async def _until_folded(self, ends: Mapping[str, int]) -> int:
-        loop = asyncio.get_running_loop()
-        behind, since = await self._offsets.behind(ends), loop.time()
-        while behind and loop.time() - since < self._patience.stalled:
-            await asyncio.sleep(self._patience.poll)
-            before, behind = behind, await self._offsets.behind(ends)
-            since = loop.time() if behind < before else since
-        return behind
-
-    async def _compare(self, state: State) -> Progress:
-        page = await self._bench.compare(state, COMPARE_LIMIT)
-        found = await self._confirmed(state, page.differing) if page.differing else ()
-        after = compared(state, page.documents, len(found), token=page.token)
-        if after.phase is not Phase.COMPARING:
-            sums = tuple(await self._bench.discrepancies(state))
-            found, after = (*found, *sums), replace(after, differences=after.differences + len(sums))
-            if sums and after.operation is Operation.REBUILD:
-                await self._refuse(after, sums)
-        told = found[: max(0, TOLD - state.differences)]
-        await (self._bench.finish if after.phase is Phase.DONE else self._bench.keep)(after, told)
-        return Progress(after, told)
-
-    async def _confirmed(self, state: State, ids: Sequence[str]) -> tuple[Difference, ...]:
-        """What still differs after further looks: what was published late may still be on its way."""
-        found = await self._bench.differences(state, ids)
-        for _ in range(LOOKS):
-            if not found or self._looks_left <= 0:
-                break
-            self._looks_left -= self._patience.look
-            await asyncio.sleep(self._patience.look)
-            found = await self._bench.differences(state, [difference.id for difference in found])
-        return tuple(found)
-
-    async def _refuse(self, state: State, sums: Sequence[Difference]) -> None:
-        await self._bench.finish(ended(state), sums)
-        contradictions = "; ".join(f"{sum.id}: {sum.serving} of {sum.recounted}" for sum in sums)
-        message = f"What was rebuilt contradicts itself, so it was dropped and nothing has changed: {contradictions}"
-        raise FailedPrecondition(message, reason="REBUILD_CONTRADICTORY")
-
-    async def _swap(self, state: State) -> Progress:
-        if state.swapped_at is None:
-            return Progress(await self._bench.swap(state))
-        left = timedelta(seconds=self._patience.drop) - await self._bench.since_swap(state)
-        if left > timedelta():
-            await asyncio.sleep(min(1.0, left.total_seconds()))
-            return Progress(state)
-        after = ended(state)
-        await self._bench.finish(after)
-        return Progress(after)

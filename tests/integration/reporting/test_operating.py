@@ -36,7 +36,8 @@ from services.reporting.storage.documents import COUNTERS, KINDS
 from services.reporting.storage.generations import FRESH_SECONDS, Generations, generation_of, named, read
 from services.reporting.storage.workbench import MongoWorkbench
 from services.reporting.usecases import Folding
-from services.reporting.usecases.operating import Operating, Patience
+from services.reporting.usecases.operating import Operating
+from services.reporting.usecases.operation_pieces import Patience
 from tests.contract.reporting.test_store import contents
 from tests.eventually import eventually
 from tests.fakes.reporting import START

@@ -13,7 +13,8 @@ from services.reporting.model.batch import Batch
 from services.reporting.model.operations import Difference, Operation, Phase, Source, State
 from services.reporting.operation_ports import Compared
 from services.reporting.storage.generations import InTime
-from services.reporting.usecases.operating import Operating, Patience
+from services.reporting.usecases.operating import Operating
+from services.reporting.usecases.operation_pieces import Patience
 from tests.fakes.reporting import START
 from tests.fakes.reporting_operations import FakeHistory, FakeOffsets
 
