@@ -171,7 +171,14 @@ class TestTheRule:
         story.on(None, "1", pay="passed", go="failed")
         execution = story.ci(story.build("2"), pay="failed", go="failed", new="failed")
         expected = {"pay": Rule.NEWLY_BROKEN, "go": Rule.KNOWN_ON_BASE, "new": Rule.NEWLY_BROKEN}
-        assert rules(await story.gate(execution)) == expected
+        gate = await story.gate(execution)
+        assert rules(gate) == expected
+        details = [reason.detail.partition(":")[0] for reason in gate.reasons]
+        assert details == [
+            "Fails here, and has no verdict on an earlier build.",
+            "Fails here, and passed before",
+            "Failed before too",
+        ]
 
     async def test_counts_the_runs_on_the_build_of_the_base(self, story: CiStory) -> None:
         build = story.main("1", pay="passed")

@@ -22,7 +22,7 @@ def detail(run: GateRun, rule: Rule, evidence: Evidence, base: str, versions: Ve
         case Rule.KNOWN_ON_BASE:
             return _known(evidence, base, versions)
         case Rule.NEWLY_BROKEN:
-            return _newly_broken(evidence, base, versions)
+            return _newly_broken(run, evidence, base, versions)
 
 
 def _quarantined(evidence: Evidence) -> str:
@@ -39,7 +39,7 @@ def _no_verdict(run: GateRun) -> str:
 
 
 def _known(evidence: Evidence, base: str, versions: Versions) -> str:
-    text = f"Fails on {base} too: {_on_base(evidence, versions)}"
+    text = f"{f'Fails on {base}' if _named(evidence) else 'Failed before'} too: {_on_base(evidence, versions)}"
     first = evidence.breakage.first_failing if evidence.breakage else None
     seen = evidence.on_base.seen if evidence.on_base else None
     if first and seen and (first.uploaded_at, first.build_id) < seen.place:
@@ -47,10 +47,17 @@ def _known(evidence: Evidence, base: str, versions: Versions) -> str:
     return f"{text}."
 
 
-def _newly_broken(evidence: Evidence, base: str, versions: Versions) -> str:
+def _newly_broken(run: GateRun, evidence: Evidence, base: str, versions: Versions) -> str:
     if evidence.on_base is None:
-        return f"Fails here, and has no verdict on another build of {base}."
-    return f"Fails here, and passed on {base}: {_on_base(evidence, versions)}."
+        return f"Fails here, and has no verdict on {f'another build of {base}' if run.branch else 'an earlier build'}."
+    where = f"on {base}" if _named(evidence) else "before"
+    return f"Fails here, and passed {where}: {_on_base(evidence, versions)}."
+
+
+def _named(evidence: Evidence) -> bool:
+    """Whether CI named the branch of what was found; a team that names none has builds before and after only."""
+    found = evidence.on_base
+    return found is not None and (found.passed.branch if found.passed else found.seen.branch) is not None
 
 
 def _on_base(evidence: Evidence, versions: Versions) -> str:
