@@ -108,7 +108,7 @@ async def lost(bootstrap: str, marks: Sequence[Mark]) -> list[Mark]:
     Reads the record at each mark, since ends alone do not tell: a log may have grown again beyond the mark, and Tansu's
     end lies behind the last record by the length of the last batch. What retention has deleted is not lost.
     """
-    existing = await _partitions(bootstrap)
+    existing = await partitions(bootstrap)
     places = {place: mark for mark in marks if (place := TopicPartition(mark.topic, mark.partition)) in existing}
     if not places:
         return list(marks)
@@ -128,8 +128,11 @@ async def lost(bootstrap: str, marks: Sequence[Mark]) -> list[Mark]:
         await closed(consumer.stop(), LOOK_SECONDS)
 
 
-async def _partitions(bootstrap: str) -> set[TopicPartition]:
-    """All that there are. A topic that was made anew may have fewer: nobody leads those that are missing."""
+async def partitions(bootstrap: str) -> set[TopicPartition]:
+    """All that there are, from the broker: a consumer knows those of the topics only that it was told of.
+
+    A topic that was made anew may have fewer: nobody leads those that are missing.
+    """
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap, request_timeout_ms=5_000)
     try:
         await admin.start()

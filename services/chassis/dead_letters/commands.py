@@ -59,7 +59,7 @@ async def listed(settings: Settings, asked: argparse.Namespace, say: Say) -> Non
     async with client(settings.kafka_bootstrap) as consumer, Replayed(settings.kafka_bootstrap) as replayed:
         for topic in await topics_of(consumer, asked.topics):
             counts: Counter[tuple[str, bool]] = Counter()
-            async for letter in letters_of(consumer, topic):
+            async for letter in letters_of(settings.kafka_bootstrap, consumer, topic):
                 if counts.total() == order.most:
                     break
                 if order.wants(letter):

@@ -7,7 +7,7 @@ from time import monotonic
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaTimeoutError
 
-from services.chassis.broker import DEAD_LETTERS, closed
+from services.chassis.broker import DEAD_LETTERS, closed, partitions
 from services.chassis.dead_letters.letters import Letter, opened
 
 AT_ONCE = 100
@@ -47,9 +47,9 @@ async def topics_of(consumer: AIOKafkaConsumer, wanted: Collection[str] = ()) ->
     return sorted(named)
 
 
-async def letters_of(consumer: AIOKafkaConsumer, topic: str) -> AsyncIterator[Letter]:
+async def letters_of(bootstrap: str, consumer: AIOKafkaConsumer, topic: str) -> AsyncIterator[Letter]:
     """The letters of a topic that lie there now, in order per partition. KafkaTimeoutError for a silent broker."""
-    places = [TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic) or ())]
+    places = sorted(place for place in await partitions(bootstrap) if place.topic == topic)
     first = await consumer.beginning_offsets(places)
     ends = await consumer.end_offsets(places)
     consumer.assign(places)

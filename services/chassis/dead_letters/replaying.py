@@ -117,7 +117,7 @@ class Replay:
         return tally
 
     async def _wanted(self, topic: str, order: Order, tally: Tally) -> AsyncIterator[Letter]:
-        async for letter in letters_of(self._consumer, topic):
+        async for letter in letters_of(self._producer.bootstrap, self._consumer, topic):
             if tally.replayed == order.most:
                 return
             if not order.wants(letter):

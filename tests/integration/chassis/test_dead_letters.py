@@ -66,7 +66,7 @@ class Desk:
 
     async def _keys(self) -> AsyncIterator[str]:
         self.reader.assign([TopicPartition(self.topic, 0)])
-        async for letter in letters_of(self.reader, self.topic):
+        async for letter in letters_of(self.settings.kafka_bootstrap, self.reader, self.topic):
             yield (letter.record.key or b"").decode()
 
 

@@ -20,6 +20,9 @@ from services.chassis.lifecycle import Background
 from tests.eventually import eventually
 from tests.unit.chassis.samples import an_event
 
+APACHE_KAFKA_BYTES = 1_048_588
+"""What a broker takes by default: message.max.bytes."""
+
 
 @dataclass
 class Bench:
@@ -148,14 +151,17 @@ async def test_poison_goes_to_the_dead_letters_and_the_rest_is_handled(bench: Be
 
 
 async def test_a_message_that_is_too_large_to_be_put_away_with_its_reason_goes_without_its_value(bench: Bench) -> None:
-    huge = Record(bench.topic, b"k", b"x" * (MAX_MESSAGE_BYTES - 200), [])
-    assert isinstance((await bench.producer.publish_records([huge]))[0], PublishResult)
+    """Too large for the client, on Tansu; on Apache Kafka for the broker, whose limit is lower."""
+    huge = (Record(bench.topic, b"k", b"x" * (limit - 200), []) for limit in (MAX_MESSAGE_BYTES, APACHE_KAFKA_BYTES))
+    results = [(await bench.producer.publish_records([each]))[0] for each in huge]
+    assert any(isinstance(result, PublishResult) for result in results)
     sent = await bench.publish(5)
     async with bench.consuming():
         await eventually(lambda: set(sent) <= set(bench.ids))
     async with client(bench.bootstrap) as reader:
-        (letter,) = [letter async for letter in letters_of(reader, f"{bench.topic}.dlq")]
-    assert (letter.cut, letter.reason, letter.record.value) == (True, "MISSING_HEADER", b"")
+        letters = [letter async for letter in letters_of(bench.bootstrap, reader, f"{bench.topic}.dlq")]
+    cut = [letter for letter in letters if letter.cut]
+    assert [(letter.reason, letter.record.value) for letter in cut] == [("MISSING_HEADER", b"")]
 
 
 async def test_an_event_that_the_handler_refuses_can_be_read_in_the_dead_letters(bench: Bench) -> None:

@@ -70,7 +70,7 @@ class Bench:
 
     async def letters(self) -> list[Letter]:
         async with client(self.producer.bootstrap) as reader:
-            return [letter async for letter in letters_of(reader, f"{self.topic}.dlq")]
+            return [letter async for letter in letters_of(self.producer.bootstrap, reader, f"{self.topic}.dlq")]
 
 
 @pytest.fixture

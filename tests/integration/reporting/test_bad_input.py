@@ -90,7 +90,7 @@ async def sees(service: Service, desk: Desk, executions: int) -> bool:
 
 async def letters(producer: Producer) -> list[Letter]:
     async with client(producer.bootstrap) as consumer:
-        return [letter async for letter in letters_of(consumer, f"{EXECUTION_EVENTS}.dlq")]
+        return [letter async for letter in letters_of(producer.bootstrap, consumer, f"{EXECUTION_EVENTS}.dlq")]
 
 
 async def test_poison_of_every_kind_is_put_away_and_all_that_is_valid_shows(
