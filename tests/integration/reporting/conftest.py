@@ -17,9 +17,12 @@ from pymongo import MongoClient
 from services.chassis import rpc
 from services.chassis.events import Event
 from services.chassis.kafka import Producer
+from services.chassis.migrations import migrate
+from services.chassis.mongo import Mongo
 from services.reporting.app import running
 from services.reporting.consumer import TOPICS
 from services.reporting.settings import Settings
+from services.reporting.storage import MIGRATIONS
 from tests.offsets import Published
 
 TOKEN = "t" * 20
@@ -47,6 +50,15 @@ class Service:
         request = reports_pb2.BatchGetAppStatsRequest(app_ids=[app_id])
         response = await self.reports.BatchGetAppStats(request)
         return int(response.stats[0].recent_executions)
+
+
+@pytest.fixture
+async def mongo(mongo_uri: str, mongo_database: str) -> AsyncIterator[Mongo]:
+    """A database of the test's own with empty read models."""
+    mongo = await Mongo.connect(mongo_uri, mongo_database)
+    await migrate(mongo, MIGRATIONS)
+    yield mongo
+    await mongo.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """What each lookup reads grows with what it gives, never with how much there is: MongoDB's profiler says so."""
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from services.chassis.context import Caller, bind
-from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
 from services.reporting.model.batch import Batch
 from services.reporting.model.flaky import Classification
@@ -18,7 +17,6 @@ from services.reporting.model.reports.breakage import ANY, Side, Sought
 from services.reporting.model.snapshots import BuildSnapshot, RunSnapshot
 from services.reporting.ports import CopiedTests, Listed, ListedTest, Page, ReadModels, TestFilter, Verdicts
 from services.reporting.storage import (
-    MIGRATIONS,
     MongoCopiedTests,
     MongoFolds,
     MongoListed,
@@ -127,14 +125,6 @@ def story() -> Story:
             ending = "failed" if (number + test) % 5 == 0 else "passed"
             story.run(f"test-{test:02}", build, ending, at=at, execution=f"execution-{number}")
     return story
-
-
-@pytest.fixture
-async def mongo(mongo_uri: str, mongo_database: str) -> AsyncIterator[Mongo]:
-    mongo = await Mongo.connect(mongo_uri, mongo_database)
-    await migrate(mongo, MIGRATIONS)
-    yield mongo
-    await mongo.close()
 
 
 async def filled(mongo: Mongo, story: Story) -> Stores:

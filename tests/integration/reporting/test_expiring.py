@@ -1,7 +1,6 @@
 """Retention beside folds and beside itself, on a real MongoDB under a real lease."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from random import Random
@@ -10,26 +9,17 @@ from uuid import uuid4
 import pytest
 
 from services.chassis.leases import Lease
-from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
 from services.reporting.model.batch import Batch
 from services.reporting.model.recount import recount
 from services.reporting.model.retention import Bounds, expire
 from services.reporting.model.snapshots import RunSnapshot
 from services.reporting.model.tables import Table
-from services.reporting.storage import MIGRATIONS, MongoFolds, MongoListed
+from services.reporting.storage import MongoFolds, MongoListed
 from services.reporting.usecases import Expiring, Folding
 from tests.contract.reporting.conftest import MongoStore
 from tests.contract.reporting.test_store import contents
 from tests.fakes.reporting_story import NOW, StillClock, Story
-
-
-@pytest.fixture
-async def mongo(mongo_uri: str, mongo_database: str) -> AsyncIterator[Mongo]:
-    mongo = await Mongo.connect(mongo_uri, mongo_database)
-    await migrate(mongo, MIGRATIONS)
-    yield mongo
-    await mongo.close()
 
 
 def expiring(mongo: Mongo, name: str, bounds: Bounds) -> Expiring:

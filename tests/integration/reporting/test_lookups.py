@@ -1,27 +1,15 @@
 """Every lookup goes by an index: what it reads does not grow with history."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
-import pytest
-
 from services.chassis.context import Caller, bind
-from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
 from services.reporting.consumer import Intake
 from services.reporting.ports import Page
-from services.reporting.storage import MIGRATIONS, MongoFolds, MongoReadModels
+from services.reporting.storage import MongoFolds, MongoReadModels
 from services.reporting.usecases import AppReports, Folding, RunLists
 from tests.fakes.reporting_events import Desk
 from tests.fakes.reporting_story import StillClock
-
-
-@pytest.fixture
-async def mongo(mongo_uri: str, mongo_database: str) -> AsyncIterator[Mongo]:
-    mongo = await Mongo.connect(mongo_uri, mongo_database)
-    await migrate(mongo, MIGRATIONS)
-    yield mongo
-    await mongo.close()
 
 
 async def ask_everything(mongo: Mongo, desk: Desk, build: str, test: str) -> None:

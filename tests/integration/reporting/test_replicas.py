@@ -1,33 +1,22 @@
 """Replicas that fold the same and neighbouring events at the same time lose races, and nothing else."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from random import Random
-
-import pytest
 
 from services.chassis.consuming import is_transient
 from services.chassis.events import Event
-from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
 from services.reporting.consumer import Intake
 from services.reporting.events import told_by
 from services.reporting.model.recount import recount
-from services.reporting.storage import MIGRATIONS, MongoFolds
+from services.reporting.storage import MongoFolds
 from services.reporting.usecases import Folding
 from tests.contract.reporting.conftest import MongoStore
 from tests.contract.reporting.test_store import contents
 from tests.fakes.reporting_events import Desk
 
 PIECE = 20
-
-
-@pytest.fixture
-async def mongo(mongo_uri: str, mongo_database: str) -> AsyncIterator[Mongo]:
-    mongo = await Mongo.connect(mongo_uri, mongo_database)
-    await migrate(mongo, MIGRATIONS)
-    yield mongo
-    await mongo.close()
 
 
 def made_events(random: Random, *, runs: int) -> list[Event]:

@@ -1,29 +1,19 @@
 """What comparison and gate read does not grow with how many builds there were."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from services.chassis.context import Caller, bind
-from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
 from services.reporting.model.batch import Batch
 from services.reporting.model.history import BuildRef
-from services.reporting.storage import MIGRATIONS, MongoFolds, MongoReadModels, MongoVerdicts
+from services.reporting.storage import MongoFolds, MongoReadModels, MongoVerdicts
 from services.reporting.usecases import Comparisons, Folding, Gates
 from services.reporting.usecases.gate import Asked
 from tests.fakes.reporting_ci import CiStory
 from tests.fakes.reporting_story import ORG, StillClock
-
-
-@pytest.fixture
-async def mongo(mongo_uri: str, mongo_database: str) -> AsyncIterator[Mongo]:
-    mongo = await Mongo.connect(mongo_uri, mongo_database)
-    await migrate(mongo, MIGRATIONS)
-    yield mongo
-    await mongo.close()
 
 
 def told(story: CiStory, tests: int, builds: int) -> tuple[BuildRef, str]:

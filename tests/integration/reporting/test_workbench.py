@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
 from services.reporting.model.fold import DEFAULT_RULES
 from services.reporting.model.operations import Operation, Source
 from services.reporting.model.retention import expire
 from services.reporting.model.tables import Tables
 from services.reporting.ports import FoldTransaction, Wanted
-from services.reporting.storage import MIGRATIONS, MongoFolds
+from services.reporting.storage import MongoFolds
 from services.reporting.storage.documents import CELLS, COUNTERS
 from services.reporting.storage.sums import discrepancies
 from services.reporting.storage.workbench import MongoWorkbench
@@ -37,14 +36,6 @@ class Halting:
         await self._meanwhile()
         names: list[str] = await self._database.list_collection_names()
         return names
-
-
-@pytest.fixture
-async def mongo(mongo_uri: str, mongo_database: str) -> AsyncIterator[Mongo]:
-    mongo = await Mongo.connect(mongo_uri, mongo_database)
-    await migrate(mongo, MIGRATIONS)
-    yield mongo
-    await mongo.close()
 
 
 @pytest.fixture
