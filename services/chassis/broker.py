@@ -1,7 +1,7 @@
 """The broker itself: its topics, whether we are still connected to it, and whether it still has what it was given."""
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -128,18 +128,18 @@ async def lost(bootstrap: str, marks: Sequence[Mark]) -> list[Mark]:
         await closed(consumer.stop(), LOOK_SECONDS)
 
 
-async def partitions(bootstrap: str) -> set[TopicPartition]:
-    """All that there are, from the broker: a consumer knows those of the topics only that it was told of.
+async def partitions(bootstrap: str, topics: Collection[str] | None = None) -> set[TopicPartition]:
+    """Those of these topics, or all that there are, from the broker: a consumer knows only topics that it was told of.
 
     A topic that was made anew may have fewer: nobody leads those that are missing.
     """
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap, request_timeout_ms=5_000)
     try:
         await admin.start()
-        topics = await admin.describe_topics()
+        found = await admin.describe_topics(None if topics is None else list(topics))
     finally:
         await closed(admin.close(), LOOK_SECONDS)
-    return {TopicPartition(t["topic"], p["partition"]) for t in topics for p in t["partitions"]}
+    return {TopicPartition(t["topic"], p["partition"]) for t in found for p in t["partitions"]}
 
 
 async def _first_records(

@@ -9,7 +9,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
-from services.chassis.broker import LOOK_SECONDS, closed
+from services.chassis.broker import LOOK_SECONDS, closed, partitions
 from services.chassis.errors import Unavailable
 
 
@@ -35,9 +35,7 @@ class GroupProgress:
             return await self._behind(ends)
 
     async def _ends(self) -> Mapping[str, int]:
-        async with self._admin() as admin:
-            topics = await admin.describe_topics(self._topics)
-        places = [TopicPartition(t["topic"], p["partition"]) for t in topics for p in t["partitions"]]
+        places = sorted(await partitions(self._bootstrap, self._topics))
         return {_name(place): end for place, end in (await self._read_ends(places)).items()} if places else {}
 
     async def _read_ends(self, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
@@ -68,18 +66,13 @@ class GroupProgress:
     async def _committed(self, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         if not places:
             return {}
-        async with self._admin() as admin:
-            found = await admin.list_consumer_group_offsets(self._group, partitions=places)
-        return {place: max(0, found[place].offset) if place in found else 0 for place in places}
-
-    @asynccontextmanager
-    async def _admin(self) -> AsyncIterator[AIOKafkaAdminClient]:
         admin = AIOKafkaAdminClient(bootstrap_servers=self._bootstrap, request_timeout_ms=5_000)
         try:
             await admin.start()
-            yield admin
+            found = await admin.list_consumer_group_offsets(self._group, partitions=places)
         finally:
             await closed(admin.close(), LOOK_SECONDS)
+        return {place: max(0, found[place].offset) if place in found else 0 for place in places}
 
     @asynccontextmanager
     async def _consumer(self) -> AsyncIterator[AIOKafkaConsumer]:

@@ -49,7 +49,7 @@ async def topics_of(consumer: AIOKafkaConsumer, wanted: Collection[str] = ()) ->
 
 async def letters_of(bootstrap: str, consumer: AIOKafkaConsumer, topic: str) -> AsyncIterator[Letter]:
     """The letters of a topic that lie there now, in order per partition. KafkaTimeoutError for a silent broker."""
-    places = sorted(place for place in await partitions(bootstrap) if place.topic == topic)
+    places = sorted(await partitions(bootstrap, [topic]))
     first = await consumer.beginning_offsets(places)
     ends = await consumer.end_offsets(places)
     consumer.assign(places)
