@@ -56,7 +56,7 @@ def _build_health(health: BuildHealth) -> reports_pb2.AppBuildHealthItem:
     return reports_pb2.AppBuildHealthItem(
         build_id=health.build.build_id,
         version=health.build.version,
-        uploaded_at=_timestamp(health.build.uploaded_at),
+        uploaded_at=timestamp(health.build.uploaded_at),
         observed_tests=health.observed_tests,
         passed_tests=health.passed_tests,
         failed_tests=health.failed_tests,
@@ -75,7 +75,7 @@ def matrix_message(app_id: str, matrix: Matrix, page: int, page_size: int) -> re
         app_id=app_id,
         builds=[
             reports_pb2.MatrixBuild(
-                build_id=build.build_id, version=build.version, uploaded_at=_timestamp(build.uploaded_at)
+                build_id=build.build_id, version=build.version, uploaded_at=timestamp(build.uploaded_at)
             )
             for build in matrix.builds
         ],
@@ -111,7 +111,7 @@ def _matrix_cell(shown: MatrixCell) -> reports_pb2.MatrixCell:
         failed_runs=failed,
         cancelled_runs=cell.cancelled,
         infra_failed_runs=cell.infra_failed,
-        last_run_at=_timestamp(cell.last.ended_at) if cell.last else None,
+        last_run_at=timestamp(cell.last.ended_at) if cell.last else None,
         top_failure_reason=cell.groups[0].reason if cell.groups else None,
         failure_details=map(_failure_group, cell.groups),
         test_version_number=cell.test_version or None,
@@ -126,8 +126,8 @@ def _failure_group(group: Group) -> reports_pb2.FailureGroup:
         reason=group.reason,
         sample_message=group.sample_message,
         count=group.count,
-        first_seen_at=_timestamp(group.first_seen_at),
-        last_seen_at=_timestamp(group.last_seen_at),
+        first_seen_at=timestamp(group.first_seen_at),
+        last_seen_at=timestamp(group.last_seen_at),
         example_execution_id=group.execution_id,
         step_index=group.step_index,
     )
@@ -153,7 +153,7 @@ def _coverage_item(item: CoverageItem) -> reports_pb2.CoverageItem:
         pinned_version=item.pinned_version,
         target_build_version=item.target_version,
         last_status=LAST_STATUS_NUMBER[standing.status],
-        last_execution_time=_timestamp(standing.at) if standing.at else None,
+        last_execution_time=timestamp(standing.at) if standing.at else None,
         last_execution_id=standing.execution_id,
         last_duration_seconds=standing.seconds,
         last_observed_build_id=observed.id if observed else None,
@@ -180,9 +180,9 @@ def quarantine_message(quarantine: Quarantine | None) -> quarantine_pb2.Quaranti
 def _quarantine(quarantine: Quarantine) -> quarantine_pb2.Quarantine:
     return quarantine_pb2.Quarantine(
         reason=quarantine.reason,
-        until=_timestamp(quarantine.until),
+        until=timestamp(quarantine.until),
         by=quarantine.by,
-        since=_timestamp(quarantine.since),
+        since=timestamp(quarantine.since),
     )
 
 
@@ -198,7 +198,8 @@ def classified_query(request: reports_pb2.ListClassifiedTestsRequest) -> Classif
 
 
 @lru_cache(maxsize=4096)
-def _timestamp(moment: datetime) -> Timestamp:
-    timestamp = Timestamp()
-    timestamp.FromDatetime(moment.astimezone(UTC))
-    return timestamp
+def timestamp(moment: datetime) -> Timestamp:
+    """The same message for the same moment; whoever puts it into another copies it."""
+    message = Timestamp()
+    message.FromDatetime(moment.astimezone(UTC))
+    return message

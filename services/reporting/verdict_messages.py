@@ -1,11 +1,8 @@
 """Comparisons and gates as messages of the contract."""
 
-from datetime import UTC, datetime
-
-from google.protobuf.timestamp_pb2 import Timestamp
 from mobiletest.reporting.v1 import reports_pb2
 
-from services.reporting.messages import quarantine_message
+from services.reporting.messages import quarantine_message, timestamp
 from services.reporting.model.reports.breakage import Breakage, ComparedBuild
 from services.reporting.model.reports.compare import ComparedTest, Comparison
 from services.reporting.model.reports.gate import Gate, Reason
@@ -31,7 +28,7 @@ def _compared_build(build: ComparedBuild) -> reports_pb2.ComparedBuild:
     return reports_pb2.ComparedBuild(
         build_id=build.build_id,
         version=build.version,
-        uploaded_at=_timestamp(build.uploaded_at),
+        uploaded_at=timestamp(build.uploaded_at),
         branch=build.branch,
         commit_sha=build.commit_sha,
     )
@@ -91,9 +88,3 @@ def _reason(reason: Reason) -> reports_pb2.GateReason:
         breakage=_breakage(reason.breakage),
         quarantine=quarantine_message(reason.quarantine),
     )
-
-
-def _timestamp(moment: datetime) -> Timestamp:
-    timestamp = Timestamp()
-    timestamp.FromDatetime(moment.astimezone(UTC))
-    return timestamp

@@ -3,8 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
 
 from pymongo import ReturnDocument
 
@@ -57,8 +56,7 @@ class MongoWorkbench:
             known = await read(self._mongo, session)
             document = await self._mongo.collection(OPERATIONS).find_one({"_id": CURRENT}, session=session)
             generation = 1 + max(document.get("generation", 0), known.serving, known.building or 0)
-            began_at = (await self._mongo.aggregate(OPERATIONS, [{"$set": {"now": "$$NOW"}}], session=session))[0]
-            state = State(operation, generation, began_at["now"])
+            state = State(operation, generation, await self._now(session))
             await self._write(session, state)
             await write(self._mongo, Generations(known.serving), session)
             await self._mongo.collection(DIFFERENCES).delete_many({}, session=session)
@@ -127,8 +125,7 @@ class MongoWorkbench:
 
     async def swap(self, state: State) -> State:
         async def work(session: Session) -> State:
-            now = (await self._mongo.aggregate(OPERATIONS, [{"$set": {"now": "$$NOW"}}], session=session))[0]["now"]
-            swapped = replace(state, swapped_at=now)
+            swapped = replace(state, swapped_at=await self._now(session))
             await self._write(session, swapped)
             await write(self._mongo, Generations(state.generation), session)
             return swapped
@@ -136,9 +133,7 @@ class MongoWorkbench:
         return await self._mongo.transaction(work)
 
     async def since_swap(self, state: State) -> timedelta:
-        [found] = await self._mongo.aggregate(OPERATIONS, [{"$set": {"now": "$$NOW"}}])
-        now: Any = found["now"]
-        return timedelta() if state.swapped_at is None else now - state.swapped_at
+        return timedelta() if state.swapped_at is None else await self._now() - state.swapped_at
 
     async def finish(self, state: State, found: Sequence[Difference] = ()) -> None:
         async def work(session: Session) -> None:
@@ -147,6 +142,12 @@ class MongoWorkbench:
 
         await self._mongo.transaction(work)
         await self._drop_unused(state.generation)
+
+    async def _now(self, session: Session = None) -> datetime:
+        """By the database's clock."""
+        [document] = await self._mongo.aggregate(OPERATIONS, [{"$set": {"now": "$$NOW"}}], session=session)
+        now: datetime = document["now"]
+        return now
 
     def _folds(self, state: State) -> "_OneGeneration":
         return _OneGeneration(self._mongo, state.generation, self._check)

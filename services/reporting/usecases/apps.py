@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from services.chassis.clock import Clock
@@ -15,9 +14,7 @@ from services.reporting.model.reports.targets import Targets, named_versions, ta
 from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, TestSnapshot
 from services.reporting.ports import Page, ReadModels
 from services.reporting.usecases.pages import page_of_builds
-
-REVISION_WAIT_SECONDS = 2.0
-REVISION_POLL_SECONDS = 0.02
+from services.reporting.usecases.waiting import REVISION_WAIT_SECONDS, until
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +101,15 @@ class AppReports:
         return coverage(attached.attachments, aims, known)
 
     async def _app(self, app_id: str, min_revision: int | None) -> AppSnapshot | None:
+        if min_revision is not None:
+            return await until(
+                lambda app: app is not None and app.revision >= min_revision,
+                lambda: self._read.app(app_id),
+                self._revision_wait,
+            )
         app = await self._read.app(app_id)
-        if min_revision is None:
-            if app is None:
-                raise NotFound("App not found")
-            return app
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self._revision_wait):
-                while app is None or app.revision < min_revision:
-                    await asyncio.sleep(REVISION_POLL_SECONDS)
-                    app = await self._read.app(app_id)
+        if app is None:
+            raise NotFound("App not found")
         return app
 
     async def _builds(self, app_id: str, page: Page) -> Sequence[BuildSnapshot]:

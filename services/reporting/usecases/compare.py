@@ -15,9 +15,8 @@ from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot
 from services.reporting.model.tables import Cell, CellKey
 from services.reporting.ports import ReadModels, Verdicts
 from services.reporting.usecases.breakages import Breakages
-from services.reporting.usecases.waiting import until
+from services.reporting.usecases.waiting import REVISION_WAIT_SECONDS, until
 
-REVISION_WAIT_SECONDS = 2.0
 BUILDS_SEARCHED = 50
 DELETED_PASSED = 10
 """How many deleted builds of a branch in a row are looked past."""

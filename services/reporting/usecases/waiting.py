@@ -6,6 +6,8 @@ from contextlib import suppress
 from typing import TypeVar
 
 POLL_SECONDS = 0.02
+REVISION_WAIT_SECONDS = 2.0
+"""For an event of the catalog that a caller knows of."""
 T = TypeVar("T")
 
 
