@@ -9,6 +9,6 @@ from services.chassis.lifecycle import main
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        commands.run(sys.argv[1:])
+        commands.run_command(sys.argv[1:])
     else:
         main(running, Settings)

@@ -21,14 +21,15 @@ from mobiletest.catalog.v1 import (
     workflows_pb2_grpc,
 )
 
+from services.catalog.artifact_sweeper import ArtifactSweeper
+from services.catalog.grpc.apps import AppsServicer
+from services.catalog.grpc.builds import BuildsServicer
+from services.catalog.grpc.facts import CatalogFactsServicer
+from services.catalog.grpc.keys import ApiKeysServicer
+from services.catalog.grpc.tests import TestsServicer
+from services.catalog.grpc.workflows import ResolutionServicer, WorkflowsServicer
 from services.catalog.inspection.inspector import ProcessInspector
 from services.catalog.publisher import SOURCE, TOPICS, Publisher
-from services.catalog.servicer.apps import AppsServicer
-from services.catalog.servicer.builds import BuildsServicer
-from services.catalog.servicer.facts import CatalogFactsServicer
-from services.catalog.servicer.keys import ApiKeysServicer
-from services.catalog.servicer.tests import TestsServicer
-from services.catalog.servicer.workflows import ResolutionServicer, WorkflowsServicer
 from services.catalog.settings import Settings
 from services.catalog.spool import Spool
 from services.catalog.storage.artifacts import MongoUnusedArtifacts
@@ -36,7 +37,6 @@ from services.catalog.storage.facts import MongoFacts
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.migrations import MIGRATIONS
 from services.catalog.storage.store import MongoStore
-from services.catalog.sweeper import Sweeper
 from services.catalog.usecases.apps import AppUseCases
 from services.catalog.usecases.attachments import AttachmentUseCases
 from services.catalog.usecases.builds import BuildUseCases
@@ -60,7 +60,7 @@ from services.chassis.relay import Relay
 
 
 @dataclass(frozen=True, slots=True)
-class App:
+class CatalogService:
     """The running service."""
 
     grpc_address: str
@@ -69,29 +69,29 @@ class App:
 
 
 @asynccontextmanager
-async def running(settings: Settings) -> AsyncIterator[App]:
+async def running(settings: Settings) -> AsyncIterator[CatalogService]:
     """The catalog, serving inside of the block."""
     async with AsyncExitStack() as stack:
         background = await stack.enter_async_context(Background())
         health = Health()
         admin = await stack.enter_async_context(AdminServer(settings.admin_listen, health))
-        mongo = await stack.enter_async_context(migrated(settings))
+        mongo = await stack.enter_async_context(connect_migrated(settings))
         health.register("mongodb", mongo.ping)
         outbox = Outbox(mongo, SOURCE)
-        await stack.enter_async_context(_relaying(settings, mongo, outbox, background))
+        await stack.enter_async_context(_run_relay(settings, mongo, outbox, background))
         objects = ObjectStore.open(settings.object_store)
-        sweeper = Sweeper(MongoUnusedArtifacts(mongo, SystemClock()), objects, SystemClock())
+        sweeper = ArtifactSweeper(MongoUnusedArtifacts(mongo, SystemClock()), objects, SystemClock())
         await stack.enter_async_context(background.running("sweeper", sweeper.run()))
         servicers = _servicers(settings, mongo, outbox, objects)
         serving = rpc.server(settings, servicers, health=health, idempotency=Idempotency(mongo))
         address = await stack.enter_async_context(serving)
         await stack.enter_async_context(health.serving(background))
-        yield App(address, admin.address, background)
+        yield CatalogService(address, admin.address, background)
 
 
 @asynccontextmanager
-async def migrated(settings: Settings) -> AsyncIterator[Mongo]:
-    """The catalog's database with its schema up to date; waits for a MongoDB that is not there yet."""
+async def connect_migrated(settings: Settings) -> AsyncIterator[Mongo]:
+    """The catalog's database with its schema migrated; waits until MongoDB is reachable."""
     mongo = await Mongo.connect(settings.mongo_uri, settings.mongo_database, settings.mongo_driver)
     try:
         await migrate(mongo, MIGRATIONS)
@@ -101,7 +101,7 @@ async def migrated(settings: Settings) -> AsyncIterator[Mongo]:
 
 
 @asynccontextmanager
-async def _relaying(settings: Settings, mongo: Mongo, outbox: Outbox, background: Background) -> AsyncIterator[None]:
+async def _run_relay(settings: Settings, mongo: Mongo, outbox: Outbox, background: Background) -> AsyncIterator[None]:
     producer = Producer(settings.kafka_bootstrap, TOPICS, idempotence=settings.kafka_idempotence)
     async with producer, background.running("relay", Relay(mongo, outbox, producer).run()):
         yield

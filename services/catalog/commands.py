@@ -1,4 +1,4 @@
-"""One-off commands of the catalog: migrating its database, and making an organisation with its first key."""
+"""Commands of the catalog: migrate the database, create an organisation with its first key."""
 
 import argparse
 import asyncio
@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 
-from services.catalog.app import migrated
+from services.catalog.app import connect_migrated
 from services.catalog.publisher import SOURCE, Publisher
 from services.catalog.settings import Settings
 from services.catalog.storage.keys import MongoKeyRing, MongoOrganisations
@@ -19,32 +19,32 @@ from services.chassis.outbox import Outbox
 from services.chassis.settings import load
 
 
-def run(arguments: Sequence[str]) -> None:
+def run_command(arguments: Sequence[str]) -> None:
     """`migrate`, or `bootstrap --name NAME`, which prints {"org_id", "api_key"} as JSON."""
     parser = argparse.ArgumentParser(prog="python -m services.catalog")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("migrate", help="bring the database's schema up to date")
-    bootstrap = commands.add_parser("bootstrap", help="make an organisation with a key that may do everything")
+    bootstrap = commands.add_parser("bootstrap", help="create an organisation with an API key that has all scopes")
     bootstrap.add_argument("--name", required=True, help="the organisation's name")
-    asked = parser.parse_args(arguments)
+    parsed = parser.parse_args(arguments)
     settings = load(Settings)
     logs.configure(settings)
-    asyncio.run(_bootstrap(settings, asked.name) if asked.command == "bootstrap" else _migrate(settings))
+    asyncio.run(_bootstrap(settings, parsed.name) if parsed.command == "bootstrap" else _migrate(settings))
 
 
 async def _migrate(settings: Settings) -> None:
-    async with migrated(settings):
+    async with connect_migrated(settings):
         pass
 
 
 async def _bootstrap(settings: Settings, name: str) -> None:
-    async with migrated(settings) as mongo:
-        issued = await bootstrapped(mongo, name)
+    async with connect_migrated(settings) as mongo:
+        issued = await bootstrap_organisation(mongo, name)
     sys.stdout.write(json.dumps({"org_id": issued.key.org_id, "api_key": issued.value}) + "\n")
 
 
-async def bootstrapped(mongo: Mongo, name: str) -> IssuedKey:
-    """A new organisation with a key that may do everything; its events wait in the outbox for a running catalog."""
+async def bootstrap_organisation(mongo: Mongo, name: str) -> IssuedKey:
+    """A new organisation with a key that has all scopes; a running catalog publishes its events."""
     clock = SystemClock()
     store = MongoStore(mongo, Publisher(Outbox(mongo, SOURCE)), clock)
     keys = KeyUseCases(store, MongoKeyRing(mongo), clock)

@@ -1,4 +1,4 @@
-"""Remembers what was made of a value that never changes: the bytes of a document, say."""
+"""Caches what was computed from an immutable value, such as the bytes of a document."""
 
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
@@ -9,25 +9,25 @@ V = TypeVar("V")
 
 
 LARGE = 16 * 1024
-"""What is larger is made anew each time: a few thousand long prompts would fill the memory."""
+"""Larger values are not cached: a few thousand long prompts would fill the memory."""
 
 
 class Memo(Generic[K, V]):
-    """At most `capacity` results; the oldest goes first. What is made for a key must always be the same."""
+    """At most `capacity` results, evicted oldest first. The result for a key must always be the same."""
 
     def __init__(self, capacity: int = 5_000) -> None:
-        self._made: dict[K, V] = {}
+        self._values: dict[K, V] = {}
         self._capacity = capacity
 
     def get(self, key: K, make: Callable[[S], V], source: S, *, size: int) -> V:
-        """What was made for the key, or is made of the source now; `size` says how large it is, in bytes or letters."""
+        """The cached result for the key, or `make(source)`; `size` is the source's size in bytes or characters."""
         if size > LARGE:
             return make(source)
-        found = self._made.get(key)
+        found = self._values.get(key)
         if found is not None:
             return found
         made = make(source)
-        if len(self._made) >= self._capacity:
-            del self._made[next(iter(self._made))]
-        self._made[key] = made
+        if len(self._values) >= self._capacity:
+            del self._values[next(iter(self._values))]
+        self._values[key] = made
         return made

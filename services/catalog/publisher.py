@@ -1,4 +1,4 @@
-"""The catalog's facts as events on Kafka, by way of the outbox."""
+"""Publishes the catalog's changes as Kafka events through the outbox."""
 
 from collections.abc import Sequence
 from functools import singledispatch
@@ -6,15 +6,14 @@ from functools import singledispatch
 from google.protobuf.message import Message
 from mobiletest.catalog.v1 import events_pb2
 
-from services.catalog.messages.platforms import platform_number
-from services.catalog.messages.quarantine import quarantine_message
-from services.catalog.messages.values import timestamp
+from services.catalog.grpc.conversions import platform_number, timestamp
+from services.catalog.grpc.quarantine import quarantine_message
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build
-from services.catalog.model.facts import Fact
 from services.catalog.model.keys import ApiKey
 from services.catalog.model.tests import Test
+from services.catalog.ports import Fact
 from services.chassis.events import Event
 from services.chassis.mongo import Session
 from services.chassis.outbox import Outbox
@@ -26,7 +25,7 @@ TOPICS = {CATALOG_EVENTS: 6, KEY_EVENTS: 1}
 
 
 class Publisher:
-    """Writes events in the transaction of the change, and has them published when it is committed."""
+    """Writes events in the transaction of the change; the relay publishes them after the commit."""
 
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
@@ -43,21 +42,21 @@ class Publisher:
 
     def _event(self, fact: Fact) -> Event:
         topic = KEY_EVENTS if isinstance(fact, ApiKey) else CATALOG_EVENTS
-        return self._outbox.event(topic, _key(fact), message(fact), sequence=fact.revision)
+        return self._outbox.event(topic, _partition_key(fact), event_message(fact), sequence=fact.revision)
 
 
-def _key(fact: Fact) -> str:
-    """What orders the events: an app's with those of its builds and attachments."""
+def _partition_key(fact: Fact) -> str:
+    """The Kafka key: events of an app, its builds and its attachments keep their order."""
     return fact.app_id if isinstance(fact, Build | Attachment) else fact.id
 
 
 @singledispatch
-def message(fact: Fact) -> Message:
-    """The message that tells the fact."""
-    raise TypeError(f"no event tells of a {type(fact).__name__}")
+def event_message(fact: Fact) -> Message:
+    """The event message for a changed entity."""
+    raise TypeError(f"no event message for {type(fact).__name__}")
 
 
-@message.register
+@event_message.register
 def _(app: App) -> Message:
     return events_pb2.AppChanged(
         org_id=app.org_id,
@@ -71,7 +70,7 @@ def _(app: App) -> Message:
     )
 
 
-@message.register
+@event_message.register
 def _(build: Build) -> Message:
     return events_pb2.BuildChanged(
         org_id=build.org_id,
@@ -84,7 +83,7 @@ def _(build: Build) -> Message:
     )
 
 
-@message.register
+@event_message.register
 def _(test: Test) -> Message:
     return events_pb2.TestChanged(
         org_id=test.org_id,
@@ -100,7 +99,7 @@ def _(test: Test) -> Message:
     )
 
 
-@message.register
+@event_message.register
 def _(attachment: Attachment) -> Message:
     return events_pb2.AttachmentChanged(
         org_id=attachment.org_id,
@@ -113,7 +112,7 @@ def _(attachment: Attachment) -> Message:
     )
 
 
-@message.register
+@event_message.register
 def _(key: ApiKey) -> Message:
     return events_pb2.ApiKeyChanged(
         org_id=key.org_id, api_key_id=key.id, revision=key.revision, deleted=key.deleted_at is not None

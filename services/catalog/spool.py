@@ -1,4 +1,4 @@
-"""Takes in an uploaded file of any size with bounded memory: on the local disk until it is whole and inspected."""
+"""Receives an uploaded file of any size with bounded memory: on local disk until it is complete and inspected."""
 
 import asyncio
 import hashlib
@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from services.catalog.model.artifacts import Received
+from services.catalog.model.builds import ReceivedFile
 from services.chassis.errors import InvalidArgument, Unavailable, Violation
 
 CHUNK_BYTES = 1024 * 1024
@@ -18,14 +18,14 @@ PREFIX = "mobiletest-upload-"
 
 
 class Spool:
-    """A folder for files that are on their way in. What is in it belongs to an upload that is still going on."""
+    """A folder for files being uploaded. Each file in it belongs to an upload in progress."""
 
     def __init__(self, folder: Path, *, max_bytes: int) -> None:
         self._folder = folder
         self._max_bytes = max_bytes
 
     def prepare(self) -> None:
-        """Make the folder, and remove what killed processes left there; uploads under way are younger than a day."""
+        """Create the folder and remove files that killed processes left; uploads in progress are younger than a day."""
         self._folder.mkdir(parents=True, exist_ok=True)
         yesterday = time.time() - LEFTOVER_SECONDS
         for path in self._folder.glob(f"{PREFIX}*"):
@@ -34,28 +34,28 @@ class Spool:
                     path.unlink()
 
     @asynccontextmanager
-    async def receive(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[Received]:
-        """The whole file for as long as the context lasts; nothing is left of it afterwards, nor of one that was cut.
+    async def receive(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[ReceivedFile]:
+        """The complete file while the context lasts; afterwards, or after an upload that was cut, the file is removed.
 
-        InvalidArgument (ARTIFACT_TOO_LARGE) as soon as it has too many bytes; Unavailable when the disk is full.
+        InvalidArgument (ARTIFACT_TOO_LARGE) as soon as it is too large; Unavailable when the disk is full.
         """
-        with self._opened() as file:
+        with self._open() as file:
             path = Path(file.name)
             try:
-                yield await self._written(file, path, chunks)
+                yield await self._write(file, path, chunks)
             finally:
-                _removed(path)
+                _remove(path)
 
-    def _opened(self) -> IO[bytes]:
+    def _open(self) -> IO[bytes]:
         return tempfile.NamedTemporaryFile(dir=self._folder, prefix=PREFIX, delete=False)
 
-    async def _written(self, file: IO[bytes], path: Path, chunks: AsyncIterator[bytes]) -> Received:
+    async def _write(self, file: IO[bytes], path: Path, chunks: AsyncIterator[bytes]) -> ReceivedFile:
         digest, size = hashlib.sha256(), 0
         async for chunk in chunks:
             size += len(chunk)
             self._check(size)
             await asyncio.to_thread(_append, file, chunk, digest)
-        return Received(path, digest.hexdigest(), size)
+        return ReceivedFile(path, digest.hexdigest(), size)
 
     def _check(self, size: int) -> None:
         if size > self._max_bytes:
@@ -72,7 +72,7 @@ async def read(path: Path) -> AsyncIterator[bytes]:
             yield chunk
 
 
-def _removed(path: Path) -> None:
+def _remove(path: Path) -> None:
     with suppress(FileNotFoundError):
         path.unlink()
 
@@ -82,6 +82,6 @@ def _append(file: IO[bytes], chunk: bytes, digest: "hashlib._Hash") -> None:
         file.write(chunk)
         file.flush()
     except OSError as problem:
-        message = "There is no room for the file at present, try again later"
+        message = "The service has no disk space for the upload right now; try again later"
         raise Unavailable(message, reason="SPOOL_FULL", retry_after=30.0) from problem
     digest.update(chunk)

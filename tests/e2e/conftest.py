@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from services.catalog.commands import bootstrapped
+from services.catalog.commands import bootstrap_organisation
 from services.chassis.mongo import Mongo
 from tests.e2e.client import Api
 from tests.e2e.world import World
@@ -15,7 +15,7 @@ async def fresh_key(stack: SharedStack, name: str) -> str:
     """The key of a new organisation with every scope, made as `python -m services.catalog bootstrap` makes it."""
     mongo = await Mongo.connect(stack.mongo_uri, "catalog", "motor")
     try:
-        return (await bootstrapped(mongo, name)).value
+        return (await bootstrap_organisation(mongo, name)).value
     finally:
         await mongo.close()
 

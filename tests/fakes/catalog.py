@@ -9,21 +9,15 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from services.catalog.model.apps import App
-from services.catalog.model.artifacts import Hostile, Inspection
-from services.catalog.model.attachments import Attachment, detached
-from services.catalog.model.builds import Build
-from services.catalog.model.counts import Counts
-from services.catalog.model.facts import Fact
-from services.catalog.model.keys import ApiKey
-from services.catalog.model.organisations import Organisation
-from services.catalog.model.pages import Page
+from services.catalog.model.attachments import Attachment, detach
+from services.catalog.model.builds import Build, Inspection, RejectedArtifact
+from services.catalog.model.keys import ApiKey, Organisation
 from services.catalog.model.quarantine import Quarantine
 from services.catalog.model.tests import Test, TestVersion
-from services.catalog.model.text import folded
+from services.catalog.model.text import fold_case
+from services.catalog.model.values import Counts, Page
 from services.catalog.model.workflows import Workflow
-from services.catalog.ports.apps import AppFilter
-from services.catalog.ports.store import Change, Taken
-from services.catalog.ports.tests import TestFilter
+from services.catalog.ports import AppFilter, Change, DuplicateValue, Fact, TestFilter
 from services.chassis import context
 
 R = TypeVar("R", App, Build, Test, Workflow, ApiKey)
@@ -44,7 +38,7 @@ def _newest_first(rows: Iterable[Any], moment: str = "created_at") -> list[Any]:
 
 
 def _named(name: str, pattern: str | None) -> bool:
-    return pattern is None or re.search(pattern, folded(name)) is not None
+    return pattern is None or re.search(pattern, fold_case(name)) is not None
 
 
 class _Table(Generic[R]):
@@ -64,7 +58,7 @@ class _Table(Generic[R]):
 
     async def add(self, row: R) -> None:
         if row.id in self.rows:
-            raise Taken("id")
+            raise DuplicateValue("id")
         await self.replace(row)
 
     async def replace(self, row: R) -> None:
@@ -119,7 +113,7 @@ class FakeBuilds(_Table[Build]):
     async def replace(self, build: Build) -> None:
         same = await self.of_version(build.app_id, build.version)
         if build.deleted_at is None and same is not None and same.id != build.id:
-            raise Taken("version")
+            raise DuplicateValue("version")
         await super().replace(build)
 
     async def delete_all(self, app_id: str, at: datetime) -> None:
@@ -167,7 +161,7 @@ class FakeTests(_Table[Test]):
 
     async def tagged(self, tags: Collection[str]) -> Sequence[Test]:
         fitting = [test for test in self.live() if set(test.tags) & set(tags)]
-        return sorted(fitting, key=lambda test: (folded(test.name), test.id))
+        return sorted(fitting, key=lambda test: (fold_case(test.name), test.id))
 
     async def page(self, filter: TestFilter, page: Page) -> Sequence[Test]:
         return _cut(_newest_first(self._fitting(filter)), page)
@@ -205,7 +199,7 @@ class FakeAttachments:
 
     async def of_app(self, app_id: str) -> Sequence[Attachment]:
         own = [a for a in self._own() if a.app_id == app_id and a.attached]
-        return sorted(own, key=lambda a: (folded(a.test_name), a.test_id))
+        return sorted(own, key=lambda a: (fold_case(a.test_name), a.test_id))
 
     async def page(self, app_id: str, page: Page) -> Sequence[Attachment]:
         return _cut(await self.of_app(app_id), page)
@@ -218,7 +212,7 @@ class FakeAttachments:
         self.rows |= {(a.app_id, a.test_id): a for a in attachments}
 
     async def detach_all(self, app_id: str) -> None:
-        await self.put([detached(attachment) for attachment in await self.of_app(app_id)])
+        await self.put([detach(attachment) for attachment in await self.of_app(app_id)])
 
     async def rename_test(self, test_id: str, name: str) -> None:
         self.rows |= {(a.app_id, a.test_id): replace(a, test_name=name) for a in self._own() if a.test_id == test_id}
@@ -246,7 +240,7 @@ class FakeWorkflows(_Table[Workflow]):
 class FakeKeys(_Table[ApiKey]):
     async def add(self, row: ApiKey) -> None:
         if any(key.lookup == row.lookup for key in self.rows.values()):
-            raise Taken("id")
+            raise DuplicateValue("id")
         await super().add(row)
 
     async def page(self, page: Page) -> Sequence[ApiKey]:
@@ -333,7 +327,7 @@ class FakeOrganisations:
 class FakeInspector:
     """Says of every artifact what it was told to say."""
 
-    found: Inspection | Hostile = field(default_factory=Inspection)
+    found: Inspection | RejectedArtifact = field(default_factory=Inspection)
 
-    async def inspect(self, path: Path) -> Inspection | Hostile:
+    async def inspect(self, path: Path) -> Inspection | RejectedArtifact:
         return self.found

@@ -9,9 +9,9 @@ from typing import Any
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build
-from services.catalog.model.keys import ALL_SCOPES, ApiKey, Offered, digest
-from services.catalog.model.platforms import Platform
+from services.catalog.model.keys import ALL_SCOPES, ApiKey, PresentedKey, secret_digest
 from services.catalog.model.tests import Test
+from services.catalog.model.values import Platform
 from services.catalog.model.workflows import Workflow
 from services.chassis import context
 
@@ -59,7 +59,7 @@ def workflow(id: str = "workflow", minutes: int = 0, **fields: Any) -> Workflow:
     return Workflow(id=id, org_id=org(), **given)
 
 
-def api_key(offered: Offered, minutes: int = 0, **fields: Any) -> ApiKey:
+def api_key(offered: PresentedKey, minutes: int = 0, **fields: Any) -> ApiKey:
     """The key that is kept for the offered one, issued so many minutes after the start; its id is the lookup id."""
     given: dict[str, Any] = {
         "id": offered.lookup,
@@ -67,4 +67,4 @@ def api_key(offered: Offered, minutes: int = 0, **fields: Any) -> ApiKey:
         "scopes": ALL_SCOPES,
         "created_at": at(minutes),
     } | fields
-    return ApiKey(org_id=org(), lookup=offered.lookup, secret_sha256=digest(offered.secret), **given)
+    return ApiKey(org_id=org(), lookup=offered.lookup, secret_sha256=secret_digest(offered.secret), **given)

@@ -1,1 +1,1 @@
-"""What an uploaded artifact says of itself: package name and version, read in a process of its own with hard limits."""
+"""Reads package name and version from an uploaded artifact, in a child process with hard limits."""

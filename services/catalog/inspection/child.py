@@ -1,6 +1,6 @@
-"""The child process: limits itself, reads one artifact, and prints what it found as JSON.
+"""The child process: sets its resource limits, reads one artifact, and prints the result as JSON.
 
-Run as `python -m services.catalog.inspection.child PATH`. Whatever the artifact does to it, the service goes on.
+Run as `python -m services.catalog.inspection.child PATH`. A malicious artifact can end the child, not the service.
 """
 
 import json
@@ -9,8 +9,8 @@ import sys
 from contextlib import suppress
 from dataclasses import asdict
 
-from services.catalog.inspection.caps import MIB, HostileArchive
-from services.catalog.inspection.manifests import Unreadable, read
+from services.catalog.inspection.archive_limits import MIB, HostileArchive
+from services.catalog.inspection.manifests import UnreadableArtifact, read_manifest
 
 CPU_SECONDS = 10
 ADDRESS_SPACE = 512 * MIB
@@ -19,11 +19,11 @@ ADDRESS_SPACE = 512 * MIB
 def main(path: str) -> None:
     """Print `{"package_name", "version"}`, `{"error"}` if it is unreadable, or `{"hostile"}`."""
     limit()
-    print(json.dumps(_inspected(path)))
+    print(json.dumps(_inspect(path)))
 
 
 def limit() -> None:
-    """Take away from this process what reading a manifest does not need."""
+    """Set the resource limits of this process."""
     limits = {
         resource.RLIMIT_CPU: CPU_SECONDS,
         resource.RLIMIT_AS: ADDRESS_SPACE,
@@ -35,12 +35,12 @@ def limit() -> None:
             resource.setrlimit(kind, (value, value))
 
 
-def _inspected(path: str) -> dict[str, str | None]:
+def _inspect(path: str) -> dict[str, str | None]:
     try:
-        return asdict(read(path))
+        return asdict(read_manifest(path))
     except HostileArchive as problem:
         return {"hostile": str(problem)}
-    except Unreadable as problem:
+    except UnreadableArtifact as problem:
         return {"error": str(problem)}
     except Exception as problem:  # (a parser may die of anything, and its artifact is kept)
         return {"error": f"its manifest cannot be read ({type(problem).__name__})"}

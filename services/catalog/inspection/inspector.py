@@ -1,4 +1,4 @@
-"""Runs the inspection of an artifact in a child process, and survives whatever happens to that."""
+"""Inspects artifacts in a child process, so that a malicious artifact cannot harm the service."""
 
 import asyncio
 import json
@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from services.catalog.model.artifacts import Hostile, Inspection
+from services.catalog.model.builds import Inspection, RejectedArtifact
 
 WALL_SECONDS = 15.0
 AT_ONCE = 2
@@ -14,16 +14,16 @@ _MODULE = "services.catalog.inspection.child"
 
 
 class ProcessInspector:
-    """The inspector that trusts no artifact: each is read by a child without our environment, under limits."""
+    """Inspects each artifact in a child process without our environment, under resource limits."""
 
     def __init__(self, *, wall_seconds: float = WALL_SECONDS, at_once: int = AT_ONCE) -> None:
         self._wall_seconds = wall_seconds
-        self._turns = asyncio.Semaphore(at_once)
+        self._slots = asyncio.Semaphore(at_once)
 
-    async def inspect(self, path: Path) -> Inspection | Hostile:
+    async def inspect(self, path: Path) -> Inspection | RejectedArtifact:
         """See the port."""
-        async with self._turns:
-            return _judged(*await self._run(path))
+        async with self._slots:
+            return _parse_output(*await self._run(path))
 
     async def _run(self, path: Path) -> tuple[int, bytes]:
         child = await asyncio.create_subprocess_exec(
@@ -42,17 +42,17 @@ class ProcessInspector:
         except TimeoutError:
             output = b""
         finally:
-            await _ended(child)
+            await _stop(child)
         return child.returncode or 0, output
 
 
-async def _ended(child: asyncio.subprocess.Process) -> None:
+async def _stop(child: asyncio.subprocess.Process) -> None:
     if child.returncode is None:
         child.kill()
         await asyncio.shield(child.wait())
 
 
-def _judged(code: int, output: bytes) -> Inspection | Hostile:
+def _parse_output(code: int, output: bytes) -> Inspection | RejectedArtifact:
     if code != 0:
         return Inspection(error=f"the inspection ended with {_cause(code)}")
     try:
@@ -60,7 +60,7 @@ def _judged(code: int, output: bytes) -> Inspection | Hostile:
     except ValueError:
         return Inspection(error="the inspection gave no answer")
     if found.get("hostile"):
-        return Hostile(str(found["hostile"]))
+        return RejectedArtifact(str(found["hostile"]))
     return Inspection(package_name=found.get("package_name"), version=found.get("version"), error=found.get("error"))
 
 

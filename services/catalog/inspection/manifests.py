@@ -1,4 +1,4 @@
-"""Package name and version out of the manifest of an app, by kind of archive."""
+"""Reads package name and version from an app's manifest, by kind of archive."""
 
 import plistlib
 import re
@@ -6,7 +6,7 @@ import zipfile
 from dataclasses import dataclass
 from typing import Any
 
-from services.catalog.inspection.caps import check_directory, check_entries, manifest
+from services.catalog.inspection.archive_limits import check_directory, check_entries, read_manifest_bytes
 
 _IOS = re.compile(r"(?:Payload/)?[^/]+\.app/Info\.plist")
 _ANDROID = "AndroidManifest.xml"
@@ -15,19 +15,19 @@ _TEXT_LIMIT = 200
 _STRING, _INTEGER = 3, 16
 
 
-class Unreadable(Exception):
+class UnreadableArtifact(Exception):
     """An artifact whose manifest cannot be read; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What the artifact says of itself; None where it says nothing."""
+    """Values of the artifact's manifest; None where absent."""
 
     package_name: str | None = None
     version: str | None = None
 
 
-def read(path: str) -> Manifest:
+def read_manifest(path: str) -> Manifest:
     """The manifest of the artifact at the path; empty for what is no archive (a simulated app's model, say)."""
     with open(path, "rb") as file:
         if file.read(2) != _ZIP_MAGIC:
@@ -38,22 +38,22 @@ def read(path: str) -> Manifest:
                 check_entries(archive.infolist())
                 return _read_archive(archive)
         except zipfile.BadZipFile as problem:
-            raise Unreadable(f"it is no readable zip archive: {problem}") from None
+            raise UnreadableArtifact(f"it is not a readable zip archive: {problem}") from None
 
 
 def _read_archive(archive: zipfile.ZipFile) -> Manifest:
     if _ANDROID in archive.NameToInfo:
-        return _apk(manifest(archive, archive.getinfo(_ANDROID)))
+        return _apk(read_manifest_bytes(archive, archive.getinfo(_ANDROID)))
     for entry in archive.infolist():
         if _IOS.fullmatch(entry.filename):
-            return _ipa(manifest(archive, entry))
-    raise Unreadable("it has neither AndroidManifest.xml nor Payload/*.app/Info.plist")
+            return _ipa(read_manifest_bytes(archive, entry))
+    raise UnreadableArtifact("it has neither AndroidManifest.xml nor Payload/*.app/Info.plist")
 
 
 def _ipa(content: bytes) -> Manifest:
     plist = plistlib.loads(content)
     if not isinstance(plist, dict):
-        raise Unreadable("its Info.plist is no dictionary")
+        raise UnreadableArtifact("its Info.plist is not a dictionary")
     version = plist.get("CFBundleShortVersionString") or plist.get("CFBundleVersion")
     return Manifest(_text(plist.get("CFBundleIdentifier")), _text(version))
 
@@ -67,7 +67,7 @@ def _apk(content: bytes) -> Manifest:
         if next(parser) == START_TAG:
             break
     if not parser.is_valid() or parser.name != "manifest":
-        raise Unreadable("its AndroidManifest.xml is no binary manifest")
+        raise UnreadableArtifact("its AndroidManifest.xml is not a binary manifest")
     return _attributes(parser)
 
 

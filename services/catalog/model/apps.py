@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from services.catalog.model.builds import Build
-from services.catalog.model.platforms import Platform
+from services.catalog.model.values import Platform
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class BuildFacts:
     current: Build | None
 
 
-def with_builds(app: App, facts: BuildFacts) -> App:
+def update_build_facts(app: App, facts: BuildFacts) -> App:
     """The app with current copies of the facts about its builds."""
     return replace(
         app,
@@ -55,12 +55,12 @@ def with_builds(app: App, facts: BuildFacts) -> App:
     )
 
 
-def revised(app: App, at: datetime) -> App:
+def raise_revision(app: App, at: datetime) -> App:
     """The app as it is written after a change: one revision later."""
     return replace(app, revision=app.revision + 1, updated_at=at)
 
 
-def deleted(app: App, at: datetime) -> App:
+def mark_deleted(app: App, at: datetime) -> App:
     """The app as it is kept after its deletion."""
     gone = replace(app, deleted_at=at, current_build_id=None, latest_build_id=None, attached_tests=0, pinned_tests=0)
-    return revised(gone, at)
+    return raise_revision(gone, at)

@@ -43,17 +43,17 @@ def target_version(attachment: Attachment, app: App) -> str | None:
     return attachment.pinned_version or current or app.latest_version
 
 
-def detached(attachment: Attachment) -> Attachment:
+def detach(attachment: Attachment) -> Attachment:
     """The attachment after it has ended."""
     return replace(attachment, attached=False, pinned_version=None, revision=attachment.revision + 1)
 
 
-def pinned(attachment: Attachment, version: str | None) -> Attachment:
+def change_pin(attachment: Attachment, version: str | None) -> Attachment:
     """The attachment with another pin, or none."""
     return replace(attachment, pinned_version=version, revision=attachment.revision + 1)
 
 
-def counted(app: App, before: Attachment | None, after: Attachment) -> App:
+def update_test_counts(app: App, before: Attachment | None, after: Attachment) -> App:
     """The app with its counts as they are once the attachment has changed from `before` (None: new) to `after`."""
     return replace(
         app,

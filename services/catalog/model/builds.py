@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 
-from services.catalog.model.json_types import Json
-from services.catalog.model.refusals import Refused
+from services.catalog.model.values import InvalidValue, Json
 
 METADATA_LIMIT = 64 * 1024
 METADATA_ERROR = "metadata_error"
@@ -43,15 +43,40 @@ class Build:
 
 
 def artifact_key(org_id: str, sha256: str) -> str:
-    """Where an organisation's artifact lies in the object store: by its content, so the same file lies there once."""
+    """The artifact's key in the object store: by content, so the same file is stored once per organisation."""
     return f"{org_id}/{sha256}"
 
 
-def checked_metadata(metadata: Mapping[str, Json], field_name: str = "metadata") -> Mapping[str, Json]:
-    """The metadata as it is; refused when it is more than 64 KiB of JSON."""
+def validate_metadata(metadata: Mapping[str, Json], field_name: str = "metadata") -> Mapping[str, Json]:
+    """The metadata as it is; InvalidValue when it is more than 64 KiB of JSON."""
     size = len(json.dumps(metadata, ensure_ascii=False).encode())
     if size > METADATA_LIMIT:
-        raise Refused(
-            field_name, f"metadata must have at most {METADATA_LIMIT} bytes as JSON; this has {size}", "too_long"
+        raise InvalidValue(
+            field_name, f"metadata must be at most {METADATA_LIMIT} bytes as JSON; this is {size}", "too_long"
         )
     return metadata
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedFile:
+    """A completely received file: its path in the spool, its SHA-256 (hexadecimal) and size in bytes."""
+
+    path: Path
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """The contents of an artifact's manifest, None where a value is absent; `error` says why it could not be read."""
+
+    package_name: str | None = None
+    version: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedArtifact:
+    """An artifact that no build tool produces (a zip bomb); `reason` says which limit it exceeds."""
+
+    reason: str

@@ -1,4 +1,4 @@
-"""API keys: how they are spelt, made, recognised and refused.
+"""API keys: their format, generation and verification; and the organisations that own them.
 
 A key is `mt_<12 id>_<32 secret><6 checksum>`, all base62. The checksum is the CRC32 of everything before it, so that a
 typo is refused without a look at the database and a secret scanner can be exact (the format of GitHub's tokens). Only
@@ -20,7 +20,7 @@ ID_LENGTH = 12
 SECRET_LENGTH = 32
 CHECKSUM_LENGTH = 6
 USE_RESOLUTION = timedelta(minutes=1)
-_SPELLING = re.compile(r"mt_([0-9A-Za-z]{12})_([0-9A-Za-z]{32})([0-9A-Za-z]{6})", re.ASCII)
+_KEY_FORMAT = re.compile(r"mt_([0-9A-Za-z]{12})_([0-9A-Za-z]{32})([0-9A-Za-z]{6})", re.ASCII)
 
 
 class Scope(StrEnum):
@@ -35,8 +35,8 @@ class Scope(StrEnum):
 ALL_SCOPES = tuple(Scope)
 
 
-class Verdict(StrEnum):
-    """What an offered key turned out to be."""
+class KeyVerdict(StrEnum):
+    """The result of verifying a presented key."""
 
     VALID = "valid"
     INVALID = "invalid"
@@ -45,7 +45,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key as it is kept: never its secret, only the secret's SHA-256 (hexadecimal)."""
+    """A stored key: never its secret, only the secret's SHA-256 (hexadecimal)."""
 
     id: str
     org_id: str
@@ -66,49 +66,49 @@ class ApiKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
-    """A well-formed key that somebody presents: the id to look it up by, and its secret."""
+class PresentedKey:
+    """The parts of a well-formed key: the id to look it up by, and its secret."""
 
     lookup: str
     secret: str = field(repr=False)
 
 
-def new_secret() -> Offered:
+def new_secret() -> PresentedKey:
     """A fresh lookup id and secret from the system's randomness."""
-    return Offered(lookup=_random(ID_LENGTH), secret=_random(SECRET_LENGTH))
+    return PresentedKey(lookup=_random(ID_LENGTH), secret=_random(SECRET_LENGTH))
 
 
-def spelt(offered: Offered) -> str:
-    """The key as it is shown once to the one who made it."""
+def format_key(offered: PresentedKey) -> str:
+    """The full key text, which is shown only once, when the key is created."""
     body = f"mt_{offered.lookup}_{offered.secret}"
     return body + _checksum(body)
 
 
-def parsed(key: str) -> Offered | None:
+def parse_key(key: str) -> PresentedKey | None:
     """The parts of a well-formed key whose checksum fits; None for anything else."""
-    found = _SPELLING.fullmatch(key)
+    found = _KEY_FORMAT.fullmatch(key)
     if found is None:
         return None
     if not hmac.compare_digest(_checksum(key[:-CHECKSUM_LENGTH]), found[3]):
         return None
-    return Offered(lookup=found[1], secret=found[2])
+    return PresentedKey(lookup=found[1], secret=found[2])
 
 
-def digest(secret: str) -> str:
+def secret_digest(secret: str) -> str:
     """The SHA-256 of a secret, hexadecimal."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def judged(offered: Offered, key: ApiKey, now: datetime) -> Verdict:
-    """What the offered secret is against the kept key; only a holder of the right secret learns that it has expired."""
-    if not hmac.compare_digest(digest(offered.secret), key.secret_sha256):
-        return Verdict.INVALID
+def verify_secret(offered: PresentedKey, key: ApiKey, now: datetime) -> KeyVerdict:
+    """Compare a presented secret with the stored key; only a holder of the right secret learns that it has expired."""
+    if not hmac.compare_digest(secret_digest(offered.secret), key.secret_sha256):
+        return KeyVerdict.INVALID
     if key.expires_at is not None and key.expires_at <= now:
-        return Verdict.EXPIRED
-    return Verdict.VALID
+        return KeyVerdict.EXPIRED
+    return KeyVerdict.VALID
 
 
-def use_is_due(key: ApiKey, now: datetime) -> bool:
+def is_use_due(key: ApiKey, now: datetime) -> bool:
     """Whether `last_used_at` is a minute old, so that a use is worth a write."""
     return key.last_used_at is None or now - key.last_used_at >= USE_RESOLUTION
 
@@ -124,3 +124,12 @@ def _checksum(body: str) -> str:
         number, digit = divmod(number, len(ALPHABET))
         digits = ALPHABET[digit] + digits
     return digits
+
+
+@dataclass(frozen=True, slots=True)
+class Organisation:
+    """A tenant; all that one sees is its own."""
+
+    id: str
+    name: str
+    created_at: datetime

@@ -1,10 +1,10 @@
-"""Quarantine: for a while, failures of a test count and show, and do not block a gate. Why: docs/decisions/."""
+"""Quarantine: for a limited time, failures of a test are counted and shown but do not block a gate."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from services.catalog.model.refusals import Refused
-from services.catalog.model.text import checked_text
+from services.catalog.model.text import validate_text
+from services.catalog.model.values import InvalidValue
 
 DEFAULT_DAYS = 14
 MOST_DAYS = 366
@@ -14,7 +14,7 @@ INTERNAL = "internal"
 
 @dataclass(frozen=True, slots=True)
 class Quarantine:
-    """Why, until when, set by whom, since when; `until` may lie in the past: nothing is written when it is over."""
+    """A quarantine of a test. `until` may lie in the past: expiry needs no job."""
 
     reason: str
     until: datetime
@@ -23,35 +23,35 @@ class Quarantine:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What a client says of a quarantine, and who it is; without an end it gets the usual one."""
+class QuarantineRequest:
+    """A client's request for a quarantine and who sent it; without `until` the default duration applies."""
 
     reason: str
     until: datetime | None
     by: str
 
 
-def lasting(quarantine: Quarantine | None, now: datetime) -> Quarantine | None:
-    """The quarantine while it lasts; None when there is none or it is over."""
+def active_quarantine(quarantine: Quarantine | None, now: datetime) -> Quarantine | None:
+    """The quarantine if it is still in force, else None."""
     return quarantine if quarantine is not None and quarantine.until > now else None
 
 
-def granted(wish: Wish, before: Quarantine | None, now: datetime) -> Quarantine:
-    """The quarantine from now on; one that still lasted goes on, so it keeps its beginning. Refused."""
-    present = lasting(before, now)
+def grant_quarantine(wish: QuarantineRequest, before: Quarantine | None, now: datetime) -> Quarantine:
+    """The quarantine from now on; if one is in force, its `since` is kept. InvalidValue."""
+    present = active_quarantine(before, now)
     return Quarantine(
-        reason=checked_text(wish.reason, "reason", REASON_LIMIT),
-        until=_checked_end(wish.until, now),
+        reason=validate_text(wish.reason, "reason", REASON_LIMIT),
+        until=_validate_end(wish.until, now),
         by=wish.by,
         since=present.since if present else now,
     )
 
 
-def _checked_end(until: datetime | None, now: datetime) -> datetime:
+def _validate_end(until: datetime | None, now: datetime) -> datetime:
     if until is None:
         return now + timedelta(days=DEFAULT_DAYS)
     if until <= now:
-        raise Refused("until", "must lie in the future")
+        raise InvalidValue("until", "must be in the future")
     if until > now + timedelta(days=MOST_DAYS):
-        raise Refused("until", f"must lie at most {MOST_DAYS} days ahead: a quarantine ends, and may be renewed then")
+        raise InvalidValue("until", f"must be at most {MOST_DAYS} days ahead; the quarantine can be renewed later")
     return until

@@ -19,15 +19,14 @@ from dataclasses import dataclass, field
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build
-from services.catalog.model.platforms import Platform
-from services.catalog.model.refusals import Refused
 from services.catalog.model.tests import Test
-from services.catalog.model.workflows import NO_BUILD_CONFIG, AppChoice, BuildConfig, field_name
+from services.catalog.model.values import InvalidValue, Platform
+from services.catalog.model.workflows import NO_BUILD_CONFIG, AppChoice, BuildConfig, build_config_field
 
 
 @dataclass(frozen=True, slots=True)
-class Stock:
-    """The apps and builds that a plan may look up: live ones of the organisation only.
+class Candidates:
+    """The live apps and builds of the organisation that a plan may use.
 
     `attached` holds the attachments by test id; `builds` the builds by app id and version, with the newest of each app
     among them.
@@ -39,7 +38,7 @@ class Stock:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class BuildRequest:
     """What a start asks for: the request's build_config, whether it overrides pins, and the workflow's build_config."""
 
     requested: BuildConfig = NO_BUILD_CONFIG
@@ -58,33 +57,33 @@ class PlannedRun:
     config_error: str | None = None
 
 
-class Unrunnable(Exception):
-    """Stored settings that allow no run; the text is for the one who reads the report."""
+class UnrunnableTest(Exception):
+    """Stored settings that allow no run; the message is shown in the report."""
 
 
-def plan(tests: Sequence[Test], stock: Stock, wish: Wish) -> list[PlannedRun]:
+def plan_runs(tests: Sequence[Test], stock: Candidates, wish: BuildRequest) -> list[PlannedRun]:
     """The runs of the tests, in their order, iOS before Android; refused when the request names what is unknown."""
     for platform in Platform:
         check_choice(wish.requested.choice(platform), platform, stock)
     return [run for test in tests for run in _runs(test, stock, wish)]
 
 
-def check_choice(choice: AppChoice | None, platform: Platform, stock: Stock, *, versions: bool = True) -> None:
+def check_choice(choice: AppChoice | None, platform: Platform, stock: Candidates, *, versions: bool = True) -> None:
     """Refuse a choice whose app is unknown or of the other platform, or (if asked) whose version is unknown."""
     if choice is None:
         return
-    path = f"build_config.{field_name(platform)}"
+    path = f"build_config.{build_config_field(platform)}"
     app = stock.apps.get(choice.app_id)
     if app is None:
-        raise Refused(f"{path}.app_id", "App not found", "not_found")
+        raise InvalidValue(f"{path}.app_id", "App not found", "not_found")
     if app.platform is not platform:
-        raise Refused(f"{path}.app_id", f'the app "{app.name}" is for {app.platform}, not for {platform}')
+        raise InvalidValue(f"{path}.app_id", f'the app "{app.name}" is for {app.platform}, not for {platform}')
     version = choice.pinned_version
     if versions and version is not None and (app.id, version) not in stock.builds:
-        raise Refused(f"{path}.pinned_version", f'the app "{app.name}" has no build {version}', "not_found")
+        raise InvalidValue(f"{path}.pinned_version", f'the app "{app.name}" has no build {version}', "not_found")
 
 
-def _runs(test: Test, stock: Stock, wish: Wish) -> Iterator[PlannedRun]:
+def _runs(test: Test, stock: Candidates, wish: BuildRequest) -> Iterator[PlannedRun]:
     if test.deleted_at is not None:
         yield PlannedRun(
             test, test.platform, config_error=f'The test "{test.name}" has been deleted; take it out of the workflow'
@@ -97,36 +96,36 @@ def _runs(test: Test, stock: Stock, wish: Wish) -> Iterator[PlannedRun]:
         yield PlannedRun(test, test.platform, config_error=_no_app(test))
 
 
-def _has_app(test: Test, platform: Platform, stock: Stock, wish: Wish) -> bool:
+def _has_app(test: Test, platform: Platform, stock: Candidates, wish: BuildRequest) -> bool:
     return bool(_named_app(platform, wish) or _attachments(test, platform, stock))
 
 
-def _run(test: Test, platform: Platform, stock: Stock, wish: Wish) -> PlannedRun:
+def _run(test: Test, platform: Platform, stock: Candidates, wish: BuildRequest) -> PlannedRun:
     try:
         app = _app(test, platform, stock, wish)
-    except Unrunnable as problem:
+    except UnrunnableTest as problem:
         return PlannedRun(test, platform, config_error=str(problem))
     try:
         return PlannedRun(test, platform, app, _build(test, app, stock, wish))
-    except Unrunnable as problem:
+    except UnrunnableTest as problem:
         return PlannedRun(test, platform, app, config_error=str(problem))
 
 
-def _app(test: Test, platform: Platform, stock: Stock, wish: Wish) -> App:
+def _app(test: Test, platform: Platform, stock: Candidates, wish: BuildRequest) -> App:
     named = _named_app(platform, wish)
     app = stock.apps.get(named) if named else stock.apps[_attachments(test, platform, stock)[0].app_id]
     if app is None or app.platform is not platform:
-        path = f"build_config.{field_name(platform)}"
-        raise Unrunnable(f"The workflow's {path} names no {platform} app that exists ({named}); name one that does")
+        path = f"build_config.{build_config_field(platform)}"
+        raise UnrunnableTest(f"The workflow's {path} names no {platform} app that exists ({named}); name one that does")
     return app
 
 
-def _named_app(platform: Platform, wish: Wish) -> str | None:
+def _named_app(platform: Platform, wish: BuildRequest) -> str | None:
     choice = wish.requested.choice(platform) or wish.stored.choice(platform)
     return choice.app_id if choice else None
 
 
-def _attachments(test: Test, platform: Platform, stock: Stock) -> list[Attachment]:
+def _attachments(test: Test, platform: Platform, stock: Candidates) -> list[Attachment]:
     fitting = [
         a
         for a in stock.attached.get(test.id, ())
@@ -135,7 +134,7 @@ def _attachments(test: Test, platform: Platform, stock: Stock) -> list[Attachmen
     return sorted(fitting, key=lambda a: (a.pinned_version is None, a.created_at, a.app_id))
 
 
-def _build(test: Test, app: App, stock: Stock, wish: Wish) -> Build | None:
+def _build(test: Test, app: App, stock: Candidates, wish: BuildRequest) -> Build | None:
     requested, stored = wish.requested.choice(app.platform), wish.stored.choice(app.platform)
     pin = next((a.pinned_version for a in stock.attached.get(test.id, ()) if a.app_id == app.id), None)
     if requested and (wish.override or pin is None):
@@ -144,36 +143,36 @@ def _build(test: Test, app: App, stock: Stock, wish: Wish) -> Build | None:
         return _stored_build(app, pin, stock, f'The test "{test.name}" is pinned to')
     if stored and stored.pinned_version:
         return _stored_build(
-            app, stored.pinned_version, stock, f"The workflow's build_config.{field_name(app.platform)} names"
+            app, stored.pinned_version, stock, f"The workflow's build_config.{build_config_field(app.platform)} names"
         )
     return _default_build(app, stock)
 
 
-def _requested_build(choice: AppChoice, app: App, stock: Stock) -> Build | None:
+def _requested_build(choice: AppChoice, app: App, stock: Candidates) -> Build | None:
     if choice.pinned_version is None:
         return _default_build(app, stock)
     return stock.builds[app.id, choice.pinned_version]  # checked before the first run was planned
 
 
-def _stored_build(app: App, version: str, stock: Stock, who: str) -> Build:
+def _stored_build(app: App, version: str, stock: Candidates, who: str) -> Build:
     if (app.id, version) not in stock.builds:
-        raise Unrunnable(
+        raise UnrunnableTest(
             f'{who} version {version} of the app "{app.name}", which has no such build; upload it or name another'
         )
     return stock.builds[app.id, version]
 
 
-def _default_build(app: App, stock: Stock) -> Build | None:
+def _default_build(app: App, stock: Candidates) -> Build | None:
     for version in (app.current_version, app.latest_version):
         if version is not None and (app.id, version) in stock.builds:
             return stock.builds[app.id, version]
     if app.static_url:
         return None
-    raise Unrunnable(f'The app "{app.name}" has no build; upload one')
+    raise UnrunnableTest(f'The app "{app.name}" has no build; upload one')
 
 
 def _no_app(test: Test) -> str:
     if test.platform is None:
         return f'The test "{test.name}" is attached to no app; attach it to one, or name one in build_config'
-    path = f"build_config.{field_name(test.platform)}"
+    path = f"build_config.{build_config_field(test.platform)}"
     return f'The test "{test.name}" is attached to no {test.platform} app; attach it to one, or name one in {path}'

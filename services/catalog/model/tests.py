@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from services.catalog.model.json_types import Json
-from services.catalog.model.platforms import Platform
 from services.catalog.model.quarantine import Quarantine
-from services.catalog.model.refusals import Refused
+from services.catalog.model.values import InvalidValue, Json, Platform
 
 Step: TypeAlias = "str | Mapping[str, Json]"
 
@@ -23,7 +21,7 @@ class Test:
     `version_number` rises by one with each edit of the steps, `revision` with every write. `quarantine` may be over.
     """
 
-    __test__ = False  # it is no test class of pytest
+    __test__ = False  # not a pytest class
 
     id: str
     org_id: str
@@ -54,17 +52,17 @@ class TestVersion:
     created_at: datetime
 
 
-def checked_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
-    """The trimmed tags without repetitions, in the order given; refused when empty, too long or too many."""
+def validate_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
+    """The trimmed tags without repetitions, in the order given; InvalidValue when empty, too long or too many."""
     for position, tag in enumerate(tags):
         if not 1 <= len(tag.strip()) <= TAG_LENGTH or "\x00" in tag:
-            raise Refused(f"tags[{position}]", f"a tag must have 1 to {TAG_LENGTH} characters and no NUL")
+            raise InvalidValue(f"tags[{position}]", f"a tag must have 1 to {TAG_LENGTH} characters and no NUL")
     kept = tuple(dict.fromkeys(tag.strip() for tag in tags))
     if len(kept) > TAG_LIMIT:
-        raise Refused("tags", f"tags must have at most {TAG_LIMIT} entries", "too_long")
+        raise InvalidValue("tags", f"tags must have at most {TAG_LIMIT} entries", "too_long")
     return kept
 
 
-def agrees(test: Platform | None, app: Platform) -> bool:
+def is_platform_compatible(test: Platform | None, app: Platform) -> bool:
     """Whether a test may be attached to an app: their platforms are the same, or the test is for both."""
     return test is None or test is app

@@ -1,11 +1,10 @@
-"""Workflows: an ordered choice of tests, with the builds and settings that they run with."""
+"""Workflows: an ordered selection of tests, with the builds and settings they run with."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from services.catalog.model.json_types import Json
-from services.catalog.model.platforms import Platform
+from services.catalog.model.values import Json, Platform
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +30,20 @@ class BuildConfig:
 NO_BUILD_CONFIG = BuildConfig()
 
 
-def field_name(platform: Platform) -> str:
+def build_config_field(platform: Platform) -> str:
     """The name of the platform's field in a build configuration."""
     return "ios_build" if platform is Platform.IOS else "android_build"
 
 
-def moved(config: BuildConfig, *, app_id: str, old: str, new: str) -> BuildConfig:
-    """The configuration after a build of the app was renamed: what named the old version names the new one."""
+def rename_version(config: BuildConfig, *, app_id: str, old: str, new: str) -> BuildConfig:
+    """The configuration after a build of the app was renamed from `old` to `new`."""
     return BuildConfig(
-        ios_build=_moved(config.ios_build, app_id, old, new),
-        android_build=_moved(config.android_build, app_id, old, new),
+        ios_build=_rename_choice(config.ios_build, app_id, old, new),
+        android_build=_rename_choice(config.android_build, app_id, old, new),
     )
 
 
-def _moved(choice: AppChoice | None, app_id: str, old: str, new: str) -> AppChoice | None:
+def _rename_choice(choice: AppChoice | None, app_id: str, old: str, new: str) -> AppChoice | None:
     if choice is None or choice.app_id != app_id or choice.pinned_version != old:
         return choice
     return AppChoice(app_id=app_id, pinned_version=new)
@@ -52,9 +51,9 @@ def _moved(choice: AppChoice | None, app_id: str, old: str, new: str) -> AppChoi
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A named choice of tests: those listed, in order, then those that carry one of the tags.
+    """A named selection of tests: those listed, in order, then those that have one of the tags.
 
-    `run_config` is the message of the protos in its JSON form, kept as it came; None means the defaults.
+    `run_config` is the message of the protos in its JSON form, stored as received; None means the defaults.
     """
 
     id: str

@@ -9,13 +9,12 @@ from bson.codec_options import CodecOptions
 
 from services.catalog.memo import Memo
 from services.catalog.model.apps import App
-from services.catalog.model.counts import Counts
-from services.catalog.model.pages import Page
-from services.catalog.model.platforms import Platform
-from services.catalog.model.text import folded
-from services.catalog.ports.apps import AppFilter
-from services.catalog.storage.queries import LIVE, NEWEST_FIRST, Rows, among, named
+from services.catalog.model.text import fold_case
+from services.catalog.model.values import Counts, Page, Platform
+from services.catalog.ports import AppFilter, Counters
+from services.catalog.storage.tenant_rows import IS_LIVE, NEWEST_FIRST, TenantRows, id_condition, name_condition
 from services.chassis import context
+from services.chassis.clock import Clock
 from services.chassis.mongo import Document
 
 APPS = "apps"
@@ -28,9 +27,9 @@ _COUNTED = ("ios", "android", "tests", "workflows")
 
 
 class MongoApps:
-    """The live apps. They are read far more often than they change, so the same bytes are made into an App once."""
+    """The live apps. They are read far more often than they change, so decoded documents are cached by their bytes."""
 
-    def __init__(self, rows: Rows, memo: AppMemo) -> None:
+    def __init__(self, rows: TenantRows, memo: AppMemo) -> None:
         self._rows = rows
         self._memo = memo
 
@@ -41,7 +40,7 @@ class MongoApps:
     async def many(self, app_ids: Collection[str]) -> Sequence[App]:
         if not app_ids:
             return ()
-        return self._apps(await self._rows.raw({**among(app_ids), **LIVE}))
+        return self._apps(await self._rows.raw({**id_condition(app_ids), **IS_LIVE}))
 
     async def page(self, filter: AppFilter, page: Page) -> Sequence[App]:
         return self._apps(await self._rows.raw(_condition(filter), NEWEST_FIRST, page))
@@ -61,15 +60,15 @@ class MongoApps:
 
 def _condition(filter: AppFilter) -> Document:
     platform = {"platform": filter.platform.value} if filter.platform else {}
-    return {**LIVE, **platform, **named(filter.pattern)}
+    return {**IS_LIVE, **platform, **name_condition(filter.pattern)}
 
 
 def to_document(app: App) -> Document:
-    """The app as it is kept, with what it is found by."""
+    """The app as stored, with the fields it is found by."""
     document = asdict(app)
     document["_id"] = document.pop("id")
     document["platform"] = app.platform.value
-    return document | {"name_folded": folded(app.name), "live": app.deleted_at is None}
+    return document | {"name_folded": fold_case(app.name), "live": app.deleted_at is None}
 
 
 def _decoded(document: bytes) -> App:
@@ -77,7 +76,7 @@ def _decoded(document: bytes) -> App:
 
 
 def from_document(document: Document) -> App:
-    """The app that is kept."""
+    """The app of a stored document."""
     return App(
         id=document["_id"],
         org_id=document["org_id"],
@@ -103,13 +102,13 @@ def from_document(document: Document) -> App:
 class MongoCounters:
     """A few documents of counters per organisation, which add up.
 
-    In a transaction a second write to one document fails and has to be tried again. With several documents, taken in
-    turn (`places` goes on for ever), things can be made at the same time.
+    Two transactions that write one document conflict, and one has to be retried. With several documents, taken in
+    turn (`shards` never ends), entities can be created concurrently.
     """
 
-    def __init__(self, rows: Rows, places: Iterator[int]) -> None:
+    def __init__(self, rows: TenantRows, shards: Iterator[int]) -> None:
         self._rows = rows
-        self._places = places
+        self._shards = shards
 
     async def get(self) -> Counts:
         parts = await self._rows.every({})
@@ -117,5 +116,47 @@ class MongoCounters:
 
     async def add(self, change: Counts) -> None:
         changed = {name: number for name in _COUNTED if (number := getattr(change, name)) != 0}
-        part = f"{context.current().org_id}/{next(self._places) % PARTS}"
+        part = f"{context.current().org_id}/{next(self._shards) % PARTS}"
         await self._rows.update({"_id": part}, {"$inc": changed}, upsert=True)
+
+
+FRESH_SECONDS = 1.0
+CAPACITY = 10_000
+
+
+class RecentCounters:
+    """The counters as they were within the last second; changes made in this process are seen at once.
+
+    Reading them costs as much as the list itself, which carries them only as totals.
+    """
+
+    def __init__(self, counters: Counters, clock: Clock) -> None:
+        self._counters = counters
+        self._clock = clock
+        self._read: dict[str, tuple[float, Counts]] = {}
+        self._changes = 0
+
+    async def get(self) -> Counts:
+        org_id, now = context.current().org_id, self._clock.monotonic()
+        read = self._read.get(org_id)
+        if read is not None and now - read[0] < FRESH_SECONDS:
+            return read[1]
+        changes = self._changes
+        counts = await self._counters.get()
+        if changes == self._changes:  # else it may be from before the change
+            self._keep(org_id, now, counts)
+        return counts
+
+    async def add(self, change: Counts) -> None:
+        await self._counters.add(change)
+        self.changed()
+
+    def changed(self) -> None:
+        """A transaction of the caller's organisation has been committed."""
+        self._changes += 1
+        self._read.pop(context.current().org_id, None)
+
+    def _keep(self, org_id: str, now: float, counts: Counts) -> None:
+        if len(self._read) >= CAPACITY:
+            self._read.clear()
+        self._read[org_id] = (now, counts)

@@ -1,4 +1,4 @@
-"""What lies, or is about to lie, in the object store: one document per organisation and content."""
+"""Artifacts that are, or are about to be, in the object store: one document per organisation and content."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -7,33 +7,33 @@ from datetime import datetime, timedelta
 from pymongo.errors import DuplicateKeyError
 
 from services.catalog.model.builds import artifact_key
-from services.catalog.storage.queries import Rows, among
+from services.catalog.storage.tenant_rows import TenantRows, id_condition
 from services.chassis import context
 from services.chassis.clock import Clock
 from services.chassis.errors import Aborted
 from services.chassis.mongo import Document, Mongo
 
 ARTIFACTS = "artifacts"
-STORED, EXPECTED, LEAVING = "stored", "expected", "leaving"
+STORED, EXPECTED, REMOVING = "stored", "expected", "leaving"
 REMOVAL_LIMIT = timedelta(minutes=1)
-"""A removal that takes longer has died with its process."""
+"""A removal that takes longer is treated as abandoned by a killed process."""
 
 
 class MongoArtifacts:
     """The artifacts of the caller's organisation."""
 
-    def __init__(self, rows: Rows, clock: Clock) -> None:
+    def __init__(self, rows: TenantRows, clock: Clock) -> None:
         self._rows = rows
         self._clock = clock
 
     async def expect(self, sha256: str, size: int) -> bool:
         now = self._clock.now()
         first = {"state": EXPECTED, "size": size, "sha256": sha256, "uses": 0}
-        staying = {"_id": _own_id(sha256), "state": {"$ne": LEAVING}}
+        staying = {"_id": _own_id(sha256), "state": {"$ne": REMOVING}}
         try:
             await self._rows.update(staying, {"$set": {"touched_at": now}, "$setOnInsert": first}, upsert=True)
         except DuplicateKeyError:
-            await self._take_back(sha256, now)
+            await self._reclaim(sha256, now)
         document = await self._rows.one({"_id": _own_id(sha256)})
         return document is not None and document["state"] == STORED
 
@@ -50,12 +50,12 @@ class MongoArtifacts:
             released.setdefault(mentions, []).append(_own_id(sha256))
         for mentions, ids in released.items():
             touched = {"$inc": {"uses": -mentions}, "$set": {"touched_at": self._clock.now()}}
-            await self._rows.update_all(among(ids), touched)
+            await self._rows.update_all(id_condition(ids), touched)
 
-    async def _take_back(self, sha256: str, now: datetime) -> None:
-        abandoned = {"_id": _own_id(sha256), "state": LEAVING, "touched_at": {"$lt": now - REMOVAL_LIMIT}}
+    async def _reclaim(self, sha256: str, now: datetime) -> None:
+        abandoned = {"_id": _own_id(sha256), "state": REMOVING, "touched_at": {"$lt": now - REMOVAL_LIMIT}}
         if not await self._rows.update(abandoned, {"$set": {"state": EXPECTED, "touched_at": now}}):
-            message = "The same file is just being removed, try again"
+            message = "The same file is being removed right now; try again"
             raise Aborted(message, reason="ARTIFACT_LEAVING", retry_after=REMOVAL_LIMIT.total_seconds())
 
 
@@ -68,12 +68,12 @@ class MongoUnusedArtifacts:
 
     async def claim(self, before: datetime) -> tuple[str, str] | None:
         unused = {"uses": 0, "touched_at": {"$lt": before}}
-        leaving = {"$set": {"state": LEAVING, "touched_at": self._clock.now()}}
+        leaving = {"$set": {"state": REMOVING, "touched_at": self._clock.now()}}
         found: Document | None = await self._artifacts.find_one_and_update(unused, leaving)
         return (found["org_id"], found["sha256"]) if found else None
 
     async def forget(self, org_id: str, sha256: str) -> None:
-        await self._artifacts.delete_one({"_id": artifact_key(org_id, sha256), "state": LEAVING})
+        await self._artifacts.delete_one({"_id": artifact_key(org_id, sha256), "state": REMOVING})
 
 
 def _own_id(sha256: str) -> str:

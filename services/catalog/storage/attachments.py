@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict
 
 from services.catalog.model.attachments import Attachment
-from services.catalog.model.pages import Page
-from services.catalog.model.text import folded
-from services.catalog.storage.queries import Rows
+from services.catalog.model.text import fold_case
+from services.catalog.model.values import Page
+from services.catalog.storage.tenant_rows import TenantRows
 from services.chassis.mongo import Document
 
 ATTACHMENTS = "attachments"
@@ -18,7 +18,7 @@ _OLDEST_FIRST = [("created_at", 1), ("_id", 1)]
 class MongoAttachments:
     """Which tests are attached to which apps."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: TenantRows) -> None:
         self._rows = rows
 
     async def get(self, app_id: str, test_id: str) -> Attachment | None:
@@ -47,7 +47,7 @@ class MongoAttachments:
         await self._rows.update_all({"app_id": app_id, "attached": True}, ended)
 
     async def rename_test(self, test_id: str, name: str) -> None:
-        await self._rows.update_all({"test_id": test_id}, {"$set": {"test_name": name, "name_folded": folded(name)}})
+        await self._rows.update_all({"test_id": test_id}, {"$set": {"test_name": name, "name_folded": fold_case(name)}})
 
 
 def _id(app_id: str, test_id: str) -> str:
@@ -55,7 +55,7 @@ def _id(app_id: str, test_id: str) -> str:
 
 
 def _to_document(attachment: Attachment) -> Document:
-    found_by = {"_id": _id(attachment.app_id, attachment.test_id), "name_folded": folded(attachment.test_name)}
+    found_by = {"_id": _id(attachment.app_id, attachment.test_id), "name_folded": fold_case(attachment.test_name)}
     return asdict(attachment) | found_by
 
 

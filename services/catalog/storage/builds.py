@@ -6,8 +6,8 @@ from dataclasses import asdict
 from datetime import datetime
 
 from services.catalog.model.builds import Build
-from services.catalog.model.pages import Page
-from services.catalog.storage.queries import LIVE, Rows, among
+from services.catalog.model.values import Page
+from services.catalog.storage.tenant_rows import IS_LIVE, TenantRows, id_condition
 from services.chassis.mongo import Document
 
 BUILDS = "builds"
@@ -18,18 +18,18 @@ _NEWEST_FIRST = [("uploaded_at", -1), ("_id", -1)]
 class MongoBuilds:
     """The live builds."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: TenantRows) -> None:
         self._rows = rows
 
     async def get(self, build_id: str) -> Build | None:
-        document = await self._rows.one({"_id": build_id, **LIVE})
+        document = await self._rows.one({"_id": build_id, **IS_LIVE})
         return from_document(document) if document else None
 
     async def many(self, build_ids: Collection[str]) -> Sequence[Build]:
-        return [from_document(d) for d in await self._rows.every({**among(build_ids), **LIVE})]
+        return [from_document(d) for d in await self._rows.every({**id_condition(build_ids), **IS_LIVE})]
 
     async def page(self, app_id: str, page: Page) -> Sequence[Build]:
-        documents = await self._rows.page({"app_id": app_id, **LIVE}, _NEWEST_FIRST, page)
+        documents = await self._rows.page({"app_id": app_id, **IS_LIVE}, _NEWEST_FIRST, page)
         return [from_document(document) for document in documents]
 
     async def newest(self, app_id: str) -> Build | None:
@@ -37,17 +37,17 @@ class MongoBuilds:
         return builds[0] if builds else None
 
     async def of_version(self, app_id: str, version: str) -> Build | None:
-        document = await self._rows.one({"app_id": app_id, "version": version, **LIVE})
+        document = await self._rows.one({"app_id": app_id, "version": version, **IS_LIVE})
         return from_document(document) if document else None
 
     async def of_versions(self, app_ids: Collection[str], versions: Collection[str]) -> Sequence[Build]:
         if not app_ids or not versions:
             return ()
         either = {"app_id": {"$in": list(app_ids)}, "version": {"$in": list(versions)}}
-        return [from_document(document) for document in await self._rows.every({**either, **LIVE})]
+        return [from_document(document) for document in await self._rows.every({**either, **IS_LIVE})]
 
     async def of_app(self, app_id: str) -> Sequence[Build]:
-        return [from_document(document) for document in await self._rows.every({"app_id": app_id, **LIVE})]
+        return [from_document(document) for document in await self._rows.every({"app_id": app_id, **IS_LIVE})]
 
     async def add(self, build: Build) -> None:
         await self._rows.add(to_document(build))
@@ -57,7 +57,7 @@ class MongoBuilds:
 
     async def delete_all(self, app_id: str, at: datetime) -> None:
         gone = {"$set": {"deleted_at": at, "live": False}, "$inc": {"revision": 1}}
-        await self._rows.update_all({"app_id": app_id, **LIVE}, gone)
+        await self._rows.update_all({"app_id": app_id, **IS_LIVE}, gone)
 
 
 def to_document(build: Build) -> Document:
@@ -69,7 +69,7 @@ def to_document(build: Build) -> Document:
 
 
 def from_document(document: Document) -> Build:
-    """The build that is kept."""
+    """The build of a stored document."""
     return Build(
         id=document["_id"],
         org_id=document["org_id"],

@@ -1,36 +1,35 @@
-"""The catalog of all organisations, page by page, for whoever rebuilds what was derived from it."""
+"""Exports the catalog of all organisations page by page, for rebuilding read models."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from services.catalog.model.facts import Fact
-from services.catalog.ports.facts import FactsPage
+from services.catalog.ports import Fact, FactsPage
 from services.catalog.storage import apps, attachments, builds, tests
 from services.chassis.errors import InvalidArgument
 from services.chassis.mongo import Document, Mongo, Session
 
-_READ: Sequence[tuple[str, Callable[[Document], Fact]]] = (
+_SOURCES: Sequence[tuple[str, Callable[[Document], Fact]]] = (
     (apps.APPS, apps.from_document),
     (builds.BUILDS, builds.from_document),
     (tests.TESTS, tests.from_document),
     (attachments.ATTACHMENTS, attachments.from_document),
 )
-_NAMES = [name for name, _ in _READ]
+_NAMES = [name for name, _ in _SOURCES]
 
 
 class MongoFacts:
-    """The port `Facts`. What was deleted or detached is still here, marked as such, so it is told too.
+    """The port `Facts`. Deleted and detached entities are included, marked as such.
 
     Each page is read in a transaction. Its commit waits for the majority, so a primary that was replaced without
-    knowing it yet cannot answer with the past: whatever was told before a page was asked for is in it.
+    knowing it yet cannot answer with the past: it contains everything that was published before the page was requested.
     """
 
     def __init__(self, mongo: Mongo) -> None:
         self._mongo = mongo
 
     async def page(self, token: str, limit: int) -> FactsPage:
-        place, after = _place(token)
-        name, from_document = _READ[place]
+        place, after = _parse_token(token)
+        name, from_document = _SOURCES[place]
 
         async def read(session: Session) -> list[Document]:
             cursor = self._mongo.collection(name).find({"_id": {"$gt": after}}, session=session)
@@ -39,22 +38,22 @@ class MongoFacts:
 
         documents = await self._mongo.transaction(read)
         facts = [(f"{name}:{document['_id']}", from_document(document)) for document in documents]
-        return FactsPage(facts, _after(place, documents, limit), await self._total())
+        return FactsPage(facts, _next_token(place, documents, limit), await self._total())
 
     async def _total(self) -> int:
         counts: list[Any] = [await self._mongo.collection(name).estimated_document_count() for name in _NAMES]
         return sum(counts)
 
 
-def _place(token: str) -> tuple[int, str]:
+def _parse_token(token: str) -> tuple[int, str]:
     """The collection, and the id after which to read."""
     name, _, after = token.partition(":")
     if token and name not in _NAMES:
-        raise InvalidArgument("page_token is none that was given", reason="PAGE_TOKEN_INVALID")
+        raise InvalidArgument("invalid page_token", reason="PAGE_TOKEN_INVALID")
     return (_NAMES.index(name), after) if token else (0, "")
 
 
-def _after(place: int, documents: list[Document], limit: int) -> str:
+def _next_token(place: int, documents: list[Document], limit: int) -> str:
     if len(documents) == limit:
         return f"{_NAMES[place]}:{documents[-1]['_id']}"
     return f"{_NAMES[place + 1]}:" if place + 1 < len(_NAMES) else ""

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 
-from services.catalog.model.keys import ApiKey, Scope
-from services.catalog.model.organisations import Organisation
-from services.catalog.model.pages import Page
-from services.catalog.storage.queries import LIVE, NEWEST_FIRST, Rows
+from services.catalog.model.keys import ApiKey, Organisation, Scope
+from services.catalog.model.values import Page
+from services.catalog.storage.tenant_rows import IS_LIVE, NEWEST_FIRST, TenantRows
 from services.chassis.mongo import Document, Mongo
 
 KEYS = "api_keys"
@@ -17,18 +16,18 @@ ORGANISATIONS = "organisations"
 class MongoKeys:
     """The keys of the caller's organisation that are not deleted."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: TenantRows) -> None:
         self._rows = rows
 
     async def get(self, key_id: str) -> ApiKey | None:
-        document = await self._rows.one({"_id": key_id, **LIVE})
+        document = await self._rows.one({"_id": key_id, **IS_LIVE})
         return _from_document(document) if document else None
 
     async def page(self, page: Page) -> Sequence[ApiKey]:
-        return [_from_document(document) for document in await self._rows.page(LIVE, NEWEST_FIRST, page)]
+        return [_from_document(document) for document in await self._rows.page(IS_LIVE, NEWEST_FIRST, page)]
 
     async def count(self) -> int:
-        return await self._rows.count(LIVE)
+        return await self._rows.count(IS_LIVE)
 
     async def add(self, key: ApiKey) -> None:
         await self._rows.add(_to_document(key))
@@ -44,7 +43,7 @@ class MongoKeyRing:
         self._keys = mongo.collection(KEYS)
 
     async def find(self, lookup: str) -> ApiKey | None:
-        document: Document | None = await self._keys.find_one({"lookup": lookup, **LIVE})
+        document: Document | None = await self._keys.find_one({"lookup": lookup, **IS_LIVE})
         return _from_document(document) if document else None
 
     async def used(self, key: ApiKey, at: datetime) -> None:

@@ -1,4 +1,4 @@
-"""Collections, their validators and indexes, in ordered steps."""
+"""Collections, their validators and indexes, as ordered migrations."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ TEXT, MAYBE_TEXT = {"bsonType": "string"}, {"bsonType": ["string", "null"]}
 NUMBER, WHEN, FLAG = {"bsonType": ["int", "long"]}, {"bsonType": "date"}, {"bsonType": "bool"}
 TEXTS = {"bsonType": "array", "items": TEXT}
 
-# What every document of a collection must have, whoever writes it. Further fields are free.
+# Required fields of each collection's documents. Further fields are allowed.
 RULES: Mapping[str, Mapping[str, Any]] = {
     ORGANISATIONS: {"name": TEXT, "created_at": WHEN},
     KEYS: {

@@ -9,17 +9,14 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from services.catalog.model.facts import Fact
-from services.catalog.ports.apps import Counters
-from services.catalog.ports.store import Change
+from services.catalog.ports import Change, Counters, Fact
 from services.catalog.publisher import Publisher
-from services.catalog.storage.apps import APPS, COUNTERS, AppMemo, MongoApps, MongoCounters
+from services.catalog.storage.apps import APPS, COUNTERS, AppMemo, MongoApps, MongoCounters, RecentCounters
 from services.catalog.storage.artifacts import ARTIFACTS, MongoArtifacts
 from services.catalog.storage.attachments import ATTACHMENTS, MongoAttachments
 from services.catalog.storage.builds import BUILDS, MongoBuilds
-from services.catalog.storage.counted import RecentCounters
 from services.catalog.storage.keys import KEYS, MongoKeys
-from services.catalog.storage.queries import Rows
+from services.catalog.storage.tenant_rows import TenantRows
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS, MongoTests
 from services.catalog.storage.workflows import WORKFLOWS, MongoWorkflows
 from services.chassis.clock import Clock
@@ -31,22 +28,22 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Shared:
-    """What the store and its transactions have in common. `places`: see MongoCounters; processes begin elsewhere."""
+class StoreContext:
+    """Shared by the store and its transactions. `shards`: see MongoCounters."""
 
     clock: Clock
-    places: Iterator[int] = field(default_factory=lambda: itertools.count(os.getpid()))
+    shards: Iterator[int] = field(default_factory=lambda: itertools.count(os.getpid()))
 
 
 class MongoRecords:
     """All collections, read and written within a session; None: outside of transactions."""
 
-    def __init__(self, mongo: Mongo, shared: Shared, memo: AppMemo, session: Session = None) -> None:
-        def rows(name: str) -> Rows:
-            return Rows(Tenant(mongo, name), session)
+    def __init__(self, mongo: Mongo, shared: StoreContext, memo: AppMemo, session: Session = None) -> None:
+        def rows(name: str) -> TenantRows:
+            return TenantRows(Tenant(mongo, name), session)
 
         self.apps = MongoApps(rows(APPS), memo)
-        self.counters: Counters = MongoCounters(rows(COUNTERS), shared.places)
+        self.counters: Counters = MongoCounters(rows(COUNTERS), shared.shards)
         self.builds = MongoBuilds(rows(BUILDS))
         self.artifacts = MongoArtifacts(rows(ARTIFACTS), shared.clock)
         self.tests = MongoTests(rows(TESTS), rows(TEST_VERSIONS))
@@ -58,10 +55,10 @@ class MongoRecords:
 class MongoChange(MongoRecords):
     """One transaction, and the facts to announce with it.
 
-    Its memo is its own: a revision that it has written and read may be aborted, and then be another one.
+    It has its own cache: a revision that it wrote and read may be aborted.
     """
 
-    def __init__(self, mongo: Mongo, shared: Shared, session: Session) -> None:
+    def __init__(self, mongo: Mongo, shared: StoreContext, session: Session) -> None:
         super().__init__(mongo, shared, AppMemo(), session)
         self.facts: list[Fact] = []
 
@@ -73,19 +70,19 @@ class MongoStore(MongoRecords):
     """The port `Store` on MongoDB."""
 
     def __init__(self, mongo: Mongo, publisher: Publisher, clock: Clock) -> None:
-        self._shared = Shared(clock)
+        self._shared = StoreContext(clock)
         super().__init__(mongo, self._shared, AppMemo())
         self.counters = self._recent = RecentCounters(self.counters, clock)
         self._mongo = mongo
         self._publisher = publisher
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def change(self, work: Callable[[Change], Awaitable[T]], *, of: str | None = None) -> T:
         """Do the work in one transaction, its events in the outbox; publish them once it is committed.
 
-        Transactions that write the same document fail and are tried again, so those of one thing take turns here.
+        Transactions that write the same document conflict and are retried, so those of one entity are serialised here.
         """
-        turn = self._turns.setdefault(of, asyncio.Lock()) if of else nullcontext()
+        turn = self._locks.setdefault(of, asyncio.Lock()) if of else nullcontext()
         async with turn:
             return await self._change(work)
 

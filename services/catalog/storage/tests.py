@@ -4,13 +4,12 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 
-from services.catalog.model.pages import Page
-from services.catalog.model.platforms import Platform
 from services.catalog.model.quarantine import Quarantine
 from services.catalog.model.tests import Step, Test, TestVersion
-from services.catalog.model.text import folded
-from services.catalog.ports.tests import TestFilter
-from services.catalog.storage.queries import LIVE, NEWEST_FIRST, Rows, among, named
+from services.catalog.model.text import fold_case
+from services.catalog.model.values import Page, Platform
+from services.catalog.ports import TestFilter
+from services.catalog.storage.tenant_rows import IS_LIVE, NEWEST_FIRST, TenantRows, id_condition, name_condition
 from services.chassis.mongo import Document
 
 TESTS = "tests"
@@ -22,28 +21,28 @@ _BY_NAME = [("name_folded", 1), ("_id", 1)]
 class MongoTests:
     """The live tests, and the versions of their steps."""
 
-    def __init__(self, rows: Rows, versions: Rows) -> None:
+    def __init__(self, rows: TenantRows, versions: TenantRows) -> None:
         self._rows = rows
         self._versions = versions
 
     async def get(self, test_id: str) -> Test | None:
-        document = await self._rows.one({"_id": test_id, **LIVE})
+        document = await self._rows.one({"_id": test_id, **IS_LIVE})
         return from_document(document) if document else None
 
     async def many(self, test_ids: Collection[str], *, deleted: bool = False) -> Sequence[Test]:
         if not test_ids:
             return ()
-        condition = among(test_ids) if deleted else {**among(test_ids), **LIVE}
+        condition = id_condition(test_ids) if deleted else {**id_condition(test_ids), **IS_LIVE}
         return [from_document(document) for document in await self._rows.every(condition)]
 
     async def quarantines(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
-        documents = await self._rows.every({**among(test_ids), **LIVE, "quarantine": {"$ne": None}})
+        documents = await self._rows.every({**id_condition(test_ids), **IS_LIVE, "quarantine": {"$ne": None}})
         return {document["_id"]: Quarantine(**document["quarantine"]) for document in documents}
 
     async def tagged(self, tags: Collection[str]) -> Sequence[Test]:
         if not tags:
             return ()
-        condition = {"tags": {"$in": list(tags)}, **LIVE}
+        condition = {"tags": {"$in": list(tags)}, **IS_LIVE}
         return [from_document(document) for document in await self._rows.every(condition, _BY_NAME)]
 
     async def page(self, filter: TestFilter, page: Page) -> Sequence[Test]:
@@ -69,28 +68,28 @@ class MongoTests:
 
 
 def _condition(filter: TestFilter) -> Document:
-    condition: Document = {**LIVE, **named(filter.pattern)}
+    condition: Document = {**IS_LIVE, **name_condition(filter.pattern)}
     if filter.platform is not None:
         condition["platform"] = {"$in": [filter.platform.value, None]}
     if filter.tag is not None:
         condition["tags"] = filter.tag
     if filter.ids is not None:
-        condition |= among(filter.ids)
+        condition |= id_condition(filter.ids)
     return condition
 
 
 def to_document(test: Test) -> Document:
-    """The test as it is kept. Steps are kept as JSON text: their keys may be anything."""
+    """The test as stored. Steps are stored as JSON text: their keys may be anything."""
     document = asdict(test)
     document["_id"] = document.pop("id")
     document["platform"] = test.platform.value if test.platform else None
     document["tags"] = list(test.tags)
     document["steps"] = _written(test.steps)
-    return document | {"name_folded": folded(test.name), "live": test.deleted_at is None}
+    return document | {"name_folded": fold_case(test.name), "live": test.deleted_at is None}
 
 
 def from_document(document: Document) -> Test:
-    """The test that is kept."""
+    """The test of a stored document."""
     return Test(
         id=document["_id"],
         org_id=document["org_id"],

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from services.catalog.model.pages import Page
-from services.catalog.model.text import folded
+from services.catalog.model.text import fold_case
+from services.catalog.model.values import Page
 from services.catalog.model.workflows import AppChoice, BuildConfig, Workflow
-from services.catalog.storage.queries import LIVE, NEWEST_FIRST, Rows, named
+from services.catalog.storage.tenant_rows import IS_LIVE, NEWEST_FIRST, TenantRows, name_condition
 from services.chassis.mongo import Document
 
 WORKFLOWS = "workflows"
@@ -15,19 +15,19 @@ WORKFLOWS = "workflows"
 class MongoWorkflows:
     """The live workflows."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: TenantRows) -> None:
         self._rows = rows
 
     async def get(self, workflow_id: str) -> Workflow | None:
-        document = await self._rows.one({"_id": workflow_id, **LIVE})
+        document = await self._rows.one({"_id": workflow_id, **IS_LIVE})
         return _from_document(document) if document else None
 
     async def page(self, pattern: str | None, page: Page) -> Sequence[Workflow]:
-        documents = await self._rows.page({**LIVE, **named(pattern)}, NEWEST_FIRST, page)
+        documents = await self._rows.page({**IS_LIVE, **name_condition(pattern)}, NEWEST_FIRST, page)
         return [_from_document(document) for document in documents]
 
     async def count(self, pattern: str | None) -> int:
-        return await self._rows.count({**LIVE, **named(pattern)})
+        return await self._rows.count({**IS_LIVE, **name_condition(pattern)})
 
     async def add(self, workflow: Workflow) -> None:
         await self._rows.add(_to_document(workflow))
@@ -36,12 +36,12 @@ class MongoWorkflows:
         await self._rows.put(_to_document(workflow))
 
     async def with_test(self, test_id: str) -> Sequence[Workflow]:
-        return [_from_document(document) for document in await self._rows.every({"test_ids": test_id, **LIVE})]
+        return [_from_document(document) for document in await self._rows.every({"test_ids": test_id, **IS_LIVE})]
 
     async def with_version(self, app_id: str, version: str) -> Sequence[Workflow]:
-        places = ("build_config.ios_build", "build_config.android_build")
-        either = [{f"{place}.app_id": app_id, f"{place}.pinned_version": version} for place in places]
-        return [_from_document(document) for document in await self._rows.every({"$or": either, **LIVE})]
+        shards = ("build_config.ios_build", "build_config.android_build")
+        either = [{f"{place}.app_id": app_id, f"{place}.pinned_version": version} for place in shards]
+        return [_from_document(document) for document in await self._rows.every({"$or": either, **IS_LIVE})]
 
 
 def _to_document(workflow: Workflow) -> Document:
@@ -49,7 +49,7 @@ def _to_document(workflow: Workflow) -> Document:
     document["_id"] = document.pop("id")
     document["test_ids"] = list(workflow.test_ids)
     document["tags"] = list(workflow.tags)
-    return document | {"name_folded": folded(workflow.name), "live": workflow.deleted_at is None}
+    return document | {"name_folded": fold_case(workflow.name), "live": workflow.deleted_at is None}
 
 
 def _from_document(document: Document) -> Workflow:

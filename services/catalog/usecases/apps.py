@@ -1,19 +1,17 @@
-"""What can be done with apps."""
+"""Registering, listing, changing and deleting apps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from services.catalog.model import apps as rules
-from services.catalog.model.apps import App
-from services.catalog.model.attachments import detached
-from services.catalog.model.counts import Counts, of_app
-from services.catalog.model.pages import Listed, Page
-from services.catalog.model.platforms import Platform
-from services.catalog.model.text import checked_name, checked_version, search_pattern
-from services.catalog.ports.apps import AppFilter
-from services.catalog.ports.store import Change, Store
-from services.catalog.usecases.refusing import refusing
+from services.catalog.model.apps import App, BuildFacts, raise_revision, update_build_facts
+from services.catalog.model.attachments import Attachment, detach, update_test_counts
+from services.catalog.model.text import search_pattern, validate_name, validate_version
+from services.catalog.model.values import Counts, ListPage, Page, Platform, app_counts
+from services.catalog.ports import AppFilter, Change, Store
+from services.catalog.usecases.violations import reports_violations
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.errors import NotFound
@@ -24,7 +22,7 @@ AppChanges = Mapping[str, str | None]
 
 
 def no_such_app() -> NotFound:
-    """What is said of an app that is unknown, deleted, or another organisation's."""
+    """The error for an app that is unknown, deleted, or another organisation's: they look the same."""
     return NotFound("App not found")
 
 
@@ -35,32 +33,32 @@ class AppUseCases:
         self._store = store
         self._clock = clock
 
-    @refusing
+    @reports_violations
     async def create(self, name: str, platform: Platform, description: str | None) -> App:
         """A new app. A repeat under the same idempotency key gives the app that is there."""
         now, caller = self._clock.now(), current()
-        app = App(new_id(), caller.org_id, checked_name(name), platform, now, now, description=description)
+        app = App(new_id(), caller.org_id, validate_name(name), platform, now, now, description=description)
 
         async def work(change: Change) -> App:
             earlier = await change.apps.get(app.id) if caller.idempotency_key else None
             if earlier is not None:
                 return earlier
             await change.apps.add(app)
-            await change.counters.add(of_app(platform))
+            await change.counters.add(app_counts(platform))
             change.announce(app)
             return app
 
         return await self._store.change(work)
 
-    async def list(self, platform: Platform | None, search: str | None, page: Page) -> tuple[Listed[App], Counts]:
+    async def list(self, platform: Platform | None, search: str | None, page: Page) -> tuple[ListPage[App], Counts]:
         """A page of the apps that fit, newest first, and the unfiltered counts."""
         pattern = search_pattern(search) if search else None
         counts = await self._store.counters.get()
         if search and pattern is None:
-            return Listed((), 0), counts
+            return ListPage((), 0), counts
         filter = AppFilter(platform, pattern)
         total = counts.apps_of(platform) if pattern is None else await self._store.apps.count(filter)
-        return Listed(await self._store.apps.page(filter, page), total), counts
+        return ListPage(await self._store.apps.page(filter, page), total), counts
 
     async def get(self, app_id: str) -> App:
         """The app. NotFound."""
@@ -74,20 +72,20 @@ class AppUseCases:
         found = {app.id: app for app in await self._store.apps.many(frozenset(app_ids))}
         return [found[app_id] for app_id in app_ids if app_id in found]
 
-    @refusing
+    @reports_violations
     async def update(self, app_id: str, changes: AppChanges) -> App:
         """The app with the changes; unchanged and unwritten when nothing differs. NotFound."""
-        values = _checked(changes)
+        values = _validate_changes(changes)
         now = self._clock.now()
 
         async def work(change: Change) -> App:
             app = await change.apps.get(app_id)
             if app is None:
                 raise no_such_app()
-            changed = await _with_current(change, replace(app, **values))
+            changed = await _resolve_current_build(change, replace(app, **values))
             if changed == app:
                 return app
-            changed = rules.revised(changed, now)
+            changed = rules.raise_revision(changed, now)
             await change.apps.replace(changed)
             change.announce(changed)
             return changed
@@ -102,33 +100,57 @@ class AppUseCases:
             app = await change.apps.get(app_id)
             if app is None:
                 raise no_such_app()
-            gone = rules.deleted(app, now)
+            gone = rules.mark_deleted(app, now)
             builds = [replace(b, deleted_at=now, revision=b.revision + 1) for b in await change.builds.of_app(app_id)]
-            ended = [detached(attachment) for attachment in await change.attachments.of_app(app_id)]
+            ended = [detach(attachment) for attachment in await change.attachments.of_app(app_id)]
             await change.builds.delete_all(app_id, now)
             await change.attachments.detach_all(app_id)
             await change.apps.replace(gone)
-            await change.counters.add(of_app(app.platform, -1))
+            await change.counters.add(app_counts(app.platform, -1))
             await change.artifacts.release(b.sha256 for b in builds if b.sha256)
             change.announce(*builds, *ended, gone)
 
         await self._store.change(work, of=app_id)
 
 
-def _checked(changes: AppChanges) -> dict[str, Any]:
+def _validate_changes(changes: AppChanges) -> dict[str, Any]:
     values: dict[str, Any] = dict(changes)
     if values.get("name") is None:
         values.pop("name", None)
     else:
-        values["name"] = checked_name(values["name"])
+        values["name"] = validate_name(values["name"])
     if values.get("current_version") is not None:
-        values["current_version"] = checked_version(values["current_version"], "current_version")
+        values["current_version"] = validate_version(values["current_version"], "current_version")
     return values
 
 
-async def _with_current(change: Change, app: App) -> App:
+async def _resolve_current_build(change: Change, app: App) -> App:
     """The app with the build that its current_version names, if there is one."""
     if app.current_version is None:
         return replace(app, current_build_id=None)
     build = await change.builds.of_version(app.id, app.current_version)
     return replace(app, current_build_id=build.id if build else None)
+
+
+async def update_app_builds(change: Change, app: App, *, added: int, at: datetime) -> App:
+    """Write and announce the app with its builds as they are now; `added` says how many it has more than it knows."""
+    named = app.current_version
+    current = await change.builds.of_version(app.id, named) if named is not None else None
+    facts = BuildFacts(app.versions_count + added, await change.builds.newest(app.id), current)
+    return await _write_revision(change, update_build_facts(app, facts), at)
+
+
+async def update_app_attachment(
+    change: Change, app: App, before: Attachment | None, after: Attachment, at: datetime
+) -> App:
+    """Write and announce the attachment, and the app with its counts as they are now."""
+    await change.attachments.put([after])
+    change.announce(after)
+    return await _write_revision(change, update_test_counts(app, before, after), at)
+
+
+async def _write_revision(change: Change, app: App, at: datetime) -> App:
+    kept = raise_revision(app, at)
+    await change.apps.replace(kept)
+    change.announce(kept)
+    return kept

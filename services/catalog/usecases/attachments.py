@@ -1,27 +1,24 @@
-"""What can be done with the attachments of tests to apps."""
+"""Attaching tests to apps, pinning and detaching them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from services.catalog.model.apps import App
-from services.catalog.model.attachments import Attachment, detached, target_version
-from services.catalog.model.pages import Listed, Page
-from services.catalog.model.quarantine import Quarantine, lasting
-from services.catalog.model.refusals import Refused
-from services.catalog.model.tests import Test, agrees
-from services.catalog.model.text import checked_version
-from services.catalog.ports.store import Change, Store
-from services.catalog.usecases.app_facts import attachment_changed
-from services.catalog.usecases.apps import no_such_app
-from services.catalog.usecases.attached_tests import no_such_test
-from services.catalog.usecases.refusing import refusing
+from services.catalog.model.attachments import Attachment, detach, target_version
+from services.catalog.model.quarantine import Quarantine, active_quarantine
+from services.catalog.model.tests import Test, is_platform_compatible
+from services.catalog.model.text import validate_version
+from services.catalog.model.values import InvalidValue, ListPage, Page
+from services.catalog.ports import Change, Records, Store
+from services.catalog.usecases.apps import no_such_app, update_app_attachment
+from services.catalog.usecases.violations import reports_violations
 from services.chassis.clock import Clock
 from services.chassis.errors import NotFound
 
 
 @dataclass(frozen=True, slots=True)
-class Targeted:
+class TargetedAttachment:
     """An attachment, the version that its test is to pass on (None while there is none), and the test's quarantine."""
 
     attachment: Attachment
@@ -36,27 +33,27 @@ class AttachmentUseCases:
         self._store = store
         self._clock = clock
 
-    @refusing
-    async def attach(self, app_id: str, test_id: str, pinned_version: str | None) -> Targeted:
+    @reports_violations
+    async def attach(self, app_id: str, test_id: str, pinned_version: str | None) -> TargetedAttachment:
         """Attach the test to the app, or change its pin; None lets it follow the app.
 
         NotFound: no such app or test; InvalidArgument: their platforms differ.
         """
-        pin = checked_version(pinned_version, "pinned_version") if pinned_version is not None else None
+        pin = validate_version(pinned_version, "pinned_version") if pinned_version is not None else None
         now = self._clock.now()
 
-        async def work(change: Change) -> Targeted:
-            app, test = await _both(change, app_id, test_id)
-            if not agrees(test.platform, app.platform):
-                raise Refused("test_id", f"the test is for {test.platform}, the app for {app.platform}")
+        async def work(change: Change) -> TargetedAttachment:
+            app, test = await _load_app_and_test(change, app_id, test_id)
+            if not is_platform_compatible(test.platform, app.platform):
+                raise InvalidValue("test_id", f"the test is for {test.platform}, the app for {app.platform}")
             before = await change.attachments.get(app_id, test_id)
             if before is not None and before.attached and before.pinned_version == pin:
-                return Targeted(before, target_version(before, app), lasting(test.quarantine, now))
-            after = replace(_attached(before, app, test, now), pinned_version=pin)
-            app = await attachment_changed(change, app, before, after, now)
+                return TargetedAttachment(before, target_version(before, app), active_quarantine(test.quarantine, now))
+            after = replace(_new_attachment(before, app, test, now), pinned_version=pin)
+            app = await update_app_attachment(change, app, before, after, now)
             # A write to the test, so that it cannot be deleted in the same moment.
             await change.tests.replace(replace(test, revision=test.revision + 1))
-            return Targeted(after, target_version(after, app), lasting(test.quarantine, now))
+            return TargetedAttachment(after, target_version(after, app), active_quarantine(test.quarantine, now))
 
         return await self._store.change(work, of=app_id)
 
@@ -65,15 +62,15 @@ class AttachmentUseCases:
         now = self._clock.now()
 
         async def work(change: Change) -> None:
-            app, _ = await _both(change, app_id, test_id)
+            app, _ = await _load_app_and_test(change, app_id, test_id)
             before = await change.attachments.get(app_id, test_id)
             if before is None or not before.attached:
                 raise NotFound("The test is not attached to this app", reason="NOT_ATTACHED")
-            await attachment_changed(change, app, before, detached(before), now)
+            await update_app_attachment(change, app, before, detach(before), now)
 
         await self._store.change(work, of=app_id)
 
-    async def list(self, app_id: str, page: Page) -> Listed[Targeted]:
+    async def list(self, app_id: str, page: Page) -> ListPage[TargetedAttachment]:
         """A page of the app's attachments, by the tests' names. NotFound: no such app."""
         app = await self._store.apps.get(app_id)
         if app is None:
@@ -81,16 +78,16 @@ class AttachmentUseCases:
         empty = page.offset >= app.attached_tests
         found = () if empty else await self._store.attachments.page(app_id, page)
         quarantines = await self._quarantines([attachment.test_id for attachment in found])
-        targeted = [Targeted(a, target_version(a, app), quarantines.get(a.test_id)) for a in found]
-        return Listed(targeted, app.attached_tests)
+        targeted = [TargetedAttachment(a, target_version(a, app), quarantines.get(a.test_id)) for a in found]
+        return ListPage(targeted, app.attached_tests)
 
     async def _quarantines(self, test_ids: Sequence[str]) -> Mapping[str, Quarantine | None]:
         """Those that last, by test."""
         now, kept = self._clock.now(), await self._store.tests.quarantines(test_ids) if test_ids else {}
-        return {test_id: lasting(quarantine, now) for test_id, quarantine in kept.items()}
+        return {test_id: active_quarantine(quarantine, now) for test_id, quarantine in kept.items()}
 
 
-async def _both(change: Change, app_id: str, test_id: str) -> tuple[App, Test]:
+async def _load_app_and_test(change: Change, app_id: str, test_id: str) -> tuple[App, Test]:
     app = await change.apps.get(app_id)
     if app is None:
         raise no_such_app()
@@ -100,9 +97,36 @@ async def _both(change: Change, app_id: str, test_id: str) -> tuple[App, Test]:
     return app, test
 
 
-def _attached(before: Attachment | None, app: App, test: Test, now: datetime) -> Attachment:
+def _new_attachment(before: Attachment | None, app: App, test: Test, now: datetime) -> Attachment:
     if before is None:
         return Attachment(app.org_id, app.id, test.id, test.name, now)
     created_at = before.created_at if before.attached else now
     again = replace(before, attached=True, created_at=created_at, test_name=test.name)
     return replace(again, revision=before.revision + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class AttachedTest:
+    """A test with its attachments, oldest first, each with the app's name, and its quarantine while that lasts."""
+
+    test: Test
+    attachments: Sequence[tuple[Attachment, str]]
+    quarantine: Quarantine | None = None
+
+
+def no_such_test() -> NotFound:
+    """The error for a test that is unknown, deleted, or another organisation's: they look the same."""
+    return NotFound("Test not found")
+
+
+async def load_attachments(records: Records, tests: Sequence[Test], now: datetime) -> Sequence[AttachedTest]:
+    """The tests as they are seen now, in their order."""
+    if not tests:
+        return ()
+    attachments = await records.attachments.of_tests([test.id for test in tests])
+    apps = await records.apps.many({a.app_id for a in attachments}) if attachments else ()
+    names = {app.id: app.name for app in apps}
+    of_test: dict[str, list[tuple[Attachment, str]]] = {test.id: [] for test in tests}
+    for attachment in attachments:
+        of_test[attachment.test_id].append((attachment, names.get(attachment.app_id, "")))
+    return [AttachedTest(test, of_test[test.id], active_quarantine(test.quarantine, now)) for test in tests]

@@ -1,4 +1,4 @@
-"""What can be done with builds that are there; `uploads.py` makes them."""
+"""Listing, changing, deleting and downloading builds; `uploads.py` creates them."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,14 +7,12 @@ from typing import Any
 
 from services.catalog.model import attachments, workflows
 from services.catalog.model.apps import App
-from services.catalog.model.builds import Build, artifact_key, checked_metadata
-from services.catalog.model.pages import Listed, Page
-from services.catalog.model.text import checked_version
-from services.catalog.ports.artifacts import Objects
-from services.catalog.ports.store import Change, Store, Taken
-from services.catalog.usecases.app_facts import builds_changed
-from services.catalog.usecases.apps import no_such_app
-from services.catalog.usecases.refusing import refusing
+from services.catalog.model.builds import Build, artifact_key, validate_metadata
+from services.catalog.model.text import validate_version
+from services.catalog.model.values import ListPage, Page
+from services.catalog.ports import Change, DuplicateValue, Objects, Store
+from services.catalog.usecases.apps import no_such_app, update_app_builds
+from services.catalog.usecases.violations import reports_violations
 from services.chassis.clock import Clock
 from services.chassis.errors import AlreadyExists, FailedPrecondition, NotFound
 
@@ -23,12 +21,12 @@ BuildChanges = Mapping[str, Any]
 
 
 def no_such_build() -> NotFound:
-    """What is said of a build that is unknown, deleted, or another organisation's."""
+    """The error for a build that is unknown, deleted, or another organisation's: they look the same."""
     return NotFound("Build not found")
 
 
 def version_exists(version: str) -> AlreadyExists:
-    """What is said of a version that the app has already."""
+    """The error for a version that the app already has."""
     return AlreadyExists(f"This app already has a build of version {version}", reason="VERSION_EXISTS")
 
 
@@ -48,13 +46,13 @@ class BuildUseCases:
         self._objects = objects
         self._clock = clock
 
-    async def list(self, app_id: str, page: Page) -> Listed[Build]:
+    async def list(self, app_id: str, page: Page) -> ListPage[Build]:
         """A page of the app's builds, newest first. NotFound: no such app."""
         app = await self._store.apps.get(app_id)
         if app is None:
             raise no_such_app()
         empty = page.offset >= app.versions_count
-        return Listed(() if empty else await self._store.builds.page(app_id, page), app.versions_count)
+        return ListPage(() if empty else await self._store.builds.page(app_id, page), app.versions_count)
 
     async def get(self, build_id: str) -> Build:
         """The build. NotFound."""
@@ -68,10 +66,10 @@ class BuildUseCases:
         found = {build.id: build for build in await self._store.builds.many(frozenset(build_ids))}
         return [found[build_id] for build_id in build_ids if build_id in found]
 
-    @refusing
+    @reports_violations
     async def update(self, build_id: str, changes: BuildChanges) -> Build:
         """The build with the changes. NotFound; AlreadyExists: the app has another build of the new version."""
-        values = _checked(changes)
+        values = _validate_changes(changes)
         app_id, now = (await self.get(build_id)).app_id, self._clock.now()
 
         async def work(change: Change) -> Build:
@@ -81,11 +79,11 @@ class BuildUseCases:
             changed = replace(build, **values)
             if changed == build:
                 return build
-            return await _changed(change, build, replace(changed, revision=build.revision + 1), now)
+            return await _apply_change(change, build, replace(changed, revision=build.revision + 1), now)
 
         try:
             return await self._store.change(work, of=app_id)
-        except Taken as taken:
+        except DuplicateValue as taken:
             raise version_exists(values["version"]) from taken
 
     async def delete(self, build_id: str) -> None:
@@ -102,51 +100,52 @@ class BuildUseCases:
             if build.sha256 is not None:
                 await change.artifacts.use(build.sha256, -1)
             change.announce(gone)
-            await builds_changed(change, app, added=-1, at=now)
+            await update_app_builds(change, app, added=-1, at=now)
 
         await self._store.change(work, of=app_id)
 
     async def download(self, build_id: str) -> Download:
-        """The artifact. NotFound; FailedPrecondition: it is kept elsewhere."""
+        """The artifact. NotFound; FailedPrecondition: it is stored elsewhere."""
         build = await self.get(build_id)
         if build.sha256 is None:
             raise FailedPrecondition(
-                "The artifact of this build is kept elsewhere, see its artifact_url", reason="ARTIFACT_ELSEWHERE"
+                "This build's artifact is stored elsewhere; download it from its artifact_url",
+                reason="ARTIFACT_ELSEWHERE",
             )
         return Download(build, self._objects.get_stream(artifact_key(build.org_id, build.sha256)))
 
 
-def _checked(changes: BuildChanges) -> dict[str, Any]:
+def _validate_changes(changes: BuildChanges) -> dict[str, Any]:
     values = dict(changes)
     if values.get("version") is None:
         values.pop("version", None)
     else:
-        values["version"] = checked_version(values["version"])
+        values["version"] = validate_version(values["version"])
     if "metadata" in values:
-        values["metadata"] = checked_metadata(values["metadata"] or {})
+        values["metadata"] = validate_metadata(values["metadata"] or {})
     return values
 
 
-async def _changed(change: Change, before: Build, after: Build, now: datetime) -> Build:
+async def _apply_change(change: Change, before: Build, after: Build, now: datetime) -> Build:
     app = await change.apps.get(before.app_id)
     if app is None:
         raise no_such_build()
     await change.builds.replace(after)
     change.announce(after)
     if after.version != before.version:
-        app = await _followed(change, app, before.version, after.version, now)
-    await builds_changed(change, app, added=0, at=now)
+        app = await _rename_references(change, app, before.version, after.version, now)
+    await update_app_builds(change, app, added=0, at=now)
     return after
 
 
-async def _followed(change: Change, app: App, old: str, new: str, now: datetime) -> App:
+async def _rename_references(change: Change, app: App, old: str, new: str, now: datetime) -> App:
     """Take along what named the old version: pins, the app's pointer (returned, not written) and workflows."""
     pinned = [a for a in await change.attachments.of_app(app.id) if a.pinned_version == old]
-    moved = [attachments.pinned(attachment, new) for attachment in pinned]
+    moved = [attachments.change_pin(attachment, new) for attachment in pinned]
     await change.attachments.put(moved)
     change.announce(*moved)
     for workflow in await change.workflows.with_version(app.id, old):
-        config = workflows.moved(workflow.build_config, app_id=app.id, old=old, new=new)
+        config = workflows.rename_version(workflow.build_config, app_id=app.id, old=old, new=new)
         await change.workflows.replace(
             replace(workflow, build_config=config, revision=workflow.revision + 1, updated_at=now)
         )

@@ -1,4 +1,4 @@
-"""What can be done with API keys."""
+"""Creating, listing, deleting and verifying API keys."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -8,22 +8,20 @@ from typing import NoReturn
 from services.catalog.model.keys import (
     ALL_SCOPES,
     ApiKey,
+    KeyVerdict,
+    Organisation,
     Scope,
-    Verdict,
-    digest,
-    judged,
+    format_key,
+    is_use_due,
     new_secret,
-    parsed,
-    spelt,
-    use_is_due,
+    parse_key,
+    secret_digest,
+    verify_secret,
 )
-from services.catalog.model.organisations import Organisation
-from services.catalog.model.pages import Listed, Page
-from services.catalog.model.refusals import Refused
-from services.catalog.model.text import checked_name
-from services.catalog.ports.keys import KeyRing, Organisations
-from services.catalog.ports.store import Change, Store
-from services.catalog.usecases.refusing import refusing
+from services.catalog.model.text import validate_name
+from services.catalog.model.values import InvalidValue, ListPage, Page
+from services.catalog.ports import Change, KeyRing, Organisations, Store
+from services.catalog.usecases.violations import reports_violations
 from services.chassis import context
 from services.chassis.clock import Clock
 from services.chassis.context import Caller, current
@@ -47,18 +45,18 @@ class KeyUseCases:
         self._ring = ring
         self._clock = clock
 
-    @refusing
+    @reports_violations
     async def create(self, name: str, scopes: Sequence[Scope], expires_at: datetime | None) -> IssuedKey:
         """A new key; no scopes mean all. InvalidArgument: it would have expired already."""
         now, offered = self._clock.now(), new_secret()
         if expires_at is not None and expires_at <= now:
-            raise Refused("expires_at", "must lie in the future")
+            raise InvalidValue("expires_at", "must be in the future")
         key = ApiKey(
             id=new_id(),
             org_id=current().org_id,
             lookup=offered.lookup,
-            secret_sha256=digest(offered.secret),
-            name=checked_name(name),
+            secret_sha256=secret_digest(offered.secret),
+            name=validate_name(name),
             scopes=tuple(scopes) or ALL_SCOPES,
             created_at=now,
             expires_at=expires_at,
@@ -69,11 +67,11 @@ class KeyUseCases:
             change.announce(key)
 
         await self._store.change(work)
-        return IssuedKey(key, spelt(offered))
+        return IssuedKey(key, format_key(offered))
 
-    async def list(self, page: Page) -> Listed[ApiKey]:
+    async def list(self, page: Page) -> ListPage[ApiKey]:
         """A page of the keys, newest first."""
-        return Listed(await self._store.keys.page(page), await self._store.keys.count())
+        return ListPage(await self._store.keys.page(page), await self._store.keys.count())
 
     async def delete(self, key_id: str) -> None:
         """End a key. NotFound."""
@@ -94,36 +92,36 @@ class KeyUseCases:
 
         What is malformed is refused without a look at the database.
         """
-        offered, now = parsed(value), self._clock.now()
+        offered, now = parse_key(value), self._clock.now()
         key = await self._ring.find(offered.lookup) if offered else None
         if offered is None or key is None:
-            _refuse(Verdict.INVALID)
-        verdict = judged(offered, key, now)
-        if verdict is not Verdict.VALID:
+            _refuse(KeyVerdict.INVALID)
+        verdict = verify_secret(offered, key, now)
+        if verdict is not KeyVerdict.VALID:
             _refuse(verdict)
-        if use_is_due(key, now):
+        if is_use_due(key, now):
             await self._ring.used(key, now)
         return key
 
 
 class BootstrapUseCases:
-    """Making the first key of an organisation, when there is none to ask with."""
+    """Creates an organisation and its first key."""
 
     def __init__(self, organisations: Organisations, keys: KeyUseCases, clock: Clock) -> None:
         self._organisations = organisations
         self._keys = keys
         self._clock = clock
 
-    @refusing
+    @reports_violations
     async def bootstrap(self, name: str) -> IssuedKey:
-        """A new organisation of this name with a key that may do everything."""
-        organisation = Organisation(new_id(), checked_name(name), self._clock.now())
+        """A new organisation of this name with a key that has all scopes."""
+        organisation = Organisation(new_id(), validate_name(name), self._clock.now())
         await self._organisations.add(organisation)
         with context.bind(Caller(org_id=organisation.id)):
             return await self._keys.create("bootstrap", ALL_SCOPES, None)
 
 
-def _refuse(verdict: Verdict) -> NoReturn:
-    if verdict is Verdict.EXPIRED:
+def _refuse(verdict: KeyVerdict) -> NoReturn:
+    if verdict is KeyVerdict.EXPIRED:
         raise Unauthenticated("API key expired", reason="API_KEY_EXPIRED")
     raise Unauthenticated("Invalid API key", reason="INVALID_API_KEY")

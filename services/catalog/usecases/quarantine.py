@@ -3,11 +3,17 @@
 from dataclasses import replace
 from datetime import datetime
 
-from services.catalog.model.quarantine import INTERNAL, Quarantine, Wish, granted, lasting
+from services.catalog.model.quarantine import (
+    INTERNAL,
+    Quarantine,
+    QuarantineRequest,
+    active_quarantine,
+    grant_quarantine,
+)
 from services.catalog.model.tests import Test
-from services.catalog.ports.store import Change, Store
-from services.catalog.usecases.attached_tests import AttachedTest, attached, no_such_test
-from services.catalog.usecases.refusing import refusing
+from services.catalog.ports import Change, Store
+from services.catalog.usecases.attachments import AttachedTest, load_attachments, no_such_test
+from services.catalog.usecases.violations import reports_violations
 from services.chassis.clock import Clock
 from services.chassis.context import current
 
@@ -19,7 +25,7 @@ class QuarantineUseCases:
         self._store = store
         self._clock = clock
 
-    @refusing
+    @reports_violations
     async def begin(self, test_id: str, reason: str, until: datetime | None) -> AttachedTest:
         """The test in quarantine until then (None: for the usual time), set by the caller. NotFound.
 
@@ -29,10 +35,10 @@ class QuarantineUseCases:
 
         async def work(change: Change) -> Test:
             test = await _test(change, test_id)
-            wish = Wish(reason, until, await _caller_name(change))
-            return await _written(change, test, granted(wish, test.quarantine, now), now)
+            wish = QuarantineRequest(reason, until, await _caller_name(change))
+            return await _write_quarantine(change, test, grant_quarantine(wish, test.quarantine, now), now)
 
-        [test] = await attached(self._store, [await self._store.change(work)], now)
+        [test] = await load_attachments(self._store, [await self._store.change(work)], now)
         return test
 
     async def end(self, test_id: str) -> None:
@@ -41,8 +47,8 @@ class QuarantineUseCases:
 
         async def work(change: Change) -> None:
             test = await _test(change, test_id)
-            if lasting(test.quarantine, now) is not None:
-                await _written(change, test, None, now)
+            if active_quarantine(test.quarantine, now) is not None:
+                await _write_quarantine(change, test, None, now)
 
         await self._store.change(work)
 
@@ -63,7 +69,7 @@ async def _caller_name(change: Change) -> str:
     return key.name if key else subject
 
 
-async def _written(change: Change, test: Test, quarantine: Quarantine | None, now: datetime) -> Test:
+async def _write_quarantine(change: Change, test: Test, quarantine: Quarantine | None, now: datetime) -> Test:
     if quarantine == test.quarantine:
         return test
     after = replace(test, quarantine=quarantine, revision=test.revision + 1, updated_at=now)

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build
-from services.catalog.model.platforms import Platform
-from services.catalog.model.refusals import Refused
-from services.catalog.model.resolution import PlannedRun, Stock, Wish, plan
+from services.catalog.model.resolution import BuildRequest, Candidates, PlannedRun, plan_runs
 from services.catalog.model.tests import Test
+from services.catalog.model.values import InvalidValue, Platform
 from services.catalog.model.workflows import AppChoice, BuildConfig, Workflow
-from services.catalog.ports.store import Store
-from services.catalog.usecases.attached_tests import no_such_test
-from services.catalog.usecases.refusing import refusing
+from services.catalog.ports import Store
+from services.catalog.usecases.attachments import no_such_test
+from services.catalog.usecases.violations import reports_violations
 from services.catalog.usecases.workflows import no_such_workflow
 
 
@@ -32,7 +31,7 @@ class ResolutionUseCases:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    @refusing
+    @reports_violations
     async def of_workflow(self, workflow_id: str, requested: BuildConfig, *, override: bool) -> Resolved:
         """The runs of a workflow. NotFound; InvalidArgument: an unknown app or version is requested, or no test."""
         workflow = await self._store.workflows.get(workflow_id)
@@ -40,11 +39,11 @@ class ResolutionUseCases:
             raise no_such_workflow()
         tests, attachments = await self._selected(workflow)
         if not tests:
-            raise Refused("workflow_id", f'the workflow "{workflow.name}" selects no tests; add test_ids or tags')
-        wish = Wish(requested, override, workflow.build_config)
-        return Resolved(workflow, plan(tests, await self._stock(attachments, wish), wish))
+            raise InvalidValue("workflow_id", f'the workflow "{workflow.name}" selects no tests; add test_ids or tags')
+        wish = BuildRequest(requested, override, workflow.build_config)
+        return Resolved(workflow, plan_runs(tests, await self._stock(attachments, wish), wish))
 
-    @refusing
+    @reports_violations
     async def of_test(self, test_id: str, requested: BuildConfig, *, override: bool) -> Resolved:
         """The runs of one test. NotFound; InvalidArgument: an unknown app or version is requested."""
         test, attachments = await asyncio.gather(
@@ -52,8 +51,8 @@ class ResolutionUseCases:
         )
         if test is None:
             raise no_such_test()
-        wish = Wish(requested, override)
-        return Resolved(None, plan([test], await self._stock(attachments, wish), wish))
+        wish = BuildRequest(requested, override)
+        return Resolved(None, plan_runs([test], await self._stock(attachments, wish), wish))
 
     async def _selected(self, workflow: Workflow) -> tuple[list[Test], Sequence[Attachment]]:
         """Tests with their attachments: those listed, in order, then those tagged, by name, each once.
@@ -71,7 +70,7 @@ class ResolutionUseCases:
         ordered = [listed[test_id] for test_id in workflow.test_ids if test_id in listed]
         return [*ordered, *further], [*attached, *also_attached]
 
-    async def _stock(self, attachments: Sequence[Attachment], wish: Wish) -> Stock:
+    async def _stock(self, attachments: Sequence[Attachment], wish: BuildRequest) -> Candidates:
         choices = [c for config in (wish.requested, wish.stored) for p in Platform if (c := config.choice(p))]
         app_ids = {a.app_id for a in attachments} | {choice.app_id for choice in choices}
         apps = await self._store.apps.many(app_ids)
@@ -86,8 +85,8 @@ def _versions(apps: Iterable[App], attachments: Iterable[Attachment], choices: I
     return {version for version in named | pointed if version is not None}
 
 
-def _stock(apps: Iterable[App], attachments: Iterable[Attachment], builds: Iterable[Build]) -> Stock:
+def _stock(apps: Iterable[App], attachments: Iterable[Attachment], builds: Iterable[Build]) -> Candidates:
     attached: dict[str, list[Attachment]] = {}
     for attachment in attachments:
         attached.setdefault(attachment.test_id, []).append(attachment)
-    return Stock({app.id: app for app in apps}, attached, {(b.app_id, b.version): b for b in builds})
+    return Candidates({app.id: app for app in apps}, attached, {(b.app_id, b.version): b for b in builds})

@@ -1,4 +1,4 @@
-"""What can be done with tests."""
+"""Creating, listing, changing and deleting tests."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -6,19 +6,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from services.catalog.model.attachments import detached
-from services.catalog.model.counts import Counts
-from services.catalog.model.pages import Listed, Page
-from services.catalog.model.platforms import Platform
-from services.catalog.model.quarantine import lasting
-from services.catalog.model.refusals import Refused
-from services.catalog.model.tests import Step, Test, TestVersion, agrees, checked_tags
-from services.catalog.model.text import checked_name, search_pattern
-from services.catalog.ports.store import Change, Store
-from services.catalog.ports.tests import TestFilter
-from services.catalog.usecases.app_facts import attachment_changed
-from services.catalog.usecases.attached_tests import AttachedTest, attached, no_such_test
-from services.catalog.usecases.refusing import invalid, refusing
+from services.catalog.model.attachments import detach
+from services.catalog.model.quarantine import active_quarantine
+from services.catalog.model.tests import Step, Test, TestVersion, is_platform_compatible, validate_tags
+from services.catalog.model.text import search_pattern, validate_name
+from services.catalog.model.values import Counts, InvalidValue, ListPage, Page, Platform
+from services.catalog.ports import Change, Store, TestFilter
+from services.catalog.usecases.apps import update_app_attachment
+from services.catalog.usecases.attachments import AttachedTest, load_attachments, no_such_test
+from services.catalog.usecases.violations import invalid_argument, reports_violations
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.identity import new_id
@@ -34,7 +30,7 @@ None clears what may be cleared.
 
 @dataclass(frozen=True, slots=True)
 class NewTest:
-    """What a client says of the test that it makes: its name and steps, or a Maestro file that has them."""
+    """The client's description of a new test: its name and steps, or a Maestro flow that has them."""
 
     name: str = ""
     steps: tuple[Step, ...] = ()
@@ -67,20 +63,20 @@ class TestUseCases:
         self._store = store
         self._clock = clock
 
-    @refusing
+    @reports_violations
     async def create(self, new: NewTest) -> AttachedTest:
         """A new test. A repeat under the same idempotency key gives the test that is there."""
-        new = await asyncio.to_thread(_readied, new)
+        new = await asyncio.to_thread(_prepare, new)
         now, caller = self._clock.now(), current()
         test = Test(
             id=new_id(),
             org_id=caller.org_id,
-            name=checked_name(new.name),
+            name=validate_name(new.name),
             created_at=now,
             updated_at=now,
             description=new.description,
             platform=new.platform,
-            tags=checked_tags(new.tags),
+            tags=validate_tags(new.tags),
             steps=new.steps,
             timeout_seconds=new.timeout_seconds,
         )
@@ -96,37 +92,37 @@ class TestUseCases:
             return test
 
         kept = await self._store.change(work)
-        return AttachedTest(kept, (), lasting(kept.quarantine, now))
+        return AttachedTest(kept, (), active_quarantine(kept.quarantine, now))
 
-    async def list(self, query: TestQuery, page: Page) -> Listed[AttachedTest]:
+    async def list(self, query: TestQuery, page: Page) -> ListPage[AttachedTest]:
         """A page of the tests that fit, newest first."""
         pattern = search_pattern(query.search) if query.search else None
         if query.search and pattern is None:
-            return Listed((), 0)
+            return ListPage((), 0)
         filter = TestFilter(query.platform, query.tag, await self._ids_of_app(query.app_id), pattern)
         total = await self._total(filter)
         tests = await self._store.tests.page(filter, page)
-        return Listed(await self._attached(tests), total)
+        return ListPage(await self._with_attachments(tests), total)
 
     async def get(self, test_id: str) -> AttachedTest:
         """The test. NotFound."""
-        [test] = await self._attached([await self._test(test_id)])
+        [test] = await self._with_attachments([await self._test(test_id)])
         return test
 
     async def many(self, test_ids: Sequence[str]) -> Sequence[AttachedTest]:
         """Those of the tests that exist, in the order asked for."""
         found = {test.id: test for test in await self._store.tests.many(frozenset(test_ids))}
-        return await self._attached([found[test_id] for test_id in test_ids if test_id in found])
+        return await self._with_attachments([found[test_id] for test_id in test_ids if test_id in found])
 
-    async def versions(self, test_id: str, page: Page) -> Listed[TestVersion]:
+    async def versions(self, test_id: str, page: Page) -> ListPage[TestVersion]:
         """A page of the versions of the test's steps, newest first. NotFound."""
         test = await self._test(test_id)
-        return Listed(await self._store.tests.versions(test_id, page), test.version_number)
+        return ListPage(await self._store.tests.versions(test_id, page), test.version_number)
 
-    @refusing
+    @reports_violations
     async def update(self, test_id: str, changes: TestChanges) -> AttachedTest:
         """The test with the changes; other steps are a new version of them. NotFound."""
-        values = await asyncio.to_thread(_checked, changes)
+        values = await asyncio.to_thread(_validate_changes, changes)
         now = self._clock.now()
 
         async def work(change: Change) -> Test:
@@ -134,9 +130,9 @@ class TestUseCases:
             if test is None:
                 raise no_such_test()
             changed = replace(test, **values)
-            return test if changed == test else await _changed(change, test, changed, now)
+            return test if changed == test else await _apply_change(change, test, changed, now)
 
-        [test] = await self._attached([await self._store.change(work)])
+        [test] = await self._with_attachments([await self._store.change(work)])
         return test
 
     async def delete(self, test_id: str) -> None:
@@ -150,7 +146,7 @@ class TestUseCases:
             for attachment in await change.attachments.of_tests([test_id]):
                 app = await change.apps.get(attachment.app_id)
                 if app is not None:
-                    await attachment_changed(change, app, attachment, detached(attachment), now)
+                    await update_app_attachment(change, app, attachment, detach(attachment), now)
             for workflow in await change.workflows.with_test(test_id):
                 left = tuple(i for i in workflow.test_ids if i != test_id)
                 after = replace(workflow, test_ids=left, revision=workflow.revision + 1, updated_at=now)
@@ -178,11 +174,11 @@ class TestUseCases:
             return (await self._store.counters.get()).tests
         return await self._store.tests.count(filter)
 
-    async def _attached(self, tests: Sequence[Test]) -> Sequence[AttachedTest]:
-        return await attached(self._store, tests, self._clock.now())
+    async def _with_attachments(self, tests: Sequence[Test]) -> Sequence[AttachedTest]:
+        return await load_attachments(self._store, tests, self._clock.now())
 
 
-def _readied(new: NewTest) -> NewTest:
+def _prepare(new: NewTest) -> NewTest:
     """The test with the steps that it is to have, which takes up to a second where they are many."""
     new = _with_flow(new)
     _check_steps(new.steps)
@@ -195,46 +191,46 @@ def _with_flow(new: NewTest) -> NewTest:
         _refuse_files(new.flow_files)
         missing = [name for name in ("name", "steps") if not getattr(new, name)]
         if missing:
-            raise invalid([Refused(name, "Field required", "missing") for name in missing])
+            raise invalid_argument([InvalidValue(name, "Field required", "missing") for name in missing])
         return new
     if new.steps:
-        raise Refused("flow", "a test has either steps or a flow")
+        raise InvalidValue("flow", "a test has either steps or a flow")
     steps = _steps_of(new.flow, new.flow_files)
     said = parse(list(steps))
     if not (new.name or said.name):
-        raise Refused("name", "Field required: the flow has no name either", "missing")
+        raise InvalidValue("name", "Field required: the flow has no name either", "missing")
     return replace(new, name=new.name or said.name or "", steps=steps, tags=new.tags or said.tags)
 
 
 def _refuse_files(files: Files) -> None:
     if files:
-        raise Refused("flow_files", "there is no flow that runs these files")
+        raise InvalidValue("flow_files", "there is no flow that runs these files")
 
 
 def _steps_of(flow: str, files: Files) -> tuple[Step, ...]:
     problems = check_flow(flow, files)
     if problems:
-        raise invalid([Refused("flow", str(problem), "step") for problem in problems])
+        raise invalid_argument([InvalidValue("flow", str(problem), "step") for problem in problems])
     return tuple(parse_flow(flow, files))  # type: ignore[arg-type]
 
 
 def _check_steps(steps: Sequence[Step]) -> None:
     problems = check_steps(list(steps))
     if problems:
-        raise invalid([Refused(problem.path, problem.message, "step") for problem in problems])
+        raise invalid_argument([InvalidValue(problem.path, problem.message, "step") for problem in problems])
 
 
-def _checked(changes: TestChanges) -> dict[str, Any]:
+def _validate_changes(changes: TestChanges) -> dict[str, Any]:
     values = dict(changes)
     if "name" in values:
-        values["name"] = checked_name(values["name"] or "")
+        values["name"] = validate_name(values["name"] or "")
     if "tags" in values:
-        values["tags"] = checked_tags(tuple(values["tags"] or ()))
+        values["tags"] = validate_tags(tuple(values["tags"] or ()))
     flow, files = values.pop("flow", None), values.pop("flow_files", NO_FILES)
     if flow is None:
         _refuse_files(files)
     elif "steps" in values:
-        raise Refused("flow", "a test has either steps or a flow")
+        raise InvalidValue("flow", "a test has either steps or a flow")
     else:
         values["steps"] = _steps_of(flow, files)
     if "steps" in values:
@@ -243,7 +239,7 @@ def _checked(changes: TestChanges) -> dict[str, Any]:
     return values
 
 
-async def _changed(change: Change, before: Test, after: Test, now: datetime) -> Test:
+async def _apply_change(change: Change, before: Test, after: Test, now: datetime) -> Test:
     if after.platform != before.platform:
         await _check_platform(change, after)
     edited = after.steps != before.steps
@@ -262,9 +258,9 @@ async def _changed(change: Change, before: Test, after: Test, now: datetime) -> 
 async def _check_platform(change: Change, test: Test) -> None:
     attachments = await change.attachments.of_tests([test.id])
     for app in await change.apps.many({a.app_id for a in attachments}):
-        if not agrees(test.platform, app.platform):
+        if not is_platform_compatible(test.platform, app.platform):
             message = f'the test is attached to the {app.platform} app "{app.name}"; detach it first'
-            raise Refused("platform", message)
+            raise InvalidValue("platform", message)
 
 
 def _version(test: Test, now: datetime) -> TestVersion:

@@ -1,20 +1,16 @@
-"""What can be done with workflows."""
+"""Creating, listing, changing and deleting workflows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from services.catalog.model.counts import Counts
-from services.catalog.model.json_types import Json
-from services.catalog.model.pages import Listed, Page
-from services.catalog.model.platforms import Platform
-from services.catalog.model.refusals import Refused
-from services.catalog.model.resolution import Stock, check_choice
-from services.catalog.model.tests import checked_tags
-from services.catalog.model.text import checked_name, search_pattern
+from services.catalog.model.resolution import Candidates, check_choice
+from services.catalog.model.tests import validate_tags
+from services.catalog.model.text import search_pattern, validate_name
+from services.catalog.model.values import Counts, InvalidValue, Json, ListPage, Page, Platform
 from services.catalog.model.workflows import NO_BUILD_CONFIG, BuildConfig, Workflow
-from services.catalog.ports.store import Change, Records, Store
-from services.catalog.usecases.refusing import invalid, refusing
+from services.catalog.ports import Change, Records, Store
+from services.catalog.usecases.violations import invalid_argument, reports_violations
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.errors import NotFound
@@ -25,7 +21,7 @@ WorkflowChanges = Mapping[str, Any]
 
 
 def no_such_workflow() -> NotFound:
-    """What is said of a workflow that is unknown, deleted, or another organisation's."""
+    """The error for a workflow that is unknown, deleted, or another organisation's: they look the same."""
     return NotFound("Workflow not found")
 
 
@@ -49,7 +45,7 @@ class WorkflowUseCases:
         self._store = store
         self._clock = clock
 
-    @refusing
+    @reports_violations
     async def create(self, new: NewWorkflow) -> Workflow:
         """A new workflow. A repeat under the same idempotency key gives the workflow that is there.
 
@@ -59,12 +55,12 @@ class WorkflowUseCases:
         workflow = Workflow(
             id=new_id(),
             org_id=caller.org_id,
-            name=checked_name(new.name),
+            name=validate_name(new.name),
             created_at=now,
             updated_at=now,
             description=new.description,
             test_ids=new.test_ids,
-            tags=checked_tags(new.tags),
+            tags=validate_tags(new.tags),
             build_config=new.build_config,
             run_config=new.run_config,
             max_parallel=new.max_parallel,
@@ -82,16 +78,16 @@ class WorkflowUseCases:
 
         return await self._store.change(work)
 
-    async def list(self, search: str | None, page: Page) -> Listed[Workflow]:
+    async def list(self, search: str | None, page: Page) -> ListPage[Workflow]:
         """A page of the workflows that fit, newest first."""
         pattern = search_pattern(search) if search else None
         if search and pattern is None:
-            return Listed((), 0)
+            return ListPage((), 0)
         if pattern is None:
             total = (await self._store.counters.get()).workflows
         else:
             total = await self._store.workflows.count(pattern)
-        return Listed(await self._store.workflows.page(pattern, page), total)
+        return ListPage(await self._store.workflows.page(pattern, page), total)
 
     async def get(self, workflow_id: str) -> Workflow:
         """The workflow. NotFound."""
@@ -100,10 +96,10 @@ class WorkflowUseCases:
             raise no_such_workflow()
         return workflow
 
-    @refusing
+    @reports_violations
     async def update(self, workflow_id: str, changes: WorkflowChanges) -> Workflow:
         """The workflow with the changes. NotFound; InvalidArgument as in `create`."""
-        values = _checked(changes)
+        values = _validate_changes(changes)
         now = self._clock.now()
 
         async def work(change: Change) -> Workflow:
@@ -137,12 +133,12 @@ class WorkflowUseCases:
         await self._store.change(work)
 
 
-def _checked(changes: WorkflowChanges) -> dict[str, Any]:
+def _validate_changes(changes: WorkflowChanges) -> dict[str, Any]:
     values = dict(changes)
     if "name" in values:
-        values["name"] = checked_name(values["name"] or "")
+        values["name"] = validate_name(values["name"] or "")
     if "tags" in values:
-        values["tags"] = checked_tags(tuple(values["tags"] or ()))
+        values["tags"] = validate_tags(tuple(values["tags"] or ()))
     if "test_ids" in values:
         values["test_ids"] = tuple(values["test_ids"] or ())
     if "build_config" in values:
@@ -155,13 +151,13 @@ async def _check_tests(records: Records, test_ids: tuple[str, ...]) -> None:
     known = {test.id for test in await records.tests.many(frozenset(test_ids))}
     unknown = [place for place, test_id in enumerate(test_ids) if test_id not in known]
     if unknown:
-        raise invalid([Refused(f"test_ids[{place}]", "Test not found", "not_found") for place in unknown])
+        raise invalid_argument([InvalidValue(f"test_ids[{place}]", "Test not found", "not_found") for place in unknown])
 
 
 async def _check_apps(records: Records, config: BuildConfig) -> None:
     """Refuse an app that is unknown or of the other platform; versions may be yet to come."""
     choices = {platform: config.choice(platform) for platform in Platform}
     apps = await records.apps.many({choice.app_id for choice in choices.values() if choice})
-    stock = Stock({app.id: app for app in apps})
+    stock = Candidates({app.id: app for app in apps})
     for platform, choice in choices.items():
         check_choice(choice, platform, stock, versions=False)

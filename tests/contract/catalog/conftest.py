@@ -11,8 +11,7 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
-from services.catalog.ports.keys import KeyRing
-from services.catalog.ports.store import Store
+from services.catalog.ports import KeyRing, Store
 from services.catalog.publisher import SOURCE, Publisher
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.migrations import MIGRATIONS, RULES

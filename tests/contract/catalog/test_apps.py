@@ -4,12 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from services.catalog.model.counts import Counts
-from services.catalog.model.pages import Page
-from services.catalog.model.platforms import Platform
 from services.catalog.model.text import search_pattern
-from services.catalog.ports.apps import AppFilter
-from services.catalog.ports.store import Store, Taken
+from services.catalog.model.values import Counts, Page, Platform
+from services.catalog.ports import AppFilter, DuplicateValue, Store
 from tests.contract.catalog.conftest import foreign
 from tests.fakes.catalog_samples import app, at
 
@@ -39,7 +36,7 @@ async def test_an_app_is_kept_as_it_is(store: Store) -> None:
 async def test_an_id_is_used_once(store: Store) -> None:
     """Even when its app is deleted: ids are reserved."""
     await store.apps.add(app(deleted_at=at(1)))
-    with pytest.raises(Taken) as taken:
+    with pytest.raises(DuplicateValue) as taken:
         await store.apps.add(app())
     assert taken.value.what == "id"
 

@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
+from services.catalog.artifact_sweeper import ArtifactSweeper
 from services.catalog.publisher import SOURCE, Publisher
 from services.catalog.storage.artifacts import MongoUnusedArtifacts
 from services.catalog.storage.store import MongoStore
-from services.catalog.sweeper import Sweeper
 from services.chassis import context
 from services.chassis.errors import Aborted, NotFound
 from services.chassis.objects import ObjectStore
@@ -49,7 +49,7 @@ class House:
 
     async def swept(self) -> int:
         """How many artifacts a sweep removes."""
-        return await Sweeper(self.unused, self.objects, self.clock).sweep()
+        return await ArtifactSweeper(self.unused, self.objects, self.clock).sweep()
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
 
 import pytest
 
-from services.catalog.model.pages import Page
-from services.catalog.ports.store import Store, Taken
+from services.catalog.model.values import Page
+from services.catalog.ports import DuplicateValue, Store
 from services.chassis import context
 from tests.contract.catalog.conftest import foreign
 from tests.fakes.catalog_samples import at, build
@@ -35,9 +35,9 @@ async def test_a_version_is_used_once_in_an_app(store: Store) -> None:
     await store.builds.add(build("1.0"))
     await store.builds.add(build("2.0"))
     await store.builds.add(build("1.0", "another app"))
-    with pytest.raises(Taken) as on_adding:
+    with pytest.raises(DuplicateValue) as on_adding:
         await store.builds.add(build("1.0", id="another"))
-    with pytest.raises(Taken) as on_renaming:
+    with pytest.raises(DuplicateValue) as on_renaming:
         await store.builds.replace(build("1.0", id=build("2.0").id))
     assert (on_adding.value.what, on_renaming.value.what) == ("version", "version")
 

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from services.catalog.model.apps import App, revised
-from services.catalog.model.counts import Counts
-from services.catalog.ports.store import Change, Store, Taken
+from services.catalog.model.apps import App, raise_revision
+from services.catalog.model.values import Counts
+from services.catalog.ports import Change, DuplicateValue, Store
 from tests.fakes.catalog_samples import app, at, build
 
 
@@ -49,7 +49,7 @@ async def test_a_taken_value_undoes_the_change(store: Store) -> None:
         await change.apps.add(app())
         await change.builds.add(build("1.0", id="another"))
 
-    with pytest.raises(Taken) as taken:
+    with pytest.raises(DuplicateValue) as taken:
         await store.change(work)
     assert taken.value.what == "version"
     assert await store.apps.get("app") is None
@@ -73,7 +73,7 @@ async def test_changes_at_the_same_time_follow_each_other(store: Store) -> None:
     async def work(change: Change) -> None:
         current = await change.apps.get("app")
         assert current is not None
-        await change.apps.replace(revised(current, at(1)))
+        await change.apps.replace(raise_revision(current, at(1)))
         await change.counters.add(Counts(tests=1))
 
     await asyncio.gather(*(store.change(work) for _ in range(8)))

@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from services.catalog.model.keys import Scope, new_secret
-from services.catalog.model.pages import Page
-from services.catalog.ports.keys import KeyRing
-from services.catalog.ports.store import Store, Taken
+from services.catalog.model.values import Page
+from services.catalog.ports import DuplicateValue, KeyRing, Store
 from tests.contract.catalog.conftest import foreign
 from tests.fakes.catalog_samples import api_key, at
 
@@ -19,7 +18,7 @@ async def test_a_key_is_kept_as_it_is(store: Store, ring: KeyRing) -> None:
     await store.keys.add(key)
     assert await store.keys.get(key.id) == key
     assert await ring.find(offered.lookup) == key
-    with pytest.raises(Taken):
+    with pytest.raises(DuplicateValue):
         await store.keys.add(replace(key, id="another"))
 
 

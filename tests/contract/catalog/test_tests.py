@@ -4,14 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from services.catalog.model.attachments import detached
-from services.catalog.model.pages import Page
-from services.catalog.model.platforms import Platform
+from services.catalog.model.attachments import detach
 from services.catalog.model.quarantine import Quarantine
 from services.catalog.model.tests import Step, TestVersion
 from services.catalog.model.text import search_pattern
-from services.catalog.ports.store import Store, Taken
-from services.catalog.ports.tests import TestFilter
+from services.catalog.model.values import Page, Platform
+from services.catalog.ports import DuplicateValue, Store, TestFilter
 from tests.contract.catalog.conftest import foreign
 from tests.fakes.catalog_samples import a_test, at, attachment, org
 
@@ -31,7 +29,7 @@ async def test_a_test_is_kept_as_it_is(store: Store) -> None:
     )
     await store.tests.add(full)
     assert await store.tests.get("test") == full
-    with pytest.raises(Taken):
+    with pytest.raises(DuplicateValue):
         await store.tests.add(full)
 
 
@@ -119,7 +117,7 @@ async def test_an_attachment_is_kept_changed_and_ended(store: Store) -> None:
     pinned = attachment(pin="1.0")
     await store.attachments.put([pinned])
     assert await store.attachments.get("app", "test") == pinned
-    ended = detached(pinned)
+    ended = detach(pinned)
     await store.attachments.put([ended])
     assert await store.attachments.get("app", "test") == ended
     assert await store.attachments.of_app("app") == []
@@ -129,12 +127,12 @@ async def test_an_attachment_is_kept_changed_and_ended(store: Store) -> None:
 
 async def test_all_attachments_of_an_app_end_at_once(store: Store) -> None:
     """As if each was detached; those of other apps, and those that had ended, stay as they are."""
-    before = detached(attachment(test_id="3", pin="1"))
+    before = detach(attachment(test_id="3", pin="1"))
     kept = [attachment(test_id="1", pin="1"), attachment(test_id="2"), before, attachment("other", "1")]
     await store.attachments.put(kept)
     await store.attachments.detach_all("app")
     found = [await store.attachments.get(each.app_id, each.test_id) for each in kept]
-    assert found == [detached(kept[0]), detached(kept[1]), before, kept[3]]
+    assert found == [detach(kept[0]), detach(kept[1]), before, kept[3]]
 
 
 async def test_the_attachments_of_an_app_come_by_name(store: Store) -> None:

@@ -1,9 +1,9 @@
 """The port Workflows, in memory and on MongoDB."""
 
-from services.catalog.model.pages import Page
 from services.catalog.model.text import search_pattern
+from services.catalog.model.values import Page
 from services.catalog.model.workflows import AppChoice, BuildConfig
-from services.catalog.ports.store import Store
+from services.catalog.ports import Store
 from tests.contract.catalog.conftest import foreign
 from tests.fakes.catalog_samples import at, workflow
 

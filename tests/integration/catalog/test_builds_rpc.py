@@ -244,7 +244,7 @@ async def test_an_unreadable_artifact_is_kept_with_the_reason(service: Service) 
     """The build is there, its metadata says what went wrong."""
     app = await made(service)
     build = await service.builds.UploadBuild(upload(app, apk()[:200], "1"))
-    assert "no readable zip" in build.metadata["metadata_error"]
+    assert "not a readable zip" in build.metadata["metadata_error"]
 
 
 async def test_foreign_builds_look_like_unknown_ones(service: Service) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from services.catalog.inspection.inspector import ProcessInspector
-from services.catalog.model.artifacts import Hostile, Inspection
+from services.catalog.model.builds import Inspection, RejectedArtifact
 from tests.eventually import eventually
 from tests.fakes.artifacts import apk, archive, ipa
 
@@ -38,7 +38,7 @@ async def test_an_unreadable_artifact_is_an_error_of_its_own(tmp_path: Path) -> 
 async def test_a_hostile_artifact_is_told_apart(tmp_path: Path) -> None:
     """The upload is refused with the reason."""
     found = await ProcessInspector().inspect(written(tmp_path, archive({"../x": b""})))
-    assert found == Hostile("it has an entry whose name leads out of the archive")
+    assert found == RejectedArtifact("it has an entry whose name leads out of the archive")
 
 
 async def test_a_child_that_takes_too_long_is_ended(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from aiokafka.errors import KafkaConnectionError
 
 from services.chassis.clock import SystemClock
 from services.chassis.dead_letters.commands import listed, parser, replayed
-from services.chassis.dead_letters.letters import Refused
+from services.chassis.dead_letters.letters import InvalidValue
 from services.chassis.dead_letters.reading import client, letters_of
 from services.chassis.dead_letters.settings import Settings
 from services.chassis.dead_letters.writing import DeadLetters
@@ -45,7 +45,7 @@ class Desk:
             record = raw_record(
                 self.topic, offset, value=value, key=key.encode(), headers=[*encode(an_event(self.topic)), ("x", None)]
             )
-            assert await letters.put_away([Refused(record, InvalidMessage(reason, "no such thing"))]) == []
+            assert await letters.put_away([InvalidValue(record, InvalidMessage(reason, "no such thing"))]) == []
 
     async def run(self, *arguments: str) -> list[dict[str, object]]:
         """What the command says in JSON."""

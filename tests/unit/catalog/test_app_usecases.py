@@ -5,9 +5,7 @@ from uuid import uuid4
 import pytest
 
 from services.catalog.model.apps import App
-from services.catalog.model.counts import Counts
-from services.catalog.model.pages import Page
-from services.catalog.model.platforms import Platform
+from services.catalog.model.values import Counts, Page, Platform
 from services.catalog.usecases.uploads import NewBuild
 from services.chassis import context, identity
 from services.chassis.context import Caller

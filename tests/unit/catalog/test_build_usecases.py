@@ -8,10 +8,8 @@ from uuid import uuid4
 import pytest
 
 from services.catalog.model.apps import App
-from services.catalog.model.artifacts import Hostile, Inspection
-from services.catalog.model.builds import Build
-from services.catalog.model.pages import Page
-from services.catalog.model.platforms import Platform
+from services.catalog.model.builds import Build, Inspection, RejectedArtifact
+from services.catalog.model.values import Page, Platform
 from services.catalog.model.workflows import AppChoice, BuildConfig
 from services.catalog.usecases.uploads import NewBuild
 from services.chassis import context, identity
@@ -39,7 +37,7 @@ async def uploaded(catalog: Catalog, app: App, version: str | None, content: byt
 
 
 async def referred(catalog: Catalog, app: App, version: str) -> Build:
-    """A build whose artifact is kept elsewhere."""
+    """A build whose artifact is stored elsewhere."""
     return await catalog.uploads.refer(NewBuild(app.id, version, artifact_url="https://x.test/a.apk"))
 
 
@@ -75,8 +73,8 @@ async def test_the_artifact_names_the_version_if_the_client_does_not(catalog: Ca
 
 async def test_without_any_version_the_upload_says_so(catalog: Catalog, app: App) -> None:
     """With the reason why the artifact could not be asked."""
-    catalog.inspector.found = Inspection(error="it is no readable zip archive")
-    with pytest.raises(InvalidArgument, match=r"names no version \(it is no readable zip archive\)") as refusal:
+    catalog.inspector.found = Inspection(error="it is not a readable zip archive")
+    with pytest.raises(InvalidArgument, match=r"contains no version \(it is not a readable zip archive\)") as refusal:
         await uploaded(catalog, app, None)
     assert [v.field for v in refusal.value.violations] == ["version"]
     assert leftovers(catalog) == []
@@ -89,12 +87,12 @@ async def test_an_unreadable_artifact_is_kept_with_the_reason(catalog: Catalog, 
     assert build.metadata == {"a": 1, "metadata_error": "the inspection ended with signal 9"}
 
 
-REFUSED = [(Hostile("its entries overlap"), b"x"), (Inspection(), b""), (Inspection(), b"x" * 1001)]
+REFUSED = [(RejectedArtifact("its entries overlap"), b"x"), (Inspection(), b""), (Inspection(), b"x" * 1001)]
 
 
 @pytest.mark.parametrize(("found", "content"), REFUSED, ids=["hostile", "empty", "too large"])
 async def test_a_file_that_is_refused_leaves_nothing(
-    catalog: Catalog, app: App, found: Inspection | Hostile, content: bytes
+    catalog: Catalog, app: App, found: Inspection | RejectedArtifact, content: bytes
 ) -> None:
     """Neither a build, nor an object, nor a file."""
     catalog.inspector.found = found
@@ -128,7 +126,7 @@ async def test_the_same_file_again_is_reused(catalog: Catalog, app: App) -> None
 
 
 async def test_a_version_that_exists_changes_nothing(catalog: Catalog, app: App) -> None:
-    """Refused before the first byte is read."""
+    """InvalidValue before the first byte is read."""
     await uploaded(catalog, app, "1")
     before = await catalog.apps.get(app.id)
 
@@ -155,7 +153,7 @@ async def test_a_referred_build_has_no_download(catalog: Catalog, app: App) -> N
     """Its address is kept, never fetched."""
     build = await referred(catalog, app, "1")
     assert (build.artifact_url, build.download_url, build.sha256) == ("https://x.test/a.apk", None, None)
-    with pytest.raises(FailedPrecondition, match="kept elsewhere"):
+    with pytest.raises(FailedPrecondition, match="stored elsewhere"):
         await catalog.builds.download(build.id)
 
 

@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 
 from services.catalog.model.keys import ALL_SCOPES, Scope
-from services.catalog.model.pages import Page
+from services.catalog.model.values import Page
 from services.catalog.usecases.keys import BootstrapUseCases
 from services.chassis import context
 from services.chassis.context import Caller

@@ -11,48 +11,48 @@ from services.catalog.model.keys import (
     ALL_SCOPES,
     ALPHABET,
     ApiKey,
-    Offered,
-    Verdict,
-    digest,
-    judged,
+    KeyVerdict,
+    PresentedKey,
+    format_key,
+    is_use_due,
     new_secret,
-    parsed,
-    spelt,
-    use_is_due,
+    parse_key,
+    secret_digest,
+    verify_secret,
 )
 from tests.fakes.catalog_samples import ORG, at
 
-OFFERED = Offered("abcdefghijkl", "S" * 32)
-KEY = ApiKey("id", ORG, OFFERED.lookup, digest(OFFERED.secret), "ci", ALL_SCOPES, created_at=at(0))
+OFFERED = PresentedKey("abcdefghijkl", "S" * 32)
+KEY = ApiKey("id", ORG, OFFERED.lookup, secret_digest(OFFERED.secret), "ci", ALL_SCOPES, created_at=at(0))
 
 
 def test_a_new_key_has_the_documented_format() -> None:
     """mt_<12 id>_<32 base62 secret><6 base62 CRC32>."""
-    key = spelt(new_secret())
+    key = format_key(new_secret())
     assert re.fullmatch(r"mt_[0-9A-Za-z]{12}_[0-9A-Za-z]{38}", key)
 
 
 def test_a_key_is_known_by_its_parts() -> None:
     """What is spelt is parsed again, and no two are the same."""
     first, second = new_secret(), new_secret()
-    assert parsed(spelt(first)) == first != second
+    assert parse_key(format_key(first)) == first != second
 
 
 def test_the_checksum_is_stable() -> None:
     """Keys in use stay valid from release to release."""
-    assert spelt(OFFERED) == "mt_abcdefghijkl_SSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSS2iUgZr"
+    assert format_key(OFFERED) == "mt_abcdefghijkl_SSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSS2iUgZr"
 
 
 MALFORMED = [
     "",
     "mt_",
     "mt_abcdefghijkl_" + "S" * 38,
-    spelt(OFFERED)[:-1],
-    spelt(OFFERED) + "0",
-    spelt(OFFERED) + "\n",
-    " " + spelt(OFFERED),
-    spelt(OFFERED).replace("mt_", "MT_"),
-    spelt(OFFERED).replace("S", "\u017f", 1),
+    format_key(OFFERED)[:-1],
+    format_key(OFFERED) + "0",
+    format_key(OFFERED) + "\n",
+    " " + format_key(OFFERED),
+    format_key(OFFERED).replace("mt_", "MT_"),
+    format_key(OFFERED).replace("S", "\u017f", 1),
     "x" * 8192,
     "mt_abcdefghijkl_\x00" + "S" * 37,
 ]
@@ -61,37 +61,37 @@ MALFORMED = [
 @pytest.mark.parametrize("key", MALFORMED)
 def test_what_is_no_key_is_refused_without_a_look_at_the_database(key: str) -> None:
     """Malformed, mistyped or far too long."""
-    assert parsed(key) is None
+    assert parse_key(key) is None
 
 
 @given(st.integers(0, 53), st.sampled_from(ALPHABET))
 def test_a_typo_is_refused(position: int, letter: str) -> None:
     """A CRC32 finds each single wrong letter."""
-    key = spelt(OFFERED)
+    key = format_key(OFFERED)
     typo = key[:position] + letter + key[position + 1 :]
-    assert typo == key or parsed(typo) is None
+    assert typo == key or parse_key(typo) is None
 
 
 def test_the_right_secret_is_valid() -> None:
     """A key without expiry is valid for ever."""
-    assert judged(OFFERED, KEY, at(10**6)) is Verdict.VALID
+    assert verify_secret(OFFERED, KEY, at(10**6)) is KeyVerdict.VALID
 
 
 def test_expiry_is_told_to_a_holder_of_the_right_secret_only() -> None:
     """Anyone else learns nothing about the key."""
     key = replace(KEY, expires_at=at(5))
     wrong = replace(OFFERED, secret="T" * 32)
-    assert judged(OFFERED, key, at(4)) is Verdict.VALID
-    assert judged(OFFERED, key, at(5)) is Verdict.EXPIRED
-    assert judged(wrong, key, at(5)) is Verdict.INVALID
+    assert verify_secret(OFFERED, key, at(4)) is KeyVerdict.VALID
+    assert verify_secret(OFFERED, key, at(5)) is KeyVerdict.EXPIRED
+    assert verify_secret(wrong, key, at(5)) is KeyVerdict.INVALID
 
 
 def test_a_use_is_written_once_a_minute() -> None:
     """The first use, then not before a minute has passed."""
-    assert use_is_due(KEY, at(0))
+    assert is_use_due(KEY, at(0))
     used = replace(KEY, last_used_at=at(1))
-    assert not use_is_due(used, at(1))
-    assert use_is_due(used, at(2))
+    assert not is_use_due(used, at(1))
+    assert is_use_due(used, at(2))
 
 
 def test_secrets_do_not_show() -> None:

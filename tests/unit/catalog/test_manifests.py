@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from services.catalog.inspection.caps import MAX_ENTRIES, MAX_MANIFEST_BYTES, HostileArchive
-from services.catalog.inspection.manifests import Manifest, Unreadable, read
+from services.catalog.inspection.archive_limits import MAX_ENTRIES, MAX_MANIFEST_BYTES, HostileArchive
+from services.catalog.inspection.manifests import Manifest, UnreadableArtifact, read_manifest
 from tests.fakes.artifacts import apk, archive, ipa, manifest
 
 
@@ -17,7 +17,7 @@ def inspected(folder: Path, content: bytes) -> Manifest:
     """What is read from a file with this content."""
     path = folder / "artifact"
     path.write_bytes(content)
-    return read(str(path))
+    return read_manifest(str(path))
 
 
 READABLE = [
@@ -42,19 +42,19 @@ def test_what_an_artifact_says_of_itself(tmp_path: Path, content: bytes, expecte
 
 
 UNREADABLE = [
-    (b"PK", "no readable zip"),
-    (apk()[:-30], "no readable zip"),
+    (b"PK", "not a readable zip"),
+    (apk()[:-30], "not a readable zip"),
     (archive({"readme.txt": b"hello"}), "neither AndroidManifest.xml nor"),
     (archive({"nested/Payload/Shop.app/Info.plist": b""}), "neither AndroidManifest.xml nor"),
-    (archive({"AndroidManifest.xml": b"<manifest package='x'/>"}), "no binary manifest"),
-    (archive({"AndroidManifest.xml": b""}), "no binary manifest"),
+    (archive({"AndroidManifest.xml": b"<manifest package='x'/>"}), "not a binary manifest"),
+    (archive({"AndroidManifest.xml": b""}), "not a binary manifest"),
 ]
 
 
 @pytest.mark.parametrize(("content", "problem"), UNREADABLE)
 def test_an_unreadable_artifact_says_why(tmp_path: Path, content: bytes, problem: str) -> None:
     """The build is kept, with this text as its metadata_error."""
-    with pytest.raises(Unreadable, match=problem):
+    with pytest.raises(UnreadableArtifact, match=problem):
         inspected(tmp_path, content)
 
 

@@ -5,10 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from services.catalog.model.pages import Page
-from services.catalog.model.platforms import Platform
 from services.catalog.model.quarantine import Quarantine
 from services.catalog.model.tests import Test
+from services.catalog.model.values import Page, Platform
 from services.catalog.storage.tests import from_document, to_document
 from services.catalog.usecases.tests import NewTest, TestQuery
 from services.chassis import context

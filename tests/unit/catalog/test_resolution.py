@@ -10,22 +10,21 @@ from hypothesis import strategies as st
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build
-from services.catalog.model.platforms import Platform
-from services.catalog.model.refusals import Refused
-from services.catalog.model.resolution import PlannedRun, Stock, Wish, plan
+from services.catalog.model.resolution import BuildRequest, Candidates, PlannedRun, plan_runs
 from services.catalog.model.tests import Test
+from services.catalog.model.values import InvalidValue, Platform
 from services.catalog.model.workflows import AppChoice, BuildConfig
 from tests.fakes.catalog_samples import a_test, app, at, attachment, build
 
 IOS, ANDROID = Platform.IOS, Platform.ANDROID
 
 
-def stock(apps: Sequence[App], attached: Sequence[Attachment] = (), builds: Sequence[Build] = ()) -> Stock:
+def stock(apps: Sequence[App], attached: Sequence[Attachment] = (), builds: Sequence[Build] = ()) -> Candidates:
     """What is stored; each app's latest version is its last build here."""
     by_test: dict[str, list[Attachment]] = {}
     for item in attached:
         by_test.setdefault(item.test_id, []).append(item)
-    return Stock({a.id: a for a in apps}, by_test, {(b.app_id, b.version): b for b in builds})
+    return Candidates({a.id: a for a in apps}, by_test, {(b.app_id, b.version): b for b in builds})
 
 
 def android(app_id: str, version: str | None = None) -> BuildConfig:
@@ -83,8 +82,8 @@ def test_which_build(case: Case) -> None:
     apps = [app(current_version=case.current, latest_version="newest"), app("ios", IOS, latest_version="1")]
     builds = [*(build(v) for v in VERSIONS), build("1", "ios")]
     attached = [attachment(pin=case.pin)]
-    wish = Wish(case.requested, case.override, case.stored)
-    runs = plan([a_test(platform=ANDROID)], stock(apps, attached, builds), wish)
+    wish = BuildRequest(case.requested, case.override, case.stored)
+    runs = plan_runs([a_test(platform=ANDROID)], stock(apps, attached, builds), wish)
     assert [(r.build and r.build.version, r.config_error) for r in runs] == [(case.expected, None)]
 
 
@@ -136,7 +135,7 @@ APP_CASES = [
 def test_which_app(attached: list[Attachment], requested: BuildConfig, stored: BuildConfig, expected: str) -> None:
     """Each precedence between two sources of an app."""
     builds = [build("1", a.id) for a in APPS]
-    runs = plan([a_test(platform=ANDROID)], stock(APPS, attached, builds), Wish(requested, stored=stored))
+    runs = plan_runs([a_test(platform=ANDROID)], stock(APPS, attached, builds), BuildRequest(requested, stored=stored))
     assert [r.app and r.app.id for r in runs] == [expected]
     assert runs[0].build == build("1", expected)
 
@@ -145,7 +144,7 @@ def test_the_pin_of_another_app_does_not_bind_the_named_app() -> None:
     """A pin names a version of its own app only."""
     apps = [app("a", latest_version="1"), app("b", latest_version="2")]
     kept = stock(apps, [attachment("a", pin="1")], [build("1", "a"), build("2", "b")])
-    [run] = plan([a_test()], kept, Wish(requested=android("b")))
+    [run] = plan_runs([a_test()], kept, BuildRequest(requested=android("b")))
     assert run.build == build("2", "b")
 
 
@@ -166,7 +165,7 @@ def test_which_platforms(
     platform: Platform | None, attached: list[Attachment], requested: BuildConfig, expected: list[Platform]
 ) -> None:
     """A test without a platform runs on each platform that it finds an app for, iOS first."""
-    runs = plan([a_test(platform=platform)], stock(BOTH, attached, BOTH_BUILDS), Wish(requested))
+    runs = plan_runs([a_test(platform=platform)], stock(BOTH, attached, BOTH_BUILDS), BuildRequest(requested))
     assert [r.platform for r in runs] == expected
     assert [r.app and r.app.platform for r in runs] == expected
 
@@ -179,14 +178,14 @@ def only(runs: list[PlannedRun]) -> PlannedRun:
 
 def test_a_test_without_any_app_says_what_to_attach() -> None:
     """It is one run without a platform that cannot start."""
-    run = only(plan([a_test()], stock(BOTH), Wish()))
+    run = only(plan_runs([a_test()], stock(BOTH), BuildRequest()))
     assert (run.platform, run.app, run.build) == (None, None, None)
     assert run.config_error == 'The test "test" is attached to no app; attach it to one, or name one in build_config'
 
 
 def test_a_test_without_an_app_of_its_platform_says_which_to_attach() -> None:
     """The platform of the test is named."""
-    run = only(plan([a_test(platform=IOS)], stock(BOTH, [attachment("android")], BOTH_BUILDS), Wish()))
+    run = only(plan_runs([a_test(platform=IOS)], stock(BOTH, [attachment("android")], BOTH_BUILDS), BuildRequest()))
     assert run.platform is IOS
     assert (
         run.config_error
@@ -197,7 +196,7 @@ def test_a_test_without_an_app_of_its_platform_says_which_to_attach() -> None:
 def test_a_pin_without_a_build_stops_its_own_run_only() -> None:
     """The other tests of the workflow run."""
     kept = stock([app(latest_version="1")], [attachment(pin="9"), attachment(test_id="fine")], [build("1")])
-    broken, fine = plan([a_test(), a_test("fine")], kept, Wish())
+    broken, fine = plan_runs([a_test(), a_test("fine")], kept, BuildRequest())
     assert broken.config_error is not None
     assert "pinned to version 9" in broken.config_error
     assert (broken.app, broken.build) == (app(latest_version="1"), None)
@@ -208,26 +207,30 @@ def test_a_pin_without_a_build_stops_its_own_run_only() -> None:
 def test_a_stale_build_config_of_the_workflow_stops_the_run(stored: BuildConfig) -> None:
     """An app or a version that is gone since it was stored is a config_error, not a refusal."""
     kept = stock([app(latest_version="1"), app("ios", IOS)], [attachment()], [build("1")])
-    run = only(plan([a_test(platform=ANDROID)], kept, Wish(stored=stored)))
+    run = only(plan_runs([a_test(platform=ANDROID)], kept, BuildRequest(stored=stored)))
     assert run.config_error is not None
     assert "workflow's build_config.android_build" in run.config_error
 
 
 def test_an_app_without_builds_says_to_upload_one() -> None:
     """There is nothing to run on."""
-    run = only(plan([a_test()], stock([app()], [attachment()]), Wish()))
+    run = only(plan_runs([a_test()], stock([app()], [attachment()]), BuildRequest()))
     assert run.config_error == 'The app "app" has no build; upload one'
 
 
 def test_a_web_app_needs_no_build() -> None:
     """An app with a static_url runs without one."""
-    run = only(plan([a_test()], stock([app(static_url="https://example.test")], [attachment()]), Wish()))
+    run = only(plan_runs([a_test()], stock([app(static_url="https://example.test")], [attachment()]), BuildRequest()))
     assert (run.config_error, run.build) == (None, None)
 
 
 def test_a_deleted_test_of_a_workflow_cannot_run() -> None:
     """It is named, so that it can be taken out of the workflow."""
-    run = only(plan([a_test(deleted_at=at(1))], stock([app(latest_version="1")], [attachment()], [build("1")]), Wish()))
+    run = only(
+        plan_runs(
+            [a_test(deleted_at=at(1))], stock([app(latest_version="1")], [attachment()], [build("1")]), BuildRequest()
+        )
+    )
     assert run.config_error == 'The test "test" has been deleted; take it out of the workflow'
 
 
@@ -242,21 +245,21 @@ REFUSALS = [
 @pytest.mark.parametrize(("requested", "field_path"), REFUSALS)
 def test_the_request_must_name_what_exists(requested: BuildConfig, field_path: str) -> None:
     """An unknown app or version in the request is refused by the name of its field."""
-    with pytest.raises(Refused) as refusal:
-        plan([a_test()], stock(BOTH, [attachment("android")], BOTH_BUILDS), Wish(requested))
+    with pytest.raises(InvalidValue) as refusal:
+        plan_runs([a_test()], stock(BOTH, [attachment("android")], BOTH_BUILDS), BuildRequest(requested))
     assert refusal.value.field == field_path
 
 
 def test_an_unknown_app_is_refused_even_when_no_run_would_use_it() -> None:
     """A typo for the other platform is not passed over in silence."""
-    with pytest.raises(Refused):
-        plan([a_test(platform=IOS)], stock(BOTH, [attachment("ios")], BOTH_BUILDS), Wish(android("gone")))
+    with pytest.raises(InvalidValue):
+        plan_runs([a_test(platform=IOS)], stock(BOTH, [attachment("ios")], BOTH_BUILDS), BuildRequest(android("gone")))
 
 
 def test_runs_keep_the_order_of_the_tests() -> None:
     """A workflow's tests are ordered."""
     kept = stock(BOTH, [attachment("ios", t) for t in "abc"] + [attachment("android", t) for t in "abc"], BOTH_BUILDS)
-    runs = plan([a_test("b"), a_test("a", ANDROID), a_test("c")], kept, Wish())
+    runs = plan_runs([a_test("b"), a_test("a", ANDROID), a_test("c")], kept, BuildRequest())
     assert [(r.test.id, r.platform) for r in runs] == [
         ("b", IOS),
         ("b", ANDROID),
@@ -289,8 +292,8 @@ def test_every_test_gets_a_run_that_can_start_or_says_why_not(
 ) -> None:
     """Whatever is stored and asked for: a refusal, or for each test runs on fitting apps and builds."""
     try:
-        runs = plan(tests, stock(BOTH, attached, BOTH_BUILDS), Wish(requested, override, stored))
-    except Refused:
+        runs = plan_runs(tests, stock(BOTH, attached, BOTH_BUILDS), BuildRequest(requested, override, stored))
+    except InvalidValue:
         return
     assert {r.test.id for r in runs} == {t.id for t in tests}
     for run in runs:

@@ -7,10 +7,8 @@ import pytest
 
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Relationship
-from services.catalog.model.counts import Counts
-from services.catalog.model.pages import Page
-from services.catalog.model.platforms import Platform
 from services.catalog.model.tests import Step, Test
+from services.catalog.model.values import Counts, Page, Platform
 from services.catalog.usecases.tests import NewTest, TestQuery
 from services.catalog.usecases.uploads import NewBuild
 from services.catalog.usecases.workflows import NewWorkflow

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.catalog.model.builds import METADATA_LIMIT, checked_metadata
-from services.catalog.model.refusals import Refused
-from services.catalog.model.tests import checked_tags
-from services.catalog.model.text import checked_name, folded, search_pattern
+from services.catalog.model.builds import METADATA_LIMIT, validate_metadata
+from services.catalog.model.tests import validate_tags
+from services.catalog.model.text import fold_case, search_pattern, validate_name
+from services.catalog.model.values import InvalidValue
 
 
 @pytest.mark.parametrize(
@@ -17,14 +17,14 @@ from services.catalog.model.text import checked_name, folded, search_pattern
 )
 def test_a_name_is_trimmed_and_normalised(name: str, kept: str) -> None:
     """1 to 200 characters after trimming, in normal form C."""
-    assert checked_name(name) == kept
+    assert validate_name(name) == kept
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 201, "a\x00b"])
 def test_a_name_out_of_bounds_is_refused(name: str) -> None:
     """By the name of the field."""
-    with pytest.raises(Refused) as refusal:
-        checked_name(name)
+    with pytest.raises(InvalidValue) as refusal:
+        validate_name(name)
     assert refusal.value.field == "name"
 
 
@@ -49,8 +49,8 @@ def test_a_search_finds_itself_and_is_no_pattern(search: str) -> None:
     """Regex characters and operators are letters like others."""
     pattern = search_pattern(search)
     assert pattern is not None
-    assert re.search(pattern, folded(f"before {search} after"))
-    assert not re.search(pattern, folded("before after"))
+    assert re.search(pattern, fold_case(f"before {search} after"))
+    assert not re.search(pattern, fold_case("before after"))
 
 
 @given(st.text(max_size=50), st.text(max_size=20), st.text(max_size=20))
@@ -61,7 +61,7 @@ def test_a_search_ignores_case_and_normal_form(needle: str, before: str, after: 
         assert pattern is None
         return
     assert pattern is not None
-    assert re.fullmatch(pattern, folded(needle))
+    assert re.fullmatch(pattern, fold_case(needle))
 
 
 @pytest.mark.parametrize("search", ["a\x00", "x" * 10_000, "\U0001f600" * 601])
@@ -72,19 +72,19 @@ def test_what_no_name_can_contain_has_no_pattern(search: str) -> None:
 
 def test_tags_are_trimmed_and_unique() -> None:
     """In the order given; empty ones are refused with their place."""
-    assert checked_tags((" smoke", "smoke", "slow")) == ("smoke", "slow")
-    with pytest.raises(Refused) as refusal:
-        checked_tags(("smoke", " "))
+    assert validate_tags((" smoke", "smoke", "slow")) == ("smoke", "slow")
+    with pytest.raises(InvalidValue) as refusal:
+        validate_tags(("smoke", " "))
     assert refusal.value.field == "tags[1]"
 
 
 def test_metadata_has_a_limit() -> None:
     """64 KiB as JSON, at and above."""
     frame = len('{"a": ""}')
-    checked_metadata(
+    validate_metadata(
         {
             "a": "x" * (METADATA_LIMIT - frame),
         }
     )
-    with pytest.raises(Refused):
-        checked_metadata({"a": "x" * (METADATA_LIMIT - frame + 1)})
+    with pytest.raises(InvalidValue):
+        validate_metadata({"a": "x" * (METADATA_LIMIT - frame + 1)})

@@ -7,9 +7,7 @@ from uuid import uuid4
 import pytest
 
 from services.catalog.model.apps import App
-from services.catalog.model.counts import Counts
-from services.catalog.model.pages import Page
-from services.catalog.model.platforms import Platform
+from services.catalog.model.values import Counts, Page, Platform
 from services.catalog.model.workflows import NO_BUILD_CONFIG, AppChoice, BuildConfig
 from services.catalog.usecases.tests import NewTest
 from services.catalog.usecases.uploads import NewBuild

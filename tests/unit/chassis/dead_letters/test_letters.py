@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from aiokafka import ConsumerRecord
 from aiokafka.errors import MessageSizeTooLargeError
 
-from services.chassis.dead_letters.letters import Refused, cut_short, letter_of, opened, original
+from services.chassis.dead_letters.letters import InvalidValue, cut_short, letter_of, opened, original
 from services.chassis.dead_letters.writing import DeadLetters
 from services.chassis.events import InvalidMessage, encode
 from services.chassis.kafka import PublishResult, Record
@@ -15,8 +15,8 @@ from tests.unit.chassis.samples import an_event
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-def refused(record: ConsumerRecord | None = None, reason: str = "BAD") -> Refused:
-    return Refused(record or record_of(an_event(id_="e"), 7), InvalidMessage(reason, "no such thing"))
+def refused(record: ConsumerRecord | None = None, reason: str = "BAD") -> InvalidValue:
+    return InvalidValue(record or record_of(an_event(id_="e"), 7), InvalidMessage(reason, "no such thing"))
 
 
 def lying(letter: Record, offset: int = 3) -> ConsumerRecord:

@@ -6,9 +6,9 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from mobiletest.catalog.v1 import workflows_pb2
 from mobiletest.types.v1 import run_config_pb2
 
-from services.catalog.messages.values import optional, timestamp
-from services.catalog.model.json_types import Json
-from services.catalog.model.text import normalised
+from services.catalog.grpc.conversions import optional, timestamp
+from services.catalog.model.text import normalize
+from services.catalog.model.values import Json
 from services.catalog.model.workflows import NO_BUILD_CONFIG, AppChoice, BuildConfig, Workflow
 from services.catalog.usecases.workflows import NewWorkflow
 
@@ -74,7 +74,7 @@ def run_config_message(config: Mapping[str, Json] | None) -> run_config_pb2.RunC
 
 def _choice(message: run_config_pb2.PlatformBuild) -> AppChoice:
     version = optional(message, "pinned_version")
-    return AppChoice(message.app_id, normalised(version.strip()) if version is not None else None)
+    return AppChoice(message.app_id, normalize(version.strip()) if version is not None else None)
 
 
 def _choice_message(choice: AppChoice | None) -> run_config_pb2.PlatformBuild | None:

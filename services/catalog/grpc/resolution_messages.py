@@ -2,10 +2,9 @@
 
 from mobiletest.catalog.v1 import resolution_pb2
 
-from services.catalog.messages.platforms import platform_number
-from services.catalog.messages.tests import step_messages
-from services.catalog.messages.values import timestamp
-from services.catalog.messages.workflows import build_config_message, run_config_message
+from services.catalog.grpc.conversions import platform_number, timestamp
+from services.catalog.grpc.tests import step_messages
+from services.catalog.grpc.workflow_messages import build_config_message, run_config_message
 from services.catalog.model.apps import App
 from services.catalog.model.builds import Build
 from services.catalog.model.resolution import PlannedRun

@@ -1,35 +1,35 @@
-"""What the queries of all resources have in common."""
+"""Tenant-scoped collections and the query conditions that all resources share."""
 
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from pymongo.errors import DuplicateKeyError
 
-from services.catalog.model.pages import Page
-from services.catalog.ports.store import Taken
+from services.catalog.model.values import Page
+from services.catalog.ports import DuplicateValue
 from services.chassis.mongo import Document, Session
 from services.chassis.tenancy import Filter, Tenant
 
-LIVE: Final[Document] = {"live": True}
+IS_LIVE: Final[Document] = {"live": True}
 NEWEST_FIRST: Final = [("created_at", -1), ("_id", -1)]
 BATCH: Final = 1_000
 """Documents that one round trip brings; MongoDB's own first batch has 101."""
 
 
-def named(pattern: str | None) -> Document:
-    """The condition that the folded name contains what the pattern (escaped, see `text.search_pattern`) says."""
+def name_condition(pattern: str | None) -> Document:
+    """The condition that the folded name matches the pattern (see `text.search_pattern`)."""
     return {} if pattern is None else {"name_folded": {"$regex": pattern}}
 
 
-def among(ids: Collection[str]) -> Document:
+def id_condition(ids: Collection[str]) -> Document:
     """The condition that the id is one of these."""
     return {"_id": {"$in": list(ids)}}
 
 
-def taken(error: DuplicateKeyError) -> Taken:
-    """Which unique value is in use."""
+def duplicate_value(error: DuplicateKeyError) -> DuplicateValue:
+    """The domain error for a violated unique index."""
     pattern = (error.details or {}).get("keyPattern", {})
-    return Taken("version" if "version" in pattern else "id")
+    return DuplicateValue("version" if "version" in pattern else "id")
 
 
 def _documents(batch: bytes) -> Iterator[bytes]:
@@ -41,7 +41,7 @@ def _documents(batch: bytes) -> Iterator[bytes]:
         start = end
 
 
-class Rows:
+class TenantRows:
     """A tenant's collection, read and written within a session; None: outside of transactions."""
 
     def __init__(self, tenant: Tenant, session: Session = None) -> None:
@@ -78,18 +78,18 @@ class Rows:
         return await self._tenant.count_documents(filter, session=self._session)
 
     async def add(self, document: Document) -> None:
-        """Insert the document. Taken."""
+        """Insert the document. DuplicateValue."""
         try:
             await self._tenant.insert_one(document, session=self._session)
         except DuplicateKeyError as error:
-            raise taken(error) from error
+            raise duplicate_value(error) from error
 
     async def put(self, document: Document) -> None:
-        """Insert or replace the document of this id. Taken: another unique value of it."""
+        """Insert or replace the document of this id. DuplicateValue: another unique value of it."""
         try:
             await self._tenant.replace_one({"_id": document["_id"]}, document, upsert=True, session=self._session)
         except DuplicateKeyError as error:
-            raise taken(error) from error
+            raise duplicate_value(error) from error
 
     async def update(self, filter: Filter, update: Document, *, upsert: bool = False) -> int:
         """Update the first document that fits; how many did (0 or 1)."""

@@ -7,9 +7,9 @@ from typing import Any, Protocol
 from google.protobuf.message import Message
 from google.protobuf.struct_pb2 import ListValue, Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
+from mobiletest.types.v1 import platform_pb2
 
-from services.catalog.model.json_types import Json
-from services.catalog.model.pages import Page
+from services.catalog.model.values import Json, Page, Platform
 from services.chassis.clock import to_milliseconds
 from services.chassis.errors import InvalidArgument, Violation
 
@@ -122,5 +122,24 @@ def optional(message: Message, field: str) -> Any:
 
 def _number(number: float) -> int | float:
     if number != number or number in (float("inf"), float("-inf")):
-        raise InvalidArgument("A number is no finite number", reason="NUMBER_NOT_FINITE")
+        raise InvalidArgument("NaN and infinity are not allowed in free-form values", reason="NUMBER_NOT_FINITE")
     return int(number) if number.is_integer() else number
+
+
+_NUMBERS = {Platform.IOS: platform_pb2.PLATFORM_IOS, Platform.ANDROID: platform_pb2.PLATFORM_ANDROID}
+_PLATFORMS = {number: platform for platform, number in _NUMBERS.items()}
+
+
+def platform_number(platform: Platform | None) -> platform_pb2.Platform:
+    """The number of the platform; None is unspecified."""
+    return _NUMBERS[platform] if platform is not None else platform_pb2.PLATFORM_UNSPECIFIED
+
+
+def platform_set(platform: Platform | None) -> platform_pb2.Platform | None:
+    """The number for an optional field; None leaves it unset."""
+    return _NUMBERS[platform] if platform is not None else None
+
+
+def platform(number: platform_pb2.Platform) -> Platform | None:
+    """The platform of the number; unspecified is None."""
+    return _PLATFORMS.get(number)

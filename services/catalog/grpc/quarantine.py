@@ -2,7 +2,7 @@
 
 from mobiletest.types.v1 import quarantine_pb2
 
-from services.catalog.messages.values import timestamp
+from services.catalog.grpc.conversions import timestamp
 from services.catalog.model.quarantine import Quarantine
 
 

@@ -4,8 +4,8 @@ import asyncio
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-from services.catalog.model.counts import Counts
-from services.catalog.storage.counted import RecentCounters
+from services.catalog.model.values import Counts
+from services.catalog.storage.apps import RecentCounters
 from services.chassis import context
 from services.chassis.context import Caller
 from tests.fakes.chassis import FakeClock

@@ -1,19 +1,28 @@
 """The gRPC service Builds."""
 
-# ruff: noqa: N802 (gRPC names the methods)
+import re
 
+# ruff: noqa: N802 (gRPC names the methods)
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import quote
 
 from google.api.httpbody_pb2 import HttpBody
 from google.protobuf.empty_pb2 import Empty
 from mobiletest.catalog.v1 import builds_pb2, builds_pb2_grpc
 
-from services.catalog.messages.builds import build_message, referred, uploaded
-from services.catalog.messages.downloads import headers_of
-from services.catalog.messages.values import envelope, mapping_of, named_fields, optional, page_of
+from services.catalog.grpc.conversions import (
+    envelope,
+    mapping_of,
+    named_fields,
+    optional,
+    page_of,
+    struct_of,
+    timestamp,
+)
+from services.catalog.model.builds import Build
 from services.catalog.usecases.builds import BuildUseCases
-from services.catalog.usecases.uploads import UploadUseCases
+from services.catalog.usecases.uploads import NewBuild, UploadUseCases
 from services.chassis.errors import Aborted, InvalidArgument
 
 _CHANGEABLE = ("metadata", "package_name", "version")
@@ -28,7 +37,7 @@ class BuildsServicer(builds_pb2_grpc.BuildsServicer):
         self._uploads = uploads
 
     async def CreateBuild(self, request: builds_pb2.CreateBuildRequest, context: Any) -> builds_pb2.Build:
-        return build_message(await self._uploads.refer(referred(request)))
+        return build_message(await self._uploads.refer(new_build_from_url(request)))
 
     async def UploadBuild(
         self, requests: AsyncIterator[builds_pb2.UploadBuildRequest], context: Any
@@ -37,7 +46,7 @@ class BuildsServicer(builds_pb2_grpc.BuildsServicer):
         if not first.HasField("metadata"):
             raise InvalidArgument("The first message of an upload must be its metadata", reason="METADATA_MISSING")
         chunks = _chunks(requests, has_end=first.metadata.has_end)
-        return build_message(await self._uploads.upload(uploaded(first.metadata), chunks))
+        return build_message(await self._uploads.upload(new_build_from_upload(first.metadata), chunks))
 
     async def ListBuilds(self, request: builds_pb2.ListBuildsRequest, context: Any) -> builds_pb2.ListBuildsResponse:
         page = page_of(request)
@@ -66,7 +75,7 @@ class BuildsServicer(builds_pb2_grpc.BuildsServicer):
 
     async def DownloadBuild(self, request: builds_pb2.DownloadBuildRequest, context: Any) -> AsyncIterator[HttpBody]:
         download = await self._usecases.download(request.version_id)
-        await context.send_initial_metadata(headers_of(download.build))
+        await context.send_initial_metadata(download_headers(download.build))
         async for chunk in download.chunks:
             yield HttpBody(content_type=_CONTENT_TYPE, data=chunk)
 
@@ -79,13 +88,78 @@ async def _chunks(requests: AsyncIterator[builds_pb2.UploadBuildRequest], *, has
             raise InvalidArgument("Only the first message of an upload may be its metadata", reason="METADATA_REPEATED")
         if request.HasField("end"):
             if request.end.size != size:
-                raise _cut(f"{size} of {request.end.size} bytes came")
+                raise _upload_cut(f"{size} of {request.end.size} bytes came")
             return
         size += len(request.chunk)
         yield request.chunk
     if has_end:
-        raise _cut(f"it stopped after {size} bytes")
+        raise _upload_cut(f"it stopped after {size} bytes")
 
 
-def _cut(how: str) -> Aborted:
+def _upload_cut(how: str) -> Aborted:
     return Aborted(f"The upload was cut: {how}; send it again", reason="UPLOAD_CUT")
+
+
+def build_message(build: Build) -> builds_pb2.Build:
+    """The build as a message."""
+    return builds_pb2.Build(
+        id=build.id,
+        app_id=build.app_id,
+        version=build.version,
+        artifact_url=build.artifact_url,
+        metadata=struct_of(build.metadata),
+        owner=build.owner,
+        uploaded_at=timestamp(build.uploaded_at),
+        download_url=build.download_url,
+        package_name=build.package_name,
+        was_reused=build.was_reused,
+        revision=build.revision,
+        sha256=build.sha256 or "",
+        size_bytes=build.size or 0,
+        file_name=build.file_name or "",
+    )
+
+
+def new_build_from_url(request: builds_pb2.CreateBuildRequest) -> NewBuild:
+    """The description of a build whose artifact is stored elsewhere."""
+    return NewBuild(
+        app_id=request.app_id,
+        version=request.version,
+        metadata=mapping_of(request.metadata),
+        package_name=optional(request, "package_name"),
+        artifact_url=request.artifact_url,
+    )
+
+
+def new_build_from_upload(metadata: builds_pb2.UploadBuildMetadata) -> NewBuild:
+    """The description of a build whose artifact is uploaded."""
+    return NewBuild(
+        app_id=metadata.app_id,
+        version=optional(metadata, "version"),
+        metadata=mapping_of(metadata.metadata),
+        package_name=optional(metadata, "package_name"),
+        file_name=metadata.file_name or None,
+    )
+
+
+_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def download_headers(build: Build) -> tuple[tuple[str, str], ...]:
+    """Length, ETag (the content's SHA-256) and the name to save the file under."""
+    return (
+        ("http-content-length", str(build.size or 0)),
+        ("http-etag", f'"{build.sha256}"'),
+        ("http-content-disposition", _disposition(_file_name(build))),
+    )
+
+
+def _file_name(build: Build) -> str:
+    """The uploaded file's own name without its folders."""
+    name = re.split(r"[/\\]", build.file_name or "")[-1]
+    return name or f"{build.version}.bin"
+
+
+def _disposition(name: str) -> str:
+    """RFC 6266: a plain name for all, the exact one for those who understand it."""
+    return f"attachment; filename=\"{_PLAIN.sub('_', name)}\"; filename*=UTF-8''{quote(name, safe='')}"

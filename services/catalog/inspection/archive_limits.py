@@ -1,4 +1,4 @@
-"""The caps on archives, checked before anything is unpacked: a plausible app fits, a zip bomb does not."""
+"""Limits on archives, checked before anything is unpacked: plausible apps pass, zip bombs do not."""
 
 import stat
 import struct
@@ -20,12 +20,12 @@ _LOCATOR64 = struct.Struct("<4sLQL")
 
 
 class HostileArchive(Exception):
-    """An archive that no build tool makes; the message says which cap it breaks."""
+    """An archive that no build tool produces; the message says which limit it exceeds."""
 
 
 def check_directory(file: BinaryIO) -> None:
-    """Refuse an archive by the size that its own end record declares, before the directory is read into memory."""
-    entries, size = _declared(file)
+    """Check the size that the end record declares, before the directory is read into memory. HostileArchive."""
+    entries, size = _declared_size(file)
     if entries > MAX_ENTRIES:
         raise HostileArchive(f"it declares {entries} entries; at most {MAX_ENTRIES} are read")
     if size > MAX_DIRECTORY_BYTES:
@@ -33,7 +33,7 @@ def check_directory(file: BinaryIO) -> None:
 
 
 def check_entries(entries: Sequence[zipfile.ZipInfo]) -> None:
-    """Refuse an archive by its directory: number, names, sizes, ratio and overlap of its entries."""
+    """Check the number, names, sizes, compression ratio and overlap of the entries. HostileArchive."""
     if len(entries) > MAX_ENTRIES:
         raise HostileArchive(f"it has {len(entries)} entries; at most {MAX_ENTRIES} are read")
     for entry in entries:
@@ -45,7 +45,7 @@ def check_entries(entries: Sequence[zipfile.ZipInfo]) -> None:
     _check_overlap(entries)
 
 
-def manifest(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+def read_manifest_bytes(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     """The bytes of the manifest, at most 4 MiB whatever its header says."""
     if entry.flag_bits & 1:
         raise HostileArchive("its manifest is encrypted")
@@ -71,7 +71,7 @@ def _escapes(name: str) -> bool:
     return ".." in parts or name.startswith(("/", "\\")) or parts[0].endswith(":") or "\x00" in name
 
 
-def _declared(file: BinaryIO) -> tuple[int, int]:
+def _declared_size(file: BinaryIO) -> tuple[int, int]:
     size = file.seek(0, 2)
     file.seek(max(0, size - _END.size - 65_535))
     tail = file.read()
@@ -80,11 +80,11 @@ def _declared(file: BinaryIO) -> tuple[int, int]:
         raise zipfile.BadZipFile("the end of the archive is missing")
     _, _, _, _, entries, directory, _, _ = _END.unpack_from(tail, place)
     if entries == 0xFFFF or directory == 0xFFFFFFFF:
-        return _declared64(file, tail, place)
+        return _declared_size64(file, tail, place)
     return entries, directory
 
 
-def _declared64(file: BinaryIO, tail: bytes, place: int) -> tuple[int, int]:
+def _declared_size64(file: BinaryIO, tail: bytes, place: int) -> tuple[int, int]:
     if place < _LOCATOR64.size:
         raise zipfile.BadZipFile("the end of the 64-bit archive is missing")
     mark, _, offset, _ = _LOCATOR64.unpack_from(tail, place - _LOCATOR64.size)

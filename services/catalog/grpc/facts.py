@@ -7,8 +7,8 @@ from typing import Any
 from google.protobuf.message import Message
 from mobiletest.catalog.v1 import events_pb2, facts_pb2, facts_pb2_grpc
 
-from services.catalog.ports.facts import Facts
-from services.catalog.publisher import message
+from services.catalog.ports import Facts
+from services.catalog.publisher import event_message
 from services.chassis.pages import fitting
 
 
@@ -22,12 +22,12 @@ class CatalogFactsServicer(facts_pb2_grpc.CatalogFactsServicer):
         self, request: facts_pb2.ListCatalogFactsRequest, context: Any
     ) -> facts_pb2.ListCatalogFactsResponse:
         page = await self._facts.page(request.page_token, request.page_size)
-        told = fitting(_told(message(fact)) for _, fact in page.facts)
-        token = page.token if len(told) == len(page.facts) else page.facts[len(told) - 1][0]
-        return facts_pb2.ListCatalogFactsResponse(facts=told, next_page_token=token, estimated_total=page.total)
+        facts = fitting(_fact_message(event_message(fact)) for _, fact in page.facts)
+        token = page.token if len(facts) == len(page.facts) else page.facts[len(facts) - 1][0]
+        return facts_pb2.ListCatalogFactsResponse(facts=facts, next_page_token=token, estimated_total=page.total)
 
 
-def _told(changed: Message) -> facts_pb2.CatalogFact:
+def _fact_message(changed: Message) -> facts_pb2.CatalogFact:
     match changed:
         case events_pb2.AppChanged():
             return facts_pb2.CatalogFact(app=changed)

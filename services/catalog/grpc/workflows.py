@@ -7,9 +7,9 @@ from typing import Any
 from google.protobuf.empty_pb2 import Empty
 from mobiletest.catalog.v1 import resolution_pb2, resolution_pb2_grpc, workflows_pb2, workflows_pb2_grpc
 
-from services.catalog.messages.resolution import resolved_message
-from services.catalog.messages.values import envelope, named_fields, optional, page_of
-from services.catalog.messages.workflows import build_config, new_workflow, run_config, workflow_message
+from services.catalog.grpc.conversions import envelope, named_fields, optional, page_of
+from services.catalog.grpc.resolution_messages import resolved_message
+from services.catalog.grpc.workflow_messages import build_config, new_workflow, run_config, workflow_message
 from services.catalog.usecases.resolution import ResolutionUseCases
 from services.catalog.usecases.workflows import WorkflowUseCases
 

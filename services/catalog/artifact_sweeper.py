@@ -1,11 +1,10 @@
-"""Removes artifacts that nothing uses any more, once a day has passed since they were last touched."""
+"""Deletes artifacts that no build uses, a day after they were last touched."""
 
 import asyncio
 from datetime import timedelta
 
 from services.catalog.model.builds import artifact_key
-from services.catalog.ports.artifacts import Objects
-from services.catalog.ports.builds import UnusedArtifacts
+from services.catalog.ports import Objects, UnusedArtifacts
 from services.chassis import logs
 from services.chassis.clock import Clock
 
@@ -17,8 +16,8 @@ REMOVAL_SECONDS = 30.0
 log = logs.get(__name__)
 
 
-class Sweeper:
-    """Run it in the background of every process: what one has claimed, the others leave alone."""
+class ArtifactSweeper:
+    """Runs in every process: an artifact claimed by one is skipped by the others."""
 
     def __init__(self, unused: UnusedArtifacts, objects: Objects, clock: Clock) -> None:
         self._unused = unused
@@ -26,7 +25,7 @@ class Sweeper:
         self._clock = clock
 
     async def run(self) -> None:
-        """Sweep until cancelled; what fails is tried again the next time."""
+        """Sweep until cancelled; failures are retried in the next sweep."""
         while True:
             try:
                 await self.sweep()
@@ -35,7 +34,7 @@ class Sweeper:
             await asyncio.sleep(EVERY_SECONDS)
 
     async def sweep(self) -> int:
-        """Remove all that is due; how many artifacts that was."""
+        """Delete all unused artifacts that are due; returns their number."""
         removed, before = 0, self._clock.now() - KEPT_UNUSED
         while claimed := await self._unused.claim(before):
             async with asyncio.timeout(REMOVAL_SECONDS):

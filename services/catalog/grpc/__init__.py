@@ -1,0 +1,1 @@
+"""gRPC servicers, one module per resource, with the conversion between messages and model."""

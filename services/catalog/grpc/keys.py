@@ -1,0 +1,80 @@
+"""The gRPC service ApiKeys."""
+
+from collections.abc import Iterable
+
+# ruff: noqa: N802 (gRPC names the methods)
+from typing import Any
+
+from google.protobuf.empty_pb2 import Empty
+from mobiletest.catalog.v1 import api_keys_pb2, api_keys_pb2_grpc
+
+from services.catalog.grpc.conversions import envelope, moment, page_of, timestamp
+from services.catalog.model.keys import ApiKey, Scope
+from services.catalog.usecases.keys import KeyUseCases
+
+
+class ApiKeysServicer(api_keys_pb2_grpc.ApiKeysServicer):
+    """See the proto."""
+
+    def __init__(self, usecases: KeyUseCases) -> None:
+        self._usecases = usecases
+
+    async def CreateApiKey(self, request: api_keys_pb2.CreateApiKeyRequest, context: Any) -> api_keys_pb2.ApiKey:
+        expires_at = moment(request, "expires_at")
+        issued = await self._usecases.create(request.name, scopes(request.scopes), expires_at)
+        return key_message(issued.key, issued.value)
+
+    async def ListApiKeys(
+        self, request: api_keys_pb2.ListApiKeysRequest, context: Any
+    ) -> api_keys_pb2.ListApiKeysResponse:
+        page = page_of(request)
+        listed = await self._usecases.list(page)
+        return api_keys_pb2.ListApiKeysResponse(items=map(key_message, listed.items), **envelope(page, listed.total))
+
+    async def DeleteApiKey(self, request: api_keys_pb2.DeleteApiKeyRequest, context: Any) -> Empty:
+        await self._usecases.delete(request.api_key_id)
+        return Empty()
+
+    async def VerifyApiKey(
+        self, request: api_keys_pb2.VerifyApiKeyRequest, context: Any
+    ) -> api_keys_pb2.VerifyApiKeyResponse:
+        return verified_message(await self._usecases.verify(request.key))
+
+
+_NUMBERS = {
+    Scope.READ: api_keys_pb2.SCOPE_READ,
+    Scope.WRITE: api_keys_pb2.SCOPE_WRITE,
+    Scope.EXECUTE: api_keys_pb2.SCOPE_EXECUTE,
+    Scope.ADMIN: api_keys_pb2.SCOPE_ADMIN,
+}
+_SCOPES = {number: scope for scope, number in _NUMBERS.items()}
+
+
+def key_message(key: ApiKey, value: str | None = None) -> api_keys_pb2.ApiKey:
+    """The key; with its value only in the answer that creates it."""
+    return api_keys_pb2.ApiKey(
+        id=key.id,
+        name=key.name,
+        prefix=key.prefix,
+        scopes=[_NUMBERS[scope] for scope in key.scopes],
+        expires_at=timestamp(key.expires_at),
+        created_at=timestamp(key.created_at),
+        last_used_at=timestamp(key.last_used_at),
+        key=value,
+    )
+
+
+def verified_message(key: ApiKey) -> api_keys_pb2.VerifyApiKeyResponse:
+    """Whose key it is."""
+    return api_keys_pb2.VerifyApiKeyResponse(
+        api_key_id=key.id,
+        org_id=key.org_id,
+        scopes=[_NUMBERS[scope] for scope in key.scopes],
+        expires_at=timestamp(key.expires_at),
+    )
+
+
+def scopes(numbers: Iterable[int]) -> list[Scope]:
+    """The scopes of the numbers, in the order of their declaration."""
+    asked = set(numbers)
+    return [scope for number, scope in _SCOPES.items() if number in asked]

@@ -1,0 +1,211 @@
+"""The gRPC service Tests."""
+
+from collections.abc import Iterable
+
+# ruff: noqa: N802 (gRPC names the methods)
+from typing import Any, NoReturn
+
+from google.protobuf.empty_pb2 import Empty
+from google.protobuf.struct_pb2 import Value
+from mobiletest.catalog.v1 import tests_pb2, tests_pb2_grpc
+
+from services.catalog.grpc.conversions import (
+    envelope,
+    json_of,
+    moment,
+    named_fields,
+    optional,
+    page_of,
+    platform,
+    platform_set,
+    timestamp,
+    value_of,
+)
+from services.catalog.grpc.quarantine import quarantine_message
+from services.catalog.model.attachments import Relationship
+from services.catalog.model.tests import Step, TestVersion
+from services.catalog.usecases.attachments import AttachedTest, AttachmentUseCases, TargetedAttachment
+from services.catalog.usecases.quarantine import QuarantineUseCases
+from services.catalog.usecases.tests import NewTest, TestQuery, TestUseCases
+from services.chassis.errors import InvalidArgument, Violation
+
+_CHANGEABLE = ("name", "description", "platform", "tags", "steps", "timeout_seconds", "flow", "flow_files")
+
+
+class TestsServicer(tests_pb2_grpc.TestsServicer):
+    """See the proto."""
+
+    __test__ = False
+
+    def __init__(self, usecases: TestUseCases, attachments: AttachmentUseCases, quarantine: QuarantineUseCases) -> None:
+        self._usecases = usecases
+        self._attachments = attachments
+        self._quarantine = quarantine
+
+    async def CreateTest(self, request: tests_pb2.CreateTestRequest, context: Any) -> tests_pb2.Test:
+        return test_message(await self._usecases.create(new_test(request)))
+
+    async def ListTests(self, request: tests_pb2.ListTestsRequest, context: Any) -> tests_pb2.ListTestsResponse:
+        page = page_of(request)
+        listed = await self._usecases.list(test_query(request), page)
+        return tests_pb2.ListTestsResponse(items=map(test_message, listed.items), **envelope(page, listed.total))
+
+    async def GetTest(self, request: tests_pb2.GetTestRequest, context: Any) -> tests_pb2.Test:
+        return test_message(await self._usecases.get(request.test_id))
+
+    async def BatchGetTests(
+        self, request: tests_pb2.BatchGetTestsRequest, context: Any
+    ) -> tests_pb2.BatchGetTestsResponse:
+        tests = await self._usecases.many(request.test_ids)
+        return tests_pb2.BatchGetTestsResponse(tests=map(test_message, tests))
+
+    async def UpdateTest(self, request: tests_pb2.UpdateTestRequest, context: Any) -> tests_pb2.Test:
+        fields = named_fields(request, request.update_mask.paths, _CHANGEABLE)
+        return test_message(await self._usecases.update(request.test_id, {f: _changed(request, f) for f in fields}))
+
+    async def DeleteTest(self, request: tests_pb2.DeleteTestRequest, context: Any) -> Empty:
+        await self._usecases.delete(request.test_id)
+        return Empty()
+
+    async def ListTestVersions(
+        self, request: tests_pb2.ListTestVersionsRequest, context: Any
+    ) -> tests_pb2.ListTestVersionsResponse:
+        page = page_of(request)
+        listed = await self._usecases.versions(request.test_id, page)
+        items = map(version_message, listed.items)
+        return tests_pb2.ListTestVersionsResponse(items=items, **envelope(page, listed.total))
+
+    async def AttachTest(self, request: tests_pb2.AttachTestRequest, context: Any) -> tests_pb2.Attachment:
+        pin = optional(request, "pinned_version")
+        return attachment_message(await self._attachments.attach(request.app_id, request.test_id, pin))
+
+    async def DetachTest(self, request: tests_pb2.DetachTestRequest, context: Any) -> Empty:
+        await self._attachments.detach(request.app_id, request.test_id)
+        return Empty()
+
+    async def QuarantineTest(self, request: tests_pb2.QuarantineTestRequest, context: Any) -> tests_pb2.Test:
+        until = moment(request, "until")
+        return test_message(await self._quarantine.begin(request.test_id, request.reason, until))
+
+    async def UnquarantineTest(self, request: tests_pb2.UnquarantineTestRequest, context: Any) -> Empty:
+        await self._quarantine.end(request.test_id)
+        return Empty()
+
+    async def ListAttachments(
+        self, request: tests_pb2.ListAttachmentsRequest, context: Any
+    ) -> tests_pb2.ListAttachmentsResponse:
+        page = page_of(request)
+        listed = await self._attachments.list(request.app_id, page)
+        items = map(attachment_message, listed.items)
+        return tests_pb2.ListAttachmentsResponse(items=items, **envelope(page, listed.total))
+
+
+def _changed(request: tests_pb2.UpdateTestRequest, field: str) -> Any:
+    if field == "steps":
+        return steps(request.steps)
+    if field == "flow_files":
+        return flow_files(request.flow_files)
+    if field == "tags":
+        return tuple(request.tags)
+    if field == "platform":
+        return platform(request.platform)
+    return optional(request, field)
+
+
+_RELATIONSHIPS = {
+    Relationship.ATTACHED: tests_pb2.RELATIONSHIP_ATTACHED,
+    Relationship.PINNED: tests_pb2.RELATIONSHIP_PINNED,
+}
+
+
+def test_message(attached: AttachedTest) -> tests_pb2.Test:
+    """The test with its attachments."""
+    test = attached.test
+    return tests_pb2.Test(
+        id=test.id,
+        org_id=test.org_id,
+        name=test.name,
+        description=test.description,
+        platform=platform_set(test.platform),
+        tags=test.tags,
+        steps=step_messages(test.steps),
+        timeout_seconds=test.timeout_seconds,
+        version_number=test.version_number,
+        attachments=[
+            tests_pb2.TestAttachment(app_id=a.app_id, app_name=app_name, pinned_version=a.pinned_version)
+            for a, app_name in attached.attachments
+        ],
+        created_at=timestamp(test.created_at),
+        updated_at=timestamp(test.updated_at),
+        quarantine=quarantine_message(attached.quarantine),
+    )
+
+
+def version_message(version: TestVersion) -> tests_pb2.TestVersion:
+    """A version of a test's steps."""
+    return tests_pb2.TestVersion(
+        version_number=version.version_number,
+        steps=step_messages(version.steps),
+        created_at=timestamp(version.created_at),
+    )
+
+
+def attachment_message(targeted: TargetedAttachment) -> tests_pb2.Attachment:
+    """An attachment, seen from the app."""
+    attachment = targeted.attachment
+    return tests_pb2.Attachment(
+        app_id=attachment.app_id,
+        test_id=attachment.test_id,
+        test_name=attachment.test_name,
+        relationship=_RELATIONSHIPS[attachment.relationship],
+        pinned_version=attachment.pinned_version,
+        target_build_version=targeted.target_version,
+        quarantine=quarantine_message(targeted.quarantine),
+    )
+
+
+def new_test(request: tests_pb2.CreateTestRequest) -> NewTest:
+    """What is said of a new test."""
+    return NewTest(
+        name=request.name,
+        steps=steps(request.steps),
+        description=optional(request, "description"),
+        platform=platform(request.platform),
+        tags=tuple(request.tags),
+        timeout_seconds=optional(request, "timeout_seconds"),
+        flow=optional(request, "flow"),
+        flow_files=flow_files(request.flow_files),
+    )
+
+
+def test_query(request: tests_pb2.ListTestsRequest) -> TestQuery:
+    """Which tests are asked for; an empty tag is none. InvalidArgument: by what only reporting knows."""
+    if request.HasField("classification"):
+        _refuse_classification()
+    return TestQuery(
+        search=request.search or None,
+        app_id=optional(request, "app_id"),
+        platform=platform(request.platform),
+        tag=request.tag or None,
+    )
+
+
+def _refuse_classification() -> NoReturn:
+    message = "the catalog does not know how tests behave; ask mobiletest.reporting.v1.Reports.ListClassifiedTests"
+    violation = Violation("classification", message, "value_error")
+    raise InvalidArgument(f"classification: {message}", violations=[violation])
+
+
+def flow_files(files: Iterable[tests_pb2.FlowFile]) -> dict[str, str]:
+    """Texts by their paths; of two with one path the last."""
+    return {file.path: file.text for file in files}
+
+
+def steps(values: Iterable[Value]) -> tuple[Step, ...]:
+    """Steps as they came; `flows.parser` says whether they are any."""
+    return tuple(json_of(value) for value in values)  # type: ignore[misc]
+
+
+def step_messages(steps: Iterable[Step]) -> list[Value]:
+    """Steps as they came, again."""
+    return [value_of(step) for step in steps]

@@ -1,0 +1,350 @@
+"""What the use-cases need from outside: the store of each resource, artifacts, and the facts that were announced.
+
+Everything is read and written as the caller of `chassis.context.current()`: what belongs to another organisation does
+not exist. Only `KeyRing` works before a caller is known.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol, TypeAlias, TypeVar
+
+from services.catalog.model.apps import App
+from services.catalog.model.attachments import Attachment
+from services.catalog.model.builds import Build, Inspection, RejectedArtifact
+from services.catalog.model.keys import ApiKey, Organisation
+from services.catalog.model.quarantine import Quarantine
+from services.catalog.model.tests import Test, TestVersion
+from services.catalog.model.values import Counts, Page, Platform
+from services.catalog.model.workflows import Workflow
+
+T = TypeVar("T")
+
+
+class DuplicateValue(Exception):
+    """A unique value is in use; `what` is "id" or "version"."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"the {what} is in use")
+        self.what = what
+
+
+Fact: TypeAlias = App | Build | Test | Attachment | ApiKey
+
+
+@dataclass(frozen=True, slots=True)
+class AppFilter:
+    """Which apps: of a platform, and with a folded name that the pattern (see `text.search_pattern`) finds."""
+
+    platform: Platform | None = None
+    pattern: str | None = None
+
+
+class Apps(Protocol):
+    """The live apps."""
+
+    async def get(self, app_id: str) -> App | None:
+        """The app; None when it is unknown or deleted."""
+
+    async def many(self, app_ids: Collection[str]) -> Sequence[App]:
+        """Those of the apps that exist, in any order."""
+
+    async def page(self, filter: AppFilter, page: Page) -> Sequence[App]:
+        """One page of the apps that fit, newest first, ids breaking ties."""
+
+    async def count(self, filter: AppFilter) -> int:
+        """How many apps fit."""
+
+    async def add(self, app: App) -> None:
+        """Keep a new app. DuplicateValue: its id is in use."""
+
+    async def replace(self, app: App) -> None:
+        """Keep a changed, perhaps deleted, app."""
+
+
+class Counters(Protocol):
+    """How many of what the organisation has."""
+
+    async def get(self) -> Counts:
+        """The counts, as they were at most a second ago; zeros for a new organisation."""
+
+    async def add(self, change: Counts) -> None:
+        """Change the counts by these numbers."""
+
+
+class Inspector(Protocol):
+    """Looks into artifacts without trusting them."""
+
+    async def inspect(self, path: Path) -> Inspection | RejectedArtifact:
+        """What the artifact says of itself; never raises for what the artifact is."""
+
+
+class Objects(Protocol):
+    """Where artifacts lie for good; `chassis.objects.ObjectStore` is one. Unavailable: it is down."""
+
+    async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> object:
+        """Store the bytes under the key, wholly or not at all."""
+
+    def get_stream(self, key: str) -> AsyncIterator[bytes]:
+        """The bytes stored under the key. NotFound when there are none."""
+
+    async def delete(self, key: str) -> None:
+        """Remove what is stored under the key, if anything is."""
+
+
+class Builds(Protocol):
+    """The live builds of the live apps."""
+
+    async def get(self, build_id: str) -> Build | None:
+        """The build; None when it is unknown or deleted."""
+
+    async def many(self, build_ids: Collection[str]) -> Sequence[Build]:
+        """Those of the builds that exist, in any order."""
+
+    async def page(self, app_id: str, page: Page) -> Sequence[Build]:
+        """One page of the app's builds, newest first, ids breaking ties."""
+
+    async def newest(self, app_id: str) -> Build | None:
+        """The first of the app's list."""
+
+    async def of_version(self, app_id: str, version: str) -> Build | None:
+        """The app's build of the version."""
+
+    async def of_versions(self, app_ids: Collection[str], versions: Collection[str]) -> Sequence[Build]:
+        """The builds of any of these apps that have any of these versions."""
+
+    async def add(self, build: Build) -> None:
+        """Keep a new build. DuplicateValue: its id, or its version in the app, is in use."""
+
+    async def replace(self, build: Build) -> None:
+        """Keep a changed, perhaps deleted, build. DuplicateValue: its version in the app is in use."""
+
+    async def of_app(self, app_id: str) -> Sequence[Build]:
+        """All builds of the app."""
+
+    async def delete_all(self, app_id: str, at: datetime) -> None:
+        """Keep all builds of the app as deleted, each one revision later, however many there are."""
+
+
+class Artifacts(Protocol):
+    """Which artifacts are stored, and how many live builds use each."""
+
+    async def expect(self, sha256: str, size: int) -> bool:
+        """Announce that the artifact is about to be used; whether it is stored already.
+
+        From now on `UnusedArtifacts` leaves it alone for a day, used or not. Aborted while it is being removed.
+        """
+
+    async def stored(self, sha256: str) -> None:
+        """Note that the artifact lies in the object store."""
+
+    async def use(self, sha256: str, change: int) -> None:
+        """Change the number of its uses by 1 or -1."""
+
+    async def release(self, sha256s: Iterable[str]) -> None:
+        """Take one use off for each mention, however many there are."""
+
+
+class UnusedArtifacts(Protocol):
+    """The artifacts of all organisations that nothing uses: of deleted builds, and of uploads that came to nothing."""
+
+    async def claim(self, before: datetime) -> tuple[str, str] | None:
+        """Organisation and SHA-256 of one that nobody has touched since then; it is the caller's to remove now."""
+
+    async def forget(self, org_id: str, sha256: str) -> None:
+        """Note that the claimed artifact has been removed."""
+
+
+class Keys(Protocol):
+    """The API keys that are not deleted."""
+
+    async def get(self, key_id: str) -> ApiKey | None:
+        """The key; None when it is unknown or deleted."""
+
+    async def page(self, page: Page) -> Sequence[ApiKey]:
+        """One page of the keys, newest first, ids breaking ties."""
+
+    async def count(self) -> int:
+        """How many keys there are."""
+
+    async def add(self, key: ApiKey) -> None:
+        """Keep a new key. DuplicateValue: its id or lookup id is in use."""
+
+    async def replace(self, key: ApiKey) -> None:
+        """Keep a changed, perhaps deleted, key."""
+
+
+class KeyRing(Protocol):
+    """The keys of all organisations: for the one question that comes before there is a caller."""
+
+    async def find(self, lookup: str) -> ApiKey | None:
+        """The key with this lookup id; None when it is unknown or deleted."""
+
+    async def used(self, key: ApiKey, at: datetime) -> None:
+        """Note that the key was used; not a change that raises its revision."""
+
+
+class Organisations(Protocol):
+    """The tenants."""
+
+    async def add(self, organisation: Organisation) -> None:
+        """Keep a new organisation."""
+
+
+@dataclass(frozen=True, slots=True)
+class TestFilter:
+    """Which tests: that run on a platform (of it, or of none), carry a tag, are among `ids`, fit a name pattern."""
+
+    __test__ = False
+
+    platform: Platform | None = None
+    tag: str | None = None
+    ids: tuple[str, ...] | None = None
+    pattern: str | None = None
+
+
+class Tests(Protocol):
+    """The live tests."""
+
+    async def get(self, test_id: str) -> Test | None:
+        """The test; None when it is unknown or deleted."""
+
+    async def many(self, test_ids: Collection[str], *, deleted: bool = False) -> Sequence[Test]:
+        """Those of the tests that exist, or (`deleted`) once existed, in any order."""
+
+    async def quarantines(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
+        """The quarantines of those of the tests that have one, by the test's id; some may be over."""
+
+    async def tagged(self, tags: Collection[str]) -> Sequence[Test]:
+        """The tests that carry any of the tags, by name, ids breaking ties."""
+
+    async def page(self, filter: TestFilter, page: Page) -> Sequence[Test]:
+        """One page of the tests that fit, newest first, ids breaking ties."""
+
+    async def count(self, filter: TestFilter) -> int:
+        """How many tests fit."""
+
+    async def add(self, test: Test) -> None:
+        """Keep a new test. DuplicateValue: its id is in use."""
+
+    async def replace(self, test: Test) -> None:
+        """Keep a changed, perhaps deleted, test."""
+
+    async def add_version(self, version: TestVersion) -> None:
+        """Keep a version of a test's steps."""
+
+    async def versions(self, test_id: str, page: Page) -> Sequence[TestVersion]:
+        """One page of the test's versions, newest first."""
+
+
+class Attachments(Protocol):
+    """Which tests are attached to which apps."""
+
+    async def get(self, app_id: str, test_id: str) -> Attachment | None:
+        """The attachment, be it in force or ended; None when there never was one."""
+
+    async def of_app(self, app_id: str) -> Sequence[Attachment]:
+        """The attachments in force of an app, by name, test ids breaking ties."""
+
+    async def page(self, app_id: str, page: Page) -> Sequence[Attachment]:
+        """One page of these."""
+
+    async def of_tests(self, test_ids: Collection[str]) -> Sequence[Attachment]:
+        """The attachments in force of any of the tests, oldest first."""
+
+    async def put(self, attachments: Sequence[Attachment]) -> None:
+        """Keep new or changed attachments."""
+
+    async def detach_all(self, app_id: str) -> None:
+        """Keep all attachments of the app as ended (see `detached`), however many there are."""
+
+    async def rename_test(self, test_id: str, name: str) -> None:
+        """Note the new name of a test in its attachments."""
+
+
+class Workflows(Protocol):
+    """The live workflows."""
+
+    async def get(self, workflow_id: str) -> Workflow | None:
+        """The workflow; None when it is unknown or deleted."""
+
+    async def page(self, pattern: str | None, page: Page) -> Sequence[Workflow]:
+        """One page of the workflows whose folded name the pattern finds, newest first, ids breaking ties."""
+
+    async def count(self, pattern: str | None) -> int:
+        """How many workflows fit."""
+
+    async def add(self, workflow: Workflow) -> None:
+        """Keep a new workflow. DuplicateValue: its id is in use."""
+
+    async def replace(self, workflow: Workflow) -> None:
+        """Keep a changed, perhaps deleted, workflow."""
+
+    async def with_test(self, test_id: str) -> Sequence[Workflow]:
+        """The workflows that list the test."""
+
+    async def with_version(self, app_id: str, version: str) -> Sequence[Workflow]:
+        """The workflows whose build_config names the version of the app."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactsPage:
+    """Facts, each with the page token of the position after it; an empty `token` means that this is the last page.
+
+    `total` is how many there are, about.
+    """
+
+    facts: Sequence[tuple[str, Fact]]
+    token: str
+    total: int
+
+
+class Facts(Protocol):
+    """Apps, builds, tests and attachments of all organisations, deleted and detached ones too."""
+
+    async def page(self, token: str, limit: int) -> FactsPage:
+        """At most `limit` facts after the token, all of one kind, perhaps none.
+
+        Everything published before the call is included.
+
+        InvalidArgument: invalid page token.
+        """
+
+
+class Records(Protocol):
+    """All collections, for reading."""
+
+    @property
+    def apps(self) -> Apps: ...
+    @property
+    def counters(self) -> Counters: ...
+    @property
+    def builds(self) -> Builds: ...
+    @property
+    def artifacts(self) -> Artifacts: ...
+    @property
+    def tests(self) -> Tests: ...
+    @property
+    def attachments(self) -> Attachments: ...
+    @property
+    def workflows(self) -> Workflows: ...
+    @property
+    def keys(self) -> Keys: ...
+
+
+class Change(Records, Protocol):
+    """All collections inside one transaction: what is read still holds when the transaction commits."""
+
+    def announce(self, *facts: Fact) -> None:
+        """Publish these facts, in this order, if and when the transaction commits."""
+
+
+class Store(Records, Protocol):
+    """All collections, and transactions over them."""
+
+    async def change(self, work: Callable[[Change], Awaitable[T]], *, of: str | None = None) -> T:
+        """Run `work` in one transaction. It may be retried, so it must have no effect outside the transaction.
+
+        Changes `of` the same entity (an app's id, say) are serialised here, which avoids write conflicts.
+        """

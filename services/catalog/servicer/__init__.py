@@ -1,1 +1,0 @@
-"""Inbound gRPC: message to use-case to message, one module per service of the protos; no rules."""
