@@ -16,7 +16,7 @@ from examples.client import Address, Client
 
 async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        async with stack.running(Path(folder)) as running:
+        async with stack.run_stack(Path(folder)) as running:
             target = Target(running.url, running.api_key)
             async with Client(Address(running.url, running.api_key)) as client:
                 seed = await plant(client)

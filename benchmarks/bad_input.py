@@ -17,8 +17,8 @@ import uvloop
 
 from benchmarks.completions import Estate
 from benchmarks.reporting import Servers, Service, cpu_seconds, servers
-from services.chassis.events import Event, encode
-from services.chassis.kafka import Producer, Record
+from services.chassis.events import Event, encode_headers
+from services.chassis.producer import Producer, Record
 from services.reporting.consumer import TOPICS
 
 MEBIBYTE = 1024 * 1024
@@ -27,7 +27,7 @@ LONGEST_SECONDS = 60.0
 
 def kinds(good: Event) -> dict[str, list[Record]]:
     """What is put before the valid event."""
-    record = Record(good.topic, b"one partition", good.payload, encode(good))
+    record = Record(good.topic, b"one partition", good.payload, encode_headers(good))
     truncated = replace(record, value=good.payload[: len(good.payload) // 2])
     return {
         "nothing": [],
@@ -69,7 +69,7 @@ async def measure(parts: Servers, service: Service) -> None:
 
 async def wait_behind(bad: list[Record], good: Event, applied: int, producer: Producer, service: Service) -> float:
     """Publish, and give the seconds from the last acknowledgement until `applied` events were."""
-    valid = Record(good.topic, b"one partition", good.payload, encode(good))
+    valid = Record(good.topic, b"one partition", good.payload, encode_headers(good))
     for result in await producer.publish_records([*bad, valid]):
         if isinstance(result, Exception):
             raise result

@@ -23,12 +23,12 @@ from deploy.local.broker import broker
 from deploy.local.child import Child, ChildSpec
 from deploy.local.mongod import mongod
 from services.chassis.context import Caller, bind
-from services.chassis.kafka import Producer
 from services.chassis.lifecycle import Background
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
 from services.chassis.outbox import Outbox
-from services.chassis.relay import Relay
+from services.chassis.outbox_relay import OutboxRelay
+from services.chassis.producer import Producer
 from services.executor.events import topics
 from services.executor.model.executions import BuildConfig, Kind
 from services.executor.model.plans import Plan, Resolved
@@ -107,7 +107,7 @@ async def bench(folder: Path) -> AsyncIterator[Bench]:
         producer = await stack.enter_async_context(Producer(kafka.bootstrap, topics(PARTITIONS), idempotence=False))
         outbox = Outbox(mongo, "benchmark")
         background = await stack.enter_async_context(Background())
-        await stack.enter_async_context(background.running("relay", Relay(mongo, outbox, producer).run()))
+        await stack.enter_async_context(background.run("relay", OutboxRelay(mongo, outbox, producer).run()))
         starts = Starts(OneTest(), MongoExecutions(Ledger(mongo, outbox, Limits()), outbox))
         yield Bench(mongo, _env(server.uri, kafka.bootstrap), starts, folder)
 

@@ -22,8 +22,8 @@ import uvloop
 from benchmarks.completions import RUNS_PER_EVENT, RUNS_PER_EXECUTION, Estate
 from benchmarks.reporting import Servers, Service, look, publish, servers, until_applied
 from services.chassis.events import Event
-from services.chassis.kafka import Producer
 from services.chassis.mongo import Mongo
+from services.chassis.producer import Producer
 from services.reporting.consumer import TOPICS
 from services.reporting.model import counters
 from services.reporting.storage.documents import COUNTERS, counter_id

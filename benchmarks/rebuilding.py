@@ -25,12 +25,12 @@ from pydantic import SecretStr
 
 from benchmarks.reporting import Servers, cpu_seconds, servers
 from deploy.local.layout import python_path
-from services.catalog.app import running as catalog
+from services.catalog.app import start_app as catalog
 from services.catalog.settings import Settings as CatalogSettings
 from services.chassis import logs
 from services.chassis.mongo import Mongo
 from services.chassis.settings import ProcessSettings
-from services.executor.app import running as executor
+from services.executor.app import start_app as executor
 from services.executor.model.attempts import Attempt
 from services.executor.model.executions import Counts, Execution, Kind
 from services.executor.model.failures import Category, Failure

@@ -18,7 +18,7 @@ from deploy.local.layout import python_path
 from deploy.local.mongod import Mongod, mongod
 from deploy.local.ports import LOOPBACK, Ports
 from services.chassis.events import Event
-from services.chassis.kafka import Producer
+from services.chassis.producer import Producer
 from services.reporting.consumer import TOPICS
 
 PUBLISHED_AT_ONCE = 500

@@ -90,7 +90,7 @@ async def requested(send: Callable[[], Awaitable[None]]) -> Spread:
 async def through_rest(source: str) -> tuple[Spread, Spread]:
     """Of resolving, and of an empty list."""
     with tempfile.TemporaryDirectory() as folder:
-        async with stack.running(Path(folder)) as running:
+        async with stack.run_stack(Path(folder)) as running:
             headers = {"Authorization": f"Bearer {running.api_key}"}
             async with aiohttp.ClientSession(running.url, headers=headers) as session:
                 return await _compared(session, source)

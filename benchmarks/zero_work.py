@@ -23,4 +23,4 @@ class ZeroWork:
 
 
 if __name__ == "__main__":
-    lifecycle.main(lambda settings: app.running(settings, attempts=ZeroWork()), Settings)
+    lifecycle.main(lambda settings: app.start_app(settings, attempts=ZeroWork()), Settings)

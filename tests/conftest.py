@@ -10,17 +10,17 @@ import pytest
 from pymongo import MongoClient
 
 from tests.infrastructure import Unavailable, describe
-from tests.keeper import Keeper, SharedStack, ask
+from tests.shared_infrastructure import InfrastructureServer, SharedStack, request_part
 
 hypothesis.settings.register_profile("mobiletest", deadline=None)  # a loaded machine is no failure
 hypothesis.settings.load_profile("mobiletest")
 
-_keeper = pytest.StashKey[Keeper]()
+_keeper = pytest.StashKey[InfrastructureServer]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
-        keeper = config.stash[_keeper] = Keeper()
+        keeper = config.stash[_keeper] = InfrastructureServer()
         keeper.start()
 
 
@@ -34,15 +34,15 @@ def pytest_report_header() -> str:
     return f"infrastructure: {describe()}"
 
 
-def obtain(part: str) -> Any:
+def get_part(part: str) -> Any:
     """A part of the infrastructure, or a skipped test; in CI a failed one."""
     try:
-        return ask(part)
+        return request_part(part)
     except Unavailable as reason:
-        give_up(str(reason))
+        skip_or_fail(str(reason))
 
 
-def give_up(reason: str) -> NoReturn:
+def skip_or_fail(reason: str) -> NoReturn:
     """Skip the test; in CI, where a skipped suite must not look like a green one, fail it."""
     if os.environ.get("CI") == "true":
         pytest.fail(reason, pytrace=False)
@@ -52,7 +52,7 @@ def give_up(reason: str) -> NoReturn:
 @pytest.fixture(scope="session")
 def mongo_uri() -> str:
     """The URI of a MongoDB replica set that the whole run shares: use databases of your own."""
-    return str(obtain("mongo"))
+    return str(get_part("mongo"))
 
 
 @pytest.fixture(scope="session")
@@ -73,7 +73,7 @@ def mongo_database(mongo_client: MongoClient[dict[str, Any]]) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def kafka_bootstrap() -> str:
     """The bootstrap address of a broker that the whole run shares: use topics and groups of your own."""
-    return str(obtain("kafka"))
+    return str(get_part("kafka"))
 
 
 @pytest.fixture
@@ -85,4 +85,4 @@ def topic_suffix() -> str:
 @pytest.fixture(scope="session")
 def stack() -> SharedStack:
     """All services, running, shared by the whole run: work in an organisation of your own."""
-    return SharedStack(**obtain("stack"))
+    return SharedStack(**get_part("stack"))

@@ -8,8 +8,8 @@ from typing import Any
 
 from pymongo.errors import PyMongoError
 
+from deploy.local.child import poll_until
 from deploy.local.mongod import REPLICA_SET, TRANSACTION_LIFETIME, direct, ensure_replica_set, is_primary
-from deploy.local.waiting import until
 
 _MONGO_PORT = 27017
 
@@ -17,12 +17,12 @@ _MONGO_PORT = 27017
 @asynccontextmanager
 async def mongo_container() -> AsyncIterator[str]:
     """The URI of a one-node replica set in a container; its own class, because testcontainers' is no replica set."""
-    async with _running(_mongo) as container:
+    async with _run_container(_mongo) as container:
         host, port = container.get_container_host_ip(), int(container.get_exposed_port(_MONGO_PORT))
         async with direct(port, host) as client:
-            await until(lambda: _answers(client), within=60.0)
+            await poll_until(lambda: _answers(client), within=60.0)
             await ensure_replica_set(client, f"localhost:{_MONGO_PORT}")
-            await until(lambda: is_primary(client), within=60.0)
+            await poll_until(lambda: is_primary(client), within=60.0)
         # The set knows its member by the address inside the container, so clients must not follow it.
         yield f"mongodb://{host}:{port}/?directConnection=true"
 
@@ -30,7 +30,7 @@ async def mongo_container() -> AsyncIterator[str]:
 @asynccontextmanager
 async def kafka_container() -> AsyncIterator[str]:
     """The bootstrap address of a KRaft broker in a container."""
-    async with _running(_kafka) as container:
+    async with _run_container(_kafka) as container:
         yield container.get_bootstrap_server()
 
 
@@ -53,7 +53,7 @@ def _kafka() -> Any:
 
 
 @asynccontextmanager
-async def _running(make: Callable[[], Any]) -> AsyncIterator[Any]:
+async def _run_container(make: Callable[[], Any]) -> AsyncIterator[Any]:
     container = await asyncio.to_thread(make)
     try:
         await asyncio.to_thread(container.start)

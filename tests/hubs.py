@@ -22,23 +22,23 @@ WEB_SHOP = Path(__file__).parents[1] / "examples" / "web-shop"
 @pytest.fixture(scope="session")
 def appium() -> Iterator[Hub]:
     """An Appium 3 server with the fake driver, for the whole session."""
-    yield from started(hubs.appium)
+    yield from start_hub(hubs.appium)
 
 
 @pytest.fixture(scope="session")
 def chromedriver() -> Iterator[Hub]:
     """A chromedriver for headless Chromium, for the whole session."""
-    yield from started(hubs.chromedriver)
+    yield from start_hub(hubs.chromedriver)
 
 
 @pytest.fixture(scope="session")
 def web_shop() -> Iterator[str]:
     """The address of the web shop's first page; its folder is served."""
-    with serving(WEB_SHOP) as url:
+    with serve_folder(WEB_SHOP) as url:
         yield f"{url}/index.html"
 
 
-def started(start: Callable[[], AbstractContextManager[Hub]]) -> Iterator[Hub]:
+def start_hub(start: Callable[[], AbstractContextManager[Hub]]) -> Iterator[Hub]:
     """Runs a hub for a fixture; what is not installed fails the test in a sentence."""
     with ExitStack() as stack:
         try:
@@ -49,7 +49,7 @@ def started(start: Callable[[], AbstractContextManager[Hub]]) -> Iterator[Hub]:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
+def serve_folder(folder: Path) -> Iterator[str]:
     """Serves a folder on a port of its own; gives the address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 from deploy.local import binaries
 from deploy.local.broker import broker
 from deploy.local.mongod import mongod
-from deploy.local.stack import Stack, running
+from deploy.local.stack import Stack, run_stack
 from tests.containers import kafka_container, mongo_container
 
 ADDRESSES = {"mongo": "MOBILETEST_MONGO_URI", "kafka": "MOBILETEST_KAFKA_BOOTSTRAP"}
@@ -40,7 +40,7 @@ class Source(Protocol):
         ...
 
 
-class Given:
+class GivenServers:
     """Servers that run already."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
@@ -59,7 +59,7 @@ class Given:
         return address
 
 
-class Containers:
+class ContainerServers:
     """Containers through testcontainers; needs a Docker socket."""
 
     async def mongo(self, closing: AsyncExitStack) -> str:
@@ -69,7 +69,7 @@ class Containers:
         return await closing.enter_async_context(kafka_container())
 
 
-class Embedded:
+class EmbeddedServers:
     """Child processes of this one, in a temporary folder."""
 
     def __init__(self, folder: Path) -> None:
@@ -117,7 +117,7 @@ class Infrastructure:
     async def _start_stack(self) -> Stack:
         mongo_uri = None if self._embeds("mongo") else await self.mongo()
         kafka_bootstrap = None if self._embeds("kafka") else await self.kafka()
-        start = running(self.folder / "stack", mongo_uri=mongo_uri, kafka_bootstrap=kafka_bootstrap)
+        start = run_stack(self.folder / "stack", mongo_uri=mongo_uri, kafka_bootstrap=kafka_bootstrap)
         try:
             return await self._closing.enter_async_context(start)
         except binaries.BinaryMissing as missing:
@@ -134,9 +134,9 @@ class Infrastructure:
 
     def _source(self, part: str) -> Source:
         sources: dict[str, Callable[[], Source]] = {
-            "given": lambda: Given(self._environ),
-            "containers": Containers,
-            "embedded": lambda: Embedded(self.folder),
+            "given": lambda: GivenServers(self._environ),
+            "containers": ContainerServers,
+            "embedded": lambda: EmbeddedServers(self.folder),
         }
         name = source_name(part, self._environ)
         if name not in sources:

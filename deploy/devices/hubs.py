@@ -58,7 +58,7 @@ def appium() -> Iterator[Hub]:
     with Ports() as ports:
         port = ports.take()
         argv = (program, str(main), "--address", LOOPBACK, "--port", str(port), "--log-no-colors", "--log-timestamp")
-        with _running("appium", argv, port, {"APPIUM_HOME": str(APPIUM_HOME)}) as hub:
+        with _run_hub("appium", argv, port, {"APPIUM_HOME": str(APPIUM_HOME)}) as hub:
             yield hub
 
 
@@ -72,7 +72,7 @@ def chromedriver() -> Iterator[Hub]:
         )
     with Ports() as ports:
         port = ports.take()
-        with _running("chromedriver", (program, f"--port={port}"), port, {}) as hub:
+        with _run_hub("chromedriver", (program, f"--port={port}"), port, {}) as hub:
             yield hub
 
 
@@ -86,7 +86,7 @@ def chromium_capabilities() -> dict[str, object]:
 
 
 @contextmanager
-def _running(name: str, argv: tuple[str, ...], port: int, env: Mapping[str, str]) -> Iterator[Hub]:
+def _run_hub(name: str, argv: tuple[str, ...], port: int, env: Mapping[str, str]) -> Iterator[Hub]:
     mark = uuid4().hex
     with tempfile.TemporaryDirectory(prefix=f"mobiletest-{name}-", ignore_cleanup_errors=True) as folder:
         given = {**env, _MARK: mark, "TMPDIR": folder, "XDG_CONFIG_HOME": folder, "XDG_CACHE_HOME": folder}

@@ -18,7 +18,7 @@ def main() -> int:
     arguments = parser.parse_args()
     try:
         chosen = settings.from_environment()
-    except settings.SettingInvalid as error:
+    except settings.InvalidSetting as error:
         parser.error(str(error))
     return asyncio.run(until_signal(chosen, Options(examples=not arguments.no_examples, once=arguments.once)))
 

@@ -1,17 +1,17 @@
 """One child process: dies with its parent, is stopped by its pid, and leaves its output in a log file."""
 
+import asyncio
 import ctypes
 import os
 import signal
 import subprocess
 import sys
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from deploy.local.waiting import until
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
@@ -82,7 +82,7 @@ class Child:
             self.check()
             return await probe()
 
-        if not await until(alive_and_ready, within=within):
+        if not await poll_until(alive_and_ready, within=within):
             raise TimeoutError(f"{self.name} was not ready within {within:.0f} s\n{self.tail()}")
 
     def check(self) -> None:
@@ -117,7 +117,7 @@ class Child:
         async def has_ended() -> bool:
             return not self.running
 
-        return await until(has_ended, within=within)
+        return await poll_until(has_ended, within=within)
 
     def tail(self, lines: int = 20) -> str:
         """The last lines of its log, indented."""
@@ -148,3 +148,16 @@ def _exit_text(code: int | None) -> str:
     if code is not None and code < 0:
         return f"signal {signal.Signals(-code).name}"
     return f"exit code {code}"
+
+
+_POLL_SECONDS = 0.02
+
+
+async def poll_until(probe: Callable[[], Awaitable[bool]], *, within: float) -> bool:
+    """Ask `probe` every 20 ms until it answers True; False when `within` seconds have passed before."""
+    deadline = time.monotonic() + within
+    while not await probe():
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(_POLL_SECONDS)
+    return True

@@ -48,7 +48,7 @@ class Layout:
         return ServiceSpec(name, f"{self.package}.{module}", admin, {**self.shared, **own})
 
 
-def plan(ports: Ports, http_port: int, environment: Mapping[str, str], package: str) -> Layout:
+def plan_layout(ports: Ports, http_port: int, environment: Mapping[str, str], package: str) -> Layout:
     """Lay a stack out on `ports`; `environment` is what all its services get besides each other's addresses."""
     grpc = {name: f"{LOOPBACK}:{ports.take()}" for name in GRPC_SERVICES}
     addresses = {f"MOBILETEST_{name.upper()}_ADDRESS": address for name, address in grpc.items()}

@@ -6,11 +6,10 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 
 from deploy.local.binaries import BinaryMissing
-from deploy.local.bootstrap import BootstrapFailed
 from deploy.local.child import ChildDied
-from deploy.local.examples import ExamplesFailed, load
+from deploy.local.commands import BootstrapFailed, ExamplesFailed, load_examples
 from deploy.local.settings import StackSettings
-from deploy.local.stack import Stack, running
+from deploy.local.stack import Stack, run_stack
 from deploy.local.state import AlreadyRunning
 
 _WATCH_SECONDS = 0.2
@@ -27,9 +26,9 @@ class Options:
 
 async def serve(settings: StackSettings, options: Options) -> int:
     """Run the stack until it is cancelled, a child dies or, with `once`, all is done. The exit code, 0 or 1."""
-    _say(f"starting mobiletest on {settings.state_dir}")
+    _print(f"starting mobiletest on {settings.state_dir}")
     try:
-        async with running(
+        async with run_stack(
             settings.state_dir,
             port=settings.port,
             workers=settings.workers,
@@ -37,30 +36,30 @@ async def serve(settings: StackSettings, options: Options) -> int:
             kafka_bootstrap=settings.kafka_bootstrap,
             package=settings.package,
         ) as stack:
-            _say_where(stack, settings)
-            return await _while_alive(stack, _work(stack, options))
+            _print_addresses(stack, settings)
+            return await _run_while_alive(stack, _work(stack, options))
     except _EXPECTED as error:
-        return _failed(error)
+        return _report_failure(error)
 
 
 async def _work(stack: Stack, options: Options) -> int:
     code = await _load_examples(stack) if options.examples else 0
     if not options.once:
-        _say("serving until Ctrl-C")
+        _print("serving until Ctrl-C")
         await asyncio.Event().wait()
     return code
 
 
 async def _load_examples(stack: Stack) -> int:
     try:
-        await load(stack.url, stack.api_key)
+        await load_examples(stack.url, stack.api_key)
     except ExamplesFailed as error:
         print(error, file=sys.stderr)
         return 1
     return 0
 
 
-async def _while_alive(stack: Stack, work: Coroutine[None, None, int]) -> int:
+async def _run_while_alive(stack: Stack, work: Coroutine[None, None, int]) -> int:
     """Do the work while no child dies; otherwise say so, before the others are stopped."""
     task = asyncio.create_task(work)
     try:
@@ -68,25 +67,25 @@ async def _while_alive(stack: Stack, work: Coroutine[None, None, int]) -> int:
             stack.check()
             await asyncio.wait([task], timeout=_WATCH_SECONDS)
     except ChildDied as death:
-        return _failed(death)
+        return _report_failure(death)
     finally:
         task.cancel()
         await asyncio.wait([task])
     return task.result()
 
 
-def _failed(error: Exception) -> int:
+def _report_failure(error: Exception) -> int:
     print(f"mobiletest stops: {error}", file=sys.stderr, flush=True)
     return 1
 
 
-def _say_where(stack: Stack, settings: StackSettings) -> None:
+def _print_addresses(stack: Stack, settings: StackSettings) -> None:
     for name, part in stack.parts.items():
-        _say(f"{name:<10} pid {part.child.pid:<8} {part.origin}")
-    _say(f"API                {stack.url}")
-    _say(f"address and key    {settings.state_dir / 'ready.json'}")
-    _say(f"logs               {settings.state_dir / 'logs'}")
+        _print(f"{name:<10} pid {part.child.pid:<8} {part.origin}")
+    _print(f"API                {stack.url}")
+    _print(f"address and key    {settings.state_dir / 'ready.json'}")
+    _print(f"logs               {settings.state_dir / 'logs'}")
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     print(line, flush=True)

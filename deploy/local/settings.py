@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
-class SettingInvalid(Exception):
+class InvalidSetting(Exception):
     """A variable has a value that cannot be used; the message names it."""
 
 
@@ -39,5 +39,5 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> StackSettings:
 def _number(environ: Mapping[str, str], name: str, default: int, allowed: range) -> int:
     text = environ.get(name) or str(default)
     if not text.isdecimal() or int(text) not in allowed:
-        raise SettingInvalid(f"{name}={text}: needs a whole number from {allowed.start} to {allowed.stop - 1}")
+        raise InvalidSetting(f"{name}={text}: needs a whole number from {allowed.start} to {allowed.stop - 1}")
     return int(text)

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from deploy.local import bootstrap
-from deploy.local.examples import load
-from deploy.local.layout import Layout, plan
+from deploy.local import commands
+from deploy.local.commands import load_examples
+from deploy.local.layout import Layout, plan_layout
 from deploy.local.ports import Ports
 from deploy.local.servers import Part, Servers
 from deploy.local.service import Service, ServiceSpec, status
@@ -86,7 +86,7 @@ class Stack:
 
     async def new_organisation(self, name: str) -> Organisation:
         """Make another organisation with an API key of its own that has every scope."""
-        return await bootstrap.new_organisation(name, self._layout)
+        return await commands.new_organisation(name, self._layout)
 
     async def start_all(self, servers: Servers, workers: int) -> None:
         """Start the servers, then all services at once (each waits for what it needs), then see to a usable key."""
@@ -101,7 +101,7 @@ class Stack:
         kept = self._state.organisation()
         if kept is None or not await self._accepts(kept):
             kept = await self.new_organisation("Local")
-            self._state.keep(kept)
+            self._state.save_organisation(kept)
         self.organisation = kept
 
     async def _accepts(self, organisation: Organisation) -> bool:
@@ -121,7 +121,7 @@ class Stack:
 
 
 @asynccontextmanager
-async def running(
+async def run_stack(
     state_dir: Path,
     *,
     port: int = 0,
@@ -145,11 +145,11 @@ async def running(
         async with AsyncExitStack() as closing:
             servers = Servers.choose(state, ports, mongo_uri, kafka_bootstrap)
             environment = {**_environment(state), **servers.environment, **(extra_env or {})}
-            stack = Stack(state, plan(ports, ports.first_from(port), environment, package), closing)
+            stack = Stack(state, plan_layout(ports, ports.first_from(port), environment, package), closing)
             await stack.start_all(servers, workers)
             _announce(stack, state, closing)
             if examples:
-                await load(stack.url, stack.api_key)
+                await load_examples(stack.url, stack.api_key)
             yield stack
 
 

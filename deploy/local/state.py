@@ -79,7 +79,7 @@ class State:
             return None
         return Organisation(**json.loads(self._organisation.read_text()))
 
-    def keep(self, organisation: Organisation) -> None:
+    def save_organisation(self, organisation: Organisation) -> None:
         _write(self._organisation, json.dumps(asdict(organisation)))
 
     def write_ready(self, document: Mapping[str, object]) -> None:

@@ -3,7 +3,7 @@
 import sys
 
 from services.catalog import commands
-from services.catalog.app import running
+from services.catalog.app import start_app
 from services.catalog.settings import Settings
 from services.chassis.lifecycle import main
 
@@ -11,4 +11,4 @@ if __name__ == "__main__":
     if len(sys.argv) > 1:
         commands.run_command(sys.argv[1:])
     else:
-        main(running, Settings)
+        main(start_app, Settings)

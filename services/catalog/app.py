@@ -46,17 +46,17 @@ from services.catalog.usecases.resolution import ResolutionUseCases
 from services.catalog.usecases.tests import TestUseCases
 from services.catalog.usecases.uploads import UploadUseCases
 from services.catalog.usecases.workflows import WorkflowUseCases
-from services.chassis import rpc
+from services.chassis import grpc_server
 from services.chassis.clock import SystemClock
 from services.chassis.health import AdminServer, Health
 from services.chassis.idempotency import Idempotency
-from services.chassis.kafka import Producer
 from services.chassis.lifecycle import Background
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
-from services.chassis.objects import ObjectStore
+from services.chassis.object_store import ObjectStore
 from services.chassis.outbox import Outbox
-from services.chassis.relay import Relay
+from services.chassis.outbox_relay import OutboxRelay
+from services.chassis.producer import Producer
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class CatalogService:
 
 
 @asynccontextmanager
-async def running(settings: Settings) -> AsyncIterator[CatalogService]:
+async def start_app(settings: Settings) -> AsyncIterator[CatalogService]:
     """The catalog, serving inside of the block."""
     async with AsyncExitStack() as stack:
         background = await stack.enter_async_context(Background())
@@ -81,11 +81,11 @@ async def running(settings: Settings) -> AsyncIterator[CatalogService]:
         await stack.enter_async_context(_run_relay(settings, mongo, outbox, background))
         objects = ObjectStore.open(settings.object_store)
         sweeper = ArtifactSweeper(MongoUnusedArtifacts(mongo, SystemClock()), objects, SystemClock())
-        await stack.enter_async_context(background.running("sweeper", sweeper.run()))
+        await stack.enter_async_context(background.run("sweeper", sweeper.run()))
         servicers = _servicers(settings, mongo, outbox, objects)
-        serving = rpc.server(settings, servicers, health=health, idempotency=Idempotency(mongo))
+        serving = grpc_server.serve(settings, servicers, health=health, idempotency=Idempotency(mongo))
         address = await stack.enter_async_context(serving)
-        await stack.enter_async_context(health.serving(background))
+        await stack.enter_async_context(health.mark_ready(background))
         yield CatalogService(address, admin.address, background)
 
 
@@ -103,11 +103,11 @@ async def connect_migrated(settings: Settings) -> AsyncIterator[Mongo]:
 @asynccontextmanager
 async def _run_relay(settings: Settings, mongo: Mongo, outbox: Outbox, background: Background) -> AsyncIterator[None]:
     producer = Producer(settings.kafka_bootstrap, TOPICS, idempotence=settings.kafka_idempotence)
-    async with producer, background.running("relay", Relay(mongo, outbox, producer).run()):
+    async with producer, background.run("relay", OutboxRelay(mongo, outbox, producer).run()):
         yield
 
 
-def _servicers(settings: Settings, mongo: Mongo, outbox: Outbox, objects: ObjectStore) -> list[rpc.Servicer]:
+def _servicers(settings: Settings, mongo: Mongo, outbox: Outbox, objects: ObjectStore) -> list[grpc_server.Servicer]:
     clock = SystemClock()
     store = MongoStore(mongo, Publisher(outbox), clock)
     spool = Spool(settings.spool_folder, max_bytes=settings.artifact_max_bytes)

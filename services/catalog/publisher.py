@@ -38,7 +38,7 @@ class Publisher:
 
     def committed(self, events: Sequence[Event]) -> None:
         """The transaction is committed."""
-        self._outbox.committed(events)
+        self._outbox.publish_soon(events)
 
     def _event(self, fact: Fact) -> Event:
         topic = KEY_EVENTS if isinstance(fact, ApiKey) else CATALOG_EVENTS

@@ -19,12 +19,12 @@ class SystemClock:
     """The machine's clocks."""
 
     def now(self) -> datetime:
-        return to_milliseconds(datetime.now(UTC))
+        return truncate_to_milliseconds(datetime.now(UTC))
 
     def monotonic(self) -> float:
         return monotonic()
 
 
-def to_milliseconds(moment: datetime) -> datetime:
+def truncate_to_milliseconds(moment: datetime) -> datetime:
     """`moment` without what is below a millisecond: what MongoDB gives back equals what was stored."""
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

@@ -33,7 +33,7 @@ def current() -> Caller:
     return caller
 
 
-def peek() -> Caller | None:
+def current_or_none() -> Caller | None:
     """The caller of the present task, or None outside a request."""
     return _caller.get()
 
@@ -58,7 +58,7 @@ def time_remaining() -> float | None:
 
 
 @contextmanager
-def within(seconds: float | None) -> Iterator[None]:
+def limit_time(seconds: float | None) -> Iterator[None]:
     """Inside the block, outgoing calls get no more time than this."""
     token = _deadline.set(None if seconds is None else monotonic() + seconds)
     try:

@@ -44,7 +44,7 @@ class InvalidMessage(Exception):
         self.event = event
 
 
-def read_each(events: Iterable[Event], read: Callable[[Event], T]) -> tuple[list[T], list[InvalidMessage]]:
+def parse_each(events: Iterable[Event], read: Callable[[Event], T]) -> tuple[list[T], list[InvalidMessage]]:
     """What `read` makes of the events, and the InvalidMessage of each that it refuses: what a handler returns."""
     values: list[T] = []
     refused: list[InvalidMessage] = []
@@ -56,11 +56,11 @@ def read_each(events: Iterable[Event], read: Callable[[Event], T]) -> tuple[list
     return values, refused
 
 
-class Transient(Exception):
+class TransientError(Exception):
     """Not now: the same batch shall be tried again after a while."""
 
 
-def encode(event: Event) -> Headers:
+def encode_headers(event: Event) -> Headers:
     """The headers of the event's record; key and value go beside them."""
     named = {
         "ce_specversion": "1.0",
@@ -76,7 +76,9 @@ def encode(event: Event) -> Headers:
     return [(name, value.encode()) for name, value in named.items() if value is not None]
 
 
-def decode(topic: str, key: bytes | None, value: bytes | None, headers: Iterable[tuple[str, bytes | None]]) -> Event:
+def decode_event(
+    topic: str, key: bytes | None, value: bytes | None, headers: Iterable[tuple[str, bytes | None]]
+) -> Event:
     """The event in a record; InvalidMessage when it is none of ours."""
     try:
         named = {name: content.decode() for name, content in headers if name in _READ and content is not None}

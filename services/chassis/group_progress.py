@@ -9,8 +9,8 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
-from services.chassis.broker import LOOK_SECONDS, closed, partitions
 from services.chassis.errors import Unavailable
+from services.chassis.topics import LOOK_SECONDS, close_client, partitions
 
 
 class GroupProgress:
@@ -71,7 +71,7 @@ class GroupProgress:
             await admin.start()
             found = await admin.list_consumer_group_offsets(self._group, partitions=places)
         finally:
-            await closed(admin.close(), LOOK_SECONDS)
+            await close_client(admin.close(), LOOK_SECONDS)
         return {place: max(0, found[place].offset) if place in found else 0 for place in places}
 
     @asynccontextmanager
@@ -88,7 +88,7 @@ class GroupProgress:
             await consumer.start()
             yield consumer
         finally:
-            await closed(consumer.stop(), LOOK_SECONDS)
+            await close_client(consumer.stop(), LOOK_SECONDS)
 
 
 async def _read(

@@ -21,11 +21,11 @@ log = logs.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class HealthReport:
     """The result of all checks of one kind: what failed, and why."""
 
     failures: dict[str, str]
-    refusal: Unavailable | None = None
+    unavailable: Unavailable | None = None
 
     @property
     def ok(self) -> bool:
@@ -44,7 +44,7 @@ class Health:
         self._checks: dict[str, tuple[Check, Affects]] = {}
         self._timeout = check_timeout
         self._state = "starting"
-        self.refusal: Unavailable | None = None
+        self.unavailable: Unavailable | None = None
         self.servicer = grpc_health.HealthServicer()
         self._services: list[str] = [""]
 
@@ -66,18 +66,18 @@ class Health:
         self._state = "stopping"
         await self.servicer.enter_graceful_shutdown()
 
-    async def readiness(self) -> Report:
+    async def readiness(self) -> HealthReport:
         if self._state != "running":
-            return Report({"process": self._state})
+            return HealthReport({"process": self._state})
         return await self._run("readiness")
 
-    async def liveness(self) -> Report:
+    async def liveness(self) -> HealthReport:
         return await self._run("liveness")
 
     async def publish(self) -> None:
         """Bring grpc.health.v1 and `refusal` up to date."""
         report = await self.readiness()
-        self.refusal, ok = report.refusal, report.ok
+        self.unavailable, ok = report.unavailable, report.ok
         serving = health_pb2.HealthCheckResponse.SERVING if ok else health_pb2.HealthCheckResponse.NOT_SERVING
         for service in self._services:
             await self.servicer.set(service, serving)
@@ -89,20 +89,20 @@ class Health:
             await asyncio.sleep(every)
 
     @asynccontextmanager
-    async def serving(self, background: Background) -> AsyncIterator[None]:
+    async def mark_ready(self, background: Background) -> AsyncIterator[None]:
         """Ready inside the block (as far as the checks say so): the innermost of a service's resources."""
-        async with background.running("health", self.run()):
+        async with background.run("health", self.run()):
             await self.started()
             try:
                 yield
             finally:
                 await self.stopping()
 
-    async def _run(self, affects: Affects) -> Report:
+    async def _run(self, affects: Affects) -> HealthReport:
         chosen = {name: check for name, (check, kind) in self._checks.items() if kind == affects}
         errors = await asyncio.gather(*(self._ask(check) for check in chosen.values()))
         failures = {name: str(error) or repr(error) for name, error in zip(chosen, errors, strict=True) if error}
-        return Report(failures, next((error for error in errors if isinstance(error, Unavailable)), None))
+        return HealthReport(failures, next((error for error in errors if isinstance(error, Unavailable)), None))
 
     async def _ask(self, check: Check) -> Exception | None:
         try:
@@ -142,15 +142,15 @@ class AdminServer:
             await self._runner.cleanup()
 
     async def _healthz(self, _: web.Request) -> web.Response:
-        return _answer(await self._health.liveness())
+        return _respond(await self._health.liveness())
 
     async def _readyz(self, _: web.Request) -> web.Response:
-        return _answer(await self._health.readiness())
+        return _respond(await self._health.readiness())
 
     async def _metrics(self, _: web.Request) -> web.Response:
         return web.Response(body=metrics.render(), headers={"Content-Type": metrics.CONTENT_TYPE})
 
 
-def _answer(report: Report) -> web.Response:
+def _respond(report: HealthReport) -> web.Response:
     body = {"status": "ok" if report.ok else "failing", "failures": report.failures}
     return web.json_response(body, status=200 if report.ok else 503)

@@ -11,7 +11,7 @@ from pymongo.errors import PyMongoError
 
 from services.chassis.context import Caller
 from services.chassis.errors import Aborted, AlreadyExists
-from services.chassis.identity import derived
+from services.chassis.ids import derive_ids
 from services.chassis.migrations import Migration
 from services.chassis.mongo import Document, Mongo
 
@@ -23,7 +23,7 @@ _FREE = {"$or": [{"$eq": [{"$type": "$state"}, "missing"]}, _ABANDONED]}
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StoredResponse:
     """The bytes of a response, and whether they are those of an earlier call."""
 
     response: bytes
@@ -36,7 +36,9 @@ class Idempotency:
     def __init__(self, mongo: Mongo) -> None:
         self._records = mongo.collection(RECORDS)
 
-    async def once(self, caller: Caller, method: str, request: bytes, work: Callable[[], Awaitable[bytes]]) -> Answer:
+    async def run_once(
+        self, caller: Caller, method: str, request: bytes, work: Callable[[], Awaitable[bytes]]
+    ) -> StoredResponse:
         """Do `work` unless the caller's key has an answer already; `request` is the request's bytes.
 
         AlreadyExists (IDEMPOTENCY_KEY_REUSED) for another body, Aborted while the first call is still under way.
@@ -47,16 +49,16 @@ class Idempotency:
         owner = str(uuid4())
         record = await self._claim(id_, owner, _digest(request))
         if record is not None:
-            return Answer(_earlier(record, _digest(request)), replayed=True)
+            return StoredResponse(_stored_response(record, _digest(request)), replayed=True)
         try:
-            with derived(caller.org_id, method, key):
+            with derive_ids(caller.org_id, method, key):
                 response = await work()
         except BaseException:
             with suppress(PyMongoError):  # then the claim runs out by itself
                 await self._records.delete_one({"_id": id_, "owner": owner})
             raise
         await self._finish(id_, owner, response)
-        return Answer(response, replayed=False)
+        return StoredResponse(response, replayed=False)
 
     async def _claim(self, id_: str, owner: str, request_hash: str) -> Document | None:
         """None when the key is ours to answer, else the record that is there."""
@@ -78,7 +80,7 @@ class Idempotency:
         await self._records.update_one({"_id": id_, "owner": owner}, done)
 
 
-def _earlier(record: Document, request_hash: str) -> bytes:
+def _stored_response(record: Document, request_hash: str) -> bytes:
     if record["request_hash"] != request_hash:
         raise AlreadyExists("This Idempotency-Key was used with another request", reason="IDEMPOTENCY_KEY_REUSED")
     if record["state"] != "done":

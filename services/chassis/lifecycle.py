@@ -46,7 +46,7 @@ class Background:
         return task
 
     @asynccontextmanager
-    async def running(
+    async def run(
         self, name: str, work: Coroutine[Any, Any, None], *, stop: Callable[[], None] | None = None, grace: float = 10.0
     ) -> AsyncIterator[None]:
         """Run `work` inside the block. At its end call `stop`, wait up to `grace` seconds, then cancel."""
@@ -67,7 +67,7 @@ class Background:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        error = _what_killed(task)
+        error = _cause_of_death(task)
         if error is None:
             return
         log.error("background_task_died", task=task.get_name(), exc_info=error)
@@ -75,7 +75,7 @@ class Background:
             self._dead.set_result(error)
 
 
-def _what_killed(task: asyncio.Task[None]) -> BaseException | None:
+def _cause_of_death(task: asyncio.Task[None]) -> BaseException | None:
     if not task.cancelled():
         return task.exception()
     if task.cancelling():
@@ -99,17 +99,17 @@ class App(Protocol):
     def background(self) -> Background: ...
 
 
-Running = Callable[[S], AbstractAsyncContextManager[App]]
+StartApp = Callable[[S], AbstractAsyncContextManager[App]]
 
 
-def main(running: Running[S], settings_class: type[S]) -> NoReturn:
+def main(start_app: StartApp[S], settings_class: type[S]) -> NoReturn:
     """Run a service as this process. Exits 0 after a stop, 1 after a failure, 2 for wrong settings."""
     settings = load(settings_class)
     logs.configure(settings)
     metrics.describe_process(settings.version, settings.commit)
     gc.set_threshold(*COLLECT_EVERY)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        code = runner.run(serve(running, settings))
+        code = runner.run(serve(start_app, settings))
     raise SystemExit(code)
 
 
@@ -134,13 +134,13 @@ class _Stop:
         self.asked.set()
 
 
-async def serve(running: Running[S], settings: S) -> int:
+async def serve(start_app: StartApp[S], settings: S) -> int:
     """Run the service until SIGTERM, SIGINT or the death of a part; gives the exit code.
 
     A signal while the service still starts (waiting for MongoDB, say) ends the start; a second one ends the closing.
     """
     stop = _Stop()
-    work = asyncio.create_task(_until(stop, running, settings), name="service")
+    work = asyncio.create_task(_run_until_stopped(stop, start_app, settings), name="service")
     stop.listen(work)
     try:
         return await work
@@ -152,8 +152,8 @@ async def serve(running: Running[S], settings: S) -> int:
         return 1
 
 
-async def _until(stop: _Stop, running: Running[S], settings: S) -> int:
-    async with running(settings) as app:
+async def _run_until_stopped(stop: _Stop, start_app: StartApp[S], settings: S) -> int:
+    async with start_app(settings) as app:
         stop.started = True
         log.info("started")
         gc.collect()
@@ -166,7 +166,7 @@ async def _until(stop: _Stop, running: Running[S], settings: S) -> int:
 
 async def _first(death: Coroutine[Any, Any, object], stopped: Coroutine[Any, Any, object]) -> bool:
     """Wait for either; True when it was the death."""
-    tasks = [asyncio.create_task(death), asyncio.create_task(stopped), asyncio.create_task(metrics.watch_loop_lag())]
+    tasks = [asyncio.create_task(death), asyncio.create_task(stopped), asyncio.create_task(metrics.measure_loop_lag())]
     done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in tasks:
         task.cancel()

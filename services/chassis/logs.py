@@ -10,7 +10,7 @@ import orjson
 import structlog
 from structlog.typing import FilteringBoundLogger, Processor
 
-from services.chassis.context import peek
+from services.chassis.context import current_or_none
 
 _SECRET_TEXT = re.compile(
     r"\bmt_[A-Za-z0-9]{12}_[A-Za-z0-9]{4,}|(?i:bearer\s+)[^\s\"',]+|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
@@ -58,7 +58,7 @@ def redact(_: object, __: str, event: EventDict) -> EventDict:
     return {name: _HIDDEN if _SECRET_NAMES.search(name) else _clean(value) for name, value in event.items()}
 
 
-def hidden(text: str) -> str:
+def redact_text(text: str) -> str:
     """The text without what looks like a key or a token."""
     return _SECRET_TEXT.sub(_HIDDEN, text)
 
@@ -76,7 +76,7 @@ def _clean(value: object) -> object:
 
 
 def _add_caller(_: object, __: str, event: EventDict) -> EventDict:
-    caller = peek()
+    caller = current_or_none()
     if caller is not None:
         event.setdefault("request_id", caller.request_id)
         event.setdefault("org_id", caller.org_id)

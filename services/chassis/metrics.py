@@ -58,7 +58,7 @@ def describe_process(version: str, commit: str) -> None:
 _platform: dict[str, object] = {}
 
 
-async def watch_loop_lag(every: float = 0.25) -> None:
+async def measure_loop_lag(every: float = 0.25) -> None:
     """Measure for ever by how much this event loop wakes up too late."""
     lag = histogram("mobiletest_event_loop_lag_seconds", "How late the event loop wakes up")
     loop = asyncio.get_running_loop()

@@ -23,7 +23,7 @@ from pymongo.write_concern import WriteConcern
 
 from services.chassis import logs
 from services.chassis.errors import Unavailable
-from services.chassis.mongo_metrics import Commands, Connections
+from services.chassis.mongo_metrics import CommandMetrics, ConnectionMetrics
 
 Document = dict[str, Any]
 Session = Any  # the drivers' session types have nothing in common that could be named
@@ -82,7 +82,7 @@ class Mongo:
     async def ping(self) -> None:
         """The readiness check. Raises Unavailable at once while the driver knows of no primary."""
         if not self._client.topology_description.has_writable_server():
-            raise _down()
+            raise _unavailable()
         await self._ping()
 
     async def _ping(self) -> None:
@@ -192,7 +192,7 @@ def _client(uri: str, driver: str) -> Any:
         "retryWrites": True,
         "retryReads": True,
         "appname": "mobiletest",
-        "event_listeners": [Commands(), Connections()],
+        "event_listeners": [CommandMetrics(), ConnectionMetrics()],
     }
     if driver == "pymongo":
         return AsyncMongoClient(uri, **options)
@@ -206,19 +206,19 @@ def _is_down(error: PyMongoError) -> bool:
     return type(error).__name__ == "ServerSelectionTimeoutError"
 
 
-def unavailable(error: BaseException) -> Unavailable | None:
+def as_unavailable(error: BaseException) -> Unavailable | None:
     """A driver error that passes by itself as Unavailable (503, retry after 1 s); None for any other error."""
-    if not _passes(error):
+    if not _is_transient(error):
         return None
-    return _down()
+    return _unavailable()
 
 
-def _down() -> Unavailable:
+def _unavailable() -> Unavailable:
     message = "The database is not available, try again"
     return Unavailable(message, reason="DATABASE_UNAVAILABLE", retry_after=RETRY_AFTER_SECONDS)
 
 
-def _passes(error: BaseException) -> bool:
+def _is_transient(error: BaseException) -> bool:
     if isinstance(error, ConnectionFailure | WaitQueueTimeoutError | ExecutionTimeout | WTimeoutError):
         return True
     if isinstance(error, OperationFailure) and error.code in _SNAPSHOT_GONE:

@@ -10,7 +10,7 @@ _in_use = metrics.gauge("mobiletest_mongo_connections_in_use", "Connections that
 _wait = metrics.histogram("mobiletest_mongo_connection_wait_seconds", "Time until a connection was free")
 
 
-class Commands(monitoring.CommandListener):
+class CommandMetrics(monitoring.CommandListener):
     """Durations by the name of the command (find, update ...): a small, closed set."""
 
     def started(self, event: monitoring.CommandStartedEvent) -> None:
@@ -24,7 +24,7 @@ class Commands(monitoring.CommandListener):
         _failures.labels(event.command_name).inc()
 
 
-class Connections(monitoring.ConnectionPoolListener):
+class ConnectionMetrics(monitoring.ConnectionPoolListener):
     """How much of the pool is in use, and what waiting for it costs."""
 
     def connection_checked_out(self, event: monitoring.ConnectionCheckedOutEvent) -> None:

@@ -32,7 +32,7 @@ class Outbox:
 
     def event(self, topic: str, key: str, message: Message, *, subject: str | None = None, sequence: int = 0) -> Event:
         """The event that carries `message`; time, id and trace are those of now and of the current caller."""
-        caller = context.peek()
+        caller = context.current_or_none()
         return Event(
             topic=topic,
             key=key,
@@ -51,7 +51,7 @@ class Outbox:
         if events:
             await self._rows.insert_many([to_row(event) for event in events], session=session)
 
-    def committed(self, events: Sequence[Event]) -> None:
+    def publish_soon(self, events: Sequence[Event]) -> None:
         """The transaction is committed: publish at once. Never blocks; what finds no room is left to the sweeper."""
         for event in events:
             if self.fresh.full():

@@ -6,15 +6,15 @@ from typing import Any
 import protovalidate
 from google.protobuf.message import Message
 
-from services.chassis.contracts import defaults
 from services.chassis.errors import InvalidArgument, Violation
+from services.chassis.method_options import field_defaults
 
 _validator = protovalidate.Validator()
 
 
-def prepare(request: Message) -> None:
+def validate_and_default(request: Message) -> None:
     """Check the request, then set what is absent and has a default. InvalidArgument lists every violation."""
-    violations = check(request)
+    violations = find_violations(request)
     if violations:
         first = violations[0]
         raise InvalidArgument(
@@ -23,14 +23,14 @@ def prepare(request: Message) -> None:
     apply_defaults(request)
 
 
-def check(request: Message) -> list[Violation]:
+def find_violations(request: Message) -> list[Violation]:
     """The violations of the message's rules, none when it is valid."""
     return [_violation(found.proto) for found in _validator.collect_violations(request)]
 
 
 def apply_defaults(request: Message) -> None:
     """Set the absent fields that have a default; absent messages stay absent."""
-    for field, value in defaults(request.DESCRIPTOR):
+    for field, value in field_defaults(request.DESCRIPTOR):
         absent = not request.HasField(field.name) if field.has_presence else not getattr(request, field.name)
         if absent:
             setattr(request, field.name, value)

@@ -1,8 +1,8 @@
 """Starts the executor."""
 
 from services.chassis.lifecycle import main
-from services.executor.app import running
+from services.executor.app import start_app
 from services.executor.settings import Settings
 
 if __name__ == "__main__":
-    main(running, Settings)
+    main(start_app, Settings)

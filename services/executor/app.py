@@ -18,18 +18,18 @@ from mobiletest.executor.v1 import (
 )
 from pydantic import SecretStr
 
-from services.chassis import rpc
-from services.chassis.consuming import Consumer
+from services.chassis import grpc_server
+from services.chassis.consumer import Consumer
 from services.chassis.health import AdminServer, Health
 from services.chassis.idempotency import Idempotency
-from services.chassis.kafka import Producer
 from services.chassis.leases import Lease
 from services.chassis.lifecycle import Background
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
-from services.chassis.objects import ObjectStore
+from services.chassis.object_store import ObjectStore
 from services.chassis.outbox import Outbox
-from services.chassis.relay import Relay
+from services.chassis.outbox_relay import OutboxRelay
+from services.chassis.producer import Producer
 from services.executor.artifacts import StoredArtifacts
 from services.executor.automation.caching import RememberingCache
 from services.executor.automation.llm.client import open_client
@@ -37,7 +37,7 @@ from services.executor.automation.llm.models import LanguageModels
 from services.executor.automation.pools.places import Pools
 from services.executor.automation.ports import Model
 from services.executor.automation.webdriver.opening import delete_session, settled
-from services.executor.catalog import RemoteCatalog, open_channel
+from services.executor.catalog import RemoteCatalog, open_catalog_channel
 from services.executor.events import RUN_REQUESTS, topics
 from services.executor.model.runs import Platform
 from services.executor.orphans import Orphans
@@ -94,7 +94,7 @@ class App:
 
 
 @asynccontextmanager
-async def running(settings: Settings, *, attempts: Attempts | None = None) -> AsyncIterator[App]:
+async def start_app(settings: Settings, *, attempts: Attempts | None = None) -> AsyncIterator[App]:
     """Run the executor in the role that the settings name. `attempts` replaces the device pools (for tests)."""
     async with AsyncExitStack() as stack:
         parts = _Parts(settings, stack)
@@ -102,7 +102,7 @@ async def running(settings: Settings, *, attempts: Attempts | None = None) -> As
         address = await parts.serve() if settings.serves else ""
         if settings.works:
             await parts.work(attempts or await parts.attempts())
-        await stack.enter_async_context(parts.health.serving(parts.background))
+        await stack.enter_async_context(parts.health.mark_ready(parts.background))
         yield App(address, parts.admin.address, parts.background)
 
 
@@ -145,11 +145,11 @@ class _Parts:
             )
         )
         self.outbox = Outbox(self.mongo, SOURCE)
-        relay = Relay(self.mongo, self.outbox, self.producer)
-        await enter(self.background.running("relay", relay.run()))
+        relay = OutboxRelay(self.mongo, self.outbox, self.producer)
+        await enter(self.background.run("relay", relay.run()))
         self.ledger = Ledger(self.mongo, self.outbox, settings.limits)
         self.runs = MongoRuns(self.ledger)
-        self.catalog = RemoteCatalog(await enter(open_channel(settings.catalog_address, settings.tokens[0])))
+        self.catalog = RemoteCatalog(await enter(open_catalog_channel(settings.catalog_address, settings.tokens[0])))
         self.objects = ObjectStore.open(settings.object_store)
         self.kept = MongoKept(self.ledger)
         spool = Spool(settings.spool_folder, settings.artifact_spool_bytes)
@@ -158,13 +158,13 @@ class _Parts:
         if settings.artifact_days:
             retaining = Lease(self.mongo, "retention", str(uuid4()), seconds=RETENTION_LEASE_SECONDS)
             retention = Retention(self.kept, self.objects, retaining, days=settings.artifact_days)
-            await enter(self.background.running("retention", retention.run()))
+            await enter(self.background.run("retention", retention.run()))
         self.sessions = Sessions(self.runs, delete_session)
         orphans = Orphans(self.runs, self.sessions, every=ORPHANS_SECONDS if settings.works else None)
-        await enter(self.background.running("orphans", orphans.run()))
+        await enter(self.background.run("orphans", orphans.run()))
         turn = self._reaper_lease()
         reaper = Reaper(self.runs, turn, settings.limits, every=settings.poll_seconds, reaped=orphans.wake)
-        await enter(self.background.running("reaper", reaper.run()))
+        await enter(self.background.run("reaper", reaper.run()))
 
     def _reaper_lease(self) -> Lease:
         return Lease(self.mongo, "reaper", str(uuid4()), seconds=REAPER_LEASE_SECONDS)
@@ -173,9 +173,9 @@ class _Parts:
         """The role `api`; gives the address."""
         executions = MongoExecutions(self.ledger, self.outbox)
         bells = ChangeBells(self.mongo)
-        await self._stack.enter_async_context(self.background.running("change_stream", bells.run()))
+        await self._stack.enter_async_context(self.background.run("change_stream", bells.run()))
         sweep = Sweep(MongoSupersessions(self.ledger))
-        await self._stack.enter_async_context(self.background.running("superseding", sweep.run()))
+        await self._stack.enter_async_context(self.background.run("superseding", sweep.run()))
         starts = Starts(self.catalog, executions)
         servicer = ExecutionsServicer(
             starts,
@@ -191,7 +191,9 @@ class _Parts:
         exported = ExecutionFactsServicer(MongoFacts(self.mongo))
         facts = (facts_pb2_grpc.add_ExecutionFactsServicer_to_server, exported, told)
         address = await self._stack.enter_async_context(
-            rpc.server(self._settings, [service, steps, facts], health=self.health, idempotency=Idempotency(self.mongo))
+            grpc_server.serve(
+                self._settings, [service, steps, facts], health=self.health, idempotency=Idempotency(self.mongo)
+            )
         )
         self._stack.callback(bells.stop)
         return address
@@ -200,17 +202,17 @@ class _Parts:
         """The role `worker`. It stops claiming, then looking for runs, then lets go of those that it holds."""
         settings, enter = self._settings, self._stack.enter_async_context
         self._stack.push_async_callback(self.artifacts.part)
-        await enter(self.background.running("spool", self.artifacts.run()))
+        await enter(self.background.run("spool", self.artifacts.run()))
         worker = Worker(self.runs, attempts, name=settings.instance, slots=settings.executor_slots)
         keeper = Keeper(self.runs, worker, settings.limits, every=settings.poll_seconds)
-        await enter(self.background.running("keeper", keeper.run()))
+        await enter(self.background.run("keeper", keeper.run()))
         self.health.register("keeper", keeper.check, affects="liveness")
-        await enter(self.background.running("worker", worker.watch()))
-        await enter(self.background.running("durations", self.ledger.durations.run()))
+        await enter(self.background.run("worker", worker.watch()))
+        await enter(self.background.run("durations", self.ledger.durations.run()))
         self._stack.push_async_callback(settled, SETTLE_SECONDS)
         self._stack.push_async_callback(worker.drain, settings.drain_seconds)
         search = Search(self.runs, worker, every=settings.poll_seconds)
-        await enter(self.background.running("search", search.run(), stop=search.stop, grace=STOP_SEARCH_SECONDS))
+        await enter(self.background.run("search", search.run(), stop=search.stop, grace=STOP_SEARCH_SECONDS))
         for platform in worker.platforms:
             await self._consume(worker, search, platform)
         if self.pools is not None:
@@ -240,7 +242,7 @@ class _Parts:
         named = self._settings.device_pools
         self.pools = Pools.load(Path(named) if named else None, files=await self._file_server())
         await self.pools.check()
-        await self._stack.enter_async_context(self.background.running("hubs", self.pools.watch()))
+        await self._stack.enter_async_context(self.background.run("hubs", self.pools.watch()))
         return self.pools
 
     async def _file_server(self) -> FileServer | None:
@@ -280,5 +282,5 @@ class _Parts:
         )
         worker.on_freed(consumer.wake)
         self.health.register(f"requests-{platform.lower()}", consumer.check, affects="liveness")
-        running = self.background.running(f"requests {platform}", consumer.run(), stop=consumer.stop, grace=3.0)
-        await self._stack.enter_async_context(running)
+        consuming = self.background.run(f"requests {platform}", consumer.run(), stop=consumer.stop, grace=3.0)
+        await self._stack.enter_async_context(consuming)

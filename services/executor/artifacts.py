@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from services.chassis.objects import ObjectStore
+from services.chassis.object_store import ObjectStore
 
 PUT_SECONDS = 5.0
 """How long an attempt waits for the store; an artifact that takes longer goes another way."""

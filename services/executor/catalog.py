@@ -6,7 +6,7 @@ from typing import Any
 from mobiletest.catalog.v1 import builds_pb2, builds_pb2_grpc, resolution_pb2, resolution_pb2_grpc
 
 from services.chassis.context import Caller, bind
-from services.chassis.rpc import Channel, channel
+from services.chassis.grpc_server import Channel, open_channel
 from services.executor.messages.configs import build_config_proto
 from services.executor.messages.plans import resolved
 from services.executor.model.executions import BuildConfig, Kind
@@ -62,6 +62,6 @@ class RemoteCatalog:
             return self._builds.DownloadBuild(request, timeout=seconds)
 
 
-def open_channel(address: str, token: str) -> Channel:
+def open_catalog_channel(address: str, token: str) -> Channel:
     """A channel for `RemoteCatalog`."""
-    return channel(address, token, services=_SERVICES)
+    return open_channel(address, token, services=_SERVICES)

@@ -5,7 +5,7 @@ from contextlib import suppress
 from time import monotonic
 
 from services.chassis import logs
-from services.chassis.consuming import backoff_seconds, is_transient
+from services.chassis.consumer import backoff_seconds, is_transient
 from services.executor import telemetry
 from services.executor.ports import Left, Runs
 from services.executor.worker.sessions import Sessions

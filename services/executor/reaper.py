@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Protocol
 
 from services.chassis import logs
-from services.chassis.consuming import is_transient
+from services.chassis.consumer import is_transient
 from services.executor import telemetry
 from services.executor.model.runs import Limits
 from services.executor.ports import Backlog, RunKey, Runs

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from services.chassis.clock import SystemClock
-from services.chassis.consuming import Consumer
+from services.chassis.consumer import Consumer
+from services.chassis.grpc_server import Channel, open_channel
 from services.chassis.health import AdminServer, Health
-from services.chassis.kafka import Producer
 from services.chassis.lifecycle import Background
-from services.chassis.rpc import Channel, channel
+from services.chassis.producer import Producer
 from services.gateway.contract.operations import operations, services
 from services.gateway.endpoints import Endpoints, Options
 from services.gateway.handlers.forms import FormLimits
@@ -51,7 +51,7 @@ class App:
 
 
 @asynccontextmanager
-async def running(settings: Settings) -> AsyncIterator[App]:
+async def start_app(settings: Settings) -> AsyncIterator[App]:
     """Run a gateway inside the block."""
     async with AsyncExitStack() as stack:
         background = await stack.enter_async_context(Background())
@@ -69,12 +69,12 @@ async def running(settings: Settings) -> AsyncIterator[App]:
         dispatcher = Dispatcher(router, admission, Meter())
         address = await stack.enter_async_context(listening(settings.http_listen, dispatcher, _server_limits(settings)))
         stack.callback(closing.set)
-        await stack.enter_async_context(health.serving(background))
+        await stack.enter_async_context(health.mark_ready(background))
         yield App(address, admin.address, background)
 
 
 def _channel(settings: Settings, address: str, *, via_gateway: bool) -> Channel:
-    return channel(
+    return open_channel(
         address,
         settings.tokens[0],
         services=services(),
@@ -113,7 +113,7 @@ async def _hear_of_deleted_keys(
         session_seconds=settings.kafka_session_seconds,
     )
     health.register("key events", consumer.check, affects="liveness")
-    await stack.enter_async_context(background.running("key events", consumer.run(), stop=consumer.stop, grace=1.0))
+    await stack.enter_async_context(background.run("key events", consumer.run(), stop=consumer.stop, grace=1.0))
 
 
 def _router(settings: Settings, upstreams: Upstreams, health: Health, closing: asyncio.Event) -> Router[Endpoint]:

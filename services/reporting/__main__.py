@@ -4,11 +4,11 @@ import sys
 
 from services.chassis.lifecycle import main
 from services.reporting import commands
-from services.reporting.app import running
+from services.reporting.app import start_app
 from services.reporting.settings import Settings
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         commands.run(sys.argv[1:])
     else:
-        main(running, Settings)
+        main(start_app, Settings)

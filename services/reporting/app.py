@@ -7,19 +7,19 @@ from uuid import uuid4
 
 from mobiletest.reporting.v1 import operations_pb2, operations_pb2_grpc, reports_pb2, reports_pb2_grpc
 
-from services.chassis import rpc
+from services.chassis import grpc_server
 from services.chassis.clock import SystemClock
-from services.chassis.consuming import Consumer
-from services.chassis.dead_letters.limit import Tolerance
+from services.chassis.consumer import Consumer
+from services.chassis.dead_letters.limit import DlqLimit
+from services.chassis.error_status import to_domain_error
 from services.chassis.errors import DeadlineExceeded, Unavailable
 from services.chassis.group_progress import GroupProgress
 from services.chassis.health import AdminServer, Health
-from services.chassis.kafka import Producer
 from services.chassis.leases import Lease
 from services.chassis.lifecycle import Background
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
-from services.chassis.status import domain_error
+from services.chassis.producer import Producer
 from services.reporting.consumer import CATALOG_EVENTS, EXECUTION_EVENTS, TOPICS, Intake
 from services.reporting.history import CATALOG_SERVICES, EXECUTOR_SERVICES, RemoteHistory
 from services.reporting.operations import OperationsServicer, watch
@@ -64,7 +64,7 @@ class App:
 
 
 @asynccontextmanager
-async def running(settings: Settings) -> AsyncIterator[App]:
+async def start_app(settings: Settings) -> AsyncIterator[App]:
     """Reporting, folding and serving inside of the block."""
     async with AsyncExitStack() as stack:
         background = await stack.enter_async_context(Background())
@@ -75,15 +75,15 @@ async def running(settings: Settings) -> AsyncIterator[App]:
         producer = Producer(settings.kafka_bootstrap, TOPICS, idempotence=settings.kafka_idempotence)
         await stack.enter_async_context(producer)
         operating = await stack.enter_async_context(operations(settings, mongo))
-        await stack.enter_async_context(background.running("operation", watch(lambda: current(mongo))))
-        serving = rpc.server(settings, [_reports(mongo), _operations(operating)], health=health)
+        await stack.enter_async_context(background.run("operation", watch(lambda: current(mongo))))
+        serving = grpc_server.serve(settings, [_reports(mongo), _operations(operating)], health=health)
         address = await stack.enter_async_context(serving)
         consumer = _consumer(settings, mongo, producer)
         health.register("consumer", consumer.check, affects="liveness")
-        await stack.enter_async_context(background.running("consumer", consumer.run(), stop=consumer.stop))
+        await stack.enter_async_context(background.run("consumer", consumer.run(), stop=consumer.stop))
         if settings.bounds:
-            await stack.enter_async_context(background.running("expiring", _expiring(settings, mongo).run()))
-        await stack.enter_async_context(health.serving(background))
+            await stack.enter_async_context(background.run("expiring", _expiring(settings, mongo).run()))
+        await stack.enter_async_context(health.mark_ready(background))
         yield App(address, admin.address, background)
 
 
@@ -103,8 +103,8 @@ async def operations(settings: Settings, mongo: Mongo) -> AsyncIterator[Callable
     """What makes an operation on the read models, one for each call."""
     token = settings.tokens[0]
     async with (
-        rpc.channel(settings.catalog_address, token, services=CATALOG_SERVICES) as to_catalog,
-        rpc.channel(settings.executor_address, token, services=EXECUTOR_SERVICES) as to_executor,
+        grpc_server.open_channel(settings.catalog_address, token, services=CATALOG_SERVICES) as to_catalog,
+        grpc_server.open_channel(settings.executor_address, token, services=EXECUTOR_SERVICES) as to_executor,
     ):
         history = RemoteHistory(to_catalog, to_executor)
         folded = GroupProgress(settings.kafka_bootstrap, settings.consumer_group, [EXECUTION_EVENTS, CATALOG_EVENTS])
@@ -120,16 +120,16 @@ async def operations(settings: Settings, mongo: Mongo) -> AsyncIterator[Callable
 
 def _passes(error: BaseException) -> bool:
     """Whether an operation may go on after it: a database, a broker or another service that is away."""
-    known = domain_error(error) if isinstance(error, Exception) else None
+    known = to_domain_error(error) if isinstance(error, Exception) else None
     return isinstance(known, Unavailable | DeadlineExceeded)
 
 
-def _operations(operating: Callable[[], Operating]) -> rpc.Servicer:
+def _operations(operating: Callable[[], Operating]) -> grpc_server.Servicer:
     descriptor = operations_pb2.DESCRIPTOR.services_by_name["Operations"]
     return operations_pb2_grpc.add_OperationsServicer_to_server, OperationsServicer(operating), descriptor
 
 
-def _reports(mongo: Mongo) -> rpc.Servicer:
+def _reports(mongo: Mongo) -> grpc_server.Servicer:
     read_models = MongoReadModels(mongo)
     tests, verdicts, clock = MongoCopiedTests(mongo), MongoVerdicts(mongo), SystemClock()
     servicer = ReportsServicer(
@@ -163,5 +163,5 @@ def _consumer(settings: Settings, mongo: Mongo, dead_letters: Producer) -> Consu
         capacity=folding.room,
         max_batch=settings.fold_batch,
         fetch_wait_ms=NEWS_MS,
-        tolerance=Tolerance(settings.invalid_share, settings.invalid_window),
+        tolerance=DlqLimit(settings.invalid_share, settings.invalid_window),
     )

@@ -9,9 +9,9 @@ from contextlib import aclosing
 from typing import Protocol
 
 from services.chassis import logs
+from services.chassis.error_status import to_domain_error
 from services.chassis.errors import DomainError
 from services.chassis.settings import load
-from services.chassis.status import domain_error
 from services.reporting.app import migrated, operations
 from services.reporting.model.operations import Operation, Phase, Progress, State
 from services.reporting.settings import Settings
@@ -67,7 +67,7 @@ async def _operate(settings: Settings, operation: Operation, restart: bool, outp
         try:
             return await carried_out(operating(), operation, output, restart=restart)
         except Exception as error:
-            known = domain_error(error)
+            known = to_domain_error(error)
             if known is None:
                 raise
             output.failed(_explained(known))

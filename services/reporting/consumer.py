@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from services.chassis.events import Event, InvalidMessage, read_each
+from services.chassis.events import Event, InvalidMessage, parse_each
 from services.reporting.events import told_by
 from services.reporting.model.batch import Batch
 from services.reporting.usecases import Folding
@@ -20,6 +20,6 @@ class Intake:
 
     async def handle(self, events: Sequence[Event]) -> list[InvalidMessage]:
         """Fold the events; all or, on an error, none of them. Gives those that cannot be read."""
-        told, refused = read_each(events, told_by)
+        told, refused = parse_each(events, told_by)
         await self._folding.apply_events(Batch.of(each for each in told if each is not None))
         return refused

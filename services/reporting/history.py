@@ -10,7 +10,7 @@ from mobiletest.executor.v1 import facts_pb2_grpc as executor_grpc
 
 from services.chassis import logs
 from services.chassis.events import Event, InvalidMessage
-from services.chassis.rpc import Channel
+from services.chassis.grpc_server import Channel
 from services.reporting.events import told_by
 from services.reporting.model.batch import Batch, Told
 from services.reporting.model.operations import Source

@@ -10,7 +10,7 @@ from typing import Any
 from mobiletest.reporting.v1 import operations_pb2, operations_pb2_grpc
 
 from services.chassis import logs, metrics
-from services.chassis.consuming import is_transient
+from services.chassis.consumer import is_transient
 from services.reporting.model.operations import Difference, Operation, Phase, Progress, State
 from services.reporting.usecases.operating import Operating
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.deploy.rendering import ROOT
+from tests.deploy.kustomize import ROOT
 from tests.deploy.variables import known, loaded, needed, variables
 
 FILE = ROOT / "deploy" / "compose" / "compose.yaml"

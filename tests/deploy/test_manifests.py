@@ -6,7 +6,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from tests.deploy.rendering import OVERLAYS, TARGETS, TREE, Manifest, component, named, of_kind, rendered
+from tests.deploy.kustomize import OVERLAYS, TARGETS, TREE, Manifest, component, named, of_kind, render_overlay
 from tests.deploy.resources import CUSTOM
 
 VERSION = "1.37.0"
@@ -23,7 +23,7 @@ def check(manifest: Manifest) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_manifest_follows_its_schema(target: str) -> None:
-    for manifest in rendered(target):
+    for manifest in render_overlay(target):
         check(manifest)
 
 
@@ -48,14 +48,14 @@ def test_a_mistake_is_refused(kind: str, name: str, path: tuple[str, str], value
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_names_are_unique(target: str) -> None:
-    keys = [(manifest["kind"], manifest["metadata"]["name"]) for manifest in rendered(target)]
+    keys = [(manifest["kind"], manifest["metadata"]["name"]) for manifest in render_overlay(target)]
     assert len(keys) == len(set(keys))
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_everything_carries_the_recommended_labels(target: str) -> None:
     wanted = {f"app.kubernetes.io/{label}" for label in LABELS | ({"version"} if target in OVERLAYS else set())}
-    for manifest in rendered(target):
+    for manifest in render_overlay(target):
         missing = wanted - manifest["metadata"]["labels"].keys()
         assert not missing, (manifest["kind"], manifest["metadata"]["name"])
 
@@ -64,7 +64,9 @@ def test_everything_carries_the_recommended_labels(target: str) -> None:
 def test_an_overlay_puts_everything_into_one_namespace_that_allows_restricted_pods_only(target: str) -> None:
     (namespace,) = of_kind(target, "Namespace")
     assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
-    others = {manifest["metadata"]["namespace"] for manifest in rendered(target) if manifest["kind"] != "Namespace"}
+    others = {
+        manifest["metadata"]["namespace"] for manifest in render_overlay(target) if manifest["kind"] != "Namespace"
+    }
     assert others == {namespace["metadata"]["name"]}
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from services.chassis.settings import ProcessSettings
-from tests.deploy.rendering import (
+from tests.deploy.kustomize import (
     OVERLAYS,
     ROOT,
     TARGETS,

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from services.chassis.consuming import MAX_POLL_AGE_SECONDS, backoff_seconds
-from services.chassis.membership import COMMIT_SECONDS, JOIN_SECONDS
+from services.chassis.consumer import MAX_POLL_AGE_SECONDS, backoff_seconds
+from services.chassis.group_member import COMMIT_SECONDS, JOIN_SECONDS
 from services.executor.automation.pools.reading import load_pools, read_pools
 from services.executor.events import RUN_REQUESTS, TOPICS
-from tests.deploy.rendering import (
+from tests.deploy.kustomize import (
     POD_IP,
     ROOT,
     TARGETS,

@@ -12,7 +12,7 @@ from services.executor.automation.devices import Build, DeviceInfo
 from services.executor.automation.webdriver.device import WebDriverDevice
 from services.executor.automation.webdriver.opening import Target, open_device
 from services.executor.automation.webdriver.wire import Json
-from tests.hubs import appium, chromedriver, serving, web_shop
+from tests.hubs import appium, chromedriver, serve_folder, web_shop
 
 __all__ = ["appium", "chromedriver", "web_shop"]
 
@@ -40,7 +40,7 @@ def phone_target(hub: Hub, *, new_command_timeout: float = 60.0) -> Target:
 @pytest.fixture(scope="session")
 def pages() -> Iterator[str]:
     """Where the pages of these tests are served."""
-    with serving(Path(__file__).parent / "pages") as url:
+    with serve_folder(Path(__file__).parent / "pages") as url:
         yield url
 
 

@@ -22,18 +22,18 @@ from tests.devices.conftest import BROWSER, FAKE_APP, PHONE, browser_target, pho
 from tests.devices.gates import gate_before
 from tests.devices.screens import seen
 from tests.eventually import eventually
-from tests.hubs import started
+from tests.hubs import start_hub
 
 
 @pytest.fixture
 def own_appium() -> Iterator[Hub]:
     """A hub that this test may kill."""
-    yield from started(hubs.appium)
+    yield from start_hub(hubs.appium)
 
 
 @pytest.fixture
 def own_chromedriver() -> Iterator[Hub]:
-    yield from started(hubs.chromedriver)
+    yield from start_hub(hubs.chromedriver)
 
 
 async def phone_on(hub: Hub, **options: float) -> tuple[Device, Session]:

@@ -12,7 +12,7 @@ from PIL import Image
 
 from deploy.devices.__main__ import pools
 from deploy.devices.hubs import Hub
-from deploy.local.stack import running
+from deploy.local.stack import run_stack
 from tests.devices.test_attempts import BUY_IN_COMMANDS, BUY_IN_SENTENCES, LOG_IN
 from tests.e2e.client import Api, created
 from tests.e2e.world import World
@@ -64,7 +64,7 @@ async def shop(chromedriver: Hub, web_shop: str, tmp_path_factory: pytest.TempPa
             "MOBILETEST_STEP_TIMEOUT_SECONDS": "5",
         }
         async with (
-            running(tmp_path / "state", extra_env=environment) as stack,
+            run_stack(tmp_path / "state", extra_env=environment) as stack,
             Api(stack.url, stack.api_key) as api,
         ):
             yield Shop(World(api), web_shop, model)

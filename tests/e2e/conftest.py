@@ -8,7 +8,7 @@ from services.catalog.commands import bootstrap_organisation
 from services.chassis.mongo import Mongo
 from tests.e2e.client import Api
 from tests.e2e.world import World
-from tests.keeper import SharedStack
+from tests.shared_infrastructure import SharedStack
 
 
 async def fresh_key(stack: SharedStack, name: str) -> str:

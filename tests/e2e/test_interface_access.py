@@ -9,7 +9,7 @@ import pytest
 from tests.e2e.client import Api, created, fresh
 from tests.e2e.world import UNKNOWN, World
 from tests.eventually import eventually
-from tests.keeper import SharedStack
+from tests.shared_infrastructure import SharedStack
 
 ENDPOINTS = [
     ("POST", "/apps/"),

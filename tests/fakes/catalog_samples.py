@@ -26,7 +26,7 @@ def at(minutes: int) -> datetime:
 
 def org() -> str:
     """Whose the values are."""
-    caller = context.peek()
+    caller = context.current_or_none()
     return caller.org_id if caller else ORG
 
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 from aiokafka import ConsumerRecord
 
-from services.chassis.events import Event, Headers, encode
-from services.chassis.kafka import PublishResult, Record
-from services.chassis.membership import Group
+from services.chassis.events import Event, Headers, encode_headers
+from services.chassis.group_member import GroupConfig
+from services.chassis.producer import PublishResult, Record
 
 
 class FakeClock:
@@ -31,7 +31,7 @@ class FakeClock:
 
 
 @dataclass
-class FakeMembership:
+class FakeGroupMember:
     """A member whose records are given beforehand; `on_empty` is called when they have all been fetched.
 
     `lost` are partitions that others have, `revoked`: they have all.
@@ -48,7 +48,7 @@ class FakeMembership:
     on_pause: Callable[[], None] = lambda: None
 
     @asynccontextmanager
-    async def join(self, _: Group) -> AsyncIterator["FakeMembership"]:
+    async def join(self, _: GroupConfig) -> AsyncIterator["FakeGroupMember"]:
         yield self
 
     async def fetch(self, most: int, seconds: float) -> list[ConsumerRecord]:
@@ -91,7 +91,7 @@ class FakeProducer:
 
 def record_of(event: Event, offset: int) -> ConsumerRecord:
     """The event as it comes from partition 0 of its topic."""
-    return raw_record(event.topic, offset, value=event.payload, headers=encode(event), key=event.key.encode())
+    return raw_record(event.topic, offset, value=event.payload, headers=encode_headers(event), key=event.key.encode())
 
 
 def raw_record(

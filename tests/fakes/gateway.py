@@ -15,7 +15,7 @@ from google.protobuf.message_factory import GetMessageClass
 from mobiletest.catalog.v1 import api_keys_pb2, apps_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
-from services.chassis import rpc
+from services.chassis import grpc_server
 from services.chassis.context import Caller, current
 from services.chassis.errors import NotFound, Unauthenticated
 from services.chassis.health import Health
@@ -107,7 +107,7 @@ class Behind:
         listen = self.addresses.get(name, "127.0.0.1:0")
         settings = ProcessSettings(service_tokens=TOKEN, grpc_listen=listen, shutdown_grace_seconds=0.1)  # type: ignore[arg-type]
         mine = [(self._adder(s), object(), s) for s in services() if s.file.package.split(".")[1] == name]
-        self.addresses[name] = await stack.enter_async_context(rpc.server(settings, mine, health=Health()))
+        self.addresses[name] = await stack.enter_async_context(grpc_server.serve(settings, mine, health=Health()))
 
     async def stop(self, name: str) -> None:
         await self._stops.pop(name).aclose()

@@ -6,8 +6,8 @@ from uuid import uuid4
 
 from mobiletest.executor.v1 import events_pb2 as executor
 
-from services.chassis.events import Event, Headers, encode
-from services.chassis.kafka import Record
+from services.chassis.events import Event, Headers, encode_headers
+from services.chassis.producer import Record
 from services.reporting.consumer import EXECUTION_EVENTS
 from tests.fakes.reporting_events import Desk, event
 
@@ -28,7 +28,7 @@ def run_event(desk: Desk, change: Callable[[executor.RunChanged], object] = lamb
 
 def record_of(told: Event, **changes: bytes | None) -> Record:
     """The event's record with other headers; None: without."""
-    headers: Headers = [(name, value) for name, value in encode(told) if name not in changes]
+    headers: Headers = [(name, value) for name, value in encode_headers(told) if name not in changes]
     headers += [(name, value) for name, value in changes.items() if value is not None]
     return Record(told.topic, told.key.encode(), told.payload, headers)
 
@@ -45,7 +45,7 @@ def poison(desk: Desk) -> list[tuple[str, Record]]:
     ]
     odd_headers: list[tuple[str, dict[str, bytes | None]]] = [
         ("MISSING_HEADER", {"ce_id": None}),
-        ("MISSING_HEADER", {name: None for name, _ in encode(good)}),
+        ("MISSING_HEADER", {name: None for name, _ in encode_headers(good)}),
         ("INVALID_UTF8", {"ce_source": b"\xff\xfe"}),
         ("INVALID_HEADER", {"ce_time": b"yesterday"}),
         ("INVALID_HEADER", {"ce_time": b"0001-01-01T00:00:00+14:00"}),

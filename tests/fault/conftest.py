@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.local.stack import Stack, running
+from deploy.local.stack import Stack, run_stack
 from tests.e2e.client import Api
 from tests.e2e.world import World
 
@@ -15,7 +15,7 @@ SHORT = {"MOBILETEST_LEASE_SECONDS": "3", "MOBILETEST_EXECUTOR_SLOTS": "4", "MOB
 @pytest.fixture
 async def own_stack(tmp_path: Path) -> AsyncIterator[Stack]:
     """A stack with two workers and short leases that this test may break."""
-    async with running(tmp_path / "state", workers=2, extra_env=SHORT) as stack:
+    async with run_stack(tmp_path / "state", workers=2, extra_env=SHORT) as stack:
         yield stack
 
 

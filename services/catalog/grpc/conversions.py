@@ -10,7 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from mobiletest.types.v1 import platform_pb2
 
 from services.catalog.model.values import Json, Page, Platform
-from services.chassis.clock import to_milliseconds
+from services.chassis.clock import truncate_to_milliseconds
 from services.chassis.errors import InvalidArgument, Violation
 
 
@@ -55,7 +55,7 @@ def moment(message: Message, field: str) -> datetime | None:
         return None
     stamp: Timestamp = getattr(message, field)
     try:
-        return to_milliseconds(stamp.ToDatetime(tzinfo=UTC))
+        return truncate_to_milliseconds(stamp.ToDatetime(tzinfo=UTC))
     except (ValueError, OverflowError):
         text = "must be a time between the years 1 and 9999"
         raise InvalidArgument(f"{field}: {text}", violations=[Violation(field, text, "value_error")]) from None

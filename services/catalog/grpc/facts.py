@@ -9,7 +9,7 @@ from mobiletest.catalog.v1 import events_pb2, facts_pb2, facts_pb2_grpc
 
 from services.catalog.ports import Facts
 from services.catalog.publisher import event_message
-from services.chassis.pages import fitting
+from services.chassis.page_size import take_page
 
 
 class CatalogFactsServicer(facts_pb2_grpc.CatalogFactsServicer):
@@ -22,7 +22,7 @@ class CatalogFactsServicer(facts_pb2_grpc.CatalogFactsServicer):
         self, request: facts_pb2.ListCatalogFactsRequest, context: Any
     ) -> facts_pb2.ListCatalogFactsResponse:
         page = await self._facts.page(request.page_token, request.page_size)
-        facts = fitting(_fact_message(event_message(fact)) for _, fact in page.facts)
+        facts = take_page(_fact_message(event_message(fact)) for _, fact in page.facts)
         token = page.token if len(facts) == len(page.facts) else page.facts[len(facts) - 1][0]
         return facts_pb2.ListCatalogFactsResponse(facts=facts, next_page_token=token, estimated_total=page.total)
 

@@ -22,7 +22,7 @@ from services.catalog.storage.workflows import WORKFLOWS, MongoWorkflows
 from services.chassis.clock import Clock
 from services.chassis.events import Event
 from services.chassis.mongo import Mongo, Session
-from services.chassis.tenancy import Tenant
+from services.chassis.org_collection import OrgCollection
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ class MongoRecords:
 
     def __init__(self, mongo: Mongo, shared: StoreContext, memo: AppMemo, session: Session = None) -> None:
         def rows(name: str) -> TenantRows:
-            return TenantRows(Tenant(mongo, name), session)
+            return TenantRows(OrgCollection(mongo, name), session)
 
         self.apps = MongoApps(rows(APPS), memo)
         self.counters: Counters = MongoCounters(rows(COUNTERS), shared.shards)

@@ -8,7 +8,7 @@ from pymongo.errors import DuplicateKeyError
 from services.catalog.model.values import Page
 from services.catalog.ports import DuplicateValue
 from services.chassis.mongo import Document, Session
-from services.chassis.tenancy import Filter, Tenant
+from services.chassis.org_collection import Filter, OrgCollection
 
 IS_LIVE: Final[Document] = {"live": True}
 NEWEST_FIRST: Final = [("created_at", -1), ("_id", -1)]
@@ -44,7 +44,7 @@ def _documents(batch: bytes) -> Iterator[bytes]:
 class TenantRows:
     """A tenant's collection, read and written within a session; None: outside of transactions."""
 
-    def __init__(self, tenant: Tenant, session: Session = None) -> None:
+    def __init__(self, tenant: OrgCollection, session: Session = None) -> None:
         self._tenant = tenant
         self._session = session
 

@@ -15,7 +15,7 @@ from services.catalog.usecases.violations import reports_violations
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.errors import NotFound
-from services.chassis.identity import new_id
+from services.chassis.ids import new_id
 
 AppChanges = Mapping[str, str | None]
 """New values of name, static_url, current_version, description, system_prompt; None clears, but leaves a name."""

@@ -26,7 +26,7 @@ from services.chassis import context
 from services.chassis.clock import Clock
 from services.chassis.context import Caller, current
 from services.chassis.errors import NotFound, Unauthenticated
-from services.chassis.identity import new_id
+from services.chassis.ids import new_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from services.catalog.usecases.builds import version_exists
 from services.catalog.usecases.violations import reports_violations
 from services.chassis.clock import Clock
 from services.chassis.context import current
-from services.chassis.identity import new_id
+from services.chassis.ids import new_id
 
 
 @dataclass(frozen=True, slots=True)

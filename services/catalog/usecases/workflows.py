@@ -14,7 +14,7 @@ from services.catalog.usecases.violations import invalid_argument, reports_viola
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.errors import NotFound
-from services.chassis.identity import new_id
+from services.chassis.ids import new_id
 
 WorkflowChanges = Mapping[str, Any]
 """New values of the fields of NewWorkflow; None clears what may be cleared."""

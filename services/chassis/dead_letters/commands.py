@@ -10,11 +10,19 @@ from collections.abc import Callable, Sequence
 from aiokafka.errors import KafkaError
 
 from services.chassis import logs
-from services.chassis.dead_letters.letters import Letter
-from services.chassis.dead_letters.reading import client, letters_of, topics_of
-from services.chassis.dead_letters.replaying import NotPublished, Order, Replay, Replayed, Tally
+from services.chassis.dead_letters.letters import DeadLetter
+from services.chassis.dead_letters.replay import (
+    Replay,
+    ReplayedOffsets,
+    ReplayFailed,
+    ReplayResult,
+    Selection,
+    find_topics,
+    open_reader,
+    read_letters,
+)
 from services.chassis.dead_letters.settings import Settings
-from services.chassis.kafka import Producer
+from services.chassis.producer import Producer
 from services.chassis.settings import load
 
 SHOWN_CHARACTERS = 200
@@ -30,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
     command = listed if asked.command == "list" else replayed
     try:
         asyncio.run(command(settings, asked, print))
-    except (KafkaError, OSError, TimeoutError, LookupError, NotPublished) as error:
+    except (KafkaError, OSError, TimeoutError, LookupError, ReplayFailed) as error:
         sys.stderr.write(f"{settings.kafka_bootstrap}: {str(error) or repr(error)}\n")
         return 1
     return 0
@@ -55,36 +63,36 @@ def parser() -> argparse.ArgumentParser:
 
 async def listed(settings: Settings, asked: argparse.Namespace, say: Say) -> None:
     """Show each letter, then the counts by topic and reason."""
-    order = Order(asked.reason, asked.limit)
-    async with client(settings.kafka_bootstrap) as consumer, Replayed(settings.kafka_bootstrap) as replayed:
-        for topic in await topics_of(consumer, asked.topics):
+    order = Selection(asked.reason, asked.limit)
+    async with open_reader(settings.kafka_bootstrap) as consumer, ReplayedOffsets(settings.kafka_bootstrap) as replayed:
+        for topic in await find_topics(consumer, asked.topics):
             counts: Counter[tuple[str, bool]] = Counter()
-            async for letter in letters_of(settings.kafka_bootstrap, consumer, topic):
+            async for letter in read_letters(settings.kafka_bootstrap, consumer, topic):
                 if counts.total() == order.most:
                     break
                 if order.wants(letter):
                     done = await replayed.holds(letter)
                     counts[letter.reason, done] += 1
                     if not asked.summary:
-                        say(_json_of(letter, done) if asked.json else _line_of(letter, done))
+                        say(_letter_json(letter, done) if asked.json else _letter_line(letter, done))
             _say_counts(topic, counts, say, as_json=asked.json)
 
 
 async def replayed(settings: Settings, asked: argparse.Namespace, say: Say) -> None:
     """Publish the letters anew, topic by topic, and say what became of them."""
-    order = Order(asked.reason, asked.limit, asked.again, asked.dry_run)
+    order = Selection(asked.reason, asked.limit, asked.again, asked.dry_run)
     bootstrap = settings.kafka_bootstrap
     async with (
-        client(bootstrap) as consumer,
+        open_reader(bootstrap) as consumer,
         Producer(bootstrap, {}, idempotence=settings.kafka_idempotence) as producer,
-        Replayed(bootstrap) as replayed,
+        ReplayedOffsets(bootstrap) as replayed,
     ):
-        for topic in await topics_of(consumer, asked.topics):
+        for topic in await find_topics(consumer, asked.topics):
             tally = await Replay(consumer, producer, replayed).run(topic, order)
             say(_tally_json(tally, order) if asked.json else _tally_line(tally, order))
 
 
-def _json_of(letter: Letter, done: bool) -> str:
+def _letter_json(letter: DeadLetter, done: bool) -> str:
     key = letter.record.key
     return json.dumps(
         {
@@ -105,7 +113,7 @@ def _json_of(letter: Letter, done: bool) -> str:
     )
 
 
-def _line_of(letter: Letter, done: bool) -> str:
+def _letter_line(letter: DeadLetter, done: bool) -> str:
     state = "replayed" if done else "cut" if letter.cut else "waits"
     key = (letter.record.key or b"").decode(errors="backslashreplace")
     what = [
@@ -131,12 +139,12 @@ def _say_counts(topic: str, counts: Counter[tuple[str, bool]], say: Say, *, as_j
     say(f"{topic}: {counts.total()}{_reasons(by_reason)}, {done} of them replayed")
 
 
-def _tally_json(tally: Tally, order: Order) -> str:
+def _tally_json(tally: ReplayResult, order: Selection) -> str:
     counts = {"replayed": tally.replayed, "replayed_before": tally.before, "cut": tally.cut}
     return json.dumps({"topic": tally.topic, **counts, "reasons": dict(tally.reasons), "dry_run": order.dry})
 
 
-def _tally_line(tally: Tally, order: Order) -> str:
+def _tally_line(tally: ReplayResult, order: Selection) -> str:
     done = "would be replayed" if order.dry else "replayed"
     text = f"{tally.topic}: {tally.replayed} {done}{_reasons(tally.reasons)}, {tally.before} were before"
     return text + (f", {tally.cut} were cut and cannot be" if tally.cut else "")

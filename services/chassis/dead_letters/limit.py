@@ -9,21 +9,21 @@ from aiokafka import ConsumerRecord
 from services.chassis.dead_letters.letters import REPLAYED_FROM
 from services.chassis.events import InvalidMessage
 
-TOLD = 5
+SHOWN_REASONS = 5
 """The error repeats so many of the last reasons."""
 
 Verdict = tuple[ConsumerRecord, InvalidMessage | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Tolerance:
+class DlqLimit:
     """More than `share` invalid of the newest `window` messages of a topic is too much; a share of 1 never is."""
 
     share: float = 1.0
     window: int = 200
 
 
-class TooManyInvalid(Exception):
+class DlqLimitExceeded(Exception):
     """The consumer stops; what it was given last is neither put away nor committed. The text says what to do."""
 
 
@@ -33,16 +33,16 @@ class _Topic:
 
     seen: int = 0
     invalid: deque[int] = field(default_factory=deque)
-    reasons: deque[str] = field(default_factory=lambda: deque(maxlen=TOLD))
+    reasons: deque[str] = field(default_factory=lambda: deque(maxlen=SHOWN_REASONS))
 
     def copy(self) -> "_Topic":
         return replace(self, invalid=self.invalid.copy(), reasons=self.reasons.copy())
 
 
-class InvalidShare:
+class DlqLimitState:
     """Watches the share of the invalid ones, topic by topic. The first `window` messages stop nobody."""
 
-    def __init__(self, tolerance: Tolerance) -> None:
+    def __init__(self, tolerance: DlqLimit) -> None:
         self._tolerance = tolerance
         self._topics: dict[str, _Topic] = {}
 
@@ -57,14 +57,14 @@ class InvalidShare:
 
     def check(self, records: Iterable[ConsumerRecord], refused: Mapping[int, InvalidMessage]) -> None:
         """TooManyInvalid if `count` would raise it; counts nothing."""
-        trial = InvalidShare(self._tolerance)
+        trial = DlqLimitState(self._tolerance)
         trial._topics = {name: topic.copy() for name, topic in self._topics.items()}
         trial.count(records, refused)
 
     def _count(self, record: ConsumerRecord, error: InvalidMessage | None) -> None:
         topic = self._of(record.topic)
         topic.seen += 1
-        if error is None or _replayed(record):
+        if error is None or _was_replayed(record):
             return
         topic.invalid.append(topic.seen)
         topic.reasons.append(f"{error.reason} ({str(error)[:200]}) at {record.partition}/{record.offset}")
@@ -72,7 +72,7 @@ class InvalidShare:
             topic.invalid.popleft()
         share = len(topic.invalid) / self._tolerance.window
         if topic.seen >= self._tolerance.window and share > self._tolerance.share:
-            raise TooManyInvalid(self._text(record.topic, topic))
+            raise DlqLimitExceeded(self._text(record.topic, topic))
 
     def _of(self, name: str) -> _Topic:
         return self._topics.setdefault(name, _Topic())
@@ -88,6 +88,6 @@ class InvalidShare:
         )
 
 
-def _replayed(record: ConsumerRecord) -> bool:
+def _was_replayed(record: ConsumerRecord) -> bool:
     """What an operator replays may be invalid once more: that is no reason to stop."""
     return any(name == REPLAYED_FROM for name, _ in record.headers)

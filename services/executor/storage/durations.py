@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pymongo import UpdateOne
 
 from services.chassis import logs
-from services.chassis.consuming import is_transient
+from services.chassis.consumer import is_transient
 from services.chassis.mongo import Mongo
 from services.executor.model.changes import Change
 from services.executor.model.ordering import WEIGHT_OF_NEWEST

@@ -9,8 +9,8 @@ from services.chassis.context import current
 from services.chassis.errors import FailedPrecondition, NotFound
 from services.chassis.events import Event
 from services.chassis.mongo import Document
+from services.chassis.org_collection import OrgCollection
 from services.chassis.outbox import Outbox
-from services.chassis.tenancy import Tenant
 from services.executor.model.asking import NotAsked, answer
 from services.executor.model.changes import Change
 from services.executor.model.executions import Execution
@@ -46,10 +46,10 @@ class MongoExecutions:
         self._ledger = ledger
         self._outbox = outbox
         self._starts = GroupCommit(ledger, outbox)
-        self._executions = Tenant(ledger.mongo, EXECUTIONS)
-        self._runs = Tenant(ledger.mongo, RUNS)
-        self._steps = Tenant(ledger.mongo, STEPS)
-        self._plans = Tenant(ledger.mongo, PLANS)
+        self._executions = OrgCollection(ledger.mongo, EXECUTIONS)
+        self._runs = OrgCollection(ledger.mongo, RUNS)
+        self._steps = OrgCollection(ledger.mongo, STEPS)
+        self._plans = OrgCollection(ledger.mongo, PLANS)
         self._supersessions = MongoSupersessions(ledger)
 
     async def now(self) -> datetime:

@@ -75,7 +75,7 @@ class Ledger:
 
         async with self._lock(execution_id):
             change, events = await self.mongo.transaction(work)
-        self._outbox.committed(events)
+        self._outbox.publish_soon(events)
         telemetry.observe(change)
         self.durations.note(change)
         return change

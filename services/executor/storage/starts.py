@@ -11,7 +11,7 @@ from pymongo.errors import BulkWriteError
 
 from services.chassis.errors import Unavailable
 from services.chassis.events import Event
-from services.chassis.mongo import Session, unavailable
+from services.chassis.mongo import Session, as_unavailable
 from services.chassis.outbox import Outbox
 from services.executor import telemetry
 from services.executor.events import events_of
@@ -73,7 +73,7 @@ class GroupCommit:
         try:
             await self._commit(group)
         except Exception as error:
-            if len(group) == 1 or unavailable(error) is not None:
+            if len(group) == 1 or as_unavailable(error) is not None:
                 _fail(group, AlreadyThere() if _is_duplicate(error) else error)
             else:
                 for start in group:
@@ -101,7 +101,7 @@ class GroupCommit:
 
     def _tell(self, group: Sequence[NewExecution]) -> None:
         for start in group:
-            self._outbox.committed(start.events)
+            self._outbox.publish_soon(start.events)
             telemetry.observe(start.change)
             if not start.stored.done():
                 start.stored.set_result(None)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from services.chassis.errors import FailedPrecondition
-from services.chassis.identity import new_id
+from services.chassis.ids import new_id
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run
 from services.executor.model.sources import Origin, source_of

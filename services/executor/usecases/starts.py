@@ -7,7 +7,7 @@ from datetime import datetime
 
 from services.chassis.context import current
 from services.chassis.errors import InvalidArgument, Violation
-from services.chassis.identity import new_id
+from services.chassis.ids import new_id
 from services.executor.model import lifecycle
 from services.executor.model.changes import begin
 from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, Kind

@@ -4,7 +4,7 @@ import asyncio
 from typing import Protocol
 
 from services.chassis import logs
-from services.chassis.consuming import is_transient
+from services.chassis.consumer import is_transient
 from services.executor.model.executions import Execution
 from services.executor.ports import Supersessions
 

@@ -4,8 +4,8 @@ import asyncio
 from collections import OrderedDict
 from weakref import WeakValueDictionary
 
+from services.chassis.error_status import to_domain_error
 from services.chassis.errors import NotFound
-from services.chassis.status import domain_error
 from services.executor.automation.devices import DeviceFailure
 from services.executor.model.failures import Category
 from services.executor.ports import Catalog
@@ -48,7 +48,7 @@ class BuildFiles:
 
 def unreadable(error: Exception) -> Exception:
     """A failed download as the automation knows failures; a bug, and what is such a failure, stay as they are."""
-    known = domain_error(error)
+    known = to_domain_error(error)
     if known is None:
         return error
     category = Category.ARTIFACT_INVALID if isinstance(known, NotFound) else Category.NETWORK_ERROR

@@ -8,8 +8,8 @@ from google.protobuf.message import DecodeError
 from mobiletest.executor.v1 import events_pb2
 
 from services.chassis import logs
-from services.chassis.consuming import is_transient
-from services.chassis.events import Event, InvalidMessage, read_each
+from services.chassis.consumer import is_transient
+from services.chassis.events import Event, InvalidMessage, parse_each
 from services.executor.model.runs import Platform
 from services.executor.ports import RunKey, Runs
 from services.executor.worker.worker import Worker
@@ -41,7 +41,7 @@ class Requests:
 
         What finds no room is found in MongoDB later.
         """
-        asked, refused = read_each(filter(_is_request, events), _key)
+        asked, refused = parse_each(filter(_is_request, events), _key)
         await self._take(asked)
         return refused
 

@@ -4,7 +4,7 @@ import asyncio
 from time import monotonic
 
 from services.chassis import logs
-from services.chassis.consuming import is_transient
+from services.chassis.consumer import is_transient
 from services.executor.model.runs import Limits
 from services.executor.ports import Notice, Runs
 from services.executor.worker.held import Stop

@@ -8,7 +8,7 @@ from typing import TypeVar
 from uuid import uuid4
 
 from services.chassis import logs
-from services.chassis.consuming import is_transient
+from services.chassis.consumer import is_transient
 from services.executor import telemetry
 from services.executor.automation.ports import HumanQuestion
 from services.executor.model.lifecycle import Fenced

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from services.chassis import logs
-from services.chassis.consuming import backoff_seconds, is_transient
+from services.chassis.consumer import backoff_seconds, is_transient
 from services.executor import telemetry
 from services.executor.automation.devices import DeviceFailure, OnSession, Session
 from services.executor.model.failures import Category

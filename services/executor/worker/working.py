@@ -4,7 +4,7 @@ import asyncio
 from contextlib import suppress
 
 from services.chassis import logs
-from services.chassis.consuming import backoff_seconds, is_transient
+from services.chassis.consumer import backoff_seconds, is_transient
 from services.executor.model.attempts import Result
 from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import Fenced

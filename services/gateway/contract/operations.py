@@ -12,7 +12,7 @@ from mobiletest.executor.v1 import executions_pb2, steps_pb2
 from mobiletest.options.v1 import options_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
-from services.chassis.contracts import Method, methods
+from services.chassis.method_options import Method, describe_methods
 from services.gateway.contract.options import option
 
 FILES = (apps_pb2, builds_pb2, tests_pb2, workflows_pb2, api_keys_pb2, executions_pb2, steps_pb2, reports_pb2)
@@ -69,7 +69,7 @@ def operations() -> list[Operation]:
 
 
 def _of(service: ServiceDescriptor) -> Iterator[Operation]:
-    contracts = methods([service])
+    contracts = describe_methods([service])
     for descriptor in service.methods:
         rule = option(descriptor, annotations_pb2.http)
         verb = rule.WhichOneof("pattern")

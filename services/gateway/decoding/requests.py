@@ -8,7 +8,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from services.chassis.errors import Violation
-from services.chassis.validation import check
+from services.chassis.validation import find_violations
 from services.gateway.contract.fields import Field, mask_field, request_fields
 from services.gateway.contract.operations import Operation
 from services.gateway.decoding import wording
@@ -92,7 +92,7 @@ class RequestDecoder:
 
     def _issues(self, message: Message, findings: Findings, source: Source, body: object) -> list[Issue]:
         """All errors at once: what could not be read, and what breaks a rule among the rest."""
-        violations = check(message)
+        violations = find_violations(message)
         if not violations:
             return findings.issues
         refused = {issue.loc for issue in findings.issues}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import grpc
 from google.protobuf.message import Message
 
-from services.chassis import context, status
+from services.chassis import context, error_status
 from services.chassis.errors import InvalidArgument
 from services.gateway.contract.fields import Field, request_fields
 from services.gateway.contract.operations import Operation
@@ -67,10 +67,10 @@ class Invocation:
     def calling(self, decoded: Decoded, exchange: Exchange, seconds: float) -> Iterator[None]:
         """Inside the block, calls go out as the caller's and within the time; violations get the client's places."""
         try:
-            with context.bind(exchange.caller), context.within(seconds):
+            with context.bind(exchange.caller), context.limit_time(seconds):
                 yield
         except grpc.aio.AioRpcError as error:
-            known = status.domain_error(error)
+            known = error_status.to_domain_error(error)
             if isinstance(known, InvalidArgument) and known.violations:
                 raise InvalidRequest(self._decoder.explain(known.violations, decoded)) from None
             raise

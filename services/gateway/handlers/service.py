@@ -3,7 +3,7 @@
 import orjson
 from aiohttp.web import StreamResponse
 
-from services.chassis.health import Health, Report
+from services.chassis.health import Health, HealthReport
 from services.gateway.serving.exchange import Endpoint, Exchange
 from services.gateway.serving.responses import json_response
 
@@ -29,7 +29,7 @@ def service_endpoints(health: Health, document: bytes) -> list[Endpoint]:
     ]
 
 
-def _report(report: Report, exchange: Exchange) -> StreamResponse:
+def _report(report: HealthReport, exchange: Exchange) -> StreamResponse:
     """Names what fails, but not why: the admin port says that."""
     body = {"status": "ok" if report.ok else "failing", "failing": sorted(report.failures)}
     return json_response(200 if report.ok else 503, orjson.dumps(body), exchange.headers)

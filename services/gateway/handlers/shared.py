@@ -58,6 +58,6 @@ class SharedHandler:
         """A batch has one question, because each question has its own lane."""
         (question,) = questions
         asking = _Question(context.current())
-        with context.within(self._most_seconds):
+        with context.limit_time(self._most_seconds):
             message = await self._invoke(self._invocation.message(question), asking, self._most_seconds)
         return {question: _Answer(self._encode(message), asking.headers)}

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 from aiohttp.web import Response, StreamResponse
 from google.protobuf.message import Message
 
-from services.chassis.boundary import REPLAYED
 from services.chassis.context import Caller
+from services.chassis.request_interceptor import REPLAYED
 from services.gateway.contract.operations import EMPTY, HTTP_BODY, Operation
 from services.gateway.encoding.responses import ToJson
 from services.gateway.handlers.invocation import Invocation

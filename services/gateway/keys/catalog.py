@@ -5,9 +5,9 @@ from datetime import UTC
 import grpc
 from mobiletest.catalog.v1 import api_keys_pb2, api_keys_pb2_grpc
 
-from services.chassis import status
-from services.chassis.channel import Channel
+from services.chassis import error_status
 from services.chassis.errors import Unauthenticated
+from services.chassis.grpc_channel import Channel
 from services.gateway.contract.enums import spellings
 from services.gateway.keys.holders import Holder, expired, invalid
 
@@ -36,7 +36,7 @@ class CatalogKeys:
 
 
 def _refusal(error: grpc.aio.AioRpcError) -> Unauthenticated | None:
-    known = status.domain_error(error)
+    known = error_status.to_domain_error(error)
     if isinstance(known, Unauthenticated) and known.reason in _OURS:
         return _OURS[known.reason]()
     return None

@@ -3,7 +3,7 @@
 from google.protobuf.message import DecodeError
 from mobiletest.catalog.v1 import events_pb2
 
-from services.chassis.events import Event, InvalidMessage, read_each
+from services.chassis.events import Event, InvalidMessage, parse_each
 from services.gateway.keys.memory import KeyMemory
 
 TOPIC = "mobiletest.catalog.v1.key-events"
@@ -18,7 +18,7 @@ class Revocations:
 
     async def handle(self, events: list[Event]) -> list[InvalidMessage]:
         """Gives the events that cannot be read; unknown types are skipped."""
-        _, refused = read_each((event for event in events if event.type == _CHANGED), self._apply)
+        _, refused = parse_each((event for event in events if event.type == _CHANGED), self._apply)
         return refused
 
     def _apply(self, event: Event) -> None:

@@ -6,7 +6,7 @@ from math import ceil
 import grpc
 import orjson
 
-from services.chassis import errors, logs, status
+from services.chassis import error_status, errors, logs
 from services.chassis.errors import DomainError
 from services.gateway.decoding.issues import InvalidRequest, MalformedBody
 from services.gateway.keys.holders import expired, invalid, missing
@@ -64,7 +64,7 @@ def failure(error: Exception, request_id: str) -> Failure:
         return Failure(422, [issue.as_json() for issue in error.issues], "VALIDATION_FAILED")
     if isinstance(error, MalformedBody):
         return Failure(400, str(error), "JSON_MALFORMED")
-    known = _upstream_cancelled(error) or status.domain_error(error)
+    known = _upstream_cancelled(error) or error_status.to_domain_error(error)
     if known is None or _is_ours(known):
         return _internal(error, request_id)
     return _of_domain(known)

@@ -128,7 +128,7 @@ class Batches(Generic[K, V]):
     async def _run(self, batch: Batch[K, V]) -> None:
         """The call has the default deadline of its channel, whoever started it."""
         try:
-            with context.bind(batch.caller), context.within(None):
+            with context.bind(batch.caller), context.limit_time(None):
                 found = await self._fetch(list(batch.keys))
         except BaseException as error:
             _fail(batch.done, error)

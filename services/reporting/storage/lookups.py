@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from services.chassis.context import current
 from services.chassis.mongo import Mongo
-from services.chassis.tenancy import Tenant
+from services.chassis.org_collection import OrgCollection
 from services.reporting.model.flaky import Assessment
 from services.reporting.model.history import BuildRef
 from services.reporting.model.reports.workspace import VerdictCount
@@ -129,6 +129,6 @@ class MongoReadModels:
         found: list[Document] = await (await self._serving_one(collection)).find(query, projection).to_list(None)
         return found
 
-    async def _serving_one(self, collection: str) -> Tenant:
+    async def _serving_one(self, collection: str) -> OrgCollection:
         """The collection of the generation that serves."""
-        return Tenant(self._mongo, named(collection, await self._serving.generation()))
+        return OrgCollection(self._mongo, named(collection, await self._serving.generation()))

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from services.chassis.mongo import Mongo
-from services.chassis.tenancy import Tenant
+from services.chassis.org_collection import OrgCollection
 from services.reporting.model.flaky import Classification
 from services.reporting.model.quarantine import Quarantine
 from services.reporting.ports import Page, TestFilter
@@ -40,9 +40,9 @@ class MongoCopiedTests:
         known = {document["_id"]: quarantine_of(document.get("quarantine")) for document in found}
         return {test_id: quarantine for test_id, quarantine in known.items() if quarantine}
 
-    async def _of(self, collection: str) -> Tenant:
+    async def _of(self, collection: str) -> OrgCollection:
         """The collection of the generation that serves."""
-        return Tenant(self._mongo, named(collection, await self._serving.generation()))
+        return OrgCollection(self._mongo, named(collection, await self._serving.generation()))
 
 
 def _condition(filter: TestFilter) -> Document:

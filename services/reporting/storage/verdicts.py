@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from services.chassis.context import current
 from services.chassis.mongo import Mongo
-from services.chassis.tenancy import Tenant
+from services.chassis.org_collection import OrgCollection
 from services.reporting.model.history import Attempt
 from services.reporting.model.reports.breakage import Side, Sighting, Sought
 from services.reporting.model.reports.gate import GateRun, Progress
@@ -98,8 +98,8 @@ class MongoVerdicts:
         found = await runs.find({"execution_id": execution_id}, RUN_SHOWN).to_list(None)
         return [gate_run(document) for document in found]
 
-    def _of(self, collection: str, generation: int) -> Tenant:
-        return Tenant(self._mongo, named(collection, generation))
+    def _of(self, collection: str, generation: int) -> OrgCollection:
+        return OrgCollection(self._mongo, named(collection, generation))
 
 
 def _sought(sought: Sought, org_id: str, generation: int, *, calm: bool) -> Document:

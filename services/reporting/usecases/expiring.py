@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from services.chassis import logs, metrics
 from services.chassis.clock import Clock
-from services.chassis.consuming import is_transient
+from services.chassis.consumer import is_transient
 from services.reporting.model.places import lists
 from services.reporting.model.retention import Bounds, expire
 from services.reporting.model.tables import Tables

@@ -12,7 +12,7 @@ from services.catalog.storage.artifacts import MongoUnusedArtifacts
 from services.catalog.storage.store import MongoStore
 from services.chassis import context
 from services.chassis.errors import Aborted, NotFound
-from services.chassis.objects import ObjectStore
+from services.chassis.object_store import ObjectStore
 from services.chassis.outbox import Outbox
 from tests.contract.catalog.conftest import emptied
 from tests.fakes.chassis import FakeClock

@@ -4,8 +4,8 @@ import pytest
 
 from services.chassis.context import Caller
 from services.chassis.errors import Aborted, AlreadyExists, FailedPrecondition
-from services.chassis.idempotency import MIGRATION, RECORDS, Answer, Idempotency
-from services.chassis.identity import new_id
+from services.chassis.idempotency import MIGRATION, RECORDS, Idempotency, StoredResponse
+from services.chassis.ids import new_id
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
 
@@ -29,29 +29,31 @@ async def idempotency(mongo: Mongo) -> Idempotency:
     return Idempotency(mongo)
 
 
-async def once(idempotency: Idempotency, work: Work, *, caller: Caller = CALLER, body: bytes = b"body") -> Answer:
-    return await idempotency.once(caller, "/s/Create", body, work)
+async def run_once(
+    idempotency: Idempotency, work: Work, *, caller: Caller = CALLER, body: bytes = b"body"
+) -> StoredResponse:
+    return await idempotency.run_once(caller, "/s/Create", body, work)
 
 
 async def test_a_repeat_gets_the_first_answer(idempotency: Idempotency) -> None:
     work = Work()
-    first, second = await once(idempotency, work), await once(idempotency, work)
+    first, second = await run_once(idempotency, work), await run_once(idempotency, work)
     assert first.response == second.response
     assert (first.replayed, second.replayed) == (False, True)
     assert len(work.ids) == 1
 
 
 async def test_another_body_under_the_same_key_is_refused(idempotency: Idempotency) -> None:
-    await once(idempotency, Work())
+    await run_once(idempotency, Work())
     with pytest.raises(AlreadyExists) as error:
-        await once(idempotency, Work(), body=b"other")
+        await run_once(idempotency, Work(), body=b"other")
     assert error.value.reason == "IDEMPOTENCY_KEY_REUSED"
 
 
 async def test_keys_of_other_organisations_do_not_matter(idempotency: Idempotency) -> None:
     work = Work()
-    await once(idempotency, work)
-    await once(idempotency, work, caller=Caller("org-2", idempotency_key="key-1"))
+    await run_once(idempotency, work)
+    await run_once(idempotency, work, caller=Caller("org-2", idempotency_key="key-1"))
     assert len(set(work.ids)) == 2
 
 
@@ -60,8 +62,8 @@ async def test_what_failed_may_be_tried_again(idempotency: Idempotency) -> None:
         raise FailedPrecondition("not now")
 
     with pytest.raises(FailedPrecondition):
-        await idempotency.once(CALLER, "/s/Create", b"body", fail)
-    assert not (await once(idempotency, Work())).replayed
+        await idempotency.run_once(CALLER, "/s/Create", b"body", fail)
+    assert not (await run_once(idempotency, Work())).replayed
 
 
 async def test_while_the_first_is_under_way_others_are_told_to_wait(idempotency: Idempotency) -> None:
@@ -72,10 +74,10 @@ async def test_while_the_first_is_under_way_others_are_told_to_wait(idempotency:
         await go.wait()
         return b"done"
 
-    first = asyncio.create_task(idempotency.once(CALLER, "/s/Create", b"body", slow))
+    first = asyncio.create_task(idempotency.run_once(CALLER, "/s/Create", b"body", slow))
     await begun.wait()
     with pytest.raises(Aborted) as error:
-        await once(idempotency, Work())
+        await run_once(idempotency, Work())
     assert error.value.retry_after == 1.0
     go.set()
     assert (await first).response == b"done"
@@ -83,24 +85,24 @@ async def test_while_the_first_is_under_way_others_are_told_to_wait(idempotency:
 
 async def test_of_many_at_once_one_does_the_work(idempotency: Idempotency) -> None:
     work = Work()
-    results = await asyncio.gather(*(once(idempotency, work) for _ in range(50)), return_exceptions=True)
+    results = await asyncio.gather(*(run_once(idempotency, work) for _ in range(50)), return_exceptions=True)
     assert len(work.ids) == 1
-    assert all(isinstance(result, Answer | Aborted) for result in results)
+    assert all(isinstance(result, StoredResponse | Aborted) for result in results)
 
 
 async def test_a_key_that_a_dead_process_held_is_free_after_its_time_and_derives_the_same_ids(
     idempotency: Idempotency, mongo: Mongo
 ) -> None:
     work = Work()
-    await once(idempotency, work)
+    await run_once(idempotency, work)
     crashed = {"$set": {"state": "in_flight", "claimed_until": {"$subtract": ["$$NOW", 1]}}}
     await mongo.collection(RECORDS).update_many({}, [crashed])
-    assert not (await once(idempotency, work)).replayed
+    assert not (await run_once(idempotency, work)).replayed
     assert work.ids[0] == work.ids[1]
 
 
 async def test_records_expire_after_a_day(idempotency: Idempotency, mongo: Mongo) -> None:
-    await once(idempotency, Work())
+    await run_once(idempotency, Work())
     (age,) = await mongo.aggregate(RECORDS, [{"$project": {"left": {"$subtract": ["$expires_at", "$$NOW"]}}}])
     assert 23.9 < age["left"] / 3_600_000 <= 24
     indexes = await mongo.collection(RECORDS).index_information()

@@ -5,7 +5,7 @@ import pytest
 from pymongo.errors import DuplicateKeyError, PyMongoError
 
 from services.chassis.errors import Unavailable
-from services.chassis.mongo import Document, Mongo, Session, unavailable
+from services.chassis.mongo import Document, Mongo, Session, as_unavailable
 from tests.contract.chassis.conftest import Driver
 
 NOWHERE = "mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=200"
@@ -86,7 +86,7 @@ async def test_a_database_that_is_away_is_unavailable_for_a_second(driver: Drive
     with pytest.raises(PyMongoError) as error:
         await mongo.collection("a").find_one({})
     await mongo.close()
-    found = unavailable(error.value)
+    found = as_unavailable(error.value)
     assert isinstance(found, Unavailable)
     assert found.retry_after == 1.0
 
@@ -110,4 +110,4 @@ async def test_an_error_of_the_data_is_no_outage(mongo: Mongo) -> None:
     await mongo.collection("a").insert_one({"_id": 1})
     with pytest.raises(DuplicateKeyError) as error:
         await mongo.collection("a").insert_one({"_id": 1})
-    assert unavailable(error.value) is None
+    assert as_unavailable(error.value) is None

@@ -63,7 +63,7 @@ async def test_the_log_of_a_subject_is_read_back_in_order(mongo: Mongo, outbox: 
 
 async def test_handing_over_never_blocks_and_keeps_within_its_bounds(outbox: Outbox) -> None:
     event = an_event(outbox)
-    outbox.committed([event] * (FRESH_LIMIT + 5))
+    outbox.publish_soon([event] * (FRESH_LIMIT + 5))
     assert outbox.fresh.qsize() == FRESH_LIMIT
 
 

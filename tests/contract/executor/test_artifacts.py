@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from services.chassis.errors import NotFound
-from services.chassis.objects import ObjectStore
+from services.chassis.object_store import ObjectStore
 from services.executor.artifacts import StoredArtifacts
 from services.executor.ports import Artifacts
 from tests.fakes.executor import FakeArtifacts

@@ -9,9 +9,9 @@ import pytest
 from mobiletest.types.v1 import platform_pb2
 
 from services.chassis.context import current
+from services.chassis.error_status import to_domain_error
 from services.chassis.errors import NotFound
-from services.chassis.status import domain_error
-from services.executor.catalog import RemoteCatalog, open_channel
+from services.executor.catalog import RemoteCatalog, open_catalog_channel
 from services.executor.model.executions import BuildConfig, Kind
 from services.executor.model.plans import Resolved
 from services.executor.model.runs import Platform
@@ -40,7 +40,7 @@ async def scene(request: pytest.FixtureRequest) -> AsyncIterator[Scene]:
         return
     shelf = Shelf(files={build_id: b"0123456789" * 20_000})
     runs = [shelf.planned("Tap it", name=name, platform=platform_pb2.PLATFORM_ANDROID) for name in ("One", "Two")]
-    async with serving(shelf), open_channel(shelf.address, TOKEN) as to:
+    async with serving(shelf), open_catalog_channel(shelf.address, TOKEN) as to:
         yield Scene(RemoteCatalog(to), shelf.workflow(*runs), shelf.test(shelf.planned("Tap it")), build_id)
 
 
@@ -92,6 +92,6 @@ async def test_what_is_unknown_is_not_found(scene: Scene) -> None:
     for message, call in (*calls.items(), whole):
         with pytest.raises((NotFound, grpc.aio.AioRpcError)) as raised:
             await call
-        error = domain_error(raised.value)
+        error = to_domain_error(raised.value)
         assert isinstance(error, NotFound)
         assert error.message == message

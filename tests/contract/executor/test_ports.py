@@ -10,7 +10,7 @@ from mobiletest.executor.v1 import events_pb2
 from services.chassis.context import Caller, bind
 from services.chassis.errors import FailedPrecondition, NotFound
 from services.chassis.events import Event
-from services.chassis.identity import derived
+from services.chassis.ids import derive_ids
 from services.executor.events import logged
 from services.executor.model.attempts import Artifact, Result, Step, StepStatus
 from services.executor.model.executions import BuildConfig, Execution, Kind
@@ -87,7 +87,7 @@ async def test_a_start_that_is_repeated_gives_what_is_there(world: World) -> Non
 
 async def start_in(org_id: str, world: World, key: str | None = None) -> Execution:
     """A start of an organisation; one with the same `key` is a repeat."""
-    with bind(Caller(org_id=org_id, via_gateway=True)), derived(org_id, "StartWorkflow", key or str(uuid4())):
+    with bind(Caller(org_id=org_id, via_gateway=True)), derive_ids(org_id, "StartWorkflow", key or str(uuid4())):
         return await start(world, plan("One"))
 
 

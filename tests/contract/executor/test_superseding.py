@@ -8,7 +8,7 @@ import pytest
 
 from services.chassis.context import Caller, bind
 from services.chassis.errors import FailedPrecondition, InvalidArgument, NotFound
-from services.chassis.identity import derived
+from services.chassis.ids import derive_ids
 from services.executor.model.attempts import Result
 from services.executor.model.changes import begin
 from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, Kind
@@ -193,10 +193,10 @@ async def test_a_repeated_start_cancels_nothing_that_came_after_it(world: World)
     flow = Flow(world)
     org_id = str(uuid4())
     with bind(Caller(org_id=org_id, via_gateway=True)):
-        with derived(org_id, "StartWorkflow", "key"):
+        with derive_ids(org_id, "StartWorkflow", "key"):
             first = await flow.start()
         newer = await flow.start(cancel_previous=False)
-        with derived(org_id, "StartWorkflow", "key"):
+        with derive_ids(org_id, "StartWorkflow", "key"):
             assert (await flow.start()).id == first.id
         assert await flow.statuses(first, newer) == [Status.QUEUED, Status.QUEUED]
 
@@ -283,7 +283,7 @@ async def test_a_rerun_that_is_repeated_gives_the_one_that_is_there(world: World
     earlier = await ended(world, Result(), FAILED, Result())
     again = []
     for _ in range(2):
-        with derived(earlier.org_id, "RerunExecution", "key"):
+        with derive_ids(earlier.org_id, "RerunExecution", "key"):
             again.append(await reruns(world).rerun(earlier.id, failed_only=False))
     assert again[0] == again[1]
 

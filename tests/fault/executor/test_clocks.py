@@ -12,7 +12,7 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 from mobiletest.types.v1 import execution_pb2
 
-from tests.conftest import give_up
+from tests.conftest import skip_or_fail
 from tests.eventually import eventually
 from tests.fault.counting import record
 from tests.fault.executor.conftest import LEASE_SECONDS, Workers
@@ -29,7 +29,7 @@ SLACK = timedelta(seconds=5)
 def libfaketime() -> str:
     found = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
     if found is None:
-        give_up("libfaketime is not installed; on Debian: apt-get install faketime")
+        skip_or_fail("libfaketime is not installed; on Debian: apt-get install faketime")
     return str(found)
 
 

@@ -23,7 +23,7 @@ from tests.eventually import eventually
 from tests.fault.counting import record
 from tests.fault.executor.conftest import LEASE_SECONDS, Workers
 from tests.fault.executor.test_workers import check_history
-from tests.hubs import appium, started
+from tests.hubs import appium, start_hub
 from tests.integration.executor.catalog_server import Shelf
 from tests.integration.executor.conftest import Client
 
@@ -42,7 +42,7 @@ Noted = Callable[[], Awaitable[Session]]
 @pytest.fixture
 def two_hubs() -> Iterator[list[Hub]]:
     """Two Appium servers that this test may kill."""
-    first, second = started(hubs.appium), started(hubs.appium)
+    first, second = start_hub(hubs.appium), start_hub(hubs.appium)
     yield [next(first), next(second)]
     for hub in (second, first):
         next(hub, None)

@@ -18,7 +18,7 @@ from typing import Any
 
 from pymongo import MongoClient, monitoring
 
-from services.chassis.consuming import is_transient
+from services.chassis.consumer import is_transient
 from services.chassis.events import Event
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo

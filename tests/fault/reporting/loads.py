@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from services.chassis.events import Event
-from services.chassis.kafka import Producer
+from services.chassis.producer import Producer
 from services.reporting.consumer import TOPICS
 from tests.fault.reporting.deliveries import delivered
 from tests.fault.reporting.estates import Estate

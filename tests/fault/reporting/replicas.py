@@ -15,9 +15,9 @@ from pymongo import MongoClient
 from deploy.local.broker import Broker, broker
 from deploy.local.child import Child, ChildSpec
 from deploy.local.mongod import Mongod, mongod
-from services.chassis.broker import DEAD_LETTERS
+from services.chassis.topics import DEAD_LETTERS
 from services.reporting.consumer import TOPICS
-from tests.offsets import Published, committed
+from tests.group_offsets import PublishedOffsets, committed_offsets
 
 ROOT = Path(__file__).parents[3]
 DATABASE = "reporting"
@@ -33,7 +33,7 @@ class Replicas:
     broker: Broker
     group: str = field(default_factory=lambda: f"reporting-{uuid4().hex[:8]}")
     running: dict[str, Child] = field(default_factory=dict)
-    published: Published = field(default_factory=Published)
+    published: PublishedOffsets = field(default_factory=PublishedOffsets)
 
     def start(self) -> str:
         """The name of a new replica, which is starting."""
@@ -76,7 +76,7 @@ class Replicas:
 
         That needs no wait for the broker to notice that members are dead, which must be before it takes their offsets.
         """
-        ends = await committed(self.broker.bootstrap, self.group, list(self.published.ends))
+        ends = await committed_offsets(self.broker.bootstrap, self.group, list(self.published.ends))
         self.group = f"reporting-{uuid4().hex[:8]}"
         consumer = AIOKafkaConsumer(
             bootstrap_servers=self.broker.bootstrap, group_id=self.group, enable_auto_commit=False

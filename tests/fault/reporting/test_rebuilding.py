@@ -16,8 +16,8 @@ from mobiletest.reporting.v1 import operations_pb2, operations_pb2_grpc
 from pymongo import MongoClient
 
 from deploy.local.layout import python_path
-from deploy.local.stack import Stack, running
-from services.chassis import rpc
+from deploy.local.stack import Stack, run_stack
+from services.chassis import grpc_server
 from tests.e2e.client import Api
 from tests.e2e.world import FAILING, World
 from tests.eventually import eventually
@@ -32,7 +32,7 @@ Line = dict[str, Any]
 
 @pytest.fixture
 async def stack(tmp_path: Path) -> AsyncIterator[Stack]:
-    async with running(tmp_path / "state", workers=1, extra_env={"MOBILETEST_INVALID_SHARE": "1"}) as stack:
+    async with run_stack(tmp_path / "state", workers=1, extra_env={"MOBILETEST_INVALID_SHARE": "1"}) as stack:
         yield stack
 
 
@@ -199,7 +199,7 @@ async def test_callers_with_the_service_token_do_the_same(stack: Stack) -> None:
     descriptor = operations_pb2.DESCRIPTOR.services_by_name["Operations"]
     async with (
         Api(stack.url, stack.api_key) as api,
-        rpc.channel(stack.grpc["reporting"], stack.service_token, services=[descriptor]) as channel,
+        grpc_server.open_channel(stack.grpc["reporting"], stack.service_token, services=[descriptor]) as channel,
     ):
         world = World(api)
         _, build, _, workflow = await world.passing_app()

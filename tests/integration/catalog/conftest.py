@@ -25,9 +25,9 @@ from mobiletest.catalog.v1 import (
 )
 from pymongo import MongoClient
 
-from services.catalog.app import running
+from services.catalog.app import start_app
 from services.catalog.settings import Settings
-from services.chassis import context, rpc
+from services.chassis import context, grpc_server
 from services.chassis.context import Caller
 
 TOKEN = "t" * 20
@@ -84,13 +84,15 @@ async def service(
     )
     async with AsyncExitStack() as stack:
         stack.callback(mongo_client.drop_database, settings.mongo_database)
-        app = await stack.enter_async_context(running(settings))
+        app = await stack.enter_async_context(start_app(settings))
         descriptors = [file.DESCRIPTOR.services_by_name[name] for name, file in _FILES.items()]
-        channel = await stack.enter_async_context(rpc.channel(app.grpc_address, TOKEN, services=descriptors))
+        channel = await stack.enter_async_context(
+            grpc_server.open_channel(app.grpc_address, TOKEN, services=descriptors)
+        )
         yield Service(settings, app.grpc_address, objects, spool, **_stubs(channel))
 
 
-def _stubs(channel: rpc.Channel) -> dict[str, Any]:
+def _stubs(channel: grpc_server.Channel) -> dict[str, Any]:
     grpc: Any = (apps_pb2_grpc, builds_pb2_grpc, tests_pb2_grpc, workflows_pb2_grpc, resolution_pb2_grpc)
     apps, builds, tests, workflows, resolution = grpc
     keys: Any = api_keys_pb2_grpc

@@ -12,8 +12,8 @@ from mobiletest.types.v1.platform_pb2 import PLATFORM_ANDROID, PLATFORM_IOS
 
 from services.chassis import context
 from services.chassis.context import Caller
+from services.chassis.error_status import to_domain_error
 from services.chassis.errors import DomainError, InvalidArgument, NotFound, PermissionDenied
-from services.chassis.status import domain_error
 from tests.integration.catalog.conftest import Service, foreign
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -23,7 +23,7 @@ async def failed(call: Any) -> DomainError:
     """The error that the call ends with."""
     with pytest.raises(grpc.aio.AioRpcError) as error:
         await call
-    known = domain_error(error.value)
+    known = to_domain_error(error.value)
     assert known is not None
     return known
 

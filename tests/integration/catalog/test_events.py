@@ -9,10 +9,10 @@ from mobiletest.catalog.v1 import api_keys_pb2, apps_pb2, builds_pb2, events_pb2
 
 from services.catalog.publisher import CATALOG_EVENTS, KEY_EVENTS
 from services.chassis import context
-from services.chassis.consuming import Consumer
+from services.chassis.consumer import Consumer
 from services.chassis.events import Event
-from services.chassis.kafka import Producer
 from services.chassis.lifecycle import Background
+from services.chassis.producer import Producer
 from tests.eventually import eventually
 from tests.integration.catalog.conftest import Service
 from tests.integration.catalog.test_apps_rpc import made
@@ -37,7 +37,7 @@ async def events(service: Service, kafka_bootstrap: str) -> AsyncIterator[list[E
         consumer = Consumer(
             topics, group, handler, bootstrap=kafka_bootstrap, instance_id=None, dlq=dlq, session_seconds=1
         )
-        async with background.running("consumer", consumer.run(), stop=consumer.stop):
+        async with background.run("consumer", consumer.run(), stop=consumer.stop):
             yield seen
 
 

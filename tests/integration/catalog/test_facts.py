@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 from mobiletest.catalog.v1 import apps_pb2, builds_pb2, events_pb2, facts_pb2, facts_pb2_grpc, tests_pb2
 from pymongo import MongoClient
 
-from services.chassis import context, rpc
+from services.chassis import context, grpc_server
 from services.chassis.context import Caller
 from tests.integration.catalog.conftest import TOKEN, Service
 from tests.integration.catalog.test_apps_rpc import made
@@ -33,7 +33,7 @@ async def exported(service: Service, page_size: int, org_id: str | None = None) 
     """All facts, or those of an organisation, in pages of this size."""
     descriptor = facts_pb2.DESCRIPTOR.services_by_name["CatalogFacts"]
     facts: list[Message] = []
-    async with rpc.channel(service.address, TOKEN, services=[descriptor]) as channel:
+    async with grpc_server.open_channel(service.address, TOKEN, services=[descriptor]) as channel:
         stub: Any = facts_pb2_grpc.CatalogFactsStub(channel)
         token = None
         while token != "":
@@ -133,7 +133,9 @@ async def test_only_internal_callers_get_them(service: Service) -> None:
         (TOKEN, True, grpc.StatusCode.PERMISSION_DENIED),
         ("x" * 20, False, grpc.StatusCode.UNAUTHENTICATED),
     ):
-        async with rpc.channel(service.address, token, services=[descriptor], via_gateway=via_gateway) as channel:
+        async with grpc_server.open_channel(
+            service.address, token, services=[descriptor], via_gateway=via_gateway
+        ) as channel:
             stub: Any = facts_pb2_grpc.CatalogFactsStub(channel)
             with pytest.raises(grpc.aio.AioRpcError) as refused:
                 await stub.ListCatalogFacts(request)
@@ -143,7 +145,7 @@ async def test_only_internal_callers_get_them(service: Service) -> None:
 async def test_a_token_that_no_page_gave_is_refused(service: Service) -> None:
     descriptor = facts_pb2.DESCRIPTOR.services_by_name["CatalogFacts"]
     with context.bind(Caller(str(uuid4()))):
-        async with rpc.channel(service.address, TOKEN, services=[descriptor]) as channel:
+        async with grpc_server.open_channel(service.address, TOKEN, services=[descriptor]) as channel:
             stub: Any = facts_pb2_grpc.CatalogFactsStub(channel)
             with pytest.raises(grpc.aio.AioRpcError) as refused:
                 await stub.ListCatalogFacts(facts_pb2.ListCatalogFactsRequest(page_token="keys:1"))

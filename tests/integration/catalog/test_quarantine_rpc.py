@@ -13,12 +13,12 @@ from mobiletest.catalog.v1 import api_keys_pb2, events_pb2, tests_pb2
 
 from services.catalog.publisher import CATALOG_EVENTS
 from services.chassis import context
-from services.chassis.consuming import Consumer
+from services.chassis.consumer import Consumer
 from services.chassis.context import Caller
 from services.chassis.errors import DomainError, InvalidArgument, NotFound, PermissionDenied
 from services.chassis.events import Event
-from services.chassis.kafka import Producer
 from services.chassis.lifecycle import Background
+from services.chassis.producer import Producer
 from tests.eventually import eventually
 from tests.integration.catalog.conftest import Service, foreign
 from tests.integration.catalog.test_apps_rpc import failed, made
@@ -148,7 +148,7 @@ async def told(service: Service, kafka_bootstrap: str) -> AsyncIterator[list[eve
         consumer = Consumer(
             [CATALOG_EVENTS], group, handler, bootstrap=kafka_bootstrap, instance_id=None, dlq=dlq, session_seconds=1
         )
-        async with background.running("consumer", consumer.run(), stop=consumer.stop):
+        async with background.run("consumer", consumer.run(), stop=consumer.stop):
             yield seen
 
 

@@ -9,12 +9,12 @@ from typing import Any
 from google.api import httpbody_pb2
 from mobiletest.catalog.v1 import apps_pb2, apps_pb2_grpc, builds_pb2, builds_pb2_grpc
 
-from services.chassis import context, rpc
-from services.chassis.channel import Channel
+from services.chassis import context, grpc_server
 from services.chassis.context import Caller
+from services.chassis.grpc_channel import Channel
 from services.chassis.health import Health
 from services.chassis.idempotency import Idempotency
-from services.chassis.identity import new_id
+from services.chassis.ids import new_id
 from services.chassis.settings import ProcessSettings
 from tests.unit.chassis.samples import TOKEN, process_settings
 
@@ -102,13 +102,15 @@ async def serving(
 ) -> AsyncIterator[Probe]:
     """The service inside of the block, with a channel that knows which of its methods may be repeated."""
     apps, builds, health = Apps(), Builds(), health or Health()
-    servicers: list[rpc.Servicer] = [
+    servicers: list[grpc_server.Servicer] = [
         (apps_pb2_grpc.add_AppsServicer_to_server, apps, APPS),
         (builds_pb2_grpc.add_BuildsServicer_to_server, builds, BUILDS),
     ]
     async with AsyncExitStack() as stack:
         address = await stack.enter_async_context(
-            rpc.server(settings or process_settings(), servicers, health=health, idempotency=idempotency)
+            grpc_server.serve(settings or process_settings(), servicers, health=health, idempotency=idempotency)
         )
-        channel = await stack.enter_async_context(rpc.channel(address, TOKEN, services=[APPS, BUILDS], timeout=5.0))
+        channel = await stack.enter_async_context(
+            grpc_server.open_channel(address, TOKEN, services=[APPS, BUILDS], timeout=5.0)
+        )
         yield Probe(address, channel, apps, builds, health)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from mobiletest.catalog.v1 import apps_pb2, apps_pb2_grpc
 
-from services.chassis import outbox, rpc
+from services.chassis import grpc_server, outbox
 from services.chassis.health import AdminServer, Health
-from services.chassis.kafka import Producer
 from services.chassis.lifecycle import Background, main
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
-from services.chassis.relay import Relay
+from services.chassis.outbox_relay import OutboxRelay
+from services.chassis.producer import Producer
 from services.chassis.settings import ProcessSettings
 from tests.eventually import eventually
 
@@ -50,7 +50,7 @@ async def _die() -> None:
 
 
 @asynccontextmanager
-async def running(settings: Settings) -> AsyncIterator[App]:
+async def start_app(settings: Settings) -> AsyncIterator[App]:
     async with AsyncExitStack() as stack:
         background = await stack.enter_async_context(Background())
         health = Health()
@@ -61,18 +61,18 @@ async def running(settings: Settings) -> AsyncIterator[App]:
         health.register("mongodb", mongo.ping)
         await migrate(mongo, [outbox.MIGRATION])
         producer = await stack.enter_async_context(Producer(settings.kafka_bootstrap, {}, idempotence=False))
-        relay = Relay(mongo, outbox.Outbox(mongo, "sample"), producer)
-        await stack.enter_async_context(background.running("relay", relay.run()))
-        servicer: rpc.Servicer = (
+        relay = OutboxRelay(mongo, outbox.Outbox(mongo, "sample"), producer)
+        await stack.enter_async_context(background.run("relay", relay.run()))
+        servicer: grpc_server.Servicer = (
             apps_pb2_grpc.add_AppsServicer_to_server,
             Apps(settings.sample_folder, background),
             apps_pb2.DESCRIPTOR.services_by_name["Apps"],
         )
-        address = await stack.enter_async_context(rpc.server(settings, [servicer], health=health))
+        address = await stack.enter_async_context(grpc_server.serve(settings, [servicer], health=health))
         (settings.sample_folder / "grpc").write_text(address)
-        await stack.enter_async_context(health.serving(background))
+        await stack.enter_async_context(health.mark_ready(background))
         yield App(background)
 
 
 if __name__ == "__main__":
-    main(running, Settings)
+    main(start_app, Settings)

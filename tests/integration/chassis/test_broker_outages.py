@@ -7,16 +7,16 @@ from dataclasses import replace
 import pytest
 
 from deploy.local.broker import Broker
-from services.chassis.kafka import Producer, PublishResult
+from services.chassis.producer import Producer, PublishResult
 from tests.eventually import eventually
-from tests.integration.chassis.outboxes import NEVER, PACE, Bench, bench
+from tests.integration.chassis.outbox_harness import NEVER, PACE, OutboxHarness, bench
 from tests.unit.chassis.samples import an_event
 
 TOPIC = "events"
 
 
 @pytest.fixture
-async def shaken(mongo_uri: str, mongo_database: str, own_broker: Broker) -> AsyncIterator[Bench]:
+async def shaken(mongo_uri: str, mongo_database: str, own_broker: Broker) -> AsyncIterator[OutboxHarness]:
     async with bench(mongo_uri, mongo_database, own_broker.bootstrap, TOPIC) as ready:
         yield ready
 
@@ -25,11 +25,13 @@ def keys(prefix: str, count: int) -> set[str]:
     return {f"{prefix}{number}" for number in range(count)}
 
 
-async def arrived(shaken: Bench, expected: set[str]) -> None:
+async def arrived(shaken: OutboxHarness, expected: set[str]) -> None:
     await eventually(lambda: expected <= set(shaken.arrived), within=60)
 
 
-async def test_after_a_restart_new_and_old_arrive_without_a_restart_of_ours(shaken: Bench, own_broker: Broker) -> None:
+async def test_after_a_restart_new_and_old_arrive_without_a_restart_of_ours(
+    shaken: OutboxHarness, own_broker: Broker
+) -> None:
     async with shaken.consuming(), shaken.relaying():
         await shaken.write(*keys("before", 40))
         await arrived(shaken, keys("before", 40))
@@ -43,7 +45,9 @@ async def test_after_a_restart_new_and_old_arrive_without_a_restart_of_ours(shak
         await eventually(lambda: _quiet(shaken))
 
 
-async def test_a_restart_too_short_to_be_noticed_by_a_poll_is_noticed(shaken: Bench, own_broker: Broker) -> None:
+async def test_a_restart_too_short_to_be_noticed_by_a_poll_is_noticed(
+    shaken: OutboxHarness, own_broker: Broker
+) -> None:
     async with shaken.consuming(), shaken.relaying():
         for round_ in range(3):
             await shaken.write(*keys(f"{round_}-", 5))
@@ -54,7 +58,9 @@ async def test_a_restart_too_short_to_be_noticed_by_a_poll_is_noticed(shaken: Be
             await arrived(shaken, {key for past in range(round_ + 1) for key in keys(f"{past}-", 5)})
 
 
-async def test_a_log_that_grew_beyond_the_watermark_is_seen_to_be_another(shaken: Bench, own_broker: Broker) -> None:
+async def test_a_log_that_grew_beyond_the_watermark_is_seen_to_be_another(
+    shaken: OutboxHarness, own_broker: Broker
+) -> None:
     """While no relay ran, the broker lost all and others wrote more than there had been."""
     async with shaken.relaying():
         await shaken.write(*keys("lost", 20))
@@ -68,7 +74,7 @@ async def test_a_log_that_grew_beyond_the_watermark_is_seen_to_be_another(shaken
         await arrived(shaken, keys("lost", 20))
 
 
-async def test_what_is_written_after_a_loss_does_not_hide_it(shaken: Bench, own_broker: Broker) -> None:
+async def test_what_is_written_after_a_loss_does_not_hide_it(shaken: OutboxHarness, own_broker: Broker) -> None:
     """The new rows would soon lie beyond the old watermarks, so the look comes before the first of them."""
     async with shaken.consuming(), shaken.relaying(replace(PACE, check=NEVER)):
         await shaken.write(*keys("before", 5))
@@ -80,7 +86,9 @@ async def test_what_is_written_after_a_loss_does_not_hide_it(shaken: Bench, own_
         await arrived(shaken, keys("before", 5) | keys("during", 100))
 
 
-async def test_nothing_is_published_on_a_connection_that_was_not_looked_at(shaken: Bench, own_broker: Broker) -> None:
+async def test_nothing_is_published_on_a_connection_that_was_not_looked_at(
+    shaken: OutboxHarness, own_broker: Broker
+) -> None:
     former = await shaken.producer.connect()
     await own_broker.child.kill()
     await own_broker.start()
@@ -92,7 +100,7 @@ async def test_nothing_is_published_on_a_connection_that_was_not_looked_at(shake
     assert results[0].offset == 0
 
 
-async def test_a_broker_that_hangs_holds_up_nobody(shaken: Bench, own_broker: Broker) -> None:
+async def test_a_broker_that_hangs_holds_up_nobody(shaken: OutboxHarness, own_broker: Broker) -> None:
     async with shaken.consuming(), shaken.relaying():
         await shaken.write(*keys("before", 5))
         await arrived(shaken, keys("before", 5))
@@ -105,7 +113,7 @@ async def test_a_broker_that_hangs_holds_up_nobody(shaken: Bench, own_broker: Br
         await arrived(shaken, keys("during", 5))
 
 
-async def test_writes_go_on_through_restart_after_restart(shaken: Bench, own_broker: Broker) -> None:
+async def test_writes_go_on_through_restart_after_restart(shaken: OutboxHarness, own_broker: Broker) -> None:
     async with shaken.consuming(), shaken.relaying():
         for round_ in range(5):
             await shaken.write(*keys(f"{round_}-", 20))
@@ -128,9 +136,9 @@ async def test_a_service_that_starts_before_its_broker_waits_for_it(
         await arrived(early, {"a"})
 
 
-async def _quiet(shaken: Bench) -> bool:
+async def _quiet(shaken: OutboxHarness) -> bool:
     return await shaken.pending() == 0
 
 
-async def _connected_anew(shaken: Bench, former: int) -> bool:
+async def _connected_anew(shaken: OutboxHarness, former: int) -> bool:
     return await shaken.producer.connect() > former

@@ -9,10 +9,10 @@ import pytest
 
 from deploy.local.broker import Broker
 from services.chassis import metrics
-from services.chassis.consuming import Consumer
-from services.chassis.events import Event, InvalidMessage, Transient
-from services.chassis.kafka import Producer, PublishResult
+from services.chassis.consumer import Consumer
+from services.chassis.events import Event, InvalidMessage, TransientError
 from services.chassis.lifecycle import Background
+from services.chassis.producer import Producer, PublishResult
 from tests.eventually import eventually
 from tests.unit.chassis.samples import an_event
 
@@ -46,7 +46,7 @@ class Bench:
             session_seconds=1.0,
             max_batch=50,
         )
-        async with Background() as background, background.running("consumer", consumer.run(), stop=consumer.stop):
+        async with Background() as background, background.run("consumer", consumer.run(), stop=consumer.stop):
             yield consumer
 
     async def publish(self, *keys: str) -> None:
@@ -93,7 +93,7 @@ async def test_a_restart_while_the_handler_asks_for_time(bench: Bench) -> None:
 
     def refuses() -> Exception:
         asked.append("later")
-        return Transient("later")
+        return TransientError("later")
 
     async with bench.consuming() as consumer:
         bench.refuses = refuses

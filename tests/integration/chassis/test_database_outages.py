@@ -12,11 +12,11 @@ from mobiletest.catalog.v1 import apps_pb2
 from deploy.local.mongod import Mongod
 from services.chassis import errors
 from services.chassis.context import Caller, bind
+from services.chassis.error_status import to_domain_error
 from services.chassis.errors import DomainError
 from services.chassis.health import Health
 from services.chassis.lifecycle import Background
 from services.chassis.mongo import Mongo, Session
-from services.chassis.status import domain_error
 from tests.eventually import eventually
 from tests.integration.chassis.probe import Probe, serving
 
@@ -33,7 +33,7 @@ class Bench:
         try:
             await self.probe.stub.CreateApp(apps_pb2.CreateAppRequest(name="a", platform=1))
         except grpc.aio.AioRpcError as error:
-            return domain_error(error) or DomainError(f"not foreseen: {error}")
+            return to_domain_error(error) or DomainError(f"not foreseen: {error}")
         return None
 
     async def works(self) -> bool:
@@ -55,7 +55,7 @@ async def bench(request: pytest.FixtureRequest, own_mongod: Mongod) -> AsyncIter
     async def write(session: Session) -> None:
         await mongo.collection("apps").insert_one({"x": 1}, session=session)
 
-    async with Background() as background, serving(health=health) as probe, health.serving(background):
+    async with Background() as background, serving(health=health) as probe, health.mark_ready(background):
         probe.apps.then = lambda: mongo.transaction(write)
         with bind(Caller("org-1")):
             ready = Bench(probe, mongo)

@@ -16,12 +16,11 @@ from aiokafka.errors import KafkaConnectionError
 
 from services.chassis.clock import SystemClock
 from services.chassis.dead_letters.commands import listed, parser, replayed
-from services.chassis.dead_letters.letters import InvalidValue
-from services.chassis.dead_letters.reading import client, letters_of
+from services.chassis.dead_letters.letters import DeadLetterWriter, RefusedRecord
+from services.chassis.dead_letters.replay import open_reader, read_letters
 from services.chassis.dead_letters.settings import Settings
-from services.chassis.dead_letters.writing import DeadLetters
-from services.chassis.events import InvalidMessage, encode
-from services.chassis.kafka import Producer, PublishResult, Record
+from services.chassis.events import InvalidMessage, encode_headers
+from services.chassis.producer import Producer, PublishResult, Record
 from tests.eventually import eventually
 from tests.fakes.chassis import raw_record
 from tests.unit.chassis.samples import an_event
@@ -38,14 +37,18 @@ class Desk:
     producer: Producer
     reader: AIOKafkaConsumer
 
-    async def put_away(self, *keys: str, reason: str = "BAD", value: bytes = b"v") -> None:
+    async def write(self, *keys: str, reason: str = "BAD", value: bytes = b"v") -> None:
         """A letter for each key."""
-        letters = DeadLetters(self.producer, SystemClock(), "g")
+        letters = DeadLetterWriter(self.producer, SystemClock(), "g")
         for offset, key in enumerate(keys):
             record = raw_record(
-                self.topic, offset, value=value, key=key.encode(), headers=[*encode(an_event(self.topic)), ("x", None)]
+                self.topic,
+                offset,
+                value=value,
+                key=key.encode(),
+                headers=[*encode_headers(an_event(self.topic)), ("x", None)],
             )
-            assert await letters.put_away([InvalidValue(record, InvalidMessage(reason, "no such thing"))]) == []
+            assert await letters.write([RefusedRecord(record, InvalidMessage(reason, "no such thing"))]) == []
 
     async def run(self, *arguments: str) -> list[dict[str, object]]:
         """What the command says in JSON."""
@@ -66,7 +69,7 @@ class Desk:
 
     async def _keys(self) -> AsyncIterator[str]:
         self.reader.assign([TopicPartition(self.topic, 0)])
-        async for letter in letters_of(self.settings.kafka_bootstrap, self.reader, self.topic):
+        async for letter in read_letters(self.settings.kafka_bootstrap, self.reader, self.topic):
             yield (letter.record.key or b"").decode()
 
 
@@ -76,14 +79,14 @@ async def desk(kafka_bootstrap: str, topic_suffix: str) -> AsyncIterator[Desk]:
     settings = Settings(kafka_bootstrap=kafka_bootstrap, kafka_idempotence=False)
     async with (
         Producer(kafka_bootstrap, {topic: 1}, idempotence=False) as producer,
-        client(kafka_bootstrap) as reader,
+        open_reader(kafka_bootstrap) as reader,
     ):
         yield Desk(settings, topic, producer, reader)
 
 
 async def test_the_list_tells_of_each_letter_and_how_many_there_are(desk: Desk) -> None:
-    await desk.put_away("a", "b")
-    await desk.put_away("c", reason="WORSE")
+    await desk.write("a", "b")
+    await desk.write("c", reason="WORSE")
     *letters, counts = await desk.run("list")
     assert [letter["key"] for letter in letters] == ["a", "b", "c"]
     assert letters[0] | {"first_seen": ""} == {
@@ -105,15 +108,15 @@ async def test_the_list_tells_of_each_letter_and_how_many_there_are(desk: Desk) 
 
 
 async def test_the_list_is_narrowed(desk: Desk) -> None:
-    await desk.put_away("a", "b")
-    await desk.put_away("c", "d", reason="WORSE")
+    await desk.write("a", "b")
+    await desk.write("c", "d", reason="WORSE")
     *letters, counts = await desk.run("list", "--reason", "WORSE", "--limit", "1")
     assert ([letter["key"] for letter in letters], counts["count"]) == (["c"], 1)
     assert len(await desk.run("list", "--summary")) == 1
 
 
 async def test_what_is_replayed_comes_once(desk: Desk) -> None:
-    await desk.put_away("a", "b", "c")
+    await desk.write("a", "b", "c")
     (tally,) = await desk.run("replay")
     assert (tally["replayed"], tally["replayed_before"], tally["reasons"]) == (3, 0, {"BAD": 3})
     (tally,) = await desk.run("replay")
@@ -123,7 +126,7 @@ async def test_what_is_replayed_comes_once(desk: Desk) -> None:
 
 
 async def test_asked_to_it_replays_again(desk: Desk) -> None:
-    await desk.put_away("a", "b")
+    await desk.write("a", "b")
     await desk.run("replay")
     await desk.run("replay", "--again")
     assert await desk.published(4) == ["a", "b", "a", "b"]
@@ -132,7 +135,7 @@ async def test_asked_to_it_replays_again(desk: Desk) -> None:
 
 
 async def test_a_dry_run_publishes_and_remembers_nothing(desk: Desk) -> None:
-    await desk.put_away("a")
+    await desk.write("a")
     (tally,) = await desk.run("replay", "--dry-run")
     assert (tally["replayed"], tally["dry_run"]) == (1, True)
     assert await desk.published(0) == []
@@ -142,8 +145,8 @@ async def test_a_dry_run_publishes_and_remembers_nothing(desk: Desk) -> None:
 
 async def test_one_reason_is_replayed_while_another_waits_and_a_limit_goes_on_where_it_stopped(desk: Desk) -> None:
     for key in ("a", "b", "c"):
-        await desk.put_away(key)
-        await desk.put_away(key.upper(), reason="WORSE")
+        await desk.write(key)
+        await desk.write(key.upper(), reason="WORSE")
     await desk.run("replay", "--reason", "WORSE", "--limit", "2")
     assert await desk.published(2) == ["A", "B"]
     await desk.run("replay", "--reason", "WORSE")
@@ -164,7 +167,7 @@ async def test_more_than_fits_into_a_batch_is_replayed_in_several(desk: Desk) ->
 async def test_a_letter_that_was_cut_is_not_replayed(desk: Desk) -> None:
     cut = Record(f"{desk.topic}.dlq", None, b"", [("dlq_reason", b"BAD"), ("dlq_cut", b"4000000")])
     await desk.producer.publish_records([cut])
-    await desk.put_away("a")
+    await desk.write("a")
     (tally,) = await desk.run("replay")
     assert (tally["replayed"], tally["cut"]) == (1, 1)
     assert await desk.published(1) == ["a"]
@@ -177,12 +180,12 @@ async def test_a_topic_that_is_not_there_is_named(desk: Desk) -> None:
 
 async def test_without_a_broker_the_commands_say_so() -> None:
     with pytest.raises(KafkaConnectionError):
-        async with client("127.0.0.1:1"):
+        async with open_reader("127.0.0.1:1"):
             raise AssertionError("there is none")
 
 
 async def test_as_a_process_it_prints_or_says_why_not(desk: Desk) -> None:
-    await desk.put_away("a")
+    await desk.write("a")
     code, out, _ = await _process(desk.settings.kafka_bootstrap, "list", desk.topic)
     assert code == 0
     assert out.splitlines()[-1] == f"{desk.topic}.dlq: 1 (BAD 1), 0 of them replayed"

@@ -10,7 +10,7 @@ from services.chassis.clock import SystemClock
 from services.chassis.errors import Unavailable
 from services.chassis.events import Event
 from services.chassis.group_progress import GroupProgress
-from services.chassis.kafka import Producer, PublishResult
+from services.chassis.producer import Producer, PublishResult
 
 
 async def published(bootstrap: str, topic: str, count: int) -> list[PublishResult]:

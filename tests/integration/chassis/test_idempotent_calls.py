@@ -7,10 +7,10 @@ from mobiletest.catalog.v1 import apps_pb2
 
 from services.chassis import errors
 from services.chassis.context import Caller, bind
+from services.chassis.error_status import to_domain_error
 from services.chassis.idempotency import MIGRATION, Idempotency
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
-from services.chassis.status import domain_error
 from tests.integration.chassis.probe import Probe, serving
 
 REQUEST = apps_pb2.CreateAppRequest(name="a", platform=1)
@@ -45,7 +45,7 @@ async def test_fifty_at_once_are_one_creation(probe: Probe) -> None:
         try:
             return (await probe.stub.CreateApp(REQUEST)).id
         except grpc.aio.AioRpcError as error:
-            return domain_error(error)
+            return to_domain_error(error)
 
     with bind(Caller("org-1", idempotency_key="k")):
         results = await asyncio.gather(*(create() for _ in range(50)))

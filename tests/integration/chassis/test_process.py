@@ -17,7 +17,7 @@ from mobiletest.catalog.v1 import apps_pb2, apps_pb2_grpc
 
 from deploy.local.child import Child, ChildSpec
 from deploy.local.mongod import Mongod
-from services.chassis import rpc
+from services.chassis import grpc_server
 from services.chassis.context import Caller, bind
 from tests.eventually import eventually
 from tests.unit.chassis.samples import TOKEN
@@ -56,7 +56,7 @@ class Process:
 
     @asynccontextmanager
     async def stub(self) -> AsyncIterator[apps_pb2_grpc.AppsStub]:
-        async with rpc.channel((self.folder / "grpc").read_text(), TOKEN) as channel:
+        async with grpc_server.open_channel((self.folder / "grpc").read_text(), TOKEN) as channel:
             with bind(Caller("org-1")):
                 yield apps_pb2_grpc.AppsStub(channel)
 

@@ -14,7 +14,7 @@ from google.protobuf.struct_pb2 import Value
 from mobiletest.catalog.v1 import builds_pb2, builds_pb2_grpc, resolution_pb2, resolution_pb2_grpc
 from mobiletest.types.v1 import platform_pb2
 
-from services.chassis import rpc
+from services.chassis import grpc_server
 from services.chassis.errors import NotFound
 from services.chassis.health import Health
 from services.chassis.settings import ProcessSettings
@@ -117,6 +117,6 @@ async def serving(shelf: Shelf) -> AsyncIterator[Shelf]:
             builds_pb2.DESCRIPTOR.services_by_name["Builds"],
         ),
     ]
-    async with rpc.server(settings, servicers, health=Health()) as address:
+    async with grpc_server.serve(settings, servicers, health=Health()) as address:
         shelf.address = address
         yield shelf

@@ -13,8 +13,8 @@ from mobiletest.executor.v1 import executions_pb2_grpc, runs_pb2
 from mobiletest.types.v1 import execution_pb2
 
 from services.chassis.context import Caller, bind
-from services.chassis.rpc import channel
-from services.executor.app import App, running
+from services.chassis.grpc_server import open_channel
+from services.executor.app import App, start_app
 from services.executor.ports import Attempts
 from services.executor.settings import Settings
 from tests.eventually import eventually
@@ -68,7 +68,7 @@ def executor(settings: Callable[..., Settings]) -> Run:
 
     @asynccontextmanager
     async def run(attempts: Attempts | None = None, **changes: Any) -> AsyncIterator[App]:
-        async with running(settings(**changes), attempts=attempts) as app:
+        async with start_app(settings(**changes), attempts=attempts) as app:
             yield app
 
     return run
@@ -128,7 +128,7 @@ class Client:
 
 @asynccontextmanager
 async def client_of(address: str) -> AsyncIterator[Client]:
-    async with channel(address, TOKEN, timeout=20) as to:
+    async with open_channel(address, TOKEN, timeout=20) as to:
         yield Client(executions_pb2_grpc.ExecutionsStub(to))  # type: ignore[no-untyped-call]
 
 

@@ -8,7 +8,7 @@ from mobiletest.executor.v1 import events_pb2, facts_pb2, facts_pb2_grpc
 from mobiletest.executor.v1 import executions_pb2 as pb
 from pymongo import MongoClient
 
-from services.chassis import rpc
+from services.chassis import grpc_server
 from services.executor.model.attempts import Result
 from services.executor.model.failures import Category, Failure
 from tests.fakes.executor import FakeAttempts
@@ -21,7 +21,7 @@ SERVICE = facts_pb2.DESCRIPTOR.services_by_name["ExecutionFacts"]
 
 async def exported(address: str, page_size: int) -> tuple[list[Any], list[Any]]:
     """All runs and executions, in pages of this size."""
-    async with rpc.channel(address, TOKEN, services=[SERVICE]) as channel:
+    async with grpc_server.open_channel(address, TOKEN, services=[SERVICE]) as channel:
         stub: Any = facts_pb2_grpc.ExecutionFactsStub(channel)  # type: ignore[no-untyped-call]
         return (
             await _all(stub.ListRunFacts, facts_pb2.ListRunFactsRequest, page_size),
@@ -105,7 +105,9 @@ async def test_only_internal_callers_get_them(executor: Any, shelf: Shelf) -> No
             (TOKEN, True, grpc.StatusCode.PERMISSION_DENIED),
             ("x" * 20, False, grpc.StatusCode.UNAUTHENTICATED),
         ):
-            async with rpc.channel(app.grpc_address, token, services=[SERVICE], via_gateway=via_gateway) as channel:
+            async with grpc_server.open_channel(
+                app.grpc_address, token, services=[SERVICE], via_gateway=via_gateway
+            ) as channel:
                 stub: Any = facts_pb2_grpc.ExecutionFactsStub(channel)  # type: ignore[no-untyped-call]
                 with pytest.raises(grpc.aio.AioRpcError) as refused:
                     await stub.ListRunFacts(facts_pb2.ListRunFactsRequest())

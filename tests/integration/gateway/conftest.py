@@ -7,7 +7,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from services.gateway.app import App, running
+from services.gateway.app import App, start_app
 from services.gateway.settings import Settings
 from tests.eventually import eventually
 from tests.fakes.gateway import TOKEN, Behind, accepts, services_behind
@@ -75,7 +75,7 @@ def changes() -> dict[str, Any]:
 
 @pytest.fixture
 async def gateway(behind: Behind, changes: dict[str, Any]) -> AsyncIterator[App]:
-    async with running(settings(behind, **changes)) as app:
+    async with start_app(settings(behind, **changes)) as app:
         yield app
 
 

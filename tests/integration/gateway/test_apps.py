@@ -9,7 +9,7 @@ from google.protobuf.empty_pb2 import Empty
 from mobiletest.catalog.v1 import apps_pb2
 
 from services.chassis.errors import Unavailable
-from services.gateway.app import running
+from services.gateway.app import start_app
 from services.gateway.upstream.app_stats import PATIENCE
 from tests.eventually import eventually
 from tests.fakes.gateway import Behind, accepts, knows_apps, some_stats
@@ -111,7 +111,7 @@ async def test_the_clients_time_limit_holds_while_reporting_is_asked_and_is_nobo
 
     behind.on("BatchGetAppStats", hang)
     async with (
-        running(settings(behind, stats_timeout_seconds=60)) as gateway,
+        start_app(settings(behind, stats_timeout_seconds=60)) as gateway,
         aiohttp.ClientSession() as session,
         asyncio.timeout(30),
     ):

@@ -12,7 +12,7 @@ import pytest
 import structlog
 from mobiletest.catalog.v1 import apps_pb2
 
-from services.gateway.app import App, running
+from services.gateway.app import App, start_app
 from tests.eventually import eventually
 from tests.fakes.gateway import Behind, accepts
 from tests.integration.gateway.conftest import Client, becomes_true, settings
@@ -131,7 +131,7 @@ async def test_a_stop_lets_requests_finish_and_ends_event_streams(behind: Behind
     behind.on("ListApps", page)
     key = accepts(behind)
     async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {key}"}) as session:
-        async with running(settings(behind, shutdown_grace_seconds=5)) as app:
+        async with start_app(settings(behind, shutdown_grace_seconds=5)) as app:
 
             async def ready() -> bool:
                 async with session.get(f"{app.url}/readyz") as answer:

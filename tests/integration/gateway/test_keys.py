@@ -10,8 +10,8 @@ from mobiletest.catalog.v1 import apps_pb2, events_pb2
 from services.chassis.clock import SystemClock
 from services.chassis.errors import Unavailable
 from services.chassis.events import Event
-from services.chassis.kafka import Producer
-from services.gateway.app import App, running
+from services.chassis.producer import Producer
+from services.gateway.app import App, start_app
 from services.gateway.keys.holders import expired, invalid
 from services.gateway.keys.revocations import TOPIC
 from tests.fakes.gateway import Behind, accepts, new_key
@@ -148,7 +148,7 @@ async def test_a_deleted_key_is_forgotten_when_kafka_says_so(behind: Behind, kaf
     behind.on("ListApps", no_apps)
     async with (
         Producer(kafka_bootstrap, {TOPIC: 1}, idempotence=False) as producer,
-        running(settings(behind, kafka_bootstrap=kafka_bootstrap)) as app,
+        start_app(settings(behind, kafka_bootstrap=kafka_bootstrap)) as app,
         aiohttp.ClientSession() as session,
     ):
         client = Client(session, app.url, accepts(behind))

@@ -3,7 +3,7 @@
 import pytest
 
 from deploy.local import binaries
-from tests.conftest import give_up
+from tests.conftest import skip_or_fail
 
 
 @pytest.fixture
@@ -12,4 +12,4 @@ def programs() -> None:
     try:
         binaries.mongod(), binaries.broker()
     except binaries.BinaryMissing as missing:
-        give_up(str(missing))
+        skip_or_fail(str(missing))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from deploy.local.layout import Layout, plan
+from deploy.local.layout import Layout, plan_layout
 from deploy.local.ports import Ports
 from deploy.local.service import ServiceSpec
 
@@ -12,7 +12,7 @@ from deploy.local.service import ServiceSpec
 @pytest.fixture
 def layout() -> Iterator[Layout]:
     with Ports() as ports:
-        yield plan(ports, 8080, {"MOBILETEST_MONGO_URI": "mongodb://db"}, "services")
+        yield plan_layout(ports, 8080, {"MOBILETEST_MONGO_URI": "mongodb://db"}, "services")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from deploy.local.stack import Stack, running
+from deploy.local.stack import Stack, run_stack
 
 pytestmark = pytest.mark.usefixtures("programs")
 
@@ -19,10 +19,10 @@ async def call(stack: Stack, method: str, path: str, body: dict[str, str] | None
 
 
 async def test_an_app_outlives_a_restart_of_everything(tmp_path: Path) -> None:
-    async with running(tmp_path) as first:
+    async with run_stack(tmp_path) as first:
         status, app = await call(first, "POST", "/api/v1/apps", {"name": "Shop", "platform": "iOS"})
         assert status == 200, app
-    async with running(tmp_path) as second:
+    async with run_stack(tmp_path) as second:
         assert second.api_key == first.api_key
         status, found = await call(second, "GET", f"/api/v1/apps/{app['id']}")
         assert (status, found["name"]) == (200, "Shop")

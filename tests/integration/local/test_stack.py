@@ -9,7 +9,7 @@ from aiokafka import AIOKafkaProducer
 from pymongo import AsyncMongoClient
 
 from deploy.local.child import ChildDied
-from deploy.local.stack import Stack, running
+from deploy.local.stack import Stack, run_stack
 from tests.integration.local.processes import is_alive
 
 pytestmark = pytest.mark.usefixtures("programs")
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("programs")
 
 @asynccontextmanager
 async def stack_on(state_dir: Path) -> AsyncIterator[Stack]:
-    async with running(state_dir, package="tests.fakes.local") as stack:
+    async with run_stack(state_dir, package="tests.fakes.local") as stack:
         yield stack
 
 
@@ -63,7 +63,7 @@ async def test_workers_can_be_added(tmp_path: Path) -> None:
 
 async def test_a_service_that_does_not_start_leaves_no_process(tmp_path: Path) -> None:
     with pytest.raises(ChildDied, match="No module named"):
-        async with running(tmp_path, package="tests.fakes.nowhere"):
+        async with run_stack(tmp_path, package="tests.fakes.nowhere"):
             pass
     assert not (tmp_path / "ready.json").exists()
     async with stack_on(tmp_path):

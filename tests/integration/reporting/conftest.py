@@ -14,16 +14,16 @@ from mobiletest.reporting.v1 import reports_pb2, reports_pb2_grpc
 from pydantic import SecretStr
 from pymongo import MongoClient
 
-from services.chassis import rpc
+from services.chassis import grpc_server
 from services.chassis.events import Event
-from services.chassis.kafka import Producer
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
-from services.reporting.app import running
+from services.chassis.producer import Producer
+from services.reporting.app import start_app
 from services.reporting.consumer import TOPICS
 from services.reporting.settings import Settings
 from services.reporting.storage import MIGRATIONS
-from tests.offsets import Published
+from tests.group_offsets import PublishedOffsets
 
 TOKEN = "t" * 20
 
@@ -35,7 +35,7 @@ class Service:
     reports: Any
     producer: Producer
     settings: Settings
-    published: Published = field(default_factory=Published)
+    published: PublishedOffsets = field(default_factory=PublishedOffsets)
 
     async def publish(self, *events: Event) -> None:
         """Publish, and have it acknowledged."""
@@ -82,8 +82,8 @@ async def service(settings: Settings) -> AsyncIterator[Service]:
     descriptor = reports_pb2.DESCRIPTOR.services_by_name["Reports"]
     async with (
         Producer(settings.kafka_bootstrap, TOPICS, idempotence=False) as producer,
-        running(settings) as app,
-        rpc.channel(app.grpc_address, TOKEN, services=[descriptor]) as channel,
+        start_app(settings) as app,
+        grpc_server.open_channel(app.grpc_address, TOKEN, services=[descriptor]) as channel,
     ):
         stub: Any = reports_pb2_grpc.ReportsStub(channel)  # type: ignore[no-untyped-call]
         service = Service(stub, producer, settings)

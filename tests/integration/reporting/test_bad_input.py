@@ -16,18 +16,18 @@ from pydantic import SecretStr
 from pymongo import MongoClient
 
 from deploy.local.broker import broker
-from services.chassis import metrics, rpc
-from services.chassis.consuming import Consumer, Handler
+from services.chassis import grpc_server, metrics
+from services.chassis.consumer import Consumer, Handler
 from services.chassis.context import Caller, bind
 from services.chassis.dead_letters.commands import parser, replayed
-from services.chassis.dead_letters.letters import Letter
-from services.chassis.dead_letters.limit import Tolerance, TooManyInvalid
-from services.chassis.dead_letters.reading import client, letters_of
+from services.chassis.dead_letters.letters import DeadLetter
+from services.chassis.dead_letters.limit import DlqLimit, DlqLimitExceeded
+from services.chassis.dead_letters.replay import open_reader, read_letters
 from services.chassis.dead_letters.settings import Settings as CommandSettings
 from services.chassis.events import Event, InvalidMessage
-from services.chassis.kafka import Producer, Record
 from services.chassis.lifecycle import Background
-from services.reporting.app import App, migrated, running
+from services.chassis.producer import Producer, Record
+from services.reporting.app import App, migrated, start_app
 from services.reporting.consumer import EXECUTION_EVENTS, TOPICS, Intake
 from services.reporting.settings import Settings
 from services.reporting.usecases import Folding
@@ -72,8 +72,8 @@ def desk() -> Iterator[Desk]:
 async def serving(settings: Settings, producer: Producer) -> AsyncIterator[tuple[App, Service]]:
     descriptor = reports_pb2.DESCRIPTOR.services_by_name["Reports"]
     async with (
-        running(settings) as app,
-        rpc.channel(app.grpc_address, TOKEN, services=[descriptor]) as channel,
+        start_app(settings) as app,
+        grpc_server.open_channel(app.grpc_address, TOKEN, services=[descriptor]) as channel,
     ):
         stub: Any = reports_pb2_grpc.ReportsStub(channel)  # type: ignore[no-untyped-call]
         yield app, Service(stub, producer, settings)
@@ -88,9 +88,9 @@ async def sees(service: Service, desk: Desk, executions: int) -> bool:
     return await service.executions(desk.app_id) == executions
 
 
-async def letters(producer: Producer) -> list[Letter]:
-    async with client(producer.bootstrap) as consumer:
-        return [letter async for letter in letters_of(producer.bootstrap, consumer, f"{EXECUTION_EVENTS}.dlq")]
+async def letters(producer: Producer) -> list[DeadLetter]:
+    async with open_reader(producer.bootstrap) as consumer:
+        return [letter async for letter in read_letters(producer.bootstrap, consumer, f"{EXECUTION_EVENTS}.dlq")]
 
 
 async def test_poison_of_every_kind_is_put_away_and_all_that_is_valid_shows(
@@ -148,7 +148,7 @@ async def test_when_too_much_is_invalid_reporting_ends_and_nothing_is_lost(
     await producer.publish([replace(broken, id=str(number)) for number in range(200)])
     async with asyncio.timeout(60), serving(settings, producer) as (app, _):
         error = await app.background.death()
-    assert isinstance(error, TooManyInvalid)
+    assert isinstance(error, DlqLimitExceeded)
     assert f"of the newest 100 messages of {EXECUTION_EVENTS} are invalid" in str(error)
     assert await letters(producer) == []
     async with serving(settings.model_copy(update={"invalid_share": 1.0}), producer) as (_, service):
@@ -198,9 +198,9 @@ async def consuming(settings: Settings, producer: Producer, handler: Handler) ->
         instance_id=None,
         dlq=producer,
         session_seconds=2,
-        tolerance=Tolerance(),
+        tolerance=DlqLimit(),
     )
-    async with Background() as background, background.running("consumer", consumer.run(), stop=consumer.stop):
+    async with Background() as background, background.run("consumer", consumer.run(), stop=consumer.stop):
         yield
 
 

@@ -14,7 +14,7 @@ import pytest
 from mobiletest.reporting.v1 import reports_pb2
 from pymongo.errors import OperationFailure
 
-from services.chassis.clock import to_milliseconds
+from services.chassis.clock import truncate_to_milliseconds
 from services.chassis.context import Caller, bind
 from services.chassis.errors import Aborted, FailedPrecondition
 from services.chassis.leases import Lease
@@ -69,7 +69,7 @@ class World:
             ending = self.random.choice(["passed", "failed", "infra", "cancelled"])
             life = self.desk.life(BUILDS[number % 2], TESTS[number % 3], ending)
             events += life[: self.random.choice([2, 3, 4, 4, 4])]
-        timed = [replace(event, time=to_milliseconds(event.time)) for event in events]
+        timed = [replace(event, time=truncate_to_milliseconds(event.time)) for event in events]
         told = [snapshot for event in timed if (snapshot := told_by(event))]
         self.history.commit(told)
         return told

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from random import Random
 
-from services.chassis.consuming import is_transient
+from services.chassis.consumer import is_transient
 from services.chassis.events import Event
 from services.chassis.mongo import Mongo
 from services.reporting.consumer import Intake

@@ -6,7 +6,7 @@ import pytest
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.context import Caller, bind
-from services.reporting.app import running
+from services.reporting.app import start_app
 from tests.eventually import eventually
 from tests.fakes.reporting_events import Desk
 from tests.integration.reporting.conftest import Service
@@ -23,7 +23,7 @@ async def test_a_process_with_a_bound_expires_runs_at_its_start(service: Service
     with bind(Caller(desk.org_id)):
         assert (await service.reports.ListTestRuns(of_test)).total == 3
         bounded = service.settings.model_copy(update={"runs_kept_per_test": 1, "instance": str(uuid4())})
-        async with running(bounded):
+        async with start_app(bounded):
             await eventually(lambda: is_alone(service, of_test))
         listed = await service.reports.ListTestRuns(of_test)
         assert (len(listed.items), listed.total_pages, listed.has_next) == (1, 1, False)

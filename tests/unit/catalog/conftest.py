@@ -19,7 +19,7 @@ from services.catalog.usecases.uploads import UploadUseCases
 from services.catalog.usecases.workflows import WorkflowUseCases
 from services.chassis import context
 from services.chassis.context import Caller
-from services.chassis.objects import ObjectStore
+from services.chassis.object_store import ObjectStore
 from tests.fakes.catalog import FakeInspector, FakeKeyRing, FakeStore
 from tests.fakes.catalog_samples import ORG, at
 

@@ -7,7 +7,7 @@ import pytest
 from services.catalog.model.apps import App
 from services.catalog.model.values import Counts, Page, Platform
 from services.catalog.usecases.uploads import NewBuild
-from services.chassis import context, identity
+from services.chassis import context, ids
 from services.chassis.context import Caller
 from services.chassis.errors import InvalidArgument, NotFound
 from tests.fakes.catalog_samples import ORG, a_test, at
@@ -44,7 +44,7 @@ async def test_a_repeat_under_the_same_key_makes_one_app(catalog: Catalog) -> No
     """A crash between the change and its record in the idempotency store leaves no second app."""
     apps = []
     for _ in range(2):
-        with context.bind(Caller(ORG, idempotency_key="k")), identity.derived(ORG, "CreateApp", "k"):
+        with context.bind(Caller(ORG, idempotency_key="k")), ids.derive_ids(ORG, "CreateApp", "k"):
             apps.append(await made(catalog))
     assert apps[0] == apps[1]
     assert await catalog.store.counters.get() == Counts(android=1)

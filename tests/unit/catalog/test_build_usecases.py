@@ -12,7 +12,7 @@ from services.catalog.model.builds import Build, Inspection, RejectedArtifact
 from services.catalog.model.values import Page, Platform
 from services.catalog.model.workflows import AppChoice, BuildConfig
 from services.catalog.usecases.uploads import NewBuild
-from services.chassis import context, identity
+from services.chassis import context, ids
 from services.chassis.context import Caller
 from services.chassis.errors import AlreadyExists, FailedPrecondition, InvalidArgument, NotFound
 from tests.fakes.catalog_samples import ORG, a_test, workflow
@@ -161,7 +161,7 @@ async def test_a_repeat_under_the_same_key_makes_one_build(catalog: Catalog, app
     """Not a conflict with itself."""
     builds = []
     for _ in range(2):
-        with context.bind(Caller(ORG, idempotency_key="k")), identity.derived(ORG, "CreateBuild", "k"):
+        with context.bind(Caller(ORG, idempotency_key="k")), ids.derive_ids(ORG, "CreateBuild", "k"):
             builds.append(await referred(catalog, app, "1"))
     assert builds[0] == builds[1]
     assert (await catalog.apps.get(app.id)).versions_count == 1

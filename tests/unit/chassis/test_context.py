@@ -7,7 +7,7 @@ from services.chassis.context import Caller
 
 
 def test_outside_of_a_request_there_is_no_caller() -> None:
-    assert context.peek() is None
+    assert context.current_or_none() is None
     with pytest.raises(LookupError):
         context.current()
 
@@ -22,12 +22,12 @@ async def test_tasks_started_for_a_caller_have_that_caller() -> None:
             return await asyncio.create_task(who())
 
     assert list(await asyncio.gather(call("a"), call("b"))) == ["a", "b"]
-    assert context.peek() is None
+    assert context.current_or_none() is None
 
 
 def test_time_is_unlimited_until_somebody_limits_it() -> None:
     assert context.time_remaining() is None
-    with context.within(5.0):
+    with context.limit_time(5.0):
         left = context.time_remaining()
         assert left is not None
         assert 4.0 < left <= 5.0

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.chassis.events import Event, InvalidMessage, decode, encode
+from services.chassis.events import Event, InvalidMessage, decode_event, encode_headers
 from tests.unit.chassis.samples import an_event
 
 words = st.text(min_size=1, max_size=20)
@@ -26,11 +26,11 @@ events = st.builds(
 
 @given(events)
 def test_an_event_survives_the_way_over_kafka(event: Event) -> None:
-    assert decode(event.topic, event.key.encode(), event.payload, encode(event)) == event
+    assert decode_event(event.topic, event.key.encode(), event.payload, encode_headers(event)) == event
 
 
 def test_the_form_is_cloudevents_in_binary_mode() -> None:
-    headers = dict(encode(an_event(id_="e-1")))
+    headers = dict(encode_headers(an_event(id_="e-1")))
     assert headers["ce_specversion"] == b"1.0"
     assert headers["ce_id"] == b"e-1"
     assert headers["ce_type"] == b"mobiletest.catalog.v1.App"
@@ -43,30 +43,35 @@ def test_the_form_is_cloudevents_in_binary_mode() -> None:
 @pytest.mark.parametrize("value", [b"1", b"\xff\xfe", None])
 def test_headers_of_others_are_ignored(value: bytes | None) -> None:
     event = an_event()
-    assert decode("t", b"k", event.payload, [*encode(event), ("x-more", value)]) == event
+    assert decode_event("t", b"k", event.payload, [*encode_headers(event), ("x-more", value)]) == event
 
 
 def test_a_header_without_a_value_is_missing() -> None:
     with pytest.raises(InvalidMessage, match="ce_id is missing"):
-        decode("t", b"k", b"x", [*(header for header in encode(an_event()) if header[0] != "ce_id"), ("ce_id", None)])
+        decode_event(
+            "t",
+            b"k",
+            b"x",
+            [*(header for header in encode_headers(an_event()) if header[0] != "ce_id"), ("ce_id", None)],
+        )
 
 
 @given(
     st.none() | st.binary(max_size=30),
     st.none() | st.binary(max_size=30),
-    st.dictionaries(st.sampled_from(sorted(dict(encode(an_event())))), st.none() | st.binary(max_size=30)),
+    st.dictionaries(st.sampled_from(sorted(dict(encode_headers(an_event())))), st.none() | st.binary(max_size=30)),
 )
 def test_whatever_a_record_holds_it_is_an_event_or_invalid(
     key: bytes | None, value: bytes | None, headers: dict[str, bytes | None]
 ) -> None:
-    named = {**dict(encode(an_event())), **headers}
+    named = {**dict(encode_headers(an_event())), **headers}
     with suppress(InvalidMessage):
-        assert decode("t", key, value, list(named.items())).time.utcoffset() == timedelta(0)
+        assert decode_event("t", key, value, list(named.items())).time.utcoffset() == timedelta(0)
 
 
 def test_times_are_in_utc() -> None:
-    headers = {**dict(encode(an_event())), "ce_time": b"2026-01-01T02:00:00+02:00"}
-    assert decode("t", b"k", b"x", list(headers.items())).time.isoformat() == "2026-01-01T00:00:00+00:00"
+    headers = {**dict(encode_headers(an_event())), "ce_time": b"2026-01-01T02:00:00+02:00"}
+    assert decode_event("t", b"k", b"x", list(headers.items())).time.isoformat() == "2026-01-01T00:00:00+00:00"
 
 
 @pytest.mark.parametrize(
@@ -89,19 +94,19 @@ def test_times_are_in_utc() -> None:
     ],
 )
 def test_what_is_no_event_says_why(change: dict[str, bytes | None], reason: str) -> None:
-    headers = {**dict(encode(an_event())), **change}
+    headers = {**dict(encode_headers(an_event())), **change}
     with pytest.raises(InvalidMessage) as error:
-        decode("t", b"k", b"x", [(name, value) for name, value in headers.items() if value is not None])
+        decode_event("t", b"k", b"x", [(name, value) for name, value in headers.items() if value is not None])
     assert error.value.reason == reason
 
 
 def test_a_record_without_a_value_is_no_event() -> None:
     with pytest.raises(InvalidMessage) as error:
-        decode("t", b"k", None, encode(an_event()))
+        decode_event("t", b"k", None, encode_headers(an_event()))
     assert error.value.reason == "NO_VALUE"
 
 
 def test_times_are_aware() -> None:
     event = an_event()
-    assert decode("t", b"k", b"x", encode(event)).time.tzinfo is not None
-    assert decode("t", b"k", b"x", encode(event)).time == datetime(2026, 1, 1, tzinfo=UTC)
+    assert decode_event("t", b"k", b"x", encode_headers(event)).time.tzinfo is not None
+    assert decode_event("t", b"k", b"x", encode_headers(event)).time == datetime(2026, 1, 1, tzinfo=UTC)

@@ -72,16 +72,16 @@ async def test_calls_are_refused_while_a_dependency_is_known_to_be_away(health: 
     checks = [away]
     health.register("mongodb", lambda: checks[0]())
     await health.started()
-    assert isinstance(health.refusal, Unavailable)
+    assert isinstance(health.unavailable, Unavailable)
     checks[0] = fine
     await health.publish()
-    assert health.refusal is None
+    assert health.unavailable is None
 
 
 async def test_calls_are_not_refused_for_a_check_that_is_only_slow(health: Health) -> None:
     health.register("mongodb", hanging)
     await health.started()
-    assert health.refusal is None
+    assert health.unavailable is None
 
 
 async def test_a_stuck_part_makes_it_dead(health: Health) -> None:
@@ -103,7 +103,7 @@ async def test_grpc_health_says_the_same_for_each_service(health: Health) -> Non
 
 async def test_a_stopping_process_is_never_ready_again(health: Health) -> None:
     async with Background() as background:
-        async with health.serving(background):
+        async with health.mark_ready(background):
             assert (await health.readiness()).ok
         await health.publish()
         assert (await health.readiness()).failures == {"process": "stopping"}

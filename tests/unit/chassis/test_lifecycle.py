@@ -28,7 +28,7 @@ class Service:
         self.may_start.set()
 
     @asynccontextmanager
-    async def running(self, _: ProcessSettings) -> AsyncIterator[App]:
+    async def start_app(self, _: ProcessSettings) -> AsyncIterator[App]:
         self.events.append("starting")
         try:
             async with self.background:
@@ -50,7 +50,7 @@ def service() -> Service:
 
 @pytest.fixture
 async def process(service: Service) -> AsyncIterator["asyncio.Task[int]"]:
-    task = asyncio.create_task(serve(service.running, process_settings()))
+    task = asyncio.create_task(serve(service.start_app, process_settings()))
     yield task
     task.cancel()
     await asyncio.wait([task])
@@ -68,7 +68,7 @@ async def test_a_signal_closes_the_service_and_exits_0(
 
 async def test_a_signal_ends_a_start_that_waits(service: Service) -> None:
     service.may_start.clear()
-    process = asyncio.create_task(serve(service.running, process_settings()))
+    process = asyncio.create_task(serve(service.start_app, process_settings()))
     await eventually(lambda: "starting" in service.events)
     os.kill(os.getpid(), signal.SIGTERM)
     assert await process == 0
@@ -84,11 +84,11 @@ async def test_the_death_of_a_part_ends_the_process_with_1(service: Service, pro
 
 async def test_a_start_that_fails_exits_1() -> None:
     @asynccontextmanager
-    async def running(_: ProcessSettings) -> AsyncIterator[App]:
+    async def start_app(_: ProcessSettings) -> AsyncIterator[App]:
         await fail()
         yield App(Background())
 
-    assert await serve(running, process_settings()) == 1
+    assert await serve(start_app, process_settings()) == 1
 
 
 async def test_a_part_that_ends_by_itself_is_no_death() -> None:
@@ -119,7 +119,7 @@ async def test_a_part_is_asked_to_stop_before_it_is_cancelled() -> None:
         await stop.wait()
         events.append("finished")
 
-    async with Background() as background, background.running("part", part(), stop=stop.set):
+    async with Background() as background, background.run("part", part(), stop=stop.set):
         events.append("inside")
     assert events == ["inside", "finished"]
 
@@ -134,7 +134,7 @@ async def test_a_part_that_does_not_stop_is_cancelled_after_its_grace() -> None:
             ended.set()
 
     async with Background() as background:
-        async with background.running("stubborn", stubborn(), stop=lambda: None, grace=0.01):
+        async with background.run("stubborn", stubborn(), stop=lambda: None, grace=0.01):
             await asyncio.sleep(0)
         assert ended.is_set()
 

@@ -24,7 +24,7 @@ def test_the_process_is_described_once_and_may_be_again() -> None:
 
 
 async def test_the_lag_of_the_loop_is_measured() -> None:
-    task = asyncio.create_task(metrics.watch_loop_lag(every=0.001))
+    task = asyncio.create_task(metrics.measure_loop_lag(every=0.001))
     shown = re.compile(rb"mobiletest_event_loop_lag_seconds_count [1-9]")
     await eventually(lambda: shown.search(metrics.render()))
     task.cancel()

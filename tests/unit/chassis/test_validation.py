@@ -3,25 +3,25 @@ from mobiletest.catalog.v1 import apps_pb2, tests_pb2
 from mobiletest.executor.v1 import executions_pb2
 
 from services.chassis.errors import InvalidArgument
-from services.chassis.validation import check, prepare
+from services.chassis.validation import find_violations, validate_and_default
 
 
 def test_what_is_absent_gets_the_default_of_the_contract() -> None:
     request = apps_pb2.ListAppsRequest()
-    prepare(request)
+    validate_and_default(request)
     assert (request.page, request.page_size) == (1, 50)
 
 
 def test_what_is_given_stays() -> None:
     request = apps_pb2.ListAppsRequest(page=3, page_size=7)
-    prepare(request)
+    validate_and_default(request)
     assert (request.page, request.page_size) == (3, 7)
 
 
 def test_every_violation_is_told_with_field_message_and_rule() -> None:
     request = apps_pb2.ListAppsRequest(page=0, page_size=501)
     with pytest.raises(InvalidArgument) as error:
-        prepare(request)
+        validate_and_default(request)
     told = {violation.field: violation for violation in error.value.violations}
     assert set(told) == {"page", "page_size"}
     assert told["page"].type == "int32.gte"
@@ -31,13 +31,13 @@ def test_every_violation_is_told_with_field_message_and_rule() -> None:
 def test_a_field_within_messages_has_a_dotted_path() -> None:
     request = executions_pb2.StartTestRequest()
     request.run_config.execution_mode.retries = 9
-    assert "run_config.execution_mode.retries" in {violation.field for violation in check(request)}
+    assert "run_config.execution_mode.retries" in {violation.field for violation in find_violations(request)}
 
 
 def test_an_item_of_a_list_has_its_index() -> None:
     request = tests_pb2.CreateTestRequest(name="n", tags=["ok", ""])
-    assert "tags[1]" in {violation.field for violation in check(request)}
+    assert "tags[1]" in {violation.field for violation in find_violations(request)}
 
 
 def test_a_valid_message_has_no_violations() -> None:
-    assert check(apps_pb2.ListAppsRequest(page=1)) == []
+    assert find_violations(apps_pb2.ListAppsRequest(page=1)) == []

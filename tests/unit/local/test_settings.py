@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.local.settings import SettingInvalid, from_environment
+from deploy.local.settings import InvalidSetting, from_environment
 
 
 def test_without_variables_the_defaults_apply() -> None:
@@ -33,7 +33,7 @@ def test_given_servers_are_used() -> None:
     ],
 )
 def test_a_bad_number_names_its_variable(name: str, value: str) -> None:
-    with pytest.raises(SettingInvalid, match=f"{name}={value}"):
+    with pytest.raises(InvalidSetting, match=f"{name}={value}"):
         from_environment({name: value})
 
 

@@ -36,13 +36,13 @@ def test_the_service_token_is_made_once(state: State) -> None:
 
 def test_the_organisation_is_kept(state: State) -> None:
     assert state.organisation() is None
-    state.keep(Organisation("org", "mt_key"))
+    state.save_organisation(Organisation("org", "mt_key"))
     assert State(state.folder).organisation() == Organisation("org", "mt_key")
 
 
 def test_secrets_are_for_their_owner_only(state: State) -> None:
     state.service_token()
-    state.keep(Organisation("org", "mt_key"))
+    state.save_organisation(Organisation("org", "mt_key"))
     state.write_ready({"url": "http://127.0.0.1:1", "api_key": "mt_key"})
     for name in ("service_token", "organisation.json", "ready.json"):
         assert stat.S_IMODE((state.folder / name).stat().st_mode) == 0o600

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.chassis.context import Caller, bind, within
+from services.chassis.context import Caller, bind, limit_time
 from services.chassis.errors import FailedPrecondition, NotFound, Unavailable
 from services.reporting.model.batch import Batch
 from services.reporting.model.fold import fold
@@ -126,5 +126,5 @@ class TestFreshness:
         """A channel repeats what is unavailable: the last time that has to be said, not waited away."""
         execution = story.ci(story.build("1"), "feature", total=2, pay="passed")
         gates = Gates(FakeReadModels(story.tables), FakeVerdicts(story.tables), StillClock(), ended_wait=3600)
-        with within(0.5), pytest.raises(Unavailable):
+        with limit_time(0.5), pytest.raises(Unavailable):
             await gates.of(Asked(execution, "main", ended=2, total=2))

@@ -12,7 +12,7 @@ import aiohttp
 import orjson
 
 from services.chassis import logs
-from services.chassis.consuming import backoff_seconds
+from services.chassis.consumer import backoff_seconds
 from services.executor import telemetry
 from services.executor.automation.llm.endpoint import Endpoint
 from services.executor.automation.llm.replies import JsonObject, Malformed, Reply, read_body, read_message
@@ -182,7 +182,7 @@ class ChatClient:
 
     def _masked(self, text: str) -> str:
         key = self.endpoint.key.get_secret_value()
-        return logs.hidden(text.replace(key, "[hidden]") if key else text)
+        return logs.redact_text(text.replace(key, "[hidden]") if key else text)
 
     def _unavailable(self, what: str) -> ModelFailed:
         return ModelFailed(Category.LLM_UNAVAILABLE, f"the model's endpoint is no help: {what}")

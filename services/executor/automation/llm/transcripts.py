@@ -50,7 +50,7 @@ class Writer:
     def _masked(self, text: str) -> str:
         for secret in self._secrets:
             text = text.replace(secret, MASK)
-        return logs.hidden(text)
+        return logs.redact_text(text)
 
 
 def without_pictures(message: JsonObject, names: Sequence[str]) -> JsonObject:

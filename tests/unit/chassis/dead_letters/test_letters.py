@@ -5,18 +5,24 @@ from datetime import UTC, datetime
 from aiokafka import ConsumerRecord
 from aiokafka.errors import MessageSizeTooLargeError
 
-from services.chassis.dead_letters.letters import InvalidValue, cut_short, letter_of, opened, original
-from services.chassis.dead_letters.writing import DeadLetters
-from services.chassis.events import InvalidMessage, encode
-from services.chassis.kafka import PublishResult, Record
+from services.chassis.dead_letters.letters import (
+    DeadLetterWriter,
+    RefusedRecord,
+    build_letter,
+    original_record,
+    parse_letter,
+    truncate_letter,
+)
+from services.chassis.events import InvalidMessage, encode_headers
+from services.chassis.producer import PublishResult, Record
 from tests.fakes.chassis import FakeClock, FakeProducer, raw_record, record_of
 from tests.unit.chassis.samples import an_event
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-def refused(record: ConsumerRecord | None = None, reason: str = "BAD") -> InvalidValue:
-    return InvalidValue(record or record_of(an_event(id_="e"), 7), InvalidMessage(reason, "no such thing"))
+def refused(record: ConsumerRecord | None = None, reason: str = "BAD") -> RefusedRecord:
+    return RefusedRecord(record or record_of(an_event(id_="e"), 7), InvalidMessage(reason, "no such thing"))
 
 
 def lying(letter: Record, offset: int = 3) -> ConsumerRecord:
@@ -25,7 +31,7 @@ def lying(letter: Record, offset: int = 3) -> ConsumerRecord:
 
 
 def test_a_letter_says_why_and_whence() -> None:
-    letter = opened(lying(letter_of(refused(), NOW, "g")))
+    letter = parse_letter(lying(build_letter(refused(), NOW, "g")))
     assert (letter.place, letter.origin) == ("t.dlq/0/3", "0/7")
     assert (letter.reason, letter.message, letter.first_seen) == ("BAD", "no such thing", NOW.isoformat())
     assert (letter.group, letter.type, letter.cut) == ("g", "mobiletest.catalog.v1.App", False)
@@ -33,26 +39,26 @@ def test_a_letter_says_why_and_whence() -> None:
 
 def test_what_is_replayed_is_what_came_with_the_place_of_the_letter() -> None:
     event = an_event(id_="e")
-    again = original(opened(lying(letter_of(refused(record_of(event, 7)), NOW, "g"))))
+    again = original_record(parse_letter(lying(build_letter(refused(record_of(event, 7)), NOW, "g"))))
     assert (again.topic, again.key, again.value) == ("t", event.key.encode(), event.payload)
-    assert again.headers == [*encode(event), ("replayed_from", b"t.dlq/0/3")]
+    assert again.headers == [*encode_headers(event), ("replayed_from", b"t.dlq/0/3")]
 
 
 def test_replayed_twice_it_names_the_last_letter_only() -> None:
-    once = original(opened(lying(letter_of(refused(), NOW, "g"))))
-    second = letter_of(refused(raw_record("t", 9, value=once.value, headers=once.headers)), NOW, "g")
-    twice = original(opened(lying(second, 8)))
+    once = original_record(parse_letter(lying(build_letter(refused(), NOW, "g"))))
+    second = build_letter(refused(raw_record("t", 9, value=once.value, headers=once.headers)), NOW, "g")
+    twice = original_record(parse_letter(lying(second, 8)))
     assert [value for name, value in twice.headers if name == "replayed_from"] == [b"t.dlq/0/8"]
 
 
 def test_what_somebody_else_put_there_is_a_letter_too() -> None:
-    letter = opened(raw_record("t.dlq", 0, value=None, headers=[("dlq_reason", None)], key=None))
+    letter = parse_letter(raw_record("t.dlq", 0, value=None, headers=[("dlq_reason", None)], key=None))
     assert (letter.reason, letter.type, letter.origin) == ("UNKNOWN", "", "?/?")
-    assert original(letter).value == b""
+    assert original_record(letter).value == b""
 
 
 def test_a_letter_that_was_cut_says_so_and_keeps_the_reason() -> None:
-    letter = opened(lying(cut_short(letter_of(refused(), NOW, "g"))))
+    letter = parse_letter(lying(truncate_letter(build_letter(refused(), NOW, "g"))))
     assert (letter.cut, letter.reason, letter.record.value, letter.origin) == (True, "BAD", b"", "0/7")
 
 
@@ -68,14 +74,14 @@ class Narrow(FakeProducer):
 
 async def test_a_letter_that_is_too_large_goes_without_its_value() -> None:
     producer = Narrow()
-    left = await DeadLetters(producer, FakeClock(), "g").put_away([refused(), refused()])  # type: ignore[arg-type]
+    left = await DeadLetterWriter(producer, FakeClock(), "g").write([refused(), refused()])  # type: ignore[arg-type]
     assert (left, len(producer.published)) == ([], 2)
 
 
 async def test_what_the_broker_does_not_take_is_told() -> None:
     producer = FakeProducer(failures=[TimeoutError()])
-    letters = DeadLetters(producer, FakeClock(), "g")  # type: ignore[arg-type]
-    left = await letters.put_away([refused(), refused()])
+    letters = DeadLetterWriter(producer, FakeClock(), "g")  # type: ignore[arg-type]
+    left = await letters.write([refused(), refused()])
     assert len(left) == 2
-    assert await letters.put_away(left) == []
+    assert await letters.write(left) == []
     assert len(producer.published) == 2

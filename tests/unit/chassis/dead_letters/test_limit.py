@@ -6,18 +6,18 @@ import pytest
 from aiokafka import ConsumerRecord
 
 from services.chassis.dead_letters.letters import REPLAYED_FROM
-from services.chassis.dead_letters.limit import InvalidShare, Tolerance, TooManyInvalid
+from services.chassis.dead_letters.limit import DlqLimit, DlqLimitExceeded, DlqLimitState
 from services.chassis.events import Headers, InvalidMessage
 from tests.fakes.chassis import raw_record
 
 WINDOW = 100
 
 
-def share() -> InvalidShare:
-    return InvalidShare(Tolerance(0.5, WINDOW))
+def share() -> DlqLimitState:
+    return DlqLimitState(DlqLimit(0.5, WINDOW))
 
 
-def count(share: InvalidShare, verdicts: Sequence[bool], *, topic: str = "t", headers: Headers | None = None) -> None:
+def count(share: DlqLimitState, verdicts: Sequence[bool], *, topic: str = "t", headers: Headers | None = None) -> None:
     """One batch; True is invalid."""
     records: list[ConsumerRecord] = [
         raw_record(topic, n, value=b"", headers=headers or []) for n in range(len(verdicts))
@@ -36,7 +36,7 @@ def test_more_than_the_share_of_the_newest_is_too_much() -> None:
     watched = share()
     count(watched, [False] * 10_000)
     count(watched, [True] * (WINDOW // 2))
-    with pytest.raises(TooManyInvalid, match=r"51 of the newest 100 messages of t .*BAD \(no such thing\) at 0/0"):
+    with pytest.raises(DlqLimitExceeded, match=r"51 of the newest 100 messages of t .*BAD \(no such thing\) at 0/0"):
         count(watched, [True])
 
 
@@ -51,7 +51,7 @@ def test_a_busy_topic_does_not_hide_a_quiet_one() -> None:
     for _ in range(WINDOW - 1):
         count(watched, [False] * 1000, topic="busy")
         count(watched, [True], topic="quiet")
-    with pytest.raises(TooManyInvalid, match="of quiet are invalid"):
+    with pytest.raises(DlqLimitExceeded, match="of quiet are invalid"):
         count(watched, [True], topic="quiet")
 
 
@@ -61,11 +61,11 @@ def test_what_was_replayed_does_not_count() -> None:
 
 
 def test_a_share_of_one_never_stops() -> None:
-    count(InvalidShare(Tolerance(1.0, WINDOW)), [True] * WINDOW * 3)
+    count(DlqLimitState(DlqLimit(1.0, WINDOW)), [True] * WINDOW * 3)
 
 
 def test_the_error_says_what_to_do() -> None:
-    with pytest.raises(TooManyInvalid) as caught:
+    with pytest.raises(DlqLimitExceeded) as caught:
         count(share(), [True] * WINDOW)
     assert "python -m services.chassis.dead_letters list t" in str(caught.value)
     assert "MOBILETEST_INVALID_SHARE=1" in str(caught.value)
@@ -77,7 +77,7 @@ def test_a_check_tells_of_too_many_and_counts_nothing() -> None:
     records = [raw_record("t", n, value=b"", headers=[]) for n in range(WINDOW)]
     too_many = {n: InvalidMessage("BAD") for n in range(WINDOW // 2 + 1)}
     for _ in range(2):
-        with pytest.raises(TooManyInvalid, match="51 of the newest 100"):
+        with pytest.raises(DlqLimitExceeded, match="51 of the newest 100"):
             watched.check(records, too_many)
         watched.check(records, dict(list(too_many.items())[1:]))
     count(watched, [True] * (WINDOW // 2))

@@ -6,7 +6,7 @@ import pytest
 
 from services.chassis.context import Caller, bind
 from services.chassis.errors import NotFound
-from services.chassis.identity import derived
+from services.chassis.ids import derive_ids
 from services.executor.model.executions import BuildConfig, Execution, Kind
 from services.executor.model.plans import Resolved
 from services.executor.model.run_config import ExecutionMode, RunConfig
@@ -108,7 +108,7 @@ async def test_a_repeat_under_an_idempotency_key_gives_the_execution_that_is_the
     workflow_id = catalog.workflow(plan(), plan())
     started = []
     for _ in range(2):
-        with derived(GATEWAY.org_id, "StartWorkflow", "key-1"):
+        with derive_ids(GATEWAY.org_id, "StartWorkflow", "key-1"):
             started.append(await start(store, catalog, workflow_id))
     assert started[0] == started[1]
     assert len(store.stored) == requests(store) == 2

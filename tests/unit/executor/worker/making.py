@@ -1,6 +1,6 @@
 """Runs that a worker may claim, in memory."""
 
-from services.chassis.context import Caller, bind, peek
+from services.chassis.context import Caller, bind, current_or_none
 from services.executor.model.attempts import Result
 from services.executor.model.executions import BuildConfig, Kind
 from services.executor.model.failures import Category, Failure
@@ -26,7 +26,7 @@ async def started(store: FakeExecutions, *plans: Plan, retries: int = 1) -> list
         run_config=config,
         build_config=BuildConfig(),
     )
-    with bind(peek() or CALLER):
+    with bind(current_or_none() or CALLER):
         execution = await Starts(catalog, store).start(wanted)
     return [RunKey(execution.id, run.id) for run in store.stored.values() if run.execution_id == execution.id]
 

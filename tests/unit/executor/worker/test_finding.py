@@ -123,7 +123,7 @@ async def test_a_run_that_was_granted_while_the_search_stops_is_handed_back_at_o
     worker = make(store)
     async with Background() as background:
         search = Search(store, worker)
-        async with background.running("search", search.run(), stop=search.stop):
+        async with background.run("search", search.run(), stop=search.stop):
             await store.granted.wait()
             worker.stop_claiming()
             asyncio.get_running_loop().call_soon(store.answers.set)

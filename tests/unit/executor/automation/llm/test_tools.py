@@ -11,7 +11,7 @@ from services.executor.automation.elements import Bounds, Element, Role
 from services.executor.automation.llm.actions import GENERAL, ON_ELEMENTS, general, link_tool, on_element
 from services.executor.automation.llm.listing import ELEMENTS_LIMIT, delimited, listed
 from services.executor.automation.llm.replies import ToolCall
-from services.executor.automation.llm.tools import InvalidValue, accepted
+from services.executor.automation.llm.tools import Refused, accepted
 from services.executor.automation.ports import Answer
 from services.executor.automation.sentences.intents import Action
 from tests.fakes.devices import button, screen
@@ -30,7 +30,7 @@ def test_nothing_but_what_the_tools_allow_comes_out(name: str, arguments: dict[s
     try:
         called = accepted(ToolCall("1", name, json.dumps(arguments)), TOOLS)
         answer = general(called) or on_element(called, listing, TREE)
-    except InvalidValue:
+    except Refused:
         return
     assert name in NAMES
     if isinstance(answer, Answer):
@@ -41,13 +41,13 @@ def test_nothing_but_what_the_tools_allow_comes_out(name: str, arguments: dict[s
 
 @given(st.text(max_size=200))
 def test_arguments_of_any_text_are_read_or_refused(written: str) -> None:
-    with suppress(InvalidValue):
+    with suppress(Refused):
         accepted(ToolCall("1", "tap", written), TOOLS)
 
 
 @pytest.mark.parametrize("arguments", ["null", "[]", "{", '{"element": 1e400}', '{"element": NaN}', "x" * 9_000])
 def test_what_is_no_object_is_refused(arguments: str) -> None:
-    with pytest.raises(InvalidValue):
+    with pytest.raises(Refused):
         accepted(ToolCall("1", "tap", arguments), TOOLS)
 
 
@@ -55,7 +55,7 @@ def test_typing_is_for_fields() -> None:
     listing = listed(TREE)
     typing = accepted(ToolCall("1", "type", '{"element": 2, "text": "Ada"}'), TOOLS)
     assert on_element(typing, listing, TREE) == Answer(Action.TYPE, FIELD, "Ada")
-    with pytest.raises(InvalidValue, match="no field"):
+    with pytest.raises(Refused, match="no field"):
         on_element(accepted(ToolCall("1", "type", '{"element": 1, "text": "Ada"}'), TOOLS), listing, TREE)
 
 
@@ -72,7 +72,7 @@ def test_links_are_a_tool_only_where_the_step_names_one() -> None:
     assert link_tool("Look around") == ()
     [tool] = link_tool("Get to shop://cart")
     assert accepted(ToolCall("1", "open_link", '{"url": "shop://cart"}'), [tool]).text("url") == "shop://cart"
-    with pytest.raises(InvalidValue):
+    with pytest.raises(Refused):
         accepted(ToolCall("1", "open_link", '{"url": "shop://other"}'), [tool])
 
 
@@ -115,5 +115,5 @@ def test_that_a_text_is_not_there_is_judged_by_the_rules_on_all_of_the_screen() 
     assert absent("Welcome") == Answer(Action.ASSERT_NOT_VISIBLE, None, "Welcome")
     assert absent("sold out").element is tree.children[-1]
     for doubtful in ("Error", 'an "Error"'):
-        with pytest.raises(InvalidValue):
+        with pytest.raises(Refused):
             absent(doubtful)

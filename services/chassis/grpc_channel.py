@@ -1,0 +1,178 @@
+"""gRPC channels: the caller's identity, a deadline, load balancing and retries on every call that goes out."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from time import perf_counter
+from typing import Any
+
+import grpc
+from google.protobuf.descriptor import ServiceDescriptor
+
+from services.chassis import context, metrics
+from services.chassis.errors import DeadlineExceeded, Unavailable
+from services.chassis.method_options import Method, describe_methods
+
+MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+MAX_METADATA_BYTES = 128 * 1024
+"""Trailers carry the details of an error; at gRPC's own 8 KiB a long list of violations would not arrive."""
+MARGIN_SECONDS = 0.05
+
+_handled = metrics.counter(
+    "grpc_client_handled_total", "Calls that ended", ["grpc_service", "grpc_method", "grpc_code"]
+)
+_seconds = metrics.histogram("grpc_client_handling_seconds", "Duration of calls", ["grpc_service", "grpc_method"])
+
+Metadata = tuple[tuple[str, str], ...]
+
+
+def open_channel(
+    target: str,
+    token: str,
+    *,
+    services: Iterable[ServiceDescriptor] = (),
+    timeout: float = 10.0,
+    via_gateway: bool = False,
+) -> "Channel":
+    """A channel to "host:port" or "dns:///name:port", for the stubs of `services`.
+
+    Calls carry `token` and the identity of `context.current()`, and get the smaller of `timeout` and what is left of
+    the present request. Of `services`, methods that may be repeated are tried up to three times while UNAVAILABLE.
+    """
+    address = target if "://" in target else f"dns:///{target}"
+    return Channel(
+        grpc.aio.insecure_channel(address, options=_options(describe_methods(services).values())),
+        token,
+        timeout=timeout,
+        via_gateway=via_gateway,
+    )
+
+
+class Channel:
+    """What the generated stubs need of a channel. It wraps the calls itself: an aio client interceptor costs a task
+    per call and may swallow a cancellation."""
+
+    def __init__(self, inner: grpc.aio.Channel, token: str, *, timeout: float, via_gateway: bool) -> None:
+        self._inner = inner
+        self._fixed: Metadata = (("authorization", f"Bearer {token}"),)
+        if via_gateway:
+            self._fixed += (("x-caller", "gateway"),)
+        self._timeout = timeout
+
+    async def __aenter__(self) -> "Channel":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+    async def check(self) -> None:
+        """For readiness: raises when no connection is up (and asks for one)."""
+        state = self._inner.get_state(try_to_connect=True)
+        if state is not grpc.ChannelConnectivity.READY:
+            raise Unavailable(f"the connection is {state.name.lower()}")
+
+    def unary_unary(self, path: str, *arguments: Any, **options: Any) -> Callable[..., Any]:
+        return self._wrap(path, self._inner.unary_unary(path, *arguments, **options), self._timeout)
+
+    def unary_stream(self, path: str, *arguments: Any, **options: Any) -> Callable[..., Any]:
+        return self._wrap(path, self._inner.unary_stream(path, *arguments, **options), None)
+
+    def stream_unary(self, path: str, *arguments: Any, **options: Any) -> Callable[..., Any]:
+        return self._wrap(path, self._inner.stream_unary(path, *arguments, **options), None)
+
+    def stream_stream(self, path: str, *arguments: Any, **options: Any) -> Callable[..., Any]:
+        return self._wrap(path, self._inner.stream_stream(path, *arguments, **options), None)
+
+    def _wrap(self, path: str, inner: Callable[..., Any], default_timeout: float | None) -> Callable[..., Any]:
+        _, service, name = path.split("/")
+        seconds = _seconds.labels(service, name)
+
+        def call(
+            request: Any, *, timeout: float | None = None, metadata: Sequence[tuple[str, str]] = (), **more: Any
+        ) -> Any:
+            since = perf_counter()
+            started = inner(
+                request, timeout=_limit(timeout or default_timeout), metadata=(*self._metadata(), *metadata), **more
+            )
+
+            def ended(finished: Any) -> None:
+                seconds.observe(perf_counter() - since)
+                _handled.labels(service, name, _code(finished)).inc()
+
+            started.add_done_callback(ended)
+            return started
+
+        return call
+
+    def _metadata(self) -> Metadata:
+        caller = context.current_or_none()
+        return self._fixed if caller is None else self._fixed + _identity(caller)
+
+
+def _identity(caller: context.Caller) -> Metadata:
+    values = {
+        "x-org-id": caller.org_id,
+        "x-subject": caller.subject,
+        "x-request-id": caller.request_id,
+        "traceparent": caller.traceparent,
+        "idempotency-key": caller.idempotency_key,
+    }
+    named = tuple((key, value) for key, value in values.items() if value)
+    return (*named, ("x-scopes", ",".join(sorted(caller.scopes))))
+
+
+def _limit(timeout: float | None) -> float | None:
+    """The timeout, but no more than the present request has left (less a margin for its own answer)."""
+    left = context.time_remaining()
+    if left is None:
+        return timeout
+    left -= MARGIN_SECONDS
+    if left <= 0:
+        raise DeadlineExceeded("No time is left for another call")
+    return left if timeout is None else min(timeout, left)
+
+
+def _code(finished: Any) -> str:
+    """The status of a call that is done, where `code()`, a coroutine, has nothing left to wait for."""
+    try:
+        finished.code().send(None)
+    except StopIteration as done:
+        return str(done.value.name)
+    return "UNKNOWN"
+
+
+def _options(known: Iterable[Method]) -> list[tuple[str, Any]]:
+    return [
+        ("grpc.service_config", json.dumps(service_config(known))),
+        ("grpc.enable_retries", 1),
+        ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+        ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+        ("grpc.max_metadata_size", MAX_METADATA_BYTES),
+        ("grpc.keepalive_time_ms", 30 * 1000),
+        ("grpc.keepalive_timeout_ms", 10 * 1000),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.max_pings_without_data", 0),
+        ("grpc.initial_reconnect_backoff_ms", 100),
+        ("grpc.min_reconnect_backoff_ms", 100),
+        ("grpc.max_reconnect_backoff_ms", 2000),
+        ("grpc.dns_min_time_between_resolutions_ms", 1000),
+    ]
+
+
+def service_config(known: Iterable[Method]) -> dict[str, Any]:
+    """round_robin, and retries of UNAVAILABLE for the methods that may be repeated."""
+    names = [{"service": method.service, "method": method.name} for method in known if method.repeatable]
+    retry = {
+        "maxAttempts": 3,
+        "initialBackoff": "0.05s",
+        "maxBackoff": "0.5s",
+        "backoffMultiplier": 3,
+        "retryableStatusCodes": ["UNAVAILABLE"],
+    }
+    return {
+        "loadBalancingConfig": [{"round_robin": {}}],
+        "methodConfig": [{"name": names, "retryPolicy": retry}] if names else [],
+        "retryThrottling": {"maxTokens": 10, "tokenRatio": 0.1},
+    }

@@ -1,0 +1,85 @@
+"""gRPC servers (grpc.aio), with the boundary before every method; `channel.py` has the other side."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import grpc
+from google.protobuf.descriptor import ServiceDescriptor
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from services.chassis import logs
+from services.chassis.grpc_channel import MAX_MESSAGE_BYTES, Channel, open_channel
+from services.chassis.health import Health
+from services.chassis.idempotency import Idempotency
+from services.chassis.method_options import describe_methods
+from services.chassis.request_interceptor import RequestInterceptor
+from services.chassis.settings import ProcessSettings
+
+__all__ = ["Channel", "Servicer", "open_channel", "serve"]
+
+Servicer = tuple[Callable[[Any, Any], None], object, ServiceDescriptor]
+"""(add_XServicer_to_server, servicer, service descriptor)"""
+
+OPTIONS: list[tuple[str, Any]] = [
+    ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.max_metadata_size", 32 * 1024),
+    # Clients find new pods only when they connect again (grpc/grpc#12295), so connections end after five minutes.
+    ("grpc.max_connection_age_ms", 5 * 60 * 1000),
+    ("grpc.max_connection_age_grace_ms", 30 * 1000),
+    # Clients ping every 30 s, also without calls; without this the server answers with GOAWAY too_many_pings.
+    ("grpc.http2.min_ping_interval_without_data_ms", 10 * 1000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.keepalive_time_ms", 60 * 1000),
+    ("grpc.keepalive_timeout_ms", 10 * 1000),
+    ("grpc.so_reuseport", 0),
+]
+
+log = logs.get(__name__)
+
+
+@asynccontextmanager
+async def serve(
+    settings: ProcessSettings,
+    servicers: Sequence[Servicer],
+    *,
+    health: Health,
+    idempotency: Idempotency | None = None,
+    interceptors: Sequence[grpc.aio.ServerInterceptor] = (),
+) -> AsyncIterator[str]:
+    """Serve inside the block; gives the bound address ("127.0.0.1:50051"). Leaving it lets running calls finish.
+
+    `idempotency` is needed by services with methods that take an Idempotency-Key.
+    """
+    descriptors = [descriptor for _, _, descriptor in servicers]
+    boundary = RequestInterceptor(
+        describe_methods(descriptors), settings.tokens, idempotency=idempotency, unavailable=lambda: health.unavailable
+    )
+    serving = grpc.aio.server(interceptors=[*interceptors, boundary], options=OPTIONS)
+    for add, servicer, _ in servicers:
+        add(servicer, serving)
+    names = [descriptor.full_name for descriptor in descriptors]
+    _add_service_methods(serving, names, health, reflect=settings.reflection)
+    address = _bind(serving, settings.grpc_listen)
+    await serving.start()
+    log.info("grpc_listening", address=address)
+    try:
+        yield address
+    finally:
+        await serving.stop(settings.shutdown_grace_seconds)
+
+
+def _add_service_methods(serving: grpc.aio.Server, names: list[str], health: Health, *, reflect: bool) -> None:
+    health.serve(names)
+    health_pb2_grpc.add_HealthServicer_to_server(health.servicer, serving)
+    if reflect:
+        health_name = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
+        reflection.enable_server_reflection([*names, health_name, reflection.SERVICE_NAME], serving)
+
+
+def _bind(serving: grpc.aio.Server, listen: str) -> str:
+    host, _, _ = listen.rpartition(":")
+    port = serving.add_insecure_port(listen)
+    return f"{host}:{port}"

@@ -1,0 +1,53 @@
+"""Ids: lower-case UUID strings, random, or derived while an idempotency key is in force."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from uuid import UUID, uuid4, uuid5
+
+from services.chassis.errors import InvalidArgument, Violation
+
+_NAMESPACE = UUID("6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10")
+
+
+class _IdSequence:
+    """Counts the ids that were derived for one request, so that the n-th id is the same in a repeat."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._count = 0
+
+    def next(self) -> str:
+        self._count += 1
+        return str(uuid5(_NAMESPACE, f"{self._text}\n{self._count}"))
+
+
+_seed: ContextVar[_IdSequence | None] = ContextVar("seed", default=None)
+
+
+def new_id() -> str:
+    """A new id. Under an idempotency key the n-th call of a request gives the same id in a repeat of it:
+
+    take the entity's own id first, and outside of code that may be run again (a transaction's work).
+    """
+    seed = _seed.get()
+    return str(uuid4()) if seed is None else seed.next()
+
+
+@contextmanager
+def derive_ids(org_id: str, method: str, key: str) -> Iterator[None]:
+    """Inside the block `new_id` derives its ids (uuid5) from organisation, method and idempotency key."""
+    token = _seed.set(_IdSequence(f"{org_id}\n{method}\n{key}"))
+    try:
+        yield
+    finally:
+        _seed.reset(token)
+
+
+def parse_uuid(text: str, field: str) -> str:
+    """`text` as a lower-case UUID string; InvalidArgument naming `field` when it is none."""
+    try:
+        return str(UUID(text))
+    except ValueError as error:
+        message = "value must be a valid UUID"
+        raise InvalidArgument(message, violations=[Violation(field, message, "string.uuid")]) from error

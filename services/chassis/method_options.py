@@ -1,0 +1,88 @@
+"""What the protos say about a method and its request, in the vocabulary mobiletest.options.v1."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor, ServiceDescriptor
+from google.protobuf.descriptor_pb2 import MethodOptions
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+from mobiletest.options.v1 import options_pb2
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One RPC, as the boundary and the channel need to know it."""
+
+    service: str
+    name: str
+    required_scope: str
+    needs_organisation: bool
+    internal: bool
+    takes_idempotency_key: bool
+    repeatable: bool
+    response: type[Message]
+
+    @property
+    def path(self) -> str:
+        """As gRPC spells it: /package.Service/Method."""
+        return f"/{self.service}/{self.name}"
+
+
+def describe_methods(services: Iterable[ServiceDescriptor]) -> dict[str, Method]:
+    """All methods of the services, by path."""
+    found = (_method(method) for service in services for method in service.methods)
+    return {method.path: method for method in found}
+
+
+def _method(descriptor: MethodDescriptor) -> Method:
+    contract: Any = _extension(descriptor, options_pb2.method_contract)
+    return Method(
+        service=descriptor.containing_service.full_name,
+        name=descriptor.name,
+        required_scope=contract.required_scope,
+        needs_organisation=not contract.no_organisation,
+        internal=contract.internal,
+        takes_idempotency_key=contract.idempotency_key,
+        repeatable=_is_repeatable(descriptor, contract.required_scope),
+        response=GetMessageClass(descriptor.output_type),
+    )
+
+
+def _is_repeatable(descriptor: MethodDescriptor, scope: str) -> bool:
+    level = descriptor.GetOptions().idempotency_level
+    return scope == "read" or level != MethodOptions.IDEMPOTENCY_UNKNOWN
+
+
+def _extension(descriptor: Any, extension: Any) -> Any:
+    return descriptor.GetOptions().Extensions[extension]
+
+
+@cache
+def field_defaults(descriptor: Descriptor) -> tuple[tuple[FieldDescriptor, Any], ...]:
+    """The fields of a request message that have a default value in the proto, with that value."""
+    found = []
+    for field in descriptor.fields:
+        text = _extension(field, options_pb2.contract).default_value
+        if text:
+            found.append((field, _value(field, text)))
+    return tuple(found)
+
+
+def _value(field: FieldDescriptor, text: str) -> Any:
+    if field.type == FieldDescriptor.TYPE_BOOL:
+        return text == "true"
+    if field.type == FieldDescriptor.TYPE_ENUM:
+        return _enum_number(field, text)
+    if field.cpp_type in (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT):
+        return float(text)
+    return text if field.type == FieldDescriptor.TYPE_STRING else int(text)
+
+
+def _enum_number(field: FieldDescriptor, spelling: str) -> int:
+    for value in field.enum_type.values if field.enum_type else ():
+        if _extension(value, options_pb2.spelling) == spelling:
+            return int(value.number)
+    raise ValueError(f"{field.full_name}: no enum value is spelled {spelling}")

@@ -1,0 +1,98 @@
+"""A collection as one organisation sees it: every query has the caller's org_id in its filter."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from services.chassis.context import current
+from services.chassis.mongo import Collection, Document, Mongo, Session
+
+Filter = Mapping[str, Any]
+Update = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+
+
+class OrgCollection:
+    """`collection(name)` of a Mongo, narrowed to the organisation of `context.current()`.
+
+    A filter of one's own on org_id is an error: the caller decides, nobody else.
+    """
+
+    def __init__(self, mongo: Mongo, name: str) -> None:
+        self._mongo = mongo
+        self._name = name
+
+    @property
+    def _collection(self) -> Collection:
+        return self._mongo.collection(self._name)
+
+    def find(self, filter: Filter | None = None, projection: Any = None, **options: Any) -> Any:
+        """The driver's cursor: sort, skip, limit, to_list."""
+        return self._collection.find(_own_filter(filter), projection, **options)
+
+    def find_raw_batches(self, filter: Filter | None = None, projection: Any = None, **options: Any) -> Any:
+        """The driver's cursor over batches of BSON: for documents that are decoded once and read often."""
+        return self._collection.find_raw_batches(_own_filter(filter), projection, **options)
+
+    async def find_one(self, filter: Filter, projection: Any = None, **options: Any) -> Document | None:
+        found: Document | None = await self._collection.find_one(_own_filter(filter), projection, **options)
+        return found
+
+    async def insert_one(self, document: Document, *, session: Session = None) -> None:
+        """Insert the document with the caller's org_id; DuplicateKeyError is the storage's to catch."""
+        await self._collection.insert_one(_own_document(document), session=session)
+
+    async def insert_many(self, documents: Sequence[Document], *, session: Session = None) -> None:
+        await self._collection.insert_many([_own_document(document) for document in documents], session=session)
+
+    async def update_one(self, filter: Filter, update: Update, **options: Any) -> int:
+        """How many documents matched: 0 or 1."""
+        result = await self._collection.update_one(_own_filter(filter), update, **options)
+        return int(result.matched_count)
+
+    async def update_many(self, filter: Filter, update: Update, **options: Any) -> int:
+        """How many documents matched."""
+        result = await self._collection.update_many(_own_filter(filter), update, **options)
+        return int(result.matched_count)
+
+    async def replace_one(self, filter: Filter, document: Document, **options: Any) -> int:
+        """How many documents matched: 0 or 1."""
+        result = await self._collection.replace_one(_own_filter(filter), _own_document(document), **options)
+        return int(result.matched_count)
+
+    async def find_one_and_update(self, filter: Filter, update: Update, **options: Any) -> Document | None:
+        found: Document | None = await self._collection.find_one_and_update(_own_filter(filter), update, **options)
+        return found
+
+    async def delete_one(self, filter: Filter, **options: Any) -> int:
+        """How many documents were deleted: 0 or 1."""
+        return int((await self._collection.delete_one(_own_filter(filter), **options)).deleted_count)
+
+    async def delete_many(self, filter: Filter, **options: Any) -> int:
+        """How many documents were deleted."""
+        return int((await self._collection.delete_many(_own_filter(filter), **options)).deleted_count)
+
+    async def count_documents(self, filter: Filter | None = None, **options: Any) -> int:
+        return int(await self._collection.count_documents(_own_filter(filter), **options))
+
+    async def aggregate(self, pipeline: Sequence[Mapping[str, Any]], **options: Any) -> list[Document]:
+        """The pipeline over the organisation's documents. A $lookup in it must filter its own org_id."""
+        return await self._mongo.aggregate(self._name, [{"$match": _own_filter(None)}, *pipeline], **options)
+
+
+def _own_filter(filter: Filter | None) -> Document:
+    if filter is not None and "org_id" in filter:
+        raise ValueError("the organisation comes from the caller, not from the filter")
+    return {"org_id": _org_id(), **(filter or {})}
+
+
+def _own_document(document: Document) -> Document:
+    org_id = _org_id()
+    if document.get("org_id", org_id) != org_id:
+        raise ValueError("the document belongs to another organisation")
+    return {**document, "org_id": org_id}
+
+
+def _org_id() -> str:
+    org_id = current().org_id
+    if not org_id:
+        raise LookupError("the caller has no organisation")
+    return org_id

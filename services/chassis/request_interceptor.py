@@ -1,0 +1,177 @@
+"""The boundary of every gRPC call that comes in: who calls, may they, is the request right, what went wrong.
+
+In this order: metrics and log; token, organisation and scope; deadline; validation and defaults; idempotency; the
+servicer. Errors of all of them leave through one door.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
+from time import perf_counter
+from typing import Any
+
+import grpc
+from google.protobuf.message import Message
+
+from services.chassis import context as calling
+from services.chassis import error_status, logs, metrics
+from services.chassis.errors import Unavailable
+from services.chassis.idempotency import Idempotency
+from services.chassis.method_options import Method
+from services.chassis.service_token import authorize, read_metadata
+from services.chassis.validation import validate_and_default
+
+DEFAULT_DEADLINE_SECONDS = 30.0
+REPLAYED = ("x-idempotent-replayed", "true")
+
+Context = Any  # grpc.aio.ServicerContext; generic only in the stubs
+
+log = logs.get(__name__)
+
+_handled = metrics.counter("grpc_server_handled_total", "RPCs that ended", ["grpc_service", "grpc_method", "grpc_code"])
+_seconds = metrics.histogram("grpc_server_handling_seconds", "Duration of RPCs", ["grpc_service", "grpc_method"])
+_no_deadline = metrics.counter("mobiletest_rpc_without_deadline_total", "RPCs without a deadline", ["grpc_method"])
+
+
+class RequestInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc, unused-ignore]
+    """Wraps the handlers of the given methods, once each. Others (health, reflection) pass as they are."""
+
+    def __init__(
+        self,
+        methods: Mapping[str, Method],
+        tokens: Sequence[str],
+        *,
+        idempotency: Idempotency | None = None,
+        unavailable: Callable[[], Unavailable | None] = lambda: None,
+    ) -> None:
+        """`refusal()` gives the error for every call while the service can do nothing, its database being away."""
+        self._methods = methods
+        self._tokens = tokens
+        self._idempotency = idempotency
+        self._refusal = unavailable
+        self._wrapped: dict[str, Any] = {}
+
+    async def intercept_service(
+        self, continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]], handler_call_details: Any
+    ) -> Any:
+        """Give the wrapped handler of the method that is called."""
+        path = handler_call_details.method
+        if path in self._wrapped:
+            return self._wrapped[path]
+        handler = await continuation(handler_call_details)
+        method = self._methods.get(path)
+        if method is None or handler is None:
+            return handler
+        self._wrapped[path] = self._wrap(method, handler)
+        return self._wrapped[path]
+
+    def _wrap(self, method: Method, handler: Any) -> Any:
+        coding = (handler.request_deserializer, handler.response_serializer)
+        if handler.unary_unary:
+            return grpc.unary_unary_rpc_method_handler(self._unary(method, handler.unary_unary), *coding)
+        if handler.unary_stream:
+            return grpc.unary_stream_rpc_method_handler(self._download(method, handler.unary_stream), *coding)
+        if handler.stream_unary:
+            return grpc.stream_unary_rpc_method_handler(self._upload(method, handler.stream_unary), *coding)
+        raise NotImplementedError(f"{method.path}: streams in both directions are not served")
+
+    def _unary(self, method: Method, servicer: Callable[[Message, Context], Awaitable[Message]]) -> Any:
+        async def handle(request: Message, context: Context) -> Message:
+            async with ErrorMapper(method, context), asyncio.timeout(_default_deadline(method, context)):
+                with self._admitted(method, context):
+                    validate_and_default(request)
+                    return await self._run_idempotently(method, request, context, servicer)
+
+        return handle
+
+    def _download(self, method: Method, servicer: Callable[[Message, Context], AsyncIterator[Message]]) -> Any:
+        async def handle(request: Message, context: Context) -> None:
+            async with ErrorMapper(method, context):
+                with self._admitted(method, context):
+                    validate_and_default(request)
+                    async with aclosing(servicer(request, context)) as responses:  # type: ignore[type-var]
+                        async for response in responses:
+                            await context.write(response)
+
+        return handle
+
+    def _upload(self, method: Method, servicer: Callable[[AsyncIterator[Message], Context], Awaitable[Message]]) -> Any:
+        async def handle(requests: AsyncIterator[Message], context: Context) -> Message:
+            async with ErrorMapper(method, context):
+                with self._admitted(method, context):
+                    return await servicer(_validate_each(requests), context)
+
+        return handle
+
+    @contextmanager
+    def _admitted(self, method: Method, context: Context) -> Iterator[None]:
+        caller = authorize(method, read_metadata(context.invocation_metadata()), self._tokens)
+        if (unavailable := self._refusal()) is not None:
+            raise unavailable
+        with calling.bind(caller), calling.limit_time(context.time_remaining()):
+            yield
+
+    async def _run_idempotently(
+        self,
+        method: Method,
+        request: Message,
+        context: Context,
+        servicer: Callable[[Message, Context], Awaitable[Message]],
+    ) -> Message:
+        caller = calling.current()
+        if self._idempotency is None or not (method.takes_idempotency_key and caller.idempotency_key):
+            return await servicer(request, context)
+
+        async def work() -> bytes:
+            return (await servicer(request, context)).SerializeToString()
+
+        answer = await self._idempotency.run_once(
+            caller, method.path, request.SerializeToString(deterministic=True), work
+        )
+        if answer.replayed:
+            context.set_trailing_metadata((REPLAYED,))
+        return method.response.FromString(answer.response)
+
+
+async def _validate_each(requests: AsyncIterator[Message]) -> AsyncIterator[Message]:
+    async for request in requests:
+        validate_and_default(request)
+        yield request
+
+
+def _default_deadline(method: Method, context: Context) -> float | None:
+    """gRPC itself ends a call at the deadline that its caller gave; a call without one gets ours."""
+    if context.time_remaining() is not None:
+        return None
+    _no_deadline.labels(method.name).inc()
+    return DEFAULT_DEADLINE_SECONDS
+
+
+class ErrorMapper:
+    """Where a call leaves: counts it, logs it, and turns what was raised into a status."""
+
+    def __init__(self, method: Method, context: Context) -> None:
+        self._method = method
+        self._context = context
+        self._since = perf_counter()
+
+    async def __aenter__(self) -> None:
+        pass
+
+    async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
+        answer = self._answer(error) if isinstance(error, Exception) else None
+        code = answer.code.name if answer else "OK" if error is None else "CANCELLED"
+        seconds = perf_counter() - self._since
+        _handled.labels(self._method.service, self._method.name, code).inc()
+        _seconds.labels(self._method.service, self._method.name).observe(seconds)
+        log.debug("rpc", method=self._method.path, code=code, seconds=round(seconds, 6))
+        if answer is not None:
+            await self._context.abort_with_status(answer)
+
+    def _answer(self, error: Exception) -> grpc.Status:
+        known = error_status.to_domain_error(error)
+        if known is not None:
+            return error_status.to_grpc(known)
+        request_id = read_metadata(self._context.invocation_metadata()).get("x-request-id", "")
+        log.error("rpc_failed", method=self._method.path, request_id=request_id, exc_info=error)
+        return error_status.internal_error(request_id)

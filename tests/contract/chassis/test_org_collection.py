@@ -1,0 +1,83 @@
+"""One organisation never sees, changes, counts or deletes what is another's."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from services.chassis.context import Caller, bind
+from services.chassis.mongo import Mongo
+from services.chassis.org_collection import OrgCollection
+
+ALICE, BOB = Caller("org-a"), Caller("org-b")
+
+
+@pytest.fixture
+async def apps(mongo: Mongo) -> OrgCollection:
+    """Bob's collection has one app, b1; Alice's has none."""
+    tenant = OrgCollection(mongo, "apps")
+    with bind(BOB):
+        await tenant.insert_one({"_id": "b1", "name": "bob's"})
+    return tenant
+
+
+async def _find(apps: OrgCollection) -> object:
+    return await apps.find({"_id": "b1"}).to_list(None)
+
+
+READS: dict[str, Callable[[OrgCollection], Awaitable[Any]]] = {
+    "find": _find,
+    "find_one": lambda apps: apps.find_one({"_id": "b1"}),
+    "count_documents": lambda apps: apps.count_documents({"_id": "b1"}),
+    "aggregate": lambda apps: apps.aggregate([{"$match": {"_id": "b1"}}]),
+}
+WRITES: dict[str, Callable[[OrgCollection], Awaitable[Any]]] = {
+    "update_one": lambda apps: apps.update_one({"_id": "b1"}, {"$set": {"name": "x"}}),
+    "update_many": lambda apps: apps.update_many({}, {"$set": {"name": "x"}}),
+    "replace_one": lambda apps: apps.replace_one({"_id": "b1"}, {"name": "x"}),
+    "find_one_and_update": lambda apps: apps.find_one_and_update({"_id": "b1"}, {"$set": {"name": "x"}}),
+    "delete_one": lambda apps: apps.delete_one({"_id": "b1"}),
+    "delete_many": lambda apps: apps.delete_many({}),
+}
+
+
+@pytest.mark.parametrize("operation", READS)
+async def test_reads_are_the_organisations_own(apps: OrgCollection, operation: str) -> None:
+    with bind(ALICE):
+        assert not await READS[operation](apps)
+    with bind(BOB):
+        assert await READS[operation](apps)
+
+
+@pytest.mark.parametrize("operation", WRITES)
+async def test_writes_reach_the_organisations_own_only(apps: OrgCollection, operation: str) -> None:
+    with bind(ALICE):
+        assert not await WRITES[operation](apps)
+    with bind(BOB):
+        assert await apps.find_one({"_id": "b1", "name": "bob's"})
+        assert await WRITES[operation](apps)
+
+
+async def test_what_is_inserted_belongs_to_the_caller(apps: OrgCollection, mongo: Mongo) -> None:
+    with bind(ALICE):
+        await apps.insert_one({"_id": "a1"})
+        await apps.insert_many([{"_id": "a2"}])
+    owners = {row["_id"]: row["org_id"] for row in await mongo.collection("apps").find({}).to_list(None)}
+    assert owners == {"a1": "org-a", "a2": "org-a", "b1": "org-b"}
+
+
+async def test_nobody_writes_for_another_organisation(apps: OrgCollection) -> None:
+    with bind(ALICE), pytest.raises(ValueError, match="another organisation"):
+        await apps.insert_one({"_id": "a1", "org_id": "org-b"})
+
+
+async def test_a_filter_cannot_choose_the_organisation(apps: OrgCollection) -> None:
+    with bind(ALICE), pytest.raises(ValueError, match="comes from the caller"):
+        await apps.find_one({"org_id": "org-b"})
+
+
+async def test_without_an_organisation_there_is_nothing(apps: OrgCollection) -> None:
+    with bind(Caller("")), pytest.raises(LookupError):
+        await apps.find_one({})
+    with pytest.raises(LookupError):
+        await apps.find_one({})

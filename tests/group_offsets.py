@@ -1,0 +1,55 @@
+"""Waiting until a consumer group has dealt with everything that was published to it.
+
+The places that the broker acknowledged are compared with the offsets that the group committed. The ends of the topics
+would not do: others publish to shared topics, and Tansu's ends lie off by the length of the last batch.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from aiokafka import TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+
+from services.chassis.events import Event
+from services.chassis.producer import PublishResult, Record
+from tests.eventually import eventually
+
+
+class PublishedOffsets:
+    """Where each partition of what was published ends."""
+
+    def __init__(self) -> None:
+        self.ends: dict[TopicPartition, int] = {}
+
+    def note(self, events: Sequence[Event] | Sequence[Record], results: Iterable[PublishResult | Exception]) -> None:
+        """Remember the acknowledgements; an event without one is an error."""
+        for event, result in zip(events, results, strict=True):
+            assert not isinstance(result, Exception), result
+            place = TopicPartition(event.topic, result.partition)
+            self.ends[place] = max(self.ends.get(place, 0), result.offset + 1)
+
+    async def behind(self, bootstrap: str, group: str) -> dict[TopicPartition, int]:
+        """How many records of each partition the group has not committed; empty when it has dealt with all."""
+        found = await committed_offsets(bootstrap, group, list(self.ends))
+        left = {place: end - max(found.get(place, 0), 0) for place, end in self.ends.items()}
+        return {place: count for place, count in left.items() if count > 0}
+
+    async def applied(self, bootstrap: str, group: str, *, within: float = 60.0) -> None:
+        """Wait until the group has committed all of it."""
+
+        async def caught_up() -> bool:
+            left = await self.behind(bootstrap, group)
+            assert not left, f"{group} has not committed {left}"
+            return True
+
+        await eventually(caught_up, within=within, every=0.05)
+
+
+async def committed_offsets(bootstrap: str, group: str, places: list[TopicPartition]) -> dict[TopicPartition, int]:
+    """What the group has committed of these; -1 of what it never did."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    await admin.start()
+    try:
+        found = await admin.list_consumer_group_offsets(group, partitions=places) if places else {}
+    finally:
+        await admin.close()
+    return {place: item.offset for place, item in found.items()}

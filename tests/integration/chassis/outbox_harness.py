@@ -1,0 +1,83 @@
+"""An outbox with its relay, and a consumer that sees what arrives."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from mobiletest.catalog.v1 import apps_pb2
+
+from services.chassis.consumer import Consumer
+from services.chassis.events import Event
+from services.chassis.lifecycle import Background
+from services.chassis.migrations import migrate
+from services.chassis.mongo import Mongo, Session
+from services.chassis.outbox import MIGRATION, OUTBOX, Outbox
+from services.chassis.outbox_relay import OutboxRelay, RelayIntervals
+from services.chassis.producer import Producer
+
+PACE = RelayIntervals(sweep=0.05, leftover_age=0.2, check=1.0, lease=2.0, after_failure=0.1)
+NEVER = 3600.0
+
+
+@dataclass
+class OutboxHarness:
+    """One process with an outbox, as its tests need it."""
+
+    mongo: Mongo
+    outbox: Outbox
+    producer: Producer
+    background: Background
+    topic: str
+    arrived: list[str] = field(default_factory=list)
+
+    async def write(self, *keys: str, fast: bool = True) -> None:
+        """One event per key in one transaction; `fast`: handed over to the relay, as a service does."""
+        events = [self.outbox.event(self.topic, key, apps_pb2.App(id=key), subject=key) for key in keys]
+
+        async def work(session: Session) -> None:
+            await self.outbox.add(session, events)
+
+        await self.mongo.transaction(work)
+        if fast:
+            self.outbox.publish_soon(events)
+
+    async def pending(self) -> int:
+        return int(await self.mongo.collection(OUTBOX).count_documents({"pending": True}))
+
+    def relay(self, pace: RelayIntervals = PACE) -> OutboxRelay:
+        return OutboxRelay(self.mongo, self.outbox, self.producer, pace=pace)
+
+    @asynccontextmanager
+    async def relaying(self, pace: RelayIntervals = PACE) -> AsyncIterator[None]:
+        async with self.background.run("relay", self.relay(pace).run()):
+            yield
+
+    @asynccontextmanager
+    async def consuming(self) -> AsyncIterator[None]:
+        async def handle(events: list[Event]) -> None:
+            self.arrived += [event.key for event in events]
+
+        consumer = Consumer(
+            [self.topic],
+            f"{self.topic}-group",
+            handle,
+            bootstrap=self.producer.bootstrap,
+            instance_id=None,
+            dlq=self.producer,
+            session_seconds=1.0,
+        )
+        async with self.background.run("consumer", consumer.run(), stop=consumer.stop):
+            yield
+
+
+@asynccontextmanager
+async def bench(mongo_uri: str, database: str, bootstrap: str, topic: str) -> AsyncIterator[OutboxHarness]:
+    """A bench with nothing running yet."""
+    mongo = await Mongo.connect(mongo_uri, database)
+    await migrate(mongo, [MIGRATION])
+    producer = Producer(bootstrap, {topic: 3}, idempotence=False, timeout=2.0)
+    try:
+        async with producer, Background() as background:
+            yield OutboxHarness(mongo, Outbox(mongo, "tests"), producer, background, topic)
+    finally:
+        await mongo.close()

@@ -1,0 +1,330 @@
+import asyncio
+from collections.abc import AsyncIterator
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from mobiletest.catalog.v1 import apps_pb2, apps_pb2_grpc, builds_pb2
+
+from services.chassis import context, errors, grpc_server, metrics
+from services.chassis.context import Caller, bind
+from services.chassis.error_status import MOST_VIOLATIONS, to_domain_error
+from services.chassis.errors import DomainError, Violation
+from services.chassis.grpc_channel import MAX_MESSAGE_BYTES
+from tests.eventually import eventually
+from tests.integration.chassis.probe import APPS, Probe, serving
+from tests.unit.chassis.samples import TOKEN, process_settings
+
+CALLER = Caller(
+    "org-1",
+    subject="key-1",
+    scopes=frozenset({"read", "write"}),
+    request_id="r-1",
+    traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    idempotency_key="i-1",
+)
+
+
+@pytest.fixture
+async def probe() -> AsyncIterator[Probe]:
+    async with serving() as probe:
+        with bind(CALLER):
+            yield probe
+
+
+async def failure(call: object) -> DomainError | None:
+    with pytest.raises(grpc.aio.AioRpcError) as error:
+        await call  # type: ignore[misc]
+    return to_domain_error(error.value)
+
+
+async def test_the_caller_arrives_as_it_was_sent(probe: Probe) -> None:
+    await probe.stub.ListApps(apps_pb2.ListAppsRequest())
+    assert probe.apps.callers == [CALLER]
+
+
+async def test_a_servicer_sees_defaults(probe: Probe) -> None:
+    await probe.stub.ListApps(apps_pb2.ListAppsRequest())
+    assert (probe.apps.requests[0].page, probe.apps.requests[0].page_size) == (1, 50)
+
+
+async def test_a_request_that_breaks_rules_never_reaches_the_servicer(probe: Probe) -> None:
+    error = await failure(probe.stub.ListApps(apps_pb2.ListAppsRequest(page=0, page_size=501)))
+    assert isinstance(error, errors.InvalidArgument)
+    assert {(v.field, v.type) for v in error.violations} == {("page", "int32.gte"), ("page_size", "int32.gte_lte")}
+    assert probe.apps.requests == []
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        errors.NotFound("App not found"),
+        errors.AlreadyExists("This version exists", reason="VERSION_EXISTS", metadata={"version": "1.0"}),
+        errors.Unavailable("down", retry_after=2.5),
+        errors.ResourceExhausted("too many", retry_after=30),
+    ],
+)
+async def test_a_domain_error_arrives_as_it_was_raised(probe: Probe, raised: DomainError) -> None:
+    async def fail() -> None:
+        raise raised
+
+    probe.apps.then = fail
+    received = await failure(probe.stub.CreateApp(apps_pb2.CreateAppRequest(name="a", platform=1)))
+    assert type(received) is type(raised)
+    assert vars(received) == vars(raised)
+
+
+async def test_of_very_many_violations_the_first_arrive(probe: Probe) -> None:
+    many = [Violation(f"test_ids[{place}]", "x" * 600, "not_found") for place in range(1000)]
+
+    async def fail() -> None:
+        raise errors.InvalidArgument("test_ids[0]: Test not found", violations=many)
+
+    probe.apps.then = fail
+    received = await failure(probe.stub.CreateApp(apps_pb2.CreateAppRequest(name="a", platform=1)))
+    assert isinstance(received, errors.InvalidArgument)
+    assert [v.field for v in received.violations] == [v.field for v in many[:MOST_VIOLATIONS]]
+
+
+async def test_what_nobody_foresaw_is_not_told_to_the_caller(probe: Probe) -> None:
+    async def fail() -> None:
+        raise KeyError("a secret detail")
+
+    probe.apps.then = fail
+    with pytest.raises(grpc.aio.AioRpcError) as error:
+        await probe.stub.ListApps(apps_pb2.ListAppsRequest())
+    assert error.value.code() is grpc.StatusCode.INTERNAL
+    assert error.value.details() == "Internal error (request r-1)"
+
+
+async def test_a_servicer_that_calls_another_service_passes_its_answer_on(probe: Probe) -> None:
+    async with serving() as other:
+
+        async def refuse() -> None:
+            raise errors.NotFound("Build not found")
+
+        async def ask() -> None:
+            await other.stub.ListApps(apps_pb2.ListAppsRequest())
+
+        other.apps.then, probe.apps.then = refuse, ask
+        error = await failure(probe.stub.ListApps(apps_pb2.ListAppsRequest()))
+    assert isinstance(error, errors.NotFound)
+    assert error.message == "Build not found"
+    assert other.apps.callers == [CALLER]
+
+
+async def test_a_wrong_token_is_refused(probe: Probe) -> None:
+    async with grpc_server.open_channel(probe.address, "another-token-altogether") as channel:
+        call = channel.unary_unary(
+            "/mobiletest.catalog.v1.Apps/ListApps", apps_pb2.ListAppsRequest.SerializeToString, bytes
+        )
+        with pytest.raises(grpc.aio.AioRpcError) as error:
+            await call(apps_pb2.ListAppsRequest())
+    assert error.value.code() is grpc.StatusCode.UNAUTHENTICATED
+    assert probe.apps.callers == []
+
+
+async def test_a_missing_scope_is_refused(probe: Probe) -> None:
+    with bind(Caller("org-1", scopes=frozenset({"read"}))):
+        error = await failure(probe.stub.CreateApp(apps_pb2.CreateAppRequest(name="a", platform=1)))
+    assert isinstance(error, errors.PermissionDenied)
+    assert error.metadata == {"scope": "write"}
+
+
+async def test_without_an_organisation_nothing_is_answered(probe: Probe) -> None:
+    with bind(Caller("")):
+        assert isinstance(await failure(probe.stub.ListApps(apps_pb2.ListAppsRequest())), errors.Unauthenticated)
+
+
+async def test_every_call_has_a_deadline_that_the_servicer_knows(probe: Probe) -> None:
+    await probe.stub.ListApps(apps_pb2.ListAppsRequest())
+    (left,) = probe.apps.time_left
+    assert left is not None
+    assert 0 < left <= 5.0
+
+
+async def test_a_call_made_for_a_request_has_no_more_time_than_the_request(probe: Probe) -> None:
+    with context.limit_time(1.0):
+        await probe.stub.ListApps(apps_pb2.ListAppsRequest())
+    (left,) = probe.apps.time_left
+    assert left is not None
+    assert left <= 0.95
+
+
+async def test_a_request_without_time_makes_no_call(probe: Probe) -> None:
+    with context.limit_time(0.01), pytest.raises(errors.DeadlineExceeded):
+        probe.stub.ListApps(apps_pb2.ListAppsRequest())
+    assert probe.apps.callers == []
+
+
+async def test_a_servicer_is_stopped_when_the_caller_gives_up(probe: Probe) -> None:
+    reached, stopped = asyncio.Event(), asyncio.Event()
+
+    async def hang() -> None:
+        reached.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    probe.apps.then = hang
+    while not reached.is_set():  # a slow machine may need more than one call to get there in time
+        error = await failure(probe.stub.ListApps(apps_pb2.ListAppsRequest(), timeout=0.2))
+        assert isinstance(error, errors.DeadlineExceeded)
+    await stopped.wait()
+
+
+async def test_a_call_can_be_cancelled(probe: Probe) -> None:
+    probe.apps.then = asyncio.Event().wait  # type: ignore[assignment]
+
+    async def call() -> None:
+        await probe.stub.ListApps(apps_pb2.ListAppsRequest())
+
+    task = asyncio.create_task(call())
+    await eventually(lambda: probe.apps.callers)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_an_upload_is_a_stream_of_messages(probe: Probe) -> None:
+    async def pieces() -> AsyncIterator[builds_pb2.UploadBuildRequest]:
+        for _ in range(4):
+            yield builds_pb2.UploadBuildRequest(chunk=b"x" * 100_000)
+
+    build = await probe.builds_stub.UploadBuild(pieces())
+    assert (build.size_bytes, build.id) == (400_000, "org-1")
+
+
+VERSION = "6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10"
+
+
+async def test_a_download_is_a_stream_of_messages(probe: Probe) -> None:
+    request = builds_pb2.DownloadBuildRequest(version_id=VERSION)
+    received = [body.data async for body in probe.builds_stub.DownloadBuild(request)]
+    assert received == [b"org-1\x00", b"org-1\x01", b"org-1\x02"]
+
+
+async def test_a_stream_ends_when_its_reader_goes(probe: Probe) -> None:
+    probe.builds.pieces = 256
+    call = probe.builds_stub.DownloadBuild(builds_pb2.DownloadBuildRequest(version_id=VERSION))
+    async for _ in call:
+        break
+    call.cancel()
+    await probe.builds.closed.wait()
+
+
+async def test_a_message_beyond_the_limit_is_refused_and_the_server_goes_on(probe: Probe) -> None:
+    large = apps_pb2.CreateAppRequest(name="x" * (MAX_MESSAGE_BYTES + 1), platform=1)
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await probe.stub.CreateApp(large)
+    assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    await probe.stub.ListApps(apps_pb2.ListAppsRequest())
+
+
+async def test_what_may_be_repeated_is_tried_again_while_unavailable(probe: Probe) -> None:
+    remaining = [1, 1]
+
+    async def fail_twice() -> None:
+        if remaining:
+            remaining.pop()
+            raise errors.Unavailable("not yet")
+
+    probe.apps.then = fail_twice
+    await probe.stub.ListApps(apps_pb2.ListAppsRequest())
+    assert len(probe.apps.callers) == 3
+
+
+async def test_what_may_not_be_repeated_is_tried_once(probe: Probe) -> None:
+    async def fail() -> None:
+        raise errors.Unavailable("not yet")
+
+    probe.apps.then = fail
+    await failure(probe.stub.CreateApp(apps_pb2.CreateAppRequest(name="a", platform=1)))
+    assert len(probe.apps.callers) == 1
+
+
+async def test_calls_are_counted_on_both_sides(probe: Probe) -> None:
+    await probe.stub.ListApps(apps_pb2.ListAppsRequest())
+    labels = 'grpc_code="OK",grpc_method="ListApps",grpc_service="mobiletest.catalog.v1.Apps"'
+
+    def shown() -> bool:
+        text = metrics.render().decode()
+        return f"grpc_server_handled_total{{{labels}}}" in text and f"grpc_client_handled_total{{{labels}}}" in text
+
+    await eventually(shown)
+
+
+async def test_a_stopping_server_finishes_what_it_has() -> None:
+    entered, go = asyncio.Event(), asyncio.Event()
+
+    async def wait() -> None:
+        entered.set()
+        await go.wait()
+
+    async with serving(process_settings(shutdown_grace_seconds=10)) as probe:
+        probe.apps.then = wait
+        channel = grpc_server.open_channel(probe.address, TOKEN)
+        call = asyncio.ensure_future(_list(apps_pb2_grpc.AppsStub(channel)))
+        await entered.wait()
+        asyncio.get_running_loop().call_later(0.2, go.set)
+    assert await call == apps_pb2.ListAppsResponse()
+    await channel.close()
+
+
+async def _list(stub: apps_pb2_grpc.AppsStub) -> apps_pb2.ListAppsResponse:
+    with bind(CALLER):
+        response: apps_pb2.ListAppsResponse = await stub.ListApps(apps_pb2.ListAppsRequest())
+    return response
+
+
+async def test_calls_are_refused_at_once_while_the_database_is_away(probe: Probe) -> None:
+    async def away() -> None:
+        raise errors.Unavailable("The database is not available, try again", retry_after=1.0)
+
+    probe.health.register("mongodb", away)
+    await probe.health.started()
+    error = await failure(probe.stub.CreateApp(apps_pb2.CreateAppRequest(name="a", platform=1)))
+    assert isinstance(error, errors.Unavailable)
+    assert error.retry_after == 1.0
+    assert probe.apps.callers == []
+
+
+async def test_a_channel_is_ready_only_while_its_server_is_there() -> None:
+    async with serving() as probe:
+        await eventually(lambda: _ready(probe))
+        address = probe.address
+    async with grpc_server.open_channel(address, TOKEN, services=[APPS]) as channel:
+        with pytest.raises(errors.Unavailable):
+            await channel.check()
+
+
+async def _ready(probe: Probe) -> bool:
+    try:
+        await probe.channel.check()
+    except errors.Unavailable:
+        return False
+    return True
+
+
+async def test_health_needs_no_token() -> None:
+    async with serving() as probe, grpc.aio.insecure_channel(probe.address) as channel:
+        await probe.health.started()
+        stub = health_pb2_grpc.HealthStub(channel)
+        answer = await stub.Check(health_pb2.HealthCheckRequest(service="mobiletest.catalog.v1.Apps"))
+    assert answer.status == health_pb2.HealthCheckResponse.SERVING
+
+
+@pytest.mark.parametrize("on", [True, False])
+async def test_reflection_is_there_when_the_setting_says_so(on: bool) -> None:
+    async with serving(process_settings(reflection=on)) as probe, grpc.aio.insecure_channel(probe.address) as channel:
+        stub = reflection_pb2_grpc.ServerReflectionStub(channel)
+        asked = reflection_pb2.ServerReflectionRequest(list_services="")
+        call = stub.ServerReflectionInfo(iter([asked]))
+        if on:
+            names = {service.name for service in (await call.read()).list_services_response.service}
+            assert {"mobiletest.catalog.v1.Apps", "grpc.health.v1.Health"} <= names
+        else:
+            with pytest.raises(grpc.aio.AioRpcError):
+                await call.read()

@@ -1,0 +1,259 @@
+"""Producer and consumer on a broker."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+
+from services.chassis.consumer import Consumer
+from services.chassis.dead_letters.replay import open_reader, read_letters
+from services.chassis.events import Event, InvalidMessage
+from services.chassis.lifecycle import Background
+from services.chassis.producer import MAX_MESSAGE_BYTES, Producer, PublishResult, Record
+from services.chassis.topics import Mark, ensure_topics, lost
+from tests.eventually import eventually
+from tests.unit.chassis.samples import an_event
+
+APACHE_KAFKA_BYTES = 1_048_588
+"""What a broker takes by default: message.max.bytes."""
+
+
+@dataclass
+class Bench:
+    """A topic of the test's own, a producer, and consumers that collect what they are given."""
+
+    bootstrap: str
+    topic: str
+    producer: Producer
+    background: Background
+    events: list[Event] = field(default_factory=list)
+
+    async def handle(self, events: list[Event]) -> None:
+        self.events += events
+
+    @property
+    def ids(self) -> list[str]:
+        return [event.id for event in self.events]
+
+    @asynccontextmanager
+    async def consuming(self, group: str = "group", **options: object) -> AsyncIterator[Consumer]:
+        arguments = {"handler": self.handle, "topics": [self.topic], **options}
+        consumer = Consumer(
+            group=f"{self.topic}-{group}",
+            bootstrap=self.bootstrap,
+            instance_id=None,
+            dlq=self.producer,
+            session_seconds=1.0,
+            **arguments,  # type: ignore[arg-type]
+        )
+        async with self.background.run("consumer", consumer.run(), stop=consumer.stop):
+            yield consumer
+
+    async def publish(self, count: int, *, start: int = 0) -> list[str]:
+        events = [an_event(self.topic, key=str(n)) for n in range(start, start + count)]
+        results = await self.producer.publish(events)
+        assert all(isinstance(result, PublishResult) for result in results), results
+        return [event.id for event in events]
+
+
+@pytest.fixture
+async def bench(kafka_bootstrap: str, topic_suffix: str) -> AsyncIterator[Bench]:
+    topic = f"chassis-{topic_suffix}"
+    async with (
+        Background() as background,
+        Producer(kafka_bootstrap, {topic: 3}, idempotence=False) as producer,
+    ):
+        yield Bench(kafka_bootstrap, topic, producer, background)
+
+
+async def test_what_is_published_is_consumed(bench: Bench) -> None:
+    async with bench.consuming():
+        sent = await bench.publish(100)
+        await eventually(lambda: len(bench.events) >= 100)
+    assert Counter(bench.ids) == Counter(sent)
+
+
+async def test_a_group_goes_on_where_it_stopped(bench: Bench) -> None:
+    async with bench.consuming():
+        first = await bench.publish(10)
+        await eventually(lambda: len(bench.events) >= 10)
+    second = await bench.publish(10, start=10)
+    async with bench.consuming():
+        await eventually(lambda: len(bench.events) >= 20)
+    assert Counter(bench.ids) == Counter(first + second)
+
+
+async def test_each_group_gets_everything_from_the_beginning(bench: Bench) -> None:
+    sent = await bench.publish(5)
+    async with bench.consuming("a"), bench.consuming("b"):
+        await eventually(lambda: len(bench.events) >= 10)
+    assert Counter(bench.ids) == Counter(sent * 2)
+
+
+async def test_what_was_not_handled_comes_again(bench: Bench) -> None:
+    async def refuse(_: list[Event]) -> None:
+        raise ValueError("a bug")
+
+    await bench.publish(3)
+    broken = Consumer(
+        [bench.topic],
+        f"{bench.topic}-group",
+        refuse,
+        bootstrap=bench.bootstrap,
+        instance_id=None,
+        dlq=bench.producer,
+        session_seconds=1.0,
+    )
+    with pytest.raises(ValueError, match="a bug"):
+        await broken.run()
+    async with bench.consuming():
+        await eventually(lambda: len(bench.events) >= 3)
+
+
+async def test_members_of_a_group_share_the_work(bench: Bench) -> None:
+    seen: list[set[str]] = [set(), set()]
+
+    def handler(index: int) -> Callable[[list[Event]], object]:
+        async def handle(events: list[Event]) -> None:
+            seen[index] |= {event.id for event in events}
+            bench.events += events
+
+        return handle
+
+    async with bench.consuming(handler=handler(0)), bench.consuming(handler=handler(1)):
+        sent: list[str] = []
+
+        async def both_work() -> bool:
+            sent.extend(await bench.publish(30, start=len(sent)))
+            return all(seen)
+
+        await eventually(both_work, within=60, every=0.2)
+        await eventually(lambda: set(sent) <= set(bench.ids))
+
+
+async def test_poison_goes_to_the_dead_letters_and_the_rest_is_handled(bench: Bench) -> None:
+    poison = [
+        Record(bench.topic, b"k", b"\xff" * 10, []),
+        Record(bench.topic, b"k", None, [("ce_id", b"x")]),
+        Record(bench.topic, None, b"x", [("ce_id", b"\xff\xfe")]),
+    ]
+    async with bench.consuming():
+        assert all(isinstance(r, PublishResult) for r in await bench.producer.publish_records(poison))
+        sent = await bench.publish(5)
+        await eventually(lambda: set(sent) <= set(bench.ids))
+        assert await _count(bench.bootstrap, f"{bench.topic}.dlq", 3)
+
+
+async def test_a_message_that_is_too_large_to_be_put_away_with_its_reason_goes_without_its_value(bench: Bench) -> None:
+    """Too large for the client, on Tansu; on Apache Kafka for the broker, whose limit is lower."""
+    huge = (Record(bench.topic, b"k", b"x" * (limit - 200), []) for limit in (MAX_MESSAGE_BYTES, APACHE_KAFKA_BYTES))
+    results = [(await bench.producer.publish_records([each]))[0] for each in huge]
+    assert any(isinstance(result, PublishResult) for result in results)
+    sent = await bench.publish(5)
+    async with bench.consuming():
+        await eventually(lambda: set(sent) <= set(bench.ids))
+    async with open_reader(bench.bootstrap) as reader:
+        letters = [letter async for letter in read_letters(bench.bootstrap, reader, f"{bench.topic}.dlq")]
+    cut = [letter for letter in letters if letter.cut]
+    assert [(letter.reason, letter.record.value) for letter in cut] == [("MISSING_HEADER", b"")]
+
+
+async def test_an_event_that_the_handler_refuses_can_be_read_in_the_dead_letters(bench: Bench) -> None:
+    letters: list[Event] = []
+
+    async def refuse(events: list[Event]) -> None:
+        raise InvalidMessage("UNKNOWN_RUN", "no such run", event=events[0])
+
+    async def collect(events: list[Event]) -> None:
+        letters.extend(events)
+
+    async with bench.consuming(handler=refuse):
+        (sent,) = await bench.publish(1)
+        async with bench.consuming("letters", topics=[f"{bench.topic}.dlq"], handler=collect):
+            await eventually(lambda: letters)
+    assert letters[0].id == sent
+
+
+async def test_a_message_that_is_too_large_fails_alone(bench: Bench) -> None:
+    large = Record(bench.topic, b"k", b"x" * (MAX_MESSAGE_BYTES + 1), [])
+    fine = Record(bench.topic, b"k", b"x", [])
+    first, second = await bench.producer.publish_records([large, fine])
+    assert isinstance(first, Exception)
+    assert isinstance(second, PublishResult)
+
+
+async def test_without_room_nothing_is_taken_and_waking_is_enough(bench: Bench) -> None:
+    room = [0]
+    async with bench.consuming(capacity=lambda: room[0]) as consumer:
+        await bench.publish(4)
+        await eventually(lambda: consumer.poll_age() < 0.5)
+        assert bench.events == []
+        room[0] = 2
+        consumer.wake()
+        await eventually(lambda: len(bench.events) == 4)
+
+
+async def test_topics_are_made_once_with_their_dead_letters(bench: Bench) -> None:
+    await ensure_topics(bench.bootstrap, {bench.topic: 3})
+    await ensure_topics(bench.bootstrap, {bench.topic: 3})
+    results = await bench.producer.publish_records([Record(f"{bench.topic}.dlq", b"k", b"x", [])])
+    assert isinstance(results[0], PublishResult)
+
+
+async def test_dead_letters_are_kept_for_a_month(bench: Bench) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=bench.bootstrap)
+    await admin.start()
+    try:
+        asked = [ConfigResource(ConfigResourceType.TOPIC, f"{bench.topic}.dlq")]
+        (response,) = await admin.describe_configs(asked)
+    finally:
+        await admin.close()
+    ((*_, entries),) = response.resources
+    assert {entry[0]: entry[1] for entry in entries}["retention.ms"] == str(30 * 24 * 3600 * 1000)
+
+
+async def test_the_broker_has_what_it_was_given(bench: Bench) -> None:
+    events = [an_event(bench.topic, key="k") for _ in range(10)]
+    results = await bench.producer.publish(events)
+    last = results[-1]
+    assert isinstance(last, PublishResult)
+    right = Mark(bench.topic, last.partition, last.offset, events[-1].id)
+    other = Mark(bench.topic, last.partition, last.offset, events[0].id)
+    beyond = Mark(bench.topic, last.partition, last.offset + 100, events[-1].id)
+    unknown = Mark(f"{bench.topic}-gone", 0, 0, events[0].id)
+    assert await lost(bench.bootstrap, [right]) == []
+    for wrong in (other, beyond, unknown):
+        assert await lost(bench.bootstrap, [wrong]) == [wrong]
+
+
+async def test_a_mark_on_a_partition_that_is_no_more_is_lost(bench: Bench) -> None:
+    """A broker that came back empty may make the topic anew with fewer; asking it about the others never ends."""
+    event = an_event(bench.topic)
+    (sent,) = await bench.producer.publish([event])
+    assert isinstance(sent, PublishResult)
+    gone = Mark(bench.topic, 99, 0, event.id)
+    there = Mark(bench.topic, sent.partition, sent.offset, event.id)
+    assert await lost(bench.bootstrap, [gone, there]) == [gone]
+
+
+async def _count(bootstrap: str, topic: str, expected: int) -> bool:
+    """Whether partition 0 of `topic` holds `expected` records."""
+    reader = AIOKafkaConsumer(bootstrap_servers=bootstrap)
+    await reader.start()
+    try:
+        place = TopicPartition(topic, 0)
+        reader.assign([place])
+        reader.seek(place, 0)
+        found = 0
+        async with asyncio.timeout(20):
+            while found < expected:
+                found += sum(len(batch) for batch in (await reader.getmany(timeout_ms=200)).values())
+        return found == expected
+    finally:
+        await reader.stop()

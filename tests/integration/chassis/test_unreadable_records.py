@@ -1,0 +1,125 @@
+"""Records that the client of Kafka itself cannot read, on a broker that took them."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+from aiokafka.producer import message_accumulator, producer
+from aiokafka.record import default_records
+
+from services.chassis.consumer import Consumer
+from services.chassis.dead_letters.letters import DeadLetter
+from services.chassis.dead_letters.replay import open_reader, read_letters
+from services.chassis.events import Event, encode_headers
+from services.chassis.lifecycle import Background
+from services.chassis.producer import Producer, PublishResult, Record
+from tests.eventually import eventually
+from tests.unit.chassis.samples import an_event
+
+
+class NoText(str):
+    """The name of a header in bytes that are no UTF-8."""
+
+    def encode(self, *_: object) -> bytes:  # type: ignore[override]
+        return b"\xff\xfe"
+
+
+@pytest.fixture(autouse=True)
+def careless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """aiokafka's producer in pure Python sends what its compiled one refuses."""
+    for module in (message_accumulator, producer):
+        monkeypatch.setattr(module, "DefaultRecordBatchBuilder", default_records._DefaultRecordBatchBuilderPy)
+
+
+@dataclass
+class Bench:
+    topic: str
+    producer: Producer
+    seen: list[str] = field(default_factory=list)
+
+    async def handle(self, events: list[Event]) -> None:
+        self.seen += [event.key for event in events]
+
+    async def publish(self, *records: Record) -> None:
+        """In one batch per partition."""
+        results = await self.producer.publish_records(records)
+        assert all(isinstance(result, PublishResult) for result in results), results
+
+    def good(self, name: str, count: int) -> list[Record]:
+        """Over all partitions."""
+        keys = [f"{name}-{number}" for number in range(count)]
+        return [Record(self.topic, key.encode(), b"v", encode_headers(an_event(self.topic, key=key))) for key in keys]
+
+    def bad(self) -> Record:
+        return Record(self.topic, b"always the same", b"x", [(NoText("x"), b"1")])
+
+    @asynccontextmanager
+    async def consuming(self) -> AsyncIterator[None]:
+        consumer = Consumer(
+            [self.topic],
+            f"{self.topic}-group",
+            self.handle,
+            bootstrap=self.producer.bootstrap,
+            instance_id=None,
+            dlq=self.producer,
+            session_seconds=1.0,
+        )
+        async with Background() as background, background.run("consumer", consumer.run(), stop=consumer.stop):
+            yield
+
+    async def letters(self) -> list[DeadLetter]:
+        async with open_reader(self.producer.bootstrap) as reader:
+            return [letter async for letter in read_letters(self.producer.bootstrap, reader, f"{self.topic}.dlq")]
+
+
+@pytest.fixture
+async def bench(kafka_bootstrap: str, topic_suffix: str) -> AsyncIterator[Bench]:
+    topic = f"unreadable-{topic_suffix}"
+    async with Producer(kafka_bootstrap, {topic: 3}, idempotence=False) as sender:
+        yield Bench(topic, sender)
+
+
+async def test_the_partition_moves_on_and_the_others_lose_nothing(bench: Bench) -> None:
+    for number in range(3):
+        await bench.publish(*bench.good(f"before-{number}", 50))
+        await bench.publish(bench.bad())
+    await bench.publish(bench.bad(), bench.bad())
+    await bench.publish(*bench.good("after", 50))
+    async with bench.consuming():
+        await eventually(lambda: len(set(bench.seen)) >= 200)
+        await bench.publish(*bench.good("later", 50))
+        await eventually(lambda: len(set(bench.seen)) >= 250)
+    letters = await bench.letters()
+    assert {letter.reason for letter in letters} == {"UNREADABLE"}
+    assert all(letter.cut and letter.message.startswith("offsets ") for letter in letters)
+    assert len(bench.seen) == len(set(bench.seen)) == 250
+
+
+async def test_what_shares_a_batch_with_it_is_named_with_it(bench: Bench) -> None:
+    key = bench.bad().key
+    await bench.publish(Record(bench.topic, key, b"v", encode_headers(an_event(bench.topic, key="first"))), bench.bad())
+    await bench.publish(*bench.good("after", 30))
+    async with bench.consuming():
+        await eventually(lambda: len(bench.seen) == 31)
+    (letter,) = await bench.letters()
+    assert letter.message.startswith("offsets 1 to 1: ")
+    assert letter.origin.endswith("/1")
+
+
+async def test_what_lies_between_two_of_them_is_not_lost(bench: Bench) -> None:
+    """Where a batch ends is read, not tried out: leaps from the first would land in the second."""
+    key = bench.bad().key
+    alike = [Record(bench.topic, key, b"v", encode_headers(an_event(bench.topic, key=f"lost-{n}"))) for n in range(4)]
+    between = [Record(bench.topic, key, b"v", encode_headers(an_event(bench.topic, key=f"kept-{n}"))) for n in range(2)]
+    await bench.publish(bench.bad(), *alike)
+    await bench.publish(*between)
+    await bench.publish(bench.bad(), *alike)
+    async with bench.consuming():
+        await bench.publish(*bench.good("after", 30))
+        await eventually(lambda: len(set(bench.seen)) == 31)
+    assert bench.seen.count("always the same") == len(between)
+    assert [letter.message.partition(":")[0] for letter in await bench.letters()] == [
+        "offsets 0 to 4",
+        "offsets 7 to 11",
+    ]

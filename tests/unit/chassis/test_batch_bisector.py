@@ -1,0 +1,240 @@
+"""A handler that fails by a bug: who is to blame is found, put away, and counted."""
+
+import ssl
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+from aiokafka import ConsumerRecord
+from bson.errors import InvalidDocument
+from pymongo.errors import AutoReconnect, OperationFailure
+
+from services.chassis.batch_bisector import MAX_ATTEMPTS, is_bug
+from services.chassis.consumer import MAX_POLL_AGE_SECONDS, Consumer
+from services.chassis.dead_letters.limit import DlqLimit, DlqLimitExceeded
+from services.chassis.events import Event, InvalidMessage, TransientError
+from tests.fakes.chassis import FakeClock, FakeGroupMember, FakeProducer, raw_record, record_of
+from tests.unit.chassis.samples import an_event
+
+HALF_OF_200 = DlqLimit(0.5, 200)
+Fails = Callable[[Sequence[str]], Exception | None]
+
+
+@dataclass
+class Bench:
+    """A consumer with a limit over events named "0", "1" ...; `fails` says of the ids in a call what is raised.
+
+    A call takes `seconds`.
+    """
+
+    count: int
+    fails: Fails
+    tolerance: DlqLimit | None = HALF_OF_200
+    records: list[ConsumerRecord] = field(default_factory=list)
+    capacity: Callable[[], int] | None = None
+    seconds: float = 0.0
+    calls: int = 0
+    handled: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.records = self.records or [record_of(an_event(id_=str(n)), n) for n in range(self.count)]
+        self.producer = FakeProducer()
+        self.clock = FakeClock()
+        self.member = FakeGroupMember(list(self.records), self.clock)
+        self.consumer = Consumer(
+            ["t"],
+            "g",
+            self.handle,
+            bootstrap="nowhere:1",
+            instance_id=None,
+            dlq=self.producer,  # type: ignore[arg-type]
+            capacity=self.capacity,
+            tolerance=self.tolerance,
+            clock=self.clock,
+            join=self.member.join,  # type: ignore[arg-type]
+        )
+        self.member.on_empty = self.consumer.stop
+
+    async def handle(self, events: list[Event]) -> None:
+        self.calls += 1
+        self.clock.advance(self.seconds)
+        ids = [event.id for event in events]
+        if error := self.fails(ids):
+            raise error
+        self.handled += ids
+
+    def write(self) -> list[str]:
+        return [(dict(letter.headers)["ce_id"] or b"").decode() for letter in self.producer.published]
+
+
+def on(*guilty: str) -> Fails:
+    return lambda ids: KeyError("colour") if set(guilty) & set(ids) else None
+
+
+async def test_one_event_of_a_thousand_is_found_and_put_away_with_the_error() -> None:
+    bench = Bench(1000, on("617"))
+    await bench.consumer.run()
+    (letter,) = bench.producer.published
+    headers = dict(letter.headers)
+    assert (headers["ce_id"], headers["dlq_reason"]) == (b"617", b"HANDLER_FAILED")
+    assert headers["dlq_message"] == b"KeyError: 'colour'"
+    assert bench.handled == [str(n) for n in range(1000) if n != 617]
+    assert bench.member.committed == list(range(1000))
+    assert bench.calls <= 2 * 10 + 1 + MAX_ATTEMPTS
+
+
+async def test_several_are_found_and_the_others_are_handled_in_order() -> None:
+    guilty = {"0", "1", "500", "998", "999"}
+    bench = Bench(1000, on(*guilty))
+    await bench.consumer.run()
+    assert set(bench.write()) == guilty
+    assert bench.handled == [str(n) for n in range(1000) if str(n) not in guilty]
+
+
+@pytest.mark.parametrize("pair", [("3", "4"), ("0", "999"), ("499", "500")])
+async def test_a_pair_that_fails_together_only_is_handled_apart(pair: tuple[str, str]) -> None:
+    bench = Bench(1000, lambda ids: KeyError("both") if set(pair) <= set(ids) else None)
+    await bench.consumer.run()
+    assert bench.producer.published == []
+    assert bench.handled == [str(n) for n in range(1000)]
+
+
+async def test_a_bug_that_hits_all_stops_the_consumer_and_puts_nothing_away() -> None:
+    bench = Bench(1000, lambda _: KeyError("colour"))
+    with pytest.raises(
+        DlqLimitExceeded, match=r"200 of the newest 200 messages of t .*HANDLER_FAILED \(KeyError: 'col"
+    ):
+        await bench.consumer.run()
+    assert bench.producer.published == []
+    assert bench.member.committed == []
+    assert bench.calls <= 200 * (2 + MAX_ATTEMPTS) + 10
+
+
+async def test_a_bug_that_hits_messages_one_by_one_stops_the_consumer_when_the_window_is_full() -> None:
+    bench = Bench(1000, lambda _: KeyError("colour"), tolerance=DlqLimit(0.5, 10), capacity=lambda: 1)
+    with pytest.raises(DlqLimitExceeded):
+        await bench.consumer.run()
+    assert bench.write() == [str(n) for n in range(9)]
+    assert bench.member.committed == list(range(9))
+
+
+async def test_bugs_and_invalid_messages_are_counted_together() -> None:
+    strange = [raw_record("t", n, value=b"", headers=[]) for n in range(4)]
+    records = [*strange, *(record_of(an_event(id_=str(n)), n) for n in range(4, 10))]
+    bench = Bench(10, on("8", "9"), tolerance=DlqLimit(0.5, 10), records=records)
+    with pytest.raises(DlqLimitExceeded, match="6 of the newest 10"):
+        await bench.consumer.run()
+
+
+async def test_an_event_is_not_to_blame_for_what_passes() -> None:
+    left = [KeyError("once"), KeyError("twice")]
+    bench = Bench(1, lambda _: left.pop() if left else None)
+    await bench.consumer.run()
+    assert (bench.handled, bench.write()) == (["0"], [])
+
+
+async def test_what_passes_by_itself_is_waited_for_in_the_midst_of_the_search() -> None:
+    raised: list[Exception] = []
+
+    def fails(ids: Sequence[str]) -> Exception | None:
+        if len(ids) == 5 and len(raised) < 3:
+            raised.append(TransientError("later"))
+            return raised[-1]
+        return on("7")(ids)
+
+    bench = Bench(10, fails)
+    await bench.consumer.run()
+    assert (len(raised), bench.write()) == (3, ["7"])
+    assert bench.handled == [str(n) for n in range(10) if n != 7]
+
+
+async def test_while_it_searches_the_consumer_is_seen_polling() -> None:
+    def slow(ids: Sequence[str]) -> Exception | None:
+        assert bench.consumer.poll_age() <= MAX_POLL_AGE_SECONDS
+        return on("1", "40")(ids)
+
+    bench = Bench(64, slow, seconds=20.0)
+    await bench.consumer.run()
+    assert len(bench.handled) == 62
+
+
+async def test_only_the_first_event_that_an_error_is_found_on_is_given_time() -> None:
+    bench = Bench(64, on("1", "2", "40"))
+    await bench.consumer.run()
+    assert bench.member.pauses == MAX_ATTEMPTS - 1
+
+
+async def test_what_another_member_has_by_now_is_neither_handled_nor_put_away() -> None:
+    bench = Bench(10, on("7"), seconds=2.0)
+    bench.member.on_pause = lambda: setattr(bench.member, "revoked", True)
+    await bench.consumer.run()
+    assert (bench.handled, bench.write(), bench.member.committed) == ([], [], [])
+
+
+async def test_a_stop_ends_the_search() -> None:
+    bench = Bench(1000, on("7"), seconds=2.0)
+    bench.member.on_pause = bench.consumer.stop
+    await bench.consumer.run()
+    assert (bench.calls, bench.write(), bench.member.committed) == (1, [], [])
+
+
+async def test_an_event_that_comes_twice_is_put_away_twice() -> None:
+    twin = record_of(an_event(id_="twin"), 1)
+    bench = Bench(3, on("twin"), records=[record_of(an_event(id_="a"), 0), twin, replace(twin, offset=2)])
+    await bench.consumer.run()
+    assert (bench.handled, bench.write()) == (["a"], ["twin", "twin"])
+
+
+async def test_without_a_limit_a_bug_ends_the_consumer_as_ever() -> None:
+    bench = Bench(10, on("7"), tolerance=None)
+    with pytest.raises(KeyError):
+        await bench.consumer.run()
+    assert (bench.calls, bench.write(), bench.member.committed) == (1, [], [])
+
+
+@pytest.mark.parametrize(
+    "error", [OperationFailure("not authorised"), OSError("disk full"), MemoryError(), RuntimeError("loop is closed")]
+)
+async def test_no_event_is_blamed_for_the_world_around(error: Exception) -> None:
+    bench = Bench(10, lambda _: error)
+    with pytest.raises(type(error)):
+        await bench.consumer.run()
+    assert (bench.calls, bench.write()) == (1, [])
+
+
+async def test_of_unnamed_refusals_few_calls_find_the_events() -> None:
+    bench = Bench(1000, lambda ids: InvalidMessage("REFUSED") if "617" in ids else None)
+    await bench.consumer.run()
+    assert (bench.write(), len(bench.handled)) == (["617"], 999)
+    assert bench.calls <= 2 * 10 + 2
+
+
+@pytest.mark.parametrize(
+    ("error", "bug"),
+    [
+        (KeyError("x"), True),
+        (ZeroDivisionError(), True),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "x"), True),
+        (OverflowError("MongoDB can only handle up to 8-byte ints"), True),
+        (InvalidDocument("cannot encode object"), True),
+        (ssl.SSLCertVerificationError("expired"), False),
+        (AutoReconnect("gone"), False),
+        (TimeoutError(), False),
+    ],
+)
+def test_what_is_a_bug(error: Exception, bug: bool) -> None:
+    assert is_bug(error) == bug
+
+
+async def test_a_refusal_of_what_was_not_given_is_a_bug_and_refuses_nothing() -> None:
+    bench = Bench(1, lambda _: None)
+    strange = [[InvalidMessage("REFUSED", event=an_event(id_=id_)) for id_ in ("0", "another")]]
+    handle = bench.handle
+
+    async def refuse(events: list[Event]) -> list[InvalidMessage]:
+        await handle(events)
+        return strange.pop() if strange else []
+
+    bench.consumer._handler = refuse
+    await bench.consumer.run()
+    assert (strange, bench.write(), bench.member.committed) == ([], [], [0])

@@ -1,0 +1,292 @@
+"""The loop of the consumer, on a group without a broker."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+from aiokafka import ConsumerRecord
+from pymongo.errors import AutoReconnect
+
+from services.chassis.consumer import MAX_POLL_AGE_SECONDS, Consumer, Handler, backoff_seconds, is_transient
+from services.chassis.dead_letters.limit import DlqLimit, DlqLimitExceeded
+from services.chassis.errors import Aborted, InvalidArgument, NotFound, Unavailable
+from services.chassis.events import Event, InvalidMessage, TransientError
+from services.chassis.group_member import COMMIT_SECONDS, JOIN_SECONDS
+from services.chassis.producer import PublishResult, Record
+from tests.fakes.chassis import FakeClock, FakeGroupMember, FakeProducer, raw_record, record_of
+from tests.unit.chassis.samples import an_event
+
+
+@dataclass
+class Bench:
+    """A consumer over given records, with a handler that raises what `failures` says before it takes a batch."""
+
+    records: list[ConsumerRecord]
+    failures: list[Exception] = field(default_factory=list)
+    bad: set[str] = field(default_factory=set)
+    producer: FakeProducer = field(default_factory=FakeProducer)
+    capacity: Callable[[], int] | None = None
+    handler: Handler | None = None
+    tolerance: DlqLimit | None = None
+    batches: list[list[str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.clock = FakeClock()
+        self.member = FakeGroupMember(list(self.records), self.clock)
+        self.consumer = self.made()
+
+    def made(self) -> Consumer:
+        consumer = Consumer(
+            ["t"],
+            "g",
+            self.handler or self.handle,
+            bootstrap="nowhere:1",
+            instance_id=None,
+            dlq=self.producer,  # type: ignore[arg-type]
+            capacity=self.capacity,
+            tolerance=self.tolerance,
+            clock=self.clock,
+            join=self.member.join,  # type: ignore[arg-type]
+        )
+        self.member.on_empty = consumer.stop
+        return consumer
+
+    async def handle(self, events: list[Event]) -> None:
+        if self.failures:
+            raise self.failures.pop(0)
+        if any(event.id in self.bad for event in events):
+            raise InvalidMessage("REFUSED", "no such thing")
+        self.batches.append([event.id for event in events])
+
+
+def records(*ids: str) -> list[ConsumerRecord]:
+    return [record_of(an_event(id_=id_), offset) for offset, id_ in enumerate(ids)]
+
+
+async def test_a_batch_is_handled_in_order_and_then_committed() -> None:
+    bench = Bench(records("a", "b", "c"))
+    await bench.consumer.run()
+    assert bench.batches == [["a", "b", "c"]]
+    assert bench.member.committed == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "failure", [TransientError("later"), Unavailable("down"), Aborted("lost a race"), AutoReconnect("mongod went away")]
+)
+async def test_what_passes_is_waited_for_with_the_partitions_paused(failure: Exception) -> None:
+    bench = Bench(records("a"), failures=[failure, failure])
+    await bench.consumer.run()
+    assert bench.batches == [["a"]]
+    assert bench.member.pauses >= 2
+    assert bench.member.committed == [0]
+
+
+async def test_while_it_waits_the_consumer_is_seen_polling() -> None:
+    bench = Bench(records("a"), failures=[TransientError("later")] * 5)
+    await bench.consumer.run()
+    assert bench.consumer.poll_age() <= MAX_POLL_AGE_SECONDS
+
+
+@pytest.mark.parametrize("failure", [ValueError("a bug"), NotFound("x"), OSError("disk"), TimeoutError()])
+async def test_anything_else_ends_the_consumer_and_commits_nothing(failure: Exception) -> None:
+    bench = Bench(records("a"), failures=[failure])
+    with pytest.raises(type(failure)):
+        await bench.consumer.run()
+    assert bench.member.committed == []
+
+
+async def test_an_undecodable_record_is_put_away_and_the_others_are_handled() -> None:
+    bench = Bench([raw_record("t", 0, value=b"\xff", headers=[("ce_id", b"x")]), *records("a")])
+    await bench.consumer.run()
+    assert bench.batches == [["a"]]
+    (letter,) = bench.producer.published
+    headers = dict(letter.headers)
+    assert letter.topic == "t.dlq"
+    assert (letter.value, headers["dlq_reason"]) == (b"\xff", b"MISSING_HEADER")
+    assert (headers["dlq_topic"], headers["dlq_partition"], headers["dlq_offset"]) == (b"t", b"0", b"0")
+    assert bench.member.committed == [0, 0]
+
+
+async def test_an_event_that_the_handler_names_is_put_away_alone() -> None:
+    named: list[str] = []
+
+    async def handle(events: list[Event]) -> None:
+        for event in events:
+            if event.id == "bad":
+                raise InvalidMessage("REFUSED", event=event)
+        named.extend(event.id for event in events)
+
+    bench = Bench(records("a", "bad", "b"), handler=handle)
+    await bench.consumer.run()
+    assert named == ["a", "b"]
+    assert [dict(letter.headers)["ce_id"] for letter in bench.producer.published] == [b"bad"]
+    assert bench.member.committed == [0, 1, 2]
+
+
+async def test_all_that_the_handler_refuses_costs_it_one_call() -> None:
+    calls: list[int] = []
+
+    async def handle(events: list[Event]) -> list[InvalidMessage]:
+        calls.append(len(events))
+        return [InvalidMessage("REFUSED", event=event) for event in events if event.id != "fine"]
+
+    bench = Bench(records(*(f"bad{n}" for n in range(998)), "fine", "bad"), handler=handle)
+    await bench.consumer.run()
+    assert calls == [1000]
+    assert len(bench.producer.published) == 999
+    assert bench.member.committed == list(range(1000))
+
+
+async def test_only_what_was_refused_is_put_away_though_another_has_its_id() -> None:
+    async def handle(events: list[Event]) -> list[InvalidMessage]:
+        return [InvalidMessage("REFUSED", event=event) for event in events if event.payload == b"bad"]
+
+    twins = [record_of(replace(an_event(id_="twin"), payload=payload), n) for n, payload in enumerate((b"bad", b"ok"))]
+    bench = Bench(twins, handler=handle)
+    await bench.consumer.run()
+    assert [letter.value for letter in bench.producer.published] == [b"bad"]
+
+
+async def test_a_refusal_of_what_was_not_given_ends_the_consumer() -> None:
+    async def handle(events: list[Event]) -> list[InvalidMessage]:
+        return [InvalidMessage("REFUSED", event=an_event(id_="another"))]
+
+    bench = Bench(records("a"), handler=handle)
+    with pytest.raises(ValueError, match="not given"):
+        await bench.consumer.run()
+    assert bench.member.committed == []
+
+
+async def test_a_record_of_nothing_at_all_is_put_away() -> None:
+    bench = Bench([raw_record("t", 0, key=None, value=None, headers=[("ce_id", None)])])
+    await bench.consumer.run()
+    (letter,) = bench.producer.published
+    assert (letter.key, letter.value, letter.headers[0]) == (None, b"", ("ce_id", None))
+
+
+async def test_too_many_invalid_ones_stop_the_consumer_before_any_is_put_away() -> None:
+    bench = Bench(records(*(f"{n}" for n in range(10))), bad={f"{n}" for n in range(3, 10)}, tolerance=DlqLimit(0.5, 6))
+    with pytest.raises(DlqLimitExceeded, match=r"4 of the newest 6 messages of t .* REFUSED .* list t"):
+        await bench.consumer.run()
+    assert bench.producer.published == []
+    assert bench.member.committed == []
+
+
+async def test_what_was_dealt_with_before_too_many_were_invalid_stays_committed() -> None:
+    bench = Bench(records(*(f"{n}" for n in range(10))), bad={f"{n}" for n in range(3, 10)}, tolerance=DlqLimit(0.5, 6))
+    bench.capacity = lambda: 1
+    consumer = bench.made()
+    with pytest.raises(DlqLimitExceeded):
+        await consumer.run()
+    assert len(bench.producer.published) == 3
+    assert bench.member.committed == [0, 1, 2, 3, 4, 5]
+
+
+async def test_an_event_that_the_handler_does_not_name_is_found() -> None:
+    bench = Bench(records("a", "bad", "b"), bad={"bad"})
+    await bench.consumer.run()
+    assert [id_ for batch in bench.batches for id_ in batch] == ["a", "b"]
+    assert len(bench.producer.published) == 1
+
+
+async def test_nothing_is_committed_before_the_dead_letter_is_written() -> None:
+    producer = FakeProducer(failures=[TimeoutError("no broker"), TimeoutError("no broker")])
+    bench = Bench(records("bad"), bad={"bad"}, producer=producer)
+    await bench.consumer.run()
+    assert len(producer.published) == 1
+    assert bench.member.committed == [0]
+
+
+async def test_a_stop_does_not_wait_for_dead_letters_that_cannot_be_written() -> None:
+    bench = Bench(records("bad"), bad={"bad"}, producer=FakeProducer(failures=[TimeoutError("no broker")] * 100))
+    bench.member.on_pause = bench.consumer.stop
+    await bench.consumer.run()
+    assert bench.producer.published == []
+    assert bench.member.committed == []
+
+
+async def test_records_that_went_to_another_member_are_dropped() -> None:
+    bench = Bench(records("a"), failures=[TransientError("later")])
+    bench.member.revoked = True
+    await bench.consumer.run()
+    assert bench.batches == []
+    assert bench.member.committed == []
+
+
+async def test_what_went_to_another_member_and_came_back_unhandled_is_not_committed() -> None:
+    bench = Bench(
+        [records("a")[0], replace(records("b")[0], partition=1, offset=7)], failures=[TransientError("later")]
+    )
+    bench.member.on_pause = lambda: bench.member.lost.add(1)
+
+    async def handle(events: list[Event]) -> None:
+        await bench.handle(events)
+        bench.member.lost.clear()
+
+    bench.handler = handle
+    await bench.made().run()
+    assert bench.batches == [["a"]]
+    assert bench.member.committed == [0]
+
+
+async def test_a_letter_that_another_member_was_to_write_is_not_taken_for_written_when_it_comes_back() -> None:
+    """What could not be put away here is dropped with its partition; the other one comes to it again."""
+    producer = FakeProducer(failures=[TimeoutError("no broker")])
+    here = records("bad")[0]
+    bench = Bench([here, replace(here, partition=1, offset=7)], bad={"bad"}, producer=producer)
+    bench.member.on_pause = lambda: bench.member.lost.add(1)
+    write = producer.publish_records
+
+    async def publish_records(letters: Sequence[Record]) -> list[PublishResult | Exception]:
+        bench.member.lost.clear() if not producer._failures else None
+        return await write(letters)
+
+    producer.publish_records = publish_records  # type: ignore[method-assign,assignment]
+    await bench.made().run()
+    assert len(producer.published) == 1
+    assert bench.member.committed == [0]
+
+
+async def test_capacity_bounds_the_batch() -> None:
+    bench = Bench(records("a", "b", "c"), capacity=lambda: 2)
+    await bench.consumer.run()
+    assert bench.batches == [["a", "b"], ["c"]]
+
+
+async def test_without_capacity_nothing_is_fetched() -> None:
+    rooms = [0, 0, 5, 5]
+    bench = Bench(records("a"), capacity=lambda: rooms.pop(0))
+    bench.consumer.wake()
+    await bench.consumer.run()
+    assert bench.member.pauses == 2
+    assert bench.batches == [["a"]]
+
+
+async def test_a_stopped_consumer_leaves_what_it_could_not_handle() -> None:
+    bench = Bench(records("a"), failures=[TransientError("later")])
+    bench.member.on_pause = bench.consumer.stop
+    await bench.consumer.run()
+    assert bench.batches == []
+    assert bench.member.committed == []
+
+
+async def test_liveness_fails_when_the_loop_is_stuck() -> None:
+    bench = Bench([])
+    await bench.consumer.check()
+    bench.clock.advance(MAX_POLL_AGE_SECONDS + 1)
+    with pytest.raises(RuntimeError, match="has not polled for 91 s"):
+        await bench.consumer.check()
+
+
+def test_a_broker_that_does_not_let_us_join_is_no_reason_to_restart() -> None:
+    assert JOIN_SECONDS + COMMIT_SECONDS + backoff_seconds(50, most=2.0) < MAX_POLL_AGE_SECONDS
+
+
+def test_pauses_double_up_to_a_limit() -> None:
+    assert 0.07 < backoff_seconds(1) < 0.13
+    assert 0.15 < backoff_seconds(2) < 0.26
+    assert backoff_seconds(50) <= 37.5
+
+
+def test_a_wrong_request_never_passes_by_itself() -> None:
+    assert not is_transient(InvalidArgument("x"))

@@ -1,0 +1,108 @@
+"""The lag, on a client of Kafka that knows what the test says."""
+
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from aiokafka import TopicPartition
+from aiokafka.errors import KafkaConnectionError
+
+from services.chassis import metrics
+from services.chassis.consumer_lag import ConsumerLag
+
+HERE, THERE = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+@dataclass
+class FakeClient:
+    """Ends as fetches brought them, and as the broker would say when asked."""
+
+    ends: dict[TopicPartition, int | None] = field(default_factory=dict)
+    positions: dict[TopicPartition, int] = field(default_factory=dict)
+    asked: int = 0
+    now: dict[TopicPartition, int] = field(default_factory=dict)
+
+    def assignment(self) -> set[TopicPartition]:
+        return set(self.ends)
+
+    def highwater(self, place: TopicPartition) -> int | None:
+        return self.ends[place]
+
+    async def position(self, place: TopicPartition) -> int:
+        if place not in self.positions:
+            raise KafkaConnectionError("taken away")
+        return self.positions[place]
+
+    async def end_offsets(self, places: list[TopicPartition]) -> dict[TopicPartition, int]:
+        self.asked += 1
+        return {place: self.now[place] for place in places}
+
+
+@dataclass
+class Bench:
+    client: FakeClient
+    group: str = field(default_factory=lambda: str(uuid4()))
+
+    def lag(self, *, ask_seconds: float = -1) -> ConsumerLag:
+        return ConsumerLag(self.client, self.group, ask_seconds=ask_seconds)
+
+    def shown(self, place: TopicPartition) -> float | None:
+        labels = {"topic": place.topic, "partition": str(place.partition), "group": self.group}
+        return metrics.REGISTRY.get_sample_value("mobiletest_kafka_consumer_lag_records", labels)
+
+
+async def test_a_partition_that_waits_for_its_turn_counts() -> None:
+    bench = Bench(FakeClient(ends={HERE: 100, THERE: 50}, positions={THERE: 20}))
+    lag = bench.lag()
+    await lag.learn(lag.fetched({HERE: 10}))
+    assert (bench.shown(HERE), bench.shown(THERE)) == (90, 30)
+
+
+async def test_of_a_partition_nothing_was_fetched_from_nothing_is_said() -> None:
+    bench = Bench(FakeClient(ends={HERE: 100, THERE: None}))
+    assert bench.lag().fetched({HERE: 10}) == set()
+    assert bench.shown(THERE) is None
+
+
+async def test_what_is_taken_away_while_it_is_learned_is_not_shown() -> None:
+    bench = Bench(FakeClient(ends={THERE: 5}))
+    lag = bench.lag()
+    await lag.learn(lag.fetched({}))
+    assert bench.shown(THERE) is None
+
+
+async def test_what_is_committed_is_behind_no_more() -> None:
+    bench = Bench(FakeClient(ends={HERE: 100}))
+    lag = bench.lag()
+    lag.fetched({HERE: 10})
+    lag.committed({HERE: 100})
+    assert bench.shown(HERE) == 0
+
+
+async def test_what_another_member_has_now_is_its_to_show() -> None:
+    bench = Bench(FakeClient(ends={HERE: 100, THERE: 50}))
+    lag = bench.lag()
+    lag.fetched({HERE: 10, THERE: 0})
+    del bench.client.ends[THERE]
+    lag.fetched({})
+    assert (bench.shown(HERE), bench.shown(THERE)) == (90, None)
+    lag.forget()
+    assert bench.shown(HERE) is None
+
+
+async def test_while_nothing_is_fetched_the_lag_grows() -> None:
+    bench = Bench(FakeClient(ends={HERE: 100}, now={HERE: 500}))
+    lag = bench.lag()
+    lag.fetched({HERE: 10})
+    await lag.ask()
+    assert bench.shown(HERE) == 490
+    bench.client.now[HERE] = 499  # Tansu says too little
+    await lag.ask()
+    assert bench.shown(HERE) == 490
+
+
+async def test_the_broker_is_not_asked_all_the_time() -> None:
+    bench = Bench(FakeClient(ends={HERE: 100}, now={HERE: 500}))
+    lag = bench.lag(ask_seconds=3600)
+    lag.fetched({HERE: 10})
+    await lag.ask()
+    assert bench.client.asked == 0

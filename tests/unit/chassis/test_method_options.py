@@ -1,0 +1,52 @@
+from mobiletest.catalog.v1 import api_keys_pb2, apps_pb2
+from mobiletest.options.v1 import options_pb2
+from mobiletest.reporting.v1 import reports_pb2
+
+from services.chassis.grpc_channel import service_config
+from services.chassis.method_options import describe_methods, field_defaults
+from services.chassis.validation import apply_defaults
+
+APPS = apps_pb2.DESCRIPTOR.services_by_name["Apps"]
+KEYS = api_keys_pb2.DESCRIPTOR.services_by_name["ApiKeys"]
+
+
+def test_the_protos_say_what_a_method_needs() -> None:
+    create = describe_methods([APPS])["/mobiletest.catalog.v1.Apps/CreateApp"]
+    assert create.required_scope == "write"
+    assert create.needs_organisation
+    assert not create.internal
+    assert create.response is apps_pb2.App
+
+
+def test_only_what_may_be_repeated_is_tried_again() -> None:
+    config = service_config(describe_methods([APPS]).values())
+    names = {entry["method"] for entry in config["methodConfig"][0]["name"]}
+    assert "ListApps" in names
+    assert "CreateApp" not in names
+
+
+def test_a_channel_without_repeatable_methods_tries_nothing_again() -> None:
+    create = describe_methods([APPS])["/mobiletest.catalog.v1.Apps/CreateApp"]
+    assert service_config([create])["methodConfig"] == []
+
+
+def test_calls_go_round_robin() -> None:
+    assert service_config([])["loadBalancingConfig"] == [{"round_robin": {}}]
+
+
+def test_defaults_are_read_in_the_type_of_their_field() -> None:
+    found = {field.name: value for field, value in field_defaults(apps_pb2.ListAppsRequest.DESCRIPTOR)}
+    assert found["page"] == 1
+    assert found["page_size"] == 50
+
+
+def test_every_default_in_the_protos_can_be_set() -> None:
+    for file in (apps_pb2, api_keys_pb2, reports_pb2):
+        for name, descriptor in file.DESCRIPTOR.message_types_by_name.items():
+            message = getattr(file, name)()
+            apply_defaults(message)
+            assert all(getattr(message, field.name) == value for field, value in field_defaults(descriptor))
+
+
+def test_the_vocabulary_has_the_names_that_are_read() -> None:
+    assert options_pb2.method_contract.full_name == "mobiletest.options.v1.method_contract"
