@@ -12,28 +12,28 @@ from services.chassis.grpc_server import Channel, open_channel
 from services.chassis.health import AdminServer, Health
 from services.chassis.lifecycle import Background
 from services.chassis.producer import Producer
-from services.gateway.contract.operations import operations, services
-from services.gateway.endpoints import Endpoints, Options
-from services.gateway.handlers.forms import FormLimits
+from services.gateway.auth.api_keys import CatalogApiKeys
+from services.gateway.auth.authenticator import Authenticator
+from services.gateway.auth.key_cache import KeyCache
+from services.gateway.auth.revocations import KEY_EVENTS_TOPIC, KeyRevocationHandler
+from services.gateway.contract.operations import all_operations, all_services
 from services.gateway.handlers.invocation import Limits
-from services.gateway.handlers.service import service_endpoints
-from services.gateway.keys.authenticator import Authenticator
-from services.gateway.keys.catalog import CatalogKeys
-from services.gateway.keys.memory import KeyMemory
-from services.gateway.keys.revocations import TOPIC, Revocations
-from services.gateway.openapi.document import document
-from services.gateway.serving.admission import Admission
-from services.gateway.serving.bodies import BodyLimits
-from services.gateway.serving.dispatcher import Dispatcher
-from services.gateway.serving.exchange import Endpoint
-from services.gateway.serving.meter import Meter
-from services.gateway.serving.router import Router
-from services.gateway.serving.server import ServerLimits, listening
+from services.gateway.handlers.multipart_form import FormLimits
+from services.gateway.handlers.service_routes import service_endpoints
+from services.gateway.http.application import Dispatcher
+from services.gateway.http.authentication import Authentication
+from services.gateway.http.http_metrics import HttpMetrics
+from services.gateway.http.request_body import BodyLimits
+from services.gateway.http.request_context import Endpoint
+from services.gateway.http.router import Router
+from services.gateway.http.server import ServerLimits, serve
+from services.gateway.openapi.document import document_json
+from services.gateway.routes import HandlerOptions, Routes
 from services.gateway.settings import Settings
-from services.gateway.upstream.calls import Upstreams
+from services.gateway.upstream.channels import Upstreams
 
-KEY_EVENTS = {TOPIC: 1}
-KEY_NEWS_MS = 250
+KEY_EVENTS = {KEY_EVENTS_TOPIC: 1}
+KEY_EVENTS_WAIT_MS = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +59,15 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
         admin = await stack.enter_async_context(AdminServer(settings.admin_listen, health))
         channels = await _channels(stack, settings)
         health.register("catalog", channels["catalog"].check)
-        memory = KeyMemory()
-        await _hear_of_deleted_keys(stack, settings, memory, background, health)
+        memory = KeyCache()
+        await _consume_key_events(stack, settings, memory, background, health)
         keys = await stack.enter_async_context(_channel(settings, settings.catalog_address, via_gateway=False))
-        authenticator = Authenticator(CatalogKeys(keys), memory, SystemClock())
+        authenticator = Authenticator(CatalogApiKeys(keys), memory, SystemClock())
         closing = asyncio.Event()
         router = _router(settings, Upstreams(channels), health, closing)
-        admission = Admission(authenticator, settings.max_request_timeout_seconds)
-        dispatcher = Dispatcher(router, admission, Meter())
-        address = await stack.enter_async_context(listening(settings.http_listen, dispatcher, _server_limits(settings)))
+        admission = Authentication(authenticator, settings.max_request_timeout_seconds)
+        dispatcher = Dispatcher(router, admission, HttpMetrics())
+        address = await stack.enter_async_context(serve(settings.http_listen, dispatcher, _server_limits(settings)))
         stack.callback(closing.set)
         await stack.enter_async_context(health.mark_ready(background))
         yield App(address, admin.address, background)
@@ -77,7 +77,7 @@ def _channel(settings: Settings, address: str, *, via_gateway: bool) -> Channel:
     return open_channel(
         address,
         settings.tokens[0],
-        services=services(),
+        services=all_services(),
         timeout=settings.request_timeout_seconds,
         via_gateway=via_gateway,
     )
@@ -95,21 +95,21 @@ async def _channels(stack: AsyncExitStack, settings: Settings) -> dict[str, Chan
     }
 
 
-async def _hear_of_deleted_keys(
-    stack: AsyncExitStack, settings: Settings, memory: KeyMemory, background: Background, health: Health
+async def _consume_key_events(
+    stack: AsyncExitStack, settings: Settings, memory: KeyCache, background: Background, health: Health
 ) -> None:
     """Each process hears of every deletion: its group is its own."""
     producer = await stack.enter_async_context(
         Producer(settings.kafka_bootstrap, KEY_EVENTS, idempotence=settings.kafka_idempotence)
     )
     consumer = Consumer(
-        [TOPIC],
+        [KEY_EVENTS_TOPIC],
         f"gateway-{uuid4()}",
-        Revocations(memory).handle,
+        KeyRevocationHandler(memory).handle,
         bootstrap=settings.kafka_bootstrap,
         instance_id=None,
         dlq=producer,
-        fetch_wait_ms=KEY_NEWS_MS,
+        fetch_wait_ms=KEY_EVENTS_WAIT_MS,
         session_seconds=settings.kafka_session_seconds,
     )
     health.register("key events", consumer.check, affects="liveness")
@@ -117,20 +117,20 @@ async def _hear_of_deleted_keys(
 
 
 def _router(settings: Settings, upstreams: Upstreams, health: Health, closing: asyncio.Event) -> Router[Endpoint]:
-    found = operations()
-    endpoints = Endpoints(found, upstreams, _options(settings), clock=SystemClock(), closing=closing)
+    found = all_operations()
+    endpoints = Routes(found, upstreams, _options(settings), clock=SystemClock(), closing=closing)
     router: Router[Endpoint] = Router()
-    for endpoint in [*endpoints.all(), *service_endpoints(health, document(found, settings.version))]:
+    for endpoint in [*endpoints.all(), *service_endpoints(health, document_json(found, settings.version))]:
         router.add(endpoint.verb, endpoint.template, endpoint)
     return router
 
 
-def _options(settings: Settings) -> Options:
-    return Options(
+def _options(settings: Settings) -> HandlerOptions:
+    return HandlerOptions(
         limits=Limits(
             body=BodyLimits(settings.max_body_bytes, settings.body_timeout_seconds),
             seconds=settings.request_timeout_seconds,
-            most_seconds=settings.max_request_timeout_seconds,
+            max_seconds=settings.max_request_timeout_seconds,
             stream_seconds=settings.stream_timeout_seconds,
         ),
         form=FormLimits(settings.max_upload_bytes, settings.max_body_bytes, settings.idle_timeout_seconds),

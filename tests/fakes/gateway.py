@@ -20,9 +20,9 @@ from services.chassis.context import Caller, current
 from services.chassis.errors import NotFound, Unauthenticated
 from services.chassis.health import Health
 from services.chassis.settings import ProcessSettings
-from services.gateway.contract.operations import services
-from services.gateway.keys.holders import Holder, invalid
-from services.gateway.keys.spelling import checksum
+from services.gateway.auth.api_keys import KeyHolder, invalid_api_key
+from services.gateway.auth.key_format import checksum
+from services.gateway.contract.operations import all_services
 
 TOKEN = "a service token for tests"
 
@@ -35,21 +35,21 @@ def new_key() -> str:
     return text + checksum(text)
 
 
-class FakeKeys:
+class FakeApiKeys:
     """The port `Keys` in memory."""
 
     def __init__(self) -> None:
-        self.holders: dict[str, Holder | Unauthenticated] = {}
+        self.holders: dict[str, KeyHolder | Unauthenticated] = {}
         self.asked: list[str] = []
         self.hold: asyncio.Event | None = None
         self.reached = asyncio.Event()
 
-    async def verify(self, key: str) -> Holder:
+    async def verify(self, key: str) -> KeyHolder:
         self.asked.append(key)
         self.reached.set()
         if self.hold is not None:
             await self.hold.wait()
-        found = self.holders.get(key, invalid())
+        found = self.holders.get(key, invalid_api_key())
         if isinstance(found, Unauthenticated):
             raise found
         return found
@@ -79,7 +79,7 @@ class Call:
 
 
 @dataclass(slots=True)
-class Behind:
+class FakeBackends:
     """All services behind a gateway. `on` says what a method answers: a function of the request, sync or async, or an
     async generator; what it raises goes through the real boundary."""
 
@@ -106,7 +106,7 @@ class Behind:
         stack = self._stops[name] = AsyncExitStack()
         listen = self.addresses.get(name, "127.0.0.1:0")
         settings = ProcessSettings(service_tokens=TOKEN, grpc_listen=listen, shutdown_grace_seconds=0.1)  # type: ignore[arg-type]
-        mine = [(self._adder(s), object(), s) for s in services() if s.file.package.split(".")[1] == name]
+        mine = [(self._adder(s), object(), s) for s in all_services() if s.file.package.split(".")[1] == name]
         self.addresses[name] = await stack.enter_async_context(grpc_server.serve(settings, mine, health=Health()))
 
     async def stop(self, name: str) -> None:
@@ -180,17 +180,17 @@ class Behind:
             raise
 
 
-def knows_apps(behind: Behind, *apps: apps_pb2.App) -> None:
+def script_apps(backends: FakeBackends, *apps: apps_pb2.App) -> None:
     """Script BatchGetApps for these, and BatchGetAppStats with fixed figures."""
     known = {app.id: app for app in apps}
-    behind.on(
+    backends.on(
         "BatchGetApps",
         lambda request: apps_pb2.BatchGetAppsResponse(apps=[known[i] for i in request.app_ids if i in known]),
     )
-    behind.on("BatchGetAppStats", some_stats)
+    backends.on("BatchGetAppStats", fixed_stats)
 
 
-def some_stats(request: reports_pb2.BatchGetAppStatsRequest) -> reports_pb2.BatchGetAppStatsResponse:
+def fixed_stats(request: reports_pb2.BatchGetAppStatsRequest) -> reports_pb2.BatchGetAppStatsResponse:
     """7 executions and a rate of 0.5 for every app."""
     stats = [
         reports_pb2.AppStats(app_id=id_, recent_executions=7, rolling_pass_rate=0.5, attribution_ready=True)
@@ -199,31 +199,31 @@ def some_stats(request: reports_pb2.BatchGetAppStatsRequest) -> reports_pb2.Batc
     return reports_pb2.BatchGetAppStatsResponse(stats=stats)
 
 
-def accepts(behind: Behind, *scopes: str, org_id: str | None = None) -> str:
+def script_api_key(backends: FakeBackends, *scopes: str, org_id: str | None = None) -> str:
     """Script VerifyApiKey for a new key with these scopes (all when none are named); gives the key."""
     key, org = new_key(), org_id or str(uuid4())
     names = [f"SCOPE_{scope.upper()}" for scope in scopes or ("read", "write", "execute", "admin")]
     answer = api_keys_pb2.VerifyApiKeyResponse(api_key_id=str(uuid4()), org_id=org, scopes=names)
-    before = behind.answers.get("VerifyApiKey")
+    before = backends.answers.get("VerifyApiKey")
 
     def verify(request: api_keys_pb2.VerifyApiKeyRequest) -> api_keys_pb2.VerifyApiKeyResponse:
         if request.key == key:
             return answer
         if before is None:
-            raise invalid()
+            raise invalid_api_key()
         return before(request)  # type: ignore[no-any-return]
 
-    behind.on("VerifyApiKey", verify)
+    backends.on("VerifyApiKey", verify)
     return key
 
 
 @asynccontextmanager
-async def services_behind() -> AsyncIterator[Behind]:
+async def run_fake_backends() -> AsyncIterator[FakeBackends]:
     """Catalog, executor and reporting, each on a port of its own."""
-    behind = Behind()
+    backends = FakeBackends()
     for name in ("catalog", "executor", "reporting"):
-        await behind.start(name)
+        await backends.start(name)
     try:
-        yield behind
+        yield backends
     finally:
-        await behind.stop_all()
+        await backends.stop_all()

@@ -13,7 +13,7 @@ from mobiletest.options.v1 import options_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.method_options import Method, describe_methods
-from services.gateway.contract.options import option
+from services.gateway.contract.fields import option
 
 FILES = (apps_pb2, builds_pb2, tests_pb2, workflows_pb2, api_keys_pb2, executions_pb2, steps_pb2, reports_pb2)
 EMPTY = "google.protobuf.Empty"
@@ -58,14 +58,14 @@ class Operation:
         return tuple(part[1:-1] for part in self.template.split("/") if part.startswith("{"))
 
 
-def services() -> list[ServiceDescriptor]:
+def all_services() -> list[ServiceDescriptor]:
     """Every service that REST shows something of."""
     return [service for file in FILES for service in file.DESCRIPTOR.services_by_name.values()]
 
 
-def operations() -> list[Operation]:
+def all_operations() -> list[Operation]:
     """All operations, in the order of the protos."""
-    return [operation for service in services() for operation in _of(service)]
+    return [operation for service in all_services() for operation in _of(service)]
 
 
 def _of(service: ServiceDescriptor) -> Iterator[Operation]:
@@ -99,7 +99,7 @@ def _operation(descriptor: MethodDescriptor, rpc: Method, verb: str, template: s
     )
 
 
-def named(found: Iterable[Operation], name: str) -> Operation:
+def find_operation(found: Iterable[Operation], name: str) -> Operation:
     """The operation of the RPC called `name`; KeyError when there is none."""
     for operation in found:
         if operation.name == name:

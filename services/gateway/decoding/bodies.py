@@ -8,8 +8,8 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
 from services.gateway.contract.fields import Field, request_fields
-from services.gateway.decoding import free_form, scalars, wording
-from services.gateway.decoding.issues import Findings, Location, Refused
+from services.gateway.decoding import free_form, scalars, validation_errors
+from services.gateway.decoding.validation_errors import Findings, Location, Refused
 
 Read = Callable[[Any, object, Location, Findings], None]
 """(message to fill, JSON value of one field, place of the message, findings)"""
@@ -32,7 +32,7 @@ class ObjectReader:
     def read(self, message: Message, value: object, loc: Location, findings: Findings) -> None:
         """Fill `message`. What is wrong or unknown goes to `findings`; nothing is raised."""
         if type(value) is not dict:
-            findings.refuse(loc, wording.MODEL)
+            findings.refuse(loc, validation_errors.MODEL)
             return
         fields = self._fields
         for key, item in value.items():
@@ -112,7 +112,7 @@ def _list_reader(field: Field) -> Read:
 
     def read(message: Any, value: object, loc: Location, findings: Findings) -> None:
         if type(value) is not list:
-            findings.refuse((*loc, name), wording.LIST)
+            findings.refuse((*loc, name), validation_errors.LIST)
             return
         container = getattr(message, name)
         for index, item in enumerate(value):

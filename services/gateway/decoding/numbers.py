@@ -6,8 +6,8 @@ from collections.abc import Callable
 from google.protobuf.descriptor import FieldDescriptor
 
 from services.gateway.contract.fields import Field
-from services.gateway.decoding import wording
-from services.gateway.decoding.issues import Refused
+from services.gateway.decoding import validation_errors
+from services.gateway.decoding.validation_errors import Refused
 
 _DIGITS = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _MOST_DIGITS = 25
@@ -26,7 +26,7 @@ RANGES = {
 def integer_from_text(text: str) -> int:
     """Digits with an optional sign and nothing else; a number of any length."""
     if not _DIGITS.fullmatch(text):
-        raise Refused(wording.INTEGER_TEXT)
+        raise Refused(validation_errors.INTEGER_TEXT)
     return int(text[: _MOST_DIGITS + 1])
 
 
@@ -36,7 +36,7 @@ def integer_from_json(value: object) -> int:
         return value
     if type(value) is float and abs(value) >= 2**63:
         return int(value)
-    raise Refused(wording.INTEGER)
+    raise Refused(validation_errors.INTEGER)
 
 
 def in_range(field: Field) -> Callable[[int], int]:
@@ -51,6 +51,6 @@ def in_range(field: Field) -> Callable[[int], int]:
     def check(number: int) -> int:
         if low <= number <= high:
             return number
-        raise Refused(wording.at_least(least) if number < low else wording.at_most(most))
+        raise Refused(validation_errors.at_least(least) if number < low else validation_errors.at_most(most))
 
     return check

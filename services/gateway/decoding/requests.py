@@ -5,19 +5,26 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
+import orjson
 from google.protobuf.message import Message
 
 from services.chassis.errors import Violation
 from services.chassis.validation import find_violations
 from services.gateway.contract.fields import Field, mask_field, request_fields
 from services.gateway.contract.operations import Operation
-from services.gateway.decoding import wording
+from services.gateway.decoding import validation_errors
 from services.gateway.decoding.bodies import object_reader
-from services.gateway.decoding.issues import Findings, Ignored, InvalidRequest, Issue, Location
-from services.gateway.decoding.json_text import parse
+from services.gateway.decoding.parameters import HeaderReader, QueryReader, TextField
 from services.gateway.decoding.scalars import from_text
-from services.gateway.decoding.texts import HeaderReader, QueryReader, TextField
-from services.gateway.decoding.violations import Places
+from services.gateway.decoding.validation_errors import (
+    FieldError,
+    Findings,
+    IgnoredField,
+    InvalidRequest,
+    Location,
+    MalformedBody,
+)
+from services.gateway.decoding.violations import FieldLocations
 
 _NO_BODY: dict[str, object] = {}
 
@@ -72,39 +79,39 @@ class RequestDecoder:
             self._query.read(message, source.query, findings)
         self._headers.read(message, source.headers, findings)
         body = self._read_body(message, source.body, findings) if self._takes_body else _NO_BODY
-        issues = self._issues(message, findings, source, body)
+        field_errors = self._issues(message, findings, source, body)
         if strict:
-            issues += [_not_permitted(ignored) for ignored in findings.ignored]
-        if issues:
-            raise InvalidRequest(issues)
+            field_errors += [_not_permitted(ignored) for ignored in findings.ignored]
+        if field_errors:
+            raise InvalidRequest(field_errors)
         return Decoded(message, tuple(ignored.path for ignored in findings.ignored))
 
-    def explain(self, violations: Iterable[Violation], decoded: Decoded) -> list[Issue]:
+    def explain(self, violations: Iterable[Violation], decoded: Decoded) -> list[FieldError]:
         """Violations that the service found in a message of ours, as the client shall see them."""
-        return self._places.issues(violations, decoded.message, lambda _: True)
+        return self._places.field_errors(violations, decoded.message, lambda _: True)
 
     def _read_body(self, message: Message, text: bytes | None, findings: Findings) -> object:
-        value = parse(text or b"")
+        value = parse_json(text or b"")
         self._body.read(message, value, ("body",), findings)
         if self._mask is not None and isinstance(value, dict):
             getattr(message, self._mask).paths.extend(name for name in value if name in self._body_names)
         return value
 
-    def _issues(self, message: Message, findings: Findings, source: Source, body: object) -> list[Issue]:
+    def _issues(self, message: Message, findings: Findings, source: Source, body: object) -> list[FieldError]:
         """All errors at once: what could not be read, and what breaks a rule among the rest."""
         violations = find_violations(message)
         if not violations:
-            return findings.issues
-        refused = {issue.loc for issue in findings.issues}
-        broken = self._places.issues(violations, message, lambda loc: _given(loc, source, body))
-        return [*findings.issues, *(issue for issue in broken if not _within(issue.loc, refused))]
+            return findings.field_errors
+        refused = {issue.loc for issue in findings.field_errors}
+        broken = self._places.field_errors(violations, message, lambda loc: _given(loc, source, body))
+        return [*findings.field_errors, *(issue for issue in broken if not _within(issue.loc, refused))]
 
 
-def _places(known: tuple[Field, ...], in_path: set[str], default: str) -> Places:
+def _places(known: tuple[Field, ...], in_path: set[str], default: str) -> FieldLocations:
     special: dict[tuple[str, ...], Location] = {(name,): ("path", name) for name in in_path}
     for text in HeaderReader(known).fields.values():
         special[(text.parent, text.name) if text.parent else (text.name,)] = text.loc
-    return Places(default, special)
+    return FieldLocations(default, special)
 
 
 def _within(loc: Location, refused: set[Location]) -> bool:
@@ -124,7 +131,21 @@ def _given(loc: Location, source: Source, body: object) -> bool:
     return True
 
 
-def _not_permitted(ignored: Ignored) -> Issue:
+def _not_permitted(ignored: IgnoredField) -> FieldError:
     name = str(ignored.loc[-1])
     nearest = get_close_matches(name, ignored.known, n=1, cutoff=0.6) if len(name) < 100 else []
-    return wording.unknown_field(nearest).at(ignored.loc)
+    return validation_errors.unknown_field(nearest).at(ignored.loc)
+
+
+def parse_json(body: bytes) -> object:
+    """The value in a body; an empty one means {}. MalformedBody says where the text stops being JSON.
+
+    orjson bounds the depth (1,024) and refuses lone surrogates and numbers that are infinite.
+    """
+    if not body or body.isspace():
+        return {}
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise MalformedBody(f"The body is not valid JSON: {error.msg} at {place}") from None

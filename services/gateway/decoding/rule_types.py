@@ -3,14 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from services.gateway.contract.enums import spellings
-from services.gateway.contract.fields import Field
-from services.gateway.decoding import wording
-from services.gateway.decoding.issues import Refusal
+from services.gateway.contract.fields import Field, enum_spellings
+from services.gateway.decoding import validation_errors
+from services.gateway.decoding.validation_errors import Problem
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenRule:
     """A broken rule: its field, the value that broke it, and whether the request had that value."""
 
     field: Field
@@ -18,73 +17,73 @@ class Broken:
     given: bool
 
 
-def refusal(rule_id: str, message: str, broken: Broken | None) -> Refusal:
+def refusal(rule_id: str, message: str, broken: BrokenRule | None) -> Problem:
     """The refusal that a client sees; a rule that the table does not know keeps its own id and message."""
     explain = _BY_ID.get(rule_id) or _BY_SUFFIX.get(rule_id.rpartition(".")[2])
     if explain is None or broken is None:
-        return Refusal(rule_id.replace(".", "_") or "value_error", message)
+        return Problem(rule_id.replace(".", "_") or "value_error", message)
     return explain(broken)
 
 
-def _required(broken: Broken) -> Refusal:
+def _required(broken: BrokenRule) -> Problem:
     if not broken.given:
-        return wording.MISSING
+        return validation_errors.MISSING
     if broken.field.repeated:
-        return wording.too_few(1, 0)
-    return wording.UUID if broken.field.rules.uuid else wording.too_short(1)
+        return validation_errors.too_few(1, 0)
+    return validation_errors.UUID if broken.field.rules.uuid else validation_errors.too_short(1)
 
 
-def _enum(broken: Broken) -> Refusal:
+def _enum(broken: BrokenRule) -> Problem:
     enum = broken.field.descriptor.enum_type
-    return wording.one_of(spellings(enum).texts) if enum is not None else wording.INTEGER
+    return validation_errors.one_of(enum_spellings(enum).texts) if enum is not None else validation_errors.INTEGER
 
 
-def _bound(broken: Broken) -> Refusal:
+def _bound(broken: BrokenRule) -> Problem:
     rules, value = broken.field.rules, _number(broken.value)
     if rules.minimum is not None and value < rules.minimum:
-        return wording.at_least(rules.minimum)
+        return validation_errors.at_least(rules.minimum)
     if rules.above is not None and value <= rules.above:
-        return wording.above(rules.above)
+        return validation_errors.above(rules.above)
     if rules.below is not None and value >= rules.below:
-        return wording.below(rules.below)
-    return wording.at_most(rules.maximum if rules.maximum is not None else value)
+        return validation_errors.below(rules.below)
+    return validation_errors.at_most(rules.maximum if rules.maximum is not None else value)
 
 
 def _number(value: object) -> float:
     return value if isinstance(value, int | float) else 0
 
 
-def _length(broken: Broken) -> Refusal:
+def _length(broken: BrokenRule) -> Problem:
     rules = broken.field.rules
     if isinstance(broken.value, str):
         rules = rules.items or rules if broken.field.repeated else rules
-        least = rules.min_length or 0
-        return wording.too_short(least) if len(broken.value) < least else wording.too_long(rules.max_length or 0)
+        least, most = rules.min_length or 0, rules.max_length or 0
+        return validation_errors.too_short(least) if len(broken.value) < least else validation_errors.too_long(most)
     size = len(broken.value) if hasattr(broken.value, "__len__") else 0
-    least = rules.min_length or 0
-    return wording.too_few(least, size) if size < least else wording.too_many(rules.max_length or 0, size)
+    least, most = rules.min_length or 0, rules.max_length or 0
+    return validation_errors.too_few(least, size) if size < least else validation_errors.too_many(most, size)
 
 
-def _choice(broken: Broken) -> Refusal:
-    return wording.one_of([str(choice) for choice in broken.field.rules.choices])
+def _choice(broken: BrokenRule) -> Problem:
+    return validation_errors.one_of([str(choice) for choice in broken.field.rules.choices])
 
 
 def _trimmed_length(most: int) -> "_Explain":
-    def explain(broken: Broken) -> Refusal:
-        return wording.too_long(most) if str(broken.value).strip() else wording.too_short(1)
+    def explain(broken: BrokenRule) -> Problem:
+        return validation_errors.too_long(most) if str(broken.value).strip() else validation_errors.too_short(1)
 
     return explain
 
 
-def _uuid(_: Broken) -> Refusal:
-    return wording.UUID
+def _uuid(_: BrokenRule) -> Problem:
+    return validation_errors.UUID
 
 
-def _unique(_: Broken) -> Refusal:
-    return wording.NOT_UNIQUE
+def _unique(_: BrokenRule) -> Problem:
+    return validation_errors.NOT_UNIQUE
 
 
-_Explain = Callable[[Broken], Refusal]
+_Explain = Callable[[BrokenRule], Problem]
 
 _BY_ID: dict[str, _Explain] = {
     "required": _required,

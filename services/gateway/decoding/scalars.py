@@ -5,11 +5,10 @@ from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
 
-from services.gateway.contract.enums import spellings
-from services.gateway.contract.fields import Field
-from services.gateway.decoding import wording
-from services.gateway.decoding.issues import Refused
+from services.gateway.contract.fields import Field, enum_spellings
+from services.gateway.decoding import validation_errors
 from services.gateway.decoding.numbers import RANGES, in_range, integer_from_json, integer_from_text
+from services.gateway.decoding.validation_errors import Refused
 
 FromText = Callable[[str], Any]
 FromJson = Callable[[object], Any]
@@ -62,7 +61,7 @@ def _text(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise Refused(wording.NOT_UNICODE) from None
+        raise Refused(validation_errors.NOT_UNICODE) from None
     return text
 
 
@@ -72,7 +71,7 @@ def _text_lowered(text: str) -> str:
 
 def _string(value: object) -> str:
     if type(value) is not str:
-        raise Refused(wording.STRING)
+        raise Refused(validation_errors.STRING)
     return value
 
 
@@ -83,13 +82,13 @@ def _string_lowered(value: object) -> str:
 def _boolean_from_text(text: str) -> bool:
     found = _BOOLEANS.get(text.lower())
     if found is None:
-        raise Refused(wording.BOOLEAN_TEXT)
+        raise Refused(validation_errors.BOOLEAN_TEXT)
     return found
 
 
 def _boolean(value: object) -> bool:
     if type(value) is not bool:
-        raise Refused(wording.BOOLEAN)
+        raise Refused(validation_errors.BOOLEAN)
     return value
 
 
@@ -99,23 +98,23 @@ def _float_from_text(text: str) -> float:
     except ValueError:
         number = None
     if number is None or number - number != 0:
-        raise Refused(wording.NUMBER_TEXT)
+        raise Refused(validation_errors.NUMBER_TEXT)
     return number
 
 
 def _float(value: object) -> float:
     if type(value) is int or type(value) is float:
         return float(value)
-    raise Refused(wording.NUMBER)
+    raise Refused(validation_errors.NUMBER)
 
 
 def _enum_reader(field: Field, *, folded: bool) -> Callable[[Any], int]:
     enum = field.descriptor.enum_type
     if enum is None:
         raise TypeError(f"{field.descriptor.full_name} is no enum")
-    spelt = spellings(enum)
+    spelt = enum_spellings(enum)
     known = spelt.by_folded if folded else spelt.by_text
-    refusal = wording.one_of(spelt.texts)
+    refusal = validation_errors.one_of(spelt.texts)
 
     def read(value: Any) -> int:
         number = known.get(value.casefold() if folded else value) if type(value) is str else None

@@ -7,9 +7,9 @@ from typing import Any
 from google.protobuf.message import Message
 
 from services.chassis.errors import Violation
-from services.gateway.contract.fields import Field, fields
-from services.gateway.decoding.issues import Issue, Location
-from services.gateway.decoding.rule_types import Broken, refusal
+from services.gateway.contract.fields import Field, rest_fields
+from services.gateway.decoding.rule_types import BrokenRule, refusal
+from services.gateway.decoding.validation_errors import FieldError, Location
 
 Given = Callable[[Location], bool]
 """Whether the request has a value at this place."""
@@ -17,7 +17,7 @@ Given = Callable[[Location], bool]
 _PART = re.compile(r'\["([^"]*)"\]|\[(\d+)\]|([^.\[\]]+)')
 
 
-class Places:
+class FieldLocations:
     """Where the fields of one operation's request come from; what is not named comes from `default`."""
 
     def __init__(self, default: str, special: Mapping[tuple[str, ...], Location]) -> None:
@@ -34,14 +34,14 @@ class Places:
                 return (*place, *parts[length:])
         return (self._default, *parts)
 
-    def issues(self, found: Iterable[Violation], request: Message, given: Given) -> list[Issue]:
+    def field_errors(self, found: Iterable[Violation], request: Message, given: Given) -> list[FieldError]:
         """The violations as the client shall see them."""
         return [self._issue(violation, request, given) for violation in found]
 
-    def _issue(self, violation: Violation, request: Message, given: Given) -> Issue:
+    def _issue(self, violation: Violation, request: Message, given: Given) -> FieldError:
         loc = self.locate(violation.field)
         found = _field_and_value(request, _parts(violation.field))
-        broken = Broken(*found, given=given(loc)) if found else None
+        broken = BrokenRule(*found, given=given(loc)) if found else None
         return refusal(violation.type, violation.message, broken).at(loc)
 
 
@@ -59,7 +59,7 @@ def _field_and_value(message: Any, parts: list[str | int]) -> tuple[Field, objec
                 return None
             value = value[part]
             continue
-        known = {field.name: field for field in fields(value.DESCRIPTOR)} if isinstance(value, Message) else {}
+        known = {field.name: field for field in rest_fields(value.DESCRIPTOR)} if isinstance(value, Message) else {}
         if part not in known:
             return None
         field, value = known[part], getattr(value, part)

@@ -11,8 +11,7 @@ from typing import Any
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
-from services.gateway.contract.enums import spellings
-from services.gateway.contract.fields import Field, fields
+from services.gateway.contract.fields import Field, enum_spellings, rest_fields
 from services.gateway.encoding import values
 
 Encode = Callable[[Any], Any]
@@ -35,8 +34,8 @@ def encoder(message: Descriptor) -> Encode:
 
 def compile_encoder(message: Descriptor, repeated: Callable[[Encode, Descriptor], Encode]) -> Encode:
     """As `encoder`; `repeated` makes the encoder of repeated messages from that of one and its type."""
-    template = {field.name: _absent(field) for field in fields(message)}
-    known = {field.descriptor: (field.name, _encode_field(field, repeated)) for field in fields(message)}
+    template = {field.name: _absent(field) for field in rest_fields(message)}
+    known = {field.descriptor: (field.name, _encode_field(field, repeated)) for field in rest_fields(message)}
     find = known.get
 
     def encode(value: Message) -> dict[str, Any]:
@@ -72,6 +71,6 @@ def _encode_field(field: Field, repeated: Callable[[Encode, Descriptor], Encode]
         one = _WELL_KNOWN.get(field.message.full_name) or encoder(field.message)
         return repeated(one, field.message) if field.repeated else one
     if field.descriptor.enum_type is not None:
-        spell = spellings(field.descriptor.enum_type).by_number.get
+        spell = enum_spellings(field.descriptor.enum_type).by_number.get
         return (lambda numbers: [spell(number) for number in numbers]) if field.repeated else spell
     return list if field.repeated else None

@@ -26,10 +26,10 @@ class Memo:
         make = GetMessageClass(message)
 
         @lru_cache(MEMO_ITEMS)
-        def remembered(raw: bytes) -> orjson.Fragment:
+        def item_encoder(raw: bytes) -> orjson.Fragment:
             return orjson.Fragment(orjson.dumps(self._encode(make.FromString(raw))))
 
-        self._remembered = remembered
+        self._remembered = item_encoder
 
     def fragment(self, message: Message) -> Any:
         """Something that orjson writes as the message's JSON."""
@@ -43,12 +43,12 @@ class ResponseEncoders:
     def __init__(self) -> None:
         self._memos: dict[Descriptor, Memo] = {}
 
-    def whole(self, message: Descriptor) -> ToJson:
+    def response_encoder(self, message: Descriptor) -> ToJson:
         """An encoder for responses of this type, whose repeated messages are remembered."""
         encode = compile_encoder(message, self._repeated)
         return lambda response: orjson.dumps(encode(response))
 
-    def remembered(self, message: Descriptor) -> ToJson:
+    def item_encoder(self, message: Descriptor) -> ToJson:
         """An encoder for single messages of a type that lists show as well."""
         memo = self._memo(message)
         return lambda response: orjson.dumps(memo.fragment(response))

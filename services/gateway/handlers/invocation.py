@@ -11,10 +11,10 @@ from services.chassis import context, error_status
 from services.chassis.errors import InvalidArgument
 from services.gateway.contract.fields import Field, request_fields
 from services.gateway.contract.operations import Operation
-from services.gateway.decoding.issues import InvalidRequest
 from services.gateway.decoding.requests import Decoded, RequestDecoder, Source
-from services.gateway.serving.bodies import BodyLimits, read_json
-from services.gateway.serving.exchange import Exchange
+from services.gateway.decoding.validation_errors import InvalidRequest
+from services.gateway.http.request_body import BodyLimits, read_json
+from services.gateway.http.request_context import RequestContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Limits:
 
     body: BodyLimits
     seconds: float
-    most_seconds: float
+    max_seconds: float
     stream_seconds: float
 
 
@@ -38,7 +38,7 @@ class Invocation:
         self._limits = limits
         self._body = _body_limits(operation, limits.body)
 
-    async def decode(self, exchange: Exchange) -> Decoded:
+    async def decode(self, exchange: RequestContext) -> Decoded:
         """The request message; what was ignored is named in the answer's headers."""
         http = exchange.http
         body = await read_json(http, self._body) if self._takes_body else None
@@ -52,19 +52,19 @@ class Invocation:
         """The request message with these bytes."""
         return self._request.FromString(raw)
 
-    def seconds(self, decoded: Decoded, exchange: Exchange) -> float:
+    def seconds(self, decoded: Decoded, exchange: RequestContext) -> float:
         """How long the call may take: what the client asks for, else the default; a long poll gets its wait on top."""
         seconds = exchange.seconds or self._limits.seconds
         if self._waits:
             seconds = max(seconds, decoded.message.wait + 5)  # type: ignore[attr-defined]
         return seconds
 
-    def stream_seconds(self, exchange: Exchange) -> float:
+    def stream_seconds(self, exchange: RequestContext) -> float:
         """How long a stream may take."""
         return exchange.seconds or self._limits.stream_seconds
 
     @contextmanager
-    def calling(self, decoded: Decoded, exchange: Exchange, seconds: float) -> Iterator[None]:
+    def calling(self, decoded: Decoded, exchange: RequestContext, seconds: float) -> Iterator[None]:
         """Inside the block, calls go out as the caller's and within the time; violations get the client's places."""
         try:
             with context.bind(exchange.caller), context.limit_time(seconds):
@@ -79,7 +79,7 @@ class Invocation:
 def _body_limits(operation: Operation, usual: BodyLimits) -> BodyLimits:
     """The usual limits, and room for the longest text that the request may have, written with escapes."""
     longest = max((_longest(field) for field in request_fields(operation.input)), default=0)
-    return usual if longest < usual.most_bytes else replace(usual, most_bytes=usual.most_bytes + 2 * longest)
+    return usual if longest < usual.max_bytes else replace(usual, max_bytes=usual.max_bytes + 2 * longest)
 
 
 def _longest(field: Field) -> int:

@@ -7,17 +7,18 @@ the app is what reporting waits for.
 from typing import Any
 
 from mobiletest.catalog.v1 import apps_pb2
+from mobiletest.executor.v1 import executions_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.errors import NotFound
-from services.gateway.handlers.unary import Asking, Invoke
-from services.gateway.upstream.reads import Reads
+from services.gateway.handlers.unary import CallContext, Invoke
+from services.gateway.upstream.batch_reader import BatchReader
 
 
-def of_app(apps: Reads, report: Invoke) -> Invoke:
+def report_of_app(apps: BatchReader, report: Invoke) -> Invoke:
     """A report with `app_id` and `min_app_revision` in its request."""
 
-    async def invoke(request: Any, asking: Asking, seconds: float) -> Any:
+    async def invoke(request: Any, asking: CallContext, seconds: float) -> Any:
         app = await apps.get(asking.caller, request.app_id, seconds)
         request.min_app_revision = app.revision
         return await report(request, asking, seconds)
@@ -25,10 +26,10 @@ def of_app(apps: Reads, report: Invoke) -> Invoke:
     return invoke
 
 
-def workspace(apps: Reads, report: Invoke) -> Invoke:
+def workspace_of_app(apps: BatchReader, report: Invoke) -> Invoke:
     """The workspace: as `of_app`, with the catalog's fields filled in."""
 
-    async def invoke(request: Any, asking: Asking, seconds: float) -> reports_pb2.AppWorkspace:
+    async def invoke(request: Any, asking: CallContext, seconds: float) -> reports_pb2.AppWorkspace:
         app = await apps.get(asking.caller, request.app_id, seconds)
         request.min_app_revision = app.revision
         answer: reports_pb2.AppWorkspace = await report(request, asking, seconds)
@@ -38,10 +39,10 @@ def workspace(apps: Reads, report: Invoke) -> Invoke:
     return invoke
 
 
-def runs_of(things: Reads, id_field: str, report: Invoke) -> Invoke:
+def runs_of(things: BatchReader, id_field: str, report: Invoke) -> Invoke:
     """The runs of what the catalog knows, or of what it has deleted: that history stays readable."""
 
-    async def invoke(request: Any, asking: Asking, seconds: float) -> Any:
+    async def invoke(request: Any, asking: CallContext, seconds: float) -> Any:
         try:
             await things.get(asking.caller, getattr(request, id_field), seconds)
         except NotFound:
@@ -66,3 +67,31 @@ def add_catalog_fields(answer: reports_pb2.AppWorkspace, app: apps_pb2.App) -> N
         answer.current_build_id, answer.current_build_version = app.current_build_id, app.current_version
     if app.HasField("latest_build_id"):
         answer.latest_build_id, answer.latest_build_version = app.latest_build_id, app.latest_version
+
+
+def comparison_of_build(builds: BatchReader, apps: BatchReader, report: Invoke) -> Invoke:
+    """A report with `version_id` and `min_app_revision` in its request."""
+
+    async def invoke(request: Any, asking: CallContext, seconds: float) -> Any:
+        build = await builds.get(asking.caller, request.version_id, seconds)
+        app = await apps.get(asking.caller, build.app_id, seconds)
+        request.min_app_revision = app.revision
+        return await report(request, asking, seconds)
+
+    return invoke
+
+
+def gate_of_execution(executions: BatchReader, gate: Invoke) -> Invoke:
+    """A gate with `execution_id`, `min_ended_runs` and `total_runs` in its request."""
+
+    async def invoke(request: Any, asking: CallContext, seconds: float) -> Any:
+        execution = await executions.get(asking.caller, request.execution_id, seconds)
+        request.min_ended_runs, request.total_runs = count_ended_runs(execution.counts), execution.counts.total
+        return await gate(request, asking, seconds)
+
+    return invoke
+
+
+def count_ended_runs(counts: executions_pb2.RunCounts) -> int:
+    """How many runs have ended, with or without a verdict."""
+    return counts.passed + counts.failed + counts.cancelled + counts.infra_failed

@@ -16,19 +16,18 @@ from aiohttp import BodyPartReader
 from aiohttp.web import StreamResponse
 from mobiletest.catalog.v1 import builds_pb2
 
-from services.gateway.decoding import wording
-from services.gateway.decoding.issues import InvalidRequest, MalformedBody, Refusal
-from services.gateway.decoding.json_text import parse
-from services.gateway.decoding.requests import Decoded, RequestDecoder, Source
-from services.gateway.handlers.forms import CHUNK_BYTES, FILE, FORM, Form, FormLimits, open_form
+from services.gateway.decoding import validation_errors
+from services.gateway.decoding.requests import Decoded, RequestDecoder, Source, parse_json
+from services.gateway.decoding.validation_errors import InvalidRequest, MalformedBody, Problem
 from services.gateway.handlers.invocation import Invocation
+from services.gateway.handlers.multipart_form import CHUNK_BYTES, FILE, FORM_TYPE, FormLimits, MultipartForm, open_form
 from services.gateway.handlers.spool import spool
 from services.gateway.handlers.unary import Render
-from services.gateway.serving.exchange import Exchange, Handler
-from services.gateway.upstream.calls import Rpc
+from services.gateway.http.request_context import Handler, RequestContext
+from services.gateway.upstream.channels import Rpc
 
 FIELDS = frozenset(("version", "metadata", "package_name"))
-_LATE = Refusal("field_after_file", "Send this field before the file, or send all fields after it")
+_LATE = Problem("field_after_file", "Send this field before the file, or send all fields after it")
 
 
 class UploadHandler:
@@ -44,26 +43,26 @@ class UploadHandler:
         self._limits = limits
         self._decoder = RequestDecoder(builds_pb2.UploadBuildMetadata, ["app_id"], takes_body=True)
 
-    async def __call__(self, exchange: Exchange) -> StreamResponse:
-        if exchange.http.content_type != FORM:
+    async def __call__(self, exchange: RequestContext) -> StreamResponse:
+        if exchange.http.content_type != FORM_TYPE:
             return await self._otherwise(exchange)
         form = await open_form(exchange.http, self._limits)
         file = await form.next_file()
         if file is None:
-            raise InvalidRequest([wording.MISSING.at(("body", FILE))])
+            raise InvalidRequest([validation_errors.MISSING.at(("body", FILE))])
         if FIELDS.isdisjoint(form.fields):
             answer = await self._spooled(form, file, exchange)
         else:
             answer = await self._streamed(form, file, exchange)
         return self._render(answer, exchange)
 
-    async def _spooled(self, form: Form, file: BodyPartReader, exchange: Exchange) -> Any:
+    async def _spooled(self, form: MultipartForm, file: BodyPartReader, exchange: RequestContext) -> Any:
         async with spool() as kept:
             await kept.fill(form.chunks(file))
             await form.finish()
             return await self._send(self._description(form, file, exchange), kept.chunks(CHUNK_BYTES), exchange)
 
-    async def _streamed(self, form: Form, file: BodyPartReader, exchange: Exchange) -> Any:
+    async def _streamed(self, form: MultipartForm, file: BodyPartReader, exchange: RequestContext) -> Any:
         description, before = self._description(form, file, exchange), set(form.fields)
 
         async def chunks() -> AsyncIterator[bytes]:
@@ -78,7 +77,7 @@ class UploadHandler:
 
         return await self._send(description, chunks(), exchange)
 
-    def _description(self, form: Form, file: BodyPartReader, exchange: Exchange) -> Decoded:
+    def _description(self, form: MultipartForm, file: BodyPartReader, exchange: RequestContext) -> Decoded:
         body: dict[str, object] = dict(form.fields)
         if "metadata" in body:
             body["metadata"] = _metadata(form.fields["metadata"])
@@ -90,7 +89,7 @@ class UploadHandler:
         decoded.message.has_end = True  # type: ignore[attr-defined]
         return decoded
 
-    async def _send(self, description: Decoded, chunks: AsyncIterator[bytes], exchange: Exchange) -> Any:
+    async def _send(self, description: Decoded, chunks: AsyncIterator[bytes], exchange: RequestContext) -> Any:
         seconds = self._invocation.stream_seconds(exchange)
         with self._invocation.calling(description, exchange, seconds):
             call = self._rpc(None, timeout=seconds)
@@ -115,9 +114,9 @@ async def _write(call: Any, description: Decoded, chunks: AsyncIterator[bytes]) 
 
 def _metadata(text: str) -> object:
     try:
-        return parse(text.encode())
+        return parse_json(text.encode())
     except MalformedBody as error:
-        raise InvalidRequest([Refusal("json_invalid", str(error)).at(("body", "metadata"))]) from None
+        raise InvalidRequest([Problem("json_invalid", str(error)).at(("body", "metadata"))]) from None
 
 
 def _file_name(name: str | None) -> str:

@@ -5,23 +5,23 @@ from typing import Any
 
 import orjson
 
-from services.gateway.contract.comments import comments
-from services.gateway.contract.operations import Operation, services
-from services.gateway.openapi import parts
-from services.gateway.openapi.operations import operation_object
+from services.gateway.contract.operations import Operation, all_services
+from services.gateway.openapi import components
+from services.gateway.openapi.comments import load_comments
+from services.gateway.openapi.paths import operation_object
 from services.gateway.openapi.schemas import Schemas
 
 ABOUT = "Runs automated tests against builds of mobile apps. Paths work with and without a trailing slash."
 
 
-def document(operations: Iterable[Operation], version: str) -> bytes:
+def document_json(operations: Iterable[Operation], version: str) -> bytes:
     """OpenAPI 3.1 as JSON text."""
-    return orjson.dumps(describe(operations, version), option=orjson.OPT_INDENT_2)
+    return orjson.dumps(build_document(operations, version), option=orjson.OPT_INDENT_2)
 
 
-def describe(operations: Iterable[Operation], version: str) -> dict[str, Any]:
+def build_document(operations: Iterable[Operation], version: str) -> dict[str, Any]:
     """OpenAPI 3.1 as an object."""
-    schemas = Schemas(comments())
+    schemas = Schemas(load_comments())
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         paths.setdefault(operation.template, {})[operation.verb.lower()] = operation_object(operation, schemas)
@@ -35,20 +35,20 @@ def describe(operations: Iterable[Operation], version: str) -> dict[str, Any]:
         "servers": [{"url": "/"}],
         "security": [{"apiKey": []}],
         "tags": [*_tags(schemas), {"name": "Service", "description": "The gateway itself."}],
-        "paths": {**paths, **parts.service_paths()},
+        "paths": {**paths, **components.service_paths()},
         "components": _components(schemas),
     }
 
 
 def _tags(schemas: Schemas) -> list[dict[str, str]]:
-    return [{"name": service.name, "description": schemas.comment(service.full_name)} for service in services()]
+    return [{"name": service.name, "description": schemas.comment(service.full_name)} for service in all_services()]
 
 
 def _components(schemas: Schemas) -> dict[str, Any]:
     return {
-        "schemas": {**schemas.components, "Error": parts.ERROR_SCHEMA, "ValidationError": parts.VALIDATION_SCHEMA},
-        "responses": parts.error_responses(),
-        "parameters": parts.PARAMETERS,
-        "headers": parts.HEADERS,
-        "securitySchemes": parts.SECURITY,
+        "schemas": {**schemas.components, "Error": components.ERROR_BODY, "ValidationError": components.FIELD_ERROR},
+        "responses": components.error_responses(),
+        "parameters": components.PARAMETERS,
+        "headers": components.HEADERS,
+        "securitySchemes": components.SECURITY,
     }

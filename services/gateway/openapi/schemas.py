@@ -4,9 +4,7 @@ from typing import Any
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 
-from services.gateway.contract.enums import spellings
-from services.gateway.contract.fields import Field, fields, request_fields
-from services.gateway.contract.rules import Rules
+from services.gateway.contract.fields import Field, Rules, enum_spellings, request_fields, rest_fields
 from services.gateway.decoding.numbers import RANGES
 
 Schema = dict[str, Any]
@@ -31,7 +29,7 @@ class Schemas:
         """A reference to what a client gets: every field is there, null where there is nothing."""
         if message.name not in self.components:
             self.components[message.name] = {}
-            self.components[message.name] = self._object(message, fields(message), sent=False)
+            self.components[message.name] = self._object(message, rest_fields(message), sent=False)
         return {"$ref": f"#/components/schemas/{message.name}"}
 
     def body(self, message: Descriptor, sent: tuple[Field, ...]) -> Schema:
@@ -89,7 +87,7 @@ class Schemas:
         return self._scalar(field, rules or field.rules)
 
     def _enum(self, enum: EnumDescriptor) -> Schema:
-        spelt = spellings(enum)
+        spelt = enum_spellings(enum)
         names = {value.number: f"{enum.full_name}.{value.name}" for value in enum.values}
         meanings = [f"{text}: {self.comment(names[number])}" for number, text in spelt.by_number.items()]
         return {"type": "string", "enum": list(spelt.texts), "description": " ".join(meanings)}

@@ -12,38 +12,38 @@ from services.chassis import context, logs
 from services.chassis.clock import Clock
 from services.chassis.context import Caller
 from services.chassis.errors import DomainError
-from services.gateway.upstream.batches import Batch, Batches
-from services.gateway.upstream.calls import Upstreams
+from services.gateway.upstream.batcher import Batch, Batcher
+from services.gateway.upstream.channels import Upstreams
 
-PATIENCE = 3
+FAILURES_BEFORE_PAUSE = 3
 """After so many failures in a row reporting is not asked for a while."""
 PAUSE_SECONDS = 1.0
 
 log = logs.get(__name__)
 
-Asked = Batch[str, reports_pb2.AppStats] | None
+PendingStats = Batch[str, reports_pb2.AppStats] | None
 """A question that is under way; None when it was not worth asking."""
 
 
-class AppStats:
+class AppStatsClient:
     """Asks reporting, with a short time limit of its own."""
 
     def __init__(self, upstreams: Upstreams, seconds: float, clock: Clock) -> None:
         service = reports_pb2.DESCRIPTOR.services_by_name["Reports"]
         self._rpc = upstreams.rpc(service.methods_by_name["BatchGetAppStats"])
-        self._batches: Batches[str, reports_pb2.AppStats] = Batches(self._fetch)
+        self._batches: Batcher[str, reports_pb2.AppStats] = Batcher(self._fetch)
         self._seconds = seconds
         self._clock = clock
         self._failures = 0
         self._paused_until = 0.0
 
-    def ask(self, caller: Caller, app_ids: Sequence[str]) -> Asked:
+    def ask(self, caller: Caller, app_ids: Sequence[str]) -> PendingStats:
         """Begin to ask; `fill` takes the answer."""
-        if self._failures >= PATIENCE and self._clock.monotonic() < self._paused_until:
+        if self._failures >= FAILURES_BEFORE_PAUSE and self._clock.monotonic() < self._paused_until:
             return None
         return self._batches.join(caller, app_ids)
 
-    async def fill(self, asked: Asked, apps: Sequence[apps_pb2.App]) -> bool:
+    async def fill(self, asked: PendingStats, apps: Sequence[apps_pb2.App]) -> bool:
         """Set the fields in the apps; False, and the fields left unset, when reporting does not answer in time.
 
         That a client has less time than reporting may take says nothing about reporting.
@@ -72,7 +72,7 @@ class AppStats:
         log.warning("app_stats_unavailable", failures=self._failures)
 
 
-def set_none_yet(app: apps_pb2.App) -> None:
+def set_empty_stats(app: apps_pb2.App) -> None:
     """The fields of an app that has just been created: nothing can have run."""
     app.recent_executions = 0
     app.attribution_ready = False
@@ -80,7 +80,7 @@ def set_none_yet(app: apps_pb2.App) -> None:
 
 def _set(app: apps_pb2.App, stats: reports_pb2.AppStats | None) -> None:
     if stats is None:
-        set_none_yet(app)
+        set_empty_stats(app)
         return
     app.recent_executions = stats.recent_executions
     app.attribution_ready = stats.attribution_ready

@@ -10,7 +10,7 @@ import pytest
 from services.gateway.app import App, start_app
 from services.gateway.settings import Settings
 from tests.eventually import eventually
-from tests.fakes.gateway import TOKEN, Behind, accepts, services_behind
+from tests.fakes.gateway import TOKEN, FakeBackends, run_fake_backends, script_api_key
 
 NO_BROKER = "127.0.0.1:9"
 
@@ -41,7 +41,7 @@ class Client:
             return Answer(response.status, response.headers, body, await response.json() if is_json else None)
 
 
-def settings(behind: Behind, **changes: Any) -> Settings:
+def gateway_settings(backends: FakeBackends, **settings_overrides: Any) -> Settings:
     """Without a broker, unless `changes` names one: the gateway serves all the same."""
     values = {
         "service_tokens": TOKEN,
@@ -50,8 +50,8 @@ def settings(behind: Behind, **changes: Any) -> Settings:
         "kafka_idempotence": False,
         "kafka_session_seconds": 2,
         "shutdown_grace_seconds": 1,
-        **{f"{name}_address": address for name, address in behind.addresses.items()},
-        **changes,
+        **{f"{name}_address": address for name, address in backends.addresses.items()},
+        **settings_overrides,
     }
     return Settings(**values)
 
@@ -62,27 +62,27 @@ async def becomes_true(probe: Callable[[], Awaitable[Any]]) -> None:
 
 
 @pytest.fixture
-async def behind() -> AsyncIterator[Behind]:
-    async with services_behind() as services:
+async def backends() -> AsyncIterator[FakeBackends]:
+    async with run_fake_backends() as services:
         yield services
 
 
 @pytest.fixture
-def changes() -> dict[str, Any]:
+def settings_overrides() -> dict[str, Any]:
     """Settings that differ from the defaults; a test module overrides this."""
     return {}
 
 
 @pytest.fixture
-async def gateway(behind: Behind, changes: dict[str, Any]) -> AsyncIterator[App]:
-    async with start_app(settings(behind, **changes)) as app:
+async def gateway(backends: FakeBackends, settings_overrides: dict[str, Any]) -> AsyncIterator[App]:
+    async with start_app(gateway_settings(backends, **settings_overrides)) as app:
         yield app
 
 
 @pytest.fixture
-async def client(gateway: App, behind: Behind) -> AsyncIterator[Client]:
+async def client(gateway: App, backends: FakeBackends) -> AsyncIterator[Client]:
     async with aiohttp.ClientSession() as session:
-        client = Client(session, gateway.url, accepts(behind))
+        client = Client(session, gateway.url, script_api_key(backends))
 
         async def ready() -> bool:
             return (await client("GET", "/readyz")).status == 200

@@ -10,20 +10,22 @@ from mobiletest.catalog.v1 import apps_pb2
 
 from services.chassis.errors import Unavailable
 from services.gateway.app import start_app
-from services.gateway.upstream.app_stats import PATIENCE
+from services.gateway.upstream.app_stats import FAILURES_BEFORE_PAUSE
 from tests.eventually import eventually
-from tests.fakes.gateway import Behind, accepts, knows_apps, some_stats
-from tests.integration.gateway.conftest import Client, becomes_true, settings
+from tests.fakes.gateway import FakeBackends, fixed_stats, script_api_key, script_apps
+from tests.integration.gateway.conftest import Client, becomes_true, gateway_settings
 
 
 def an_app(**values: Any) -> apps_pb2.App:
     return apps_pb2.App(**{"id": str(uuid4()), "name": "Shop", "platform": 1, "revision": 3, **values})
 
 
-async def test_an_app_has_all_fields_of_the_contract_and_no_internal_ones(client: Client, behind: Behind) -> None:
+async def test_an_app_has_all_fields_of_the_contract_and_no_internal_ones(
+    client: Client, backends: FakeBackends
+) -> None:
     app = an_app(versions_count=2)
     app.created_at.FromJsonString("2026-01-02T03:04:05.250Z")
-    knows_apps(behind, app)
+    script_apps(backends, app)
     answer = await client("GET", f"/api/v1/apps/{app.id}")
     assert answer.status == 200
     assert answer.json == {
@@ -48,22 +50,24 @@ async def test_an_app_has_all_fields_of_the_contract_and_no_internal_ones(client
     }
 
 
-async def test_an_id_in_capitals_is_the_same_id(client: Client, behind: Behind) -> None:
+async def test_an_id_in_capitals_is_the_same_id(client: Client, backends: FakeBackends) -> None:
     app = an_app()
-    knows_apps(behind, app)
+    script_apps(backends, app)
     assert (await client("GET", f"/api/v1/apps/{app.id.upper()}/")).json["id"] == app.id
 
 
-async def test_an_unknown_app_is_a_404_with_the_sentence_of_the_contract(client: Client, behind: Behind) -> None:
-    knows_apps(behind)
+async def test_an_unknown_app_is_a_404_with_the_sentence_of_the_contract(
+    client: Client, backends: FakeBackends
+) -> None:
+    script_apps(backends)
     answer = await client("GET", f"/api/v1/apps/{uuid4()}")
     assert (answer.status, answer.json) == (404, {"detail": "App not found", "code": "NOT_FOUND"})
 
 
-async def test_without_reporting_apps_answer_with_nulls_and_a_warning(client: Client, behind: Behind) -> None:
+async def test_without_reporting_apps_answer_with_nulls_and_a_warning(client: Client, backends: FakeBackends) -> None:
     app = an_app()
-    knows_apps(behind, app)
-    await behind.stop("reporting")
+    script_apps(backends, app)
+    await backends.stop("reporting")
     for _ in range(5):
         answer = await client("GET", f"/api/v1/apps/{app.id}")
         assert answer.status == 200
@@ -73,13 +77,13 @@ async def test_without_reporting_apps_answer_with_nulls_and_a_warning(client: Cl
         assert answer.headers["Warning"].startswith("199 ")
 
 
-async def test_reporting_is_asked_again_when_it_is_back(client: Client, behind: Behind) -> None:
+async def test_reporting_is_asked_again_when_it_is_back(client: Client, backends: FakeBackends) -> None:
     app = an_app()
-    knows_apps(behind, app)
-    await behind.stop("reporting")
+    script_apps(backends, app)
+    await backends.stop("reporting")
     for _ in range(5):
         await client("GET", f"/api/v1/apps/{app.id}")
-    await behind.start("reporting")
+    await backends.start("reporting")
 
     async def whole() -> bool:
         answer = await client("GET", f"/api/v1/apps/{app.id}")
@@ -88,61 +92,64 @@ async def test_reporting_is_asked_again_when_it_is_back(client: Client, behind: 
     await becomes_true(whole)
 
 
-async def test_a_slow_reporting_does_not_hold_up_apps(client: Client, behind: Behind) -> None:
+async def test_a_slow_reporting_does_not_hold_up_apps(client: Client, backends: FakeBackends) -> None:
     app = an_app()
-    knows_apps(behind, app)
+    script_apps(backends, app)
     never = asyncio.Event()
 
     async def hang(_: Any) -> Any:
         await never.wait()
 
-    behind.on("BatchGetAppStats", hang)
+    backends.on("BatchGetAppStats", hang)
     answer = await client("GET", f"/api/v1/apps/{app.id}")
     assert answer.status == 200
     assert "Warning" in answer.headers
 
 
-async def test_the_clients_time_limit_holds_while_reporting_is_asked_and_is_nobody_elses(behind: Behind) -> None:
+async def test_the_clients_time_limit_holds_while_reporting_is_asked_and_is_nobody_elses(
+    backends: FakeBackends,
+) -> None:
     app, never = an_app(), asyncio.Event()
-    knows_apps(behind, app)
+    script_apps(backends, app)
 
     async def hang(_: Any) -> Any:
         await never.wait()
 
-    behind.on("BatchGetAppStats", hang)
+    backends.on("BatchGetAppStats", hang)
     async with (
-        start_app(settings(behind, stats_timeout_seconds=60)) as gateway,
+        start_app(gateway_settings(backends, stats_timeout_seconds=60)) as gateway,
         aiohttp.ClientSession() as session,
         asyncio.timeout(30),
     ):
-        client = Client(session, gateway.url, accepts(behind))
+        client = Client(session, gateway.url, script_api_key(backends))
         hurried = [
-            await client("GET", f"/api/v1/apps/{app.id}", headers={"X-Request-Timeout": "0.5"}) for _ in range(PATIENCE)
+            await client("GET", f"/api/v1/apps/{app.id}", headers={"X-Request-Timeout": "0.5"})
+            for _ in range(FAILURES_BEFORE_PAUSE)
         ]
-        behind.on("BatchGetAppStats", some_stats)
+        backends.on("BatchGetAppStats", fixed_stats)
         patient = await client("GET", f"/api/v1/apps/{app.id}")
-    assert [(answer.status, "Warning" in answer.headers) for answer in hurried] == [(200, True)] * PATIENCE
+    assert [(answer.status, "Warning" in answer.headers) for answer in hurried] == [(200, True)] * FAILURES_BEFORE_PAUSE
     assert "Warning" not in patient.headers
 
 
-async def test_reads_that_arrive_together_share_calls(client: Client, behind: Behind) -> None:
+async def test_reads_that_arrive_together_share_calls(client: Client, backends: FakeBackends) -> None:
     apps = [an_app() for _ in range(40)]
-    knows_apps(behind, *apps)
+    script_apps(backends, *apps)
     answers = await asyncio.gather(*(client("GET", f"/api/v1/apps/{app.id}") for app in apps))
     assert [answer.json["id"] for answer in answers] == [app.id for app in apps]
-    assert len(behind.of("BatchGetApps")) < len(apps)
+    assert len(backends.of("BatchGetApps")) < len(apps)
 
 
-async def test_organisations_never_share_a_call(client: Client, behind: Behind) -> None:
+async def test_organisations_never_share_a_call(client: Client, backends: FakeBackends) -> None:
     app = an_app()
-    knows_apps(behind, app)
-    keys = [accepts(behind, org_id=str(uuid4())) for _ in range(5)]
+    script_apps(backends, app)
+    keys = [script_api_key(backends, org_id=str(uuid4())) for _ in range(5)]
     await asyncio.gather(*(client("GET", f"/api/v1/apps/{app.id}", key=key) for key in keys for _ in range(4)))
-    assert len({call.caller.org_id for call in behind.of("BatchGetApps")}) == 5
+    assert len({call.caller.org_id for call in backends.of("BatchGetApps")}) == 5
 
 
-async def test_a_new_app_has_no_executions_and_answers_200(client: Client, behind: Behind) -> None:
-    behind.on("CreateApp", lambda request: an_app(name=request.name))
+async def test_a_new_app_has_no_executions_and_answers_200(client: Client, backends: FakeBackends) -> None:
+    backends.on("CreateApp", lambda request: an_app(name=request.name))
     answer = await client("POST", "/api/v1/apps/", json={"name": "New", "platform": "Android"})
     assert answer.status == 200
     assert (answer.json["name"], answer.json["recent_executions"], answer.json["attribution_ready"]) == (
@@ -150,36 +157,38 @@ async def test_a_new_app_has_no_executions_and_answers_200(client: Client, behin
         0,
         False,
     )
-    assert behind.requests("CreateApp")[0].platform == 2
+    assert backends.requests("CreateApp")[0].platform == 2
 
 
-async def test_a_patch_names_its_fields_in_the_mask(client: Client, behind: Behind) -> None:
+async def test_a_patch_names_its_fields_in_the_mask(client: Client, backends: FakeBackends) -> None:
     app = an_app()
-    behind.on("BatchGetAppStats", some_stats)
-    behind.on("UpdateApp", lambda _: app)
+    backends.on("BatchGetAppStats", fixed_stats)
+    backends.on("UpdateApp", lambda _: app)
     answer = await client("PATCH", f"/api/v1/apps/{app.id}", json={"static_url": None, "description": "x", "nme": 1})
-    request = behind.requests("UpdateApp")[0]
+    request = backends.requests("UpdateApp")[0]
     assert answer.status == 200
     assert list(request.update_mask.paths) == ["static_url", "description"]
     assert not request.HasField("static_url")
     assert answer.headers["X-Ignored-Fields"] == "nme"
 
 
-async def test_an_empty_patch_answers_the_resource(client: Client, behind: Behind) -> None:
+async def test_an_empty_patch_answers_the_resource(client: Client, backends: FakeBackends) -> None:
     app = an_app()
-    behind.on("BatchGetAppStats", some_stats)
-    behind.on("UpdateApp", lambda _: app)
+    backends.on("BatchGetAppStats", fixed_stats)
+    backends.on("UpdateApp", lambda _: app)
     answer = await client("PATCH", f"/api/v1/apps/{app.id}", data=b"")
     assert answer.json["id"] == app.id
-    assert list(behind.requests("UpdateApp")[0].update_mask.paths) == []
+    assert list(backends.requests("UpdateApp")[0].update_mask.paths) == []
 
 
-async def test_a_page_of_apps_has_its_envelope_and_one_call_for_all_stats(client: Client, behind: Behind) -> None:
+async def test_a_page_of_apps_has_its_envelope_and_one_call_for_all_stats(
+    client: Client, backends: FakeBackends
+) -> None:
     apps = [an_app() for _ in range(3)]
     counts = apps_pb2.AppPlatformCounts(total=9, ios=4, android=5)
     page = apps_pb2.ListAppsResponse(total=3, page=1, page_size=50, total_pages=1, items=apps, platform_counts=counts)
-    behind.on("ListApps", lambda _: page)
-    behind.on("BatchGetAppStats", some_stats)
+    backends.on("ListApps", lambda _: page)
+    backends.on("BatchGetAppStats", fixed_stats)
     answer = await client(
         "GET", "/api/v1/apps?platform=IOS&search=a%20b&x=1", headers={"Content-Type": "application/json"}
     )
@@ -194,39 +203,39 @@ async def test_a_page_of_apps_has_its_envelope_and_one_call_for_all_stats(client
     assert answer.json["has_next"] is answer.json["has_previous"] is False
     assert answer.json["items"][0]["recent_executions"] == 7
     assert answer.headers["X-Ignored-Fields"] == "x"
-    assert behind.requests("ListApps")[0].search == "a b"
-    assert behind.requests("ListApps")[0].page == 1, "the services apply the defaults of the contract"
-    assert len(behind.of("BatchGetAppStats")) == 1
+    assert backends.requests("ListApps")[0].search == "a b"
+    assert backends.requests("ListApps")[0].page == 1, "the services apply the defaults of the contract"
+    assert len(backends.of("BatchGetAppStats")) == 1
 
 
-async def test_the_same_question_asked_at_the_same_time_is_asked_once(client: Client, behind: Behind) -> None:
+async def test_the_same_question_asked_at_the_same_time_is_asked_once(client: Client, backends: FakeBackends) -> None:
     gate = asyncio.Event()
 
     async def page(request: apps_pb2.ListAppsRequest) -> apps_pb2.ListAppsResponse:
         await gate.wait()
         return apps_pb2.ListAppsResponse(page=request.page)
 
-    behind.on("ListApps", page)
+    backends.on("ListApps", page)
     asking = [asyncio.create_task(client("GET", f"/api/v1/apps?page={1 + number % 2}")) for number in range(40)]
-    await eventually(lambda: len(behind.of("ListApps")) >= 2)
+    await eventually(lambda: len(backends.of("ListApps")) >= 2)
     gate.set()
     answers = await asyncio.gather(*asking)
     assert [answer.json["page"] for answer in answers] == [1, 2] * 20
     assert len({answer.headers["X-Request-ID"] for answer in answers}) == 40
-    assert len(behind.of("ListApps")) < 40
+    assert len(backends.of("ListApps")) < 40
 
 
-async def test_a_dependency_that_is_down_is_a_503_with_retry_after(client: Client, behind: Behind) -> None:
+async def test_a_dependency_that_is_down_is_a_503_with_retry_after(client: Client, backends: FakeBackends) -> None:
     def down(_: Any) -> Any:
         raise Unavailable("mongodb at 10.0.0.1 is down", retry_after=2.5)
 
-    behind.on("ListApps", down)
+    backends.on("ListApps", down)
     answer = await client("GET", "/api/v1/apps")
     assert (answer.status, answer.headers["Retry-After"]) == (503, "3")
     assert "10.0.0.1" not in answer.json["detail"]
 
 
-async def test_a_deleted_app_is_a_204_without_a_body(client: Client, behind: Behind) -> None:
-    behind.on("DeleteApp", lambda _: Empty())
+async def test_a_deleted_app_is_a_204_without_a_body(client: Client, backends: FakeBackends) -> None:
+    backends.on("DeleteApp", lambda _: Empty())
     answer = await client("DELETE", f"/api/v1/apps/{uuid4()}")
     assert (answer.status, answer.body) == (204, b"")

@@ -14,12 +14,12 @@ from mobiletest.catalog.v1 import apps_pb2
 
 from services.gateway.app import App, start_app
 from tests.eventually import eventually
-from tests.fakes.gateway import Behind, accepts
-from tests.integration.gateway.conftest import Client, becomes_true, settings
+from tests.fakes.gateway import FakeBackends, script_api_key
+from tests.integration.gateway.conftest import Client, becomes_true, gateway_settings
 
 
 @pytest.fixture
-def changes() -> dict[str, Any]:
+def settings_overrides() -> dict[str, Any]:
     return {"keepalive_timeout_seconds": 0.5, "max_connections": 20, "max_request_timeout_seconds": 3}
 
 
@@ -103,9 +103,11 @@ def drained(connection: socket.socket) -> int:
     return size
 
 
-async def test_a_client_that_does_not_take_its_answer_is_left(client: Client, gateway: App, behind: Behind) -> None:
+async def test_a_client_that_does_not_take_its_answer_is_left(
+    client: Client, gateway: App, backends: FakeBackends
+) -> None:
     apps = [apps_pb2.App(id=str(uuid4()), description="x" * 30_000) for _ in range(450)]
-    behind.on("ListApps", lambda _: apps_pb2.ListAppsResponse(items=apps))
+    backends.on("ListApps", lambda _: apps_pb2.ListAppsResponse(items=apps))
     with socket.socket() as slow:
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         slow.connect(("127.0.0.1", int(gateway.http_address.split(":")[1])))
@@ -115,7 +117,7 @@ async def test_a_client_that_does_not_take_its_answer_is_left(client: Client, ga
         assert 0 < await asyncio.to_thread(drained, slow) < 450 * 30_000
 
 
-async def test_a_stop_lets_requests_finish_and_ends_event_streams(behind: Behind) -> None:
+async def test_a_stop_lets_requests_finish_and_ends_event_streams(backends: FakeBackends) -> None:
     never, reached, gate = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def events(_: object) -> AsyncIterator[Any]:
@@ -127,11 +129,11 @@ async def test_a_stop_lets_requests_finish_and_ends_event_streams(behind: Behind
         await gate.wait()
         return apps_pb2.ListAppsResponse(page=1)
 
-    behind.on("WatchExecution", events)
-    behind.on("ListApps", page)
-    key = accepts(behind)
+    backends.on("WatchExecution", events)
+    backends.on("ListApps", page)
+    key = script_api_key(backends)
     async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {key}"}) as session:
-        async with start_app(settings(behind, shutdown_grace_seconds=5)) as app:
+        async with start_app(gateway_settings(backends, shutdown_grace_seconds=5)) as app:
 
             async def ready() -> bool:
                 async with session.get(f"{app.url}/readyz") as answer:

@@ -13,7 +13,7 @@ import aiohttp
 import orjson
 
 from tests.eventually import eventually
-from tests.fakes.gateway import TOKEN, Behind, accepts
+from tests.fakes.gateway import TOKEN, FakeBackends, script_api_key
 from tests.integration.gateway.conftest import NO_BROKER
 
 
@@ -34,8 +34,8 @@ class Written:
         return next((event["address"] for event in events if event["event"] == "http_listening"), "")
 
 
-def environment(behind: Behind, **more: str) -> dict[str, str]:
-    addresses = {f"MOBILETEST_{name.upper()}_ADDRESS": address for name, address in behind.addresses.items()}
+def environment(backends: FakeBackends, **more: str) -> dict[str, str]:
+    addresses = {f"MOBILETEST_{name.upper()}_ADDRESS": address for name, address in backends.addresses.items()}
     ours = {"SERVICE_TOKEN": TOKEN, "HTTP_LISTEN": "127.0.0.1:0", "KAFKA_BOOTSTRAP": NO_BROKER, "LOG_LEVEL": "debug"}
     named = {f"MOBILETEST_{name}": value for name, value in {**ours, **more}.items()}
     return {**os.environ, **addresses, **named, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
@@ -57,13 +57,13 @@ async def process(env: dict[str, str]) -> AsyncIterator[tuple[Process, Written]]
         await collecting
 
 
-async def test_it_starts_serves_and_ends_with_0_without_having_written_a_key(behind: Behind) -> None:
+async def test_it_starts_serves_and_ends_with_0_without_having_written_a_key(backends: FakeBackends) -> None:
     def fail(request: Any) -> Any:
         raise RuntimeError(f"broken at {request}")
 
-    key, other = accepts(behind), accepts(behind)
-    behind.on("ListApps", fail)
-    async with process(environment(behind)) as (gateway, written):
+    key, other = script_api_key(backends), script_api_key(backends)
+    backends.on("ListApps", fail)
+    async with process(environment(backends)) as (gateway, written):
         url = f"http://{await eventually(written.address)}"
         async with aiohttp.ClientSession() as session:
             for path in ("/api/v1/apps", f"/api/v1/apps?search={other}", f"/api/v1/{other}", "/healthz"):
@@ -78,8 +78,8 @@ async def test_it_starts_serves_and_ends_with_0_without_having_written_a_key(beh
     assert key[16:48] not in text
 
 
-async def test_wrong_settings_are_named_and_end_it_with_2(behind: Behind) -> None:
-    async with process(environment(behind, MAX_BODY_BYTES="-1", SERVICE_TOKEN="short")) as (gateway, written):
+async def test_wrong_settings_are_named_and_end_it_with_2(backends: FakeBackends) -> None:
+    async with process(environment(backends, MAX_BODY_BYTES="-1", SERVICE_TOKEN="short")) as (gateway, written):
         assert await asyncio.wait_for(gateway.wait(), 15) == 2
     text = "".join(written.lines)
     assert "MOBILETEST_MAX_BODY_BYTES" in text

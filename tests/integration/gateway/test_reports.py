@@ -4,9 +4,11 @@ from uuid import uuid4
 
 import pytest
 from mobiletest.catalog.v1 import apps_pb2, builds_pb2, tests_pb2
+from mobiletest.executor.v1 import executions_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
-from tests.fakes.gateway import Behind, knows_apps
+from services.chassis.errors import Unavailable
+from tests.fakes.gateway import FakeBackends, script_apps
 from tests.integration.gateway.conftest import Client
 
 
@@ -24,12 +26,12 @@ def an_app() -> apps_pb2.App:
     )
 
 
-async def test_the_workspace_joins_both_services(client: Client, behind: Behind) -> None:
+async def test_the_workspace_joins_both_services(client: Client, backends: FakeBackends) -> None:
     app = an_app()
-    knows_apps(behind, app)
-    behind.on("GetAppWorkspace", lambda _: reports_pb2.AppWorkspace(recent_executions=4, rolling_pass_rate=0.75))
+    script_apps(backends, app)
+    backends.on("GetAppWorkspace", lambda _: reports_pb2.AppWorkspace(recent_executions=4, rolling_pass_rate=0.75))
     answer = await client("GET", f"/api/v1/apps/{app.id}/workspace/?trend_days=30")
-    request = behind.requests("GetAppWorkspace")[0]
+    request = backends.requests("GetAppWorkspace")[0]
     assert (request.min_app_revision, request.trend_days) == (12, 30)
     assert answer.json["app"]["name"] == "Shop"
     assert answer.json["app"]["recent_executions"] == answer.json["recent_executions"] == 4
@@ -41,33 +43,33 @@ async def test_the_workspace_joins_both_services(client: Client, behind: Behind)
 
 
 @pytest.mark.parametrize("days", [6, 61])
-async def test_bounds_go_before_existence(client: Client, behind: Behind, days: int) -> None:
-    knows_apps(behind)
+async def test_bounds_go_before_existence(client: Client, backends: FakeBackends, days: int) -> None:
+    script_apps(backends)
     answer = await client("GET", f"/api/v1/apps/{uuid4()}/workspace?trend_days={days}")
     assert answer.status == 422
 
 
 @pytest.mark.parametrize("report", ["workspace", "test_matrix", "coverage"])
-async def test_a_report_on_an_unknown_app_is_a_404(client: Client, behind: Behind, report: str) -> None:
-    knows_apps(behind)
+async def test_a_report_on_an_unknown_app_is_a_404(client: Client, backends: FakeBackends, report: str) -> None:
+    script_apps(backends)
     answer = await client("GET", f"/api/v1/apps/{uuid4()}/{report}")
     assert (answer.status, answer.json["detail"]) == (404, "App not found")
 
 
-async def test_matrix_and_coverage_wait_for_the_revision_of_the_app(client: Client, behind: Behind) -> None:
+async def test_matrix_and_coverage_wait_for_the_revision_of_the_app(client: Client, backends: FakeBackends) -> None:
     app = an_app()
-    knows_apps(behind, app)
-    behind.on("GetTestMatrix", lambda _: reports_pb2.TestMatrix(app_id=app.id, page=1, page_size=10))
-    behind.on("GetAppCoverage", lambda _: reports_pb2.AppCoverage(app_id=app.id))
+    script_apps(backends, app)
+    backends.on("GetTestMatrix", lambda _: reports_pb2.TestMatrix(app_id=app.id, page=1, page_size=10))
+    backends.on("GetAppCoverage", lambda _: reports_pb2.AppCoverage(app_id=app.id))
     assert (await client("GET", f"/api/v1/apps/{app.id}/test_matrix")).json["page_size"] == 10
     assert (await client("GET", f"/api/v1/apps/{app.id}/coverage")).json["items"] == []
-    assert behind.requests("GetTestMatrix")[0].min_app_revision == 12
-    assert behind.requests("GetAppCoverage")[0].min_app_revision == 12
+    assert backends.requests("GetTestMatrix")[0].min_app_revision == 12
+    assert backends.requests("GetAppCoverage")[0].min_app_revision == 12
 
 
-async def test_runs_of_a_build_need_the_build_or_its_history(client: Client, behind: Behind) -> None:
+async def test_runs_of_a_build_need_the_build_or_its_history(client: Client, backends: FakeBackends) -> None:
     known = str(uuid4())
-    behind.on(
+    backends.on(
         "BatchGetBuilds",
         lambda request: builds_pb2.BatchGetBuildsResponse(
             builds=[builds_pb2.Build(id=id_) for id_ in request.version_ids if id_ == known]
@@ -76,7 +78,7 @@ async def test_runs_of_a_build_need_the_build_or_its_history(client: Client, beh
     item = reports_pb2.BuildRunItem(execution_id="e", status="EXECUTION_STATUS_COMPLETED", source="EXECUTION_SOURCE_CI")
     item.metadata.update({"branch": "main", "attempts": 2})
     deleted = str(uuid4())
-    behind.on(
+    backends.on(
         "ListBuildRuns",
         lambda request: (
             reports_pb2.ListBuildRunsResponse(total=1, page=1, page_size=20, items=[item])
@@ -91,8 +93,107 @@ async def test_runs_of_a_build_need_the_build_or_its_history(client: Client, beh
     assert row["started_at"] is row["report_metadata"] is None
 
 
-async def test_runs_of_a_test_need_the_test(client: Client, behind: Behind) -> None:
-    behind.on("BatchGetTests", lambda _: tests_pb2.BatchGetTestsResponse())
-    behind.on("ListTestRuns", lambda _: reports_pb2.ListTestRunsResponse(page=1, page_size=20))
+async def test_runs_of_a_test_need_the_test(client: Client, backends: FakeBackends) -> None:
+    backends.on("BatchGetTests", lambda _: tests_pb2.BatchGetTestsResponse())
+    backends.on("ListTestRuns", lambda _: reports_pb2.ListTestRunsResponse(page=1, page_size=20))
     answer = await client("GET", f"/api/v1/tests/{uuid4()}/runs")
     assert (answer.status, answer.json["detail"]) == (404, "Test not found")
+
+
+def script_execution(backends: FakeBackends, **counts: int) -> str:
+    """An execution that the executor knows, with runs in these states; gives its id."""
+    execution = executions_pb2.Execution(id=str(uuid4()), counts=executions_pb2.RunCounts(**counts))
+    backends.on(
+        "BatchGetExecutions",
+        lambda request: executions_pb2.BatchGetExecutionsResponse(
+            executions=[execution] if execution.id in request.execution_ids else []
+        ),
+    )
+    return execution.id
+
+
+async def test_a_gate_waits_for_every_run_that_has_ended(client: Client, backends: FakeBackends) -> None:
+    execution = script_execution(
+        backends, total=9, queued=1, running=1, passed=1, failed=2, cancelled=1, infra_failed=3
+    )
+    reason = reports_pb2.GateReason(rule=reports_pb2.GATE_RULE_NEWLY_BROKEN, blocks=True, test_name="Pay")
+    gate = reports_pb2.Gate(execution_id=execution, result=reports_pb2.GATE_RESULT_BLOCK, reasons=[reason])
+    backends.on("GetGate", lambda _: gate)
+    answer = await client("GET", f"/api/v1/executions/{execution}/gate?base_branch=release/1.x")
+    (request,) = backends.requests("GetGate")
+    assert (request.min_ended_runs, request.total_runs, request.base_branch) == (7, 9, "release/1.x")
+    assert (answer.status, answer.json["result"]) == (200, "block")
+    shown = answer.json["reasons"][0]
+    assert (shown["rule"], shown["blocks"], shown["breakage"], shown["quarantine"]) == (
+        "newly_broken",
+        True,
+        None,
+        None,
+    )
+
+
+async def test_the_base_branch_is_main_unless_it_is_named(client: Client, backends: FakeBackends) -> None:
+    execution = script_execution(backends, total=1)
+    backends.on(
+        "GetGate", lambda request: reports_pb2.Gate(base_branch=request.base_branch, result="GATE_RESULT_PENDING")
+    )
+    answer = await client("GET", f"/api/v1/executions/{execution}/gate")
+    assert (answer.json["base_branch"], answer.json["result"]) == ("main", "pending")
+
+
+async def test_a_gate_on_an_unknown_execution_is_a_404(client: Client, backends: FakeBackends) -> None:
+    script_execution(backends)
+    answer = await client("GET", f"/api/v1/executions/{uuid4()}/gate")
+    assert (answer.status, answer.json["detail"]) == (404, "Execution not found")
+    assert backends.requests("GetGate") == []
+
+
+async def test_reporting_away_is_a_503_and_never_a_pass(client: Client, backends: FakeBackends) -> None:
+    execution = script_execution(backends, total=1, passed=1)
+    await backends.stop("reporting")
+    answer = await client("GET", f"/api/v1/executions/{execution}/gate")
+    assert (answer.status, "Retry-After" in answer.headers) == (503, True)
+    assert "result" not in answer.json
+
+
+async def test_reporting_behind_is_a_503_that_says_when_to_come_again(client: Client, backends: FakeBackends) -> None:
+    execution = script_execution(backends, total=1, passed=1)
+
+    def late(_: object) -> reports_pb2.Gate:
+        raise Unavailable("Reporting has not heard of all runs of this execution yet; try again", retry_after=2)
+
+    backends.on("GetGate", late)
+    answer = await client("GET", f"/api/v1/executions/{execution}/gate")
+    assert (answer.status, answer.headers["Retry-After"]) == (503, "2")
+
+
+async def test_internal_fields_are_none_of_the_interface(client: Client, backends: FakeBackends) -> None:
+    execution = script_execution(backends, total=2, passed=1)
+    backends.on("GetGate", lambda _: reports_pb2.Gate(result="GATE_RESULT_PENDING"))
+    path = f"/api/v1/executions/{execution}/gate?min_ended_runs=0&total_runs=0"
+    await client("GET", path)
+    assert [(request.min_ended_runs, request.total_runs) for request in backends.requests("GetGate")] == [(1, 2)]
+
+
+async def test_a_comparison_waits_for_the_revision_of_the_app(client: Client, backends: FakeBackends) -> None:
+    build, base = str(uuid4()), str(uuid4())
+    app = apps_pb2.App(id=str(uuid4()), revision=12)
+    script_apps(backends, app)
+    backends.on(
+        "BatchGetBuilds",
+        lambda request: builds_pb2.BatchGetBuildsResponse(
+            builds=[builds_pb2.Build(id=id_, app_id=app.id) for id_ in request.version_ids if id_ == build]
+        ),
+    )
+    row = reports_pb2.ComparedTest(test_name="Pay", status="LAST_STATUS_FAILED", base_status="LAST_STATUS_NOT_RUN")
+    row.breakage.commit_range = "a..b"
+    backends.on("CompareBuilds", lambda _: reports_pb2.BuildComparison(app_id=app.id, newly_failing=[row], total=4))
+    answer = await client("GET", f"/api/v1/apps/builds/{build}/compare?base={base}")
+    (request,) = backends.requests("CompareBuilds")
+    assert (request.version_id, request.base, request.min_app_revision) == (build, base, 12)
+    (shown,) = answer.json["newly_failing"]
+    assert (shown["status"], shown["base_status"], shown["execution_id"]) == ("failed", "not_run", None)
+    assert (shown["breakage"]["commit_range"], shown["breakage"]["last_passing"]) == ("a..b", None)
+    assert answer.json["fixed"] == answer.json["flaky"] == answer.json["not_run"] == []
+    unknown = await client("GET", f"/api/v1/apps/builds/{uuid4()}/compare")
+    assert (unknown.status, unknown.json["detail"]) == (404, "Build not found")

@@ -19,7 +19,7 @@ from services.chassis.errors import (
 )
 from services.gateway.app import App
 from tests.eventually import eventually
-from tests.fakes.gateway import Behind, accepts
+from tests.fakes.gateway import FakeBackends, script_api_key
 from tests.integration.gateway.conftest import Client, becomes_true
 
 APPS = "/api/v1/apps"
@@ -32,7 +32,7 @@ def started(request: executions_pb2.StartWorkflowRequest) -> executions_pb2.Exec
 
 
 @pytest.fixture
-def changes() -> dict[str, Any]:
+def settings_overrides() -> dict[str, Any]:
     return {"max_body_bytes": 10_000, "body_timeout_seconds": 0.5}
 
 
@@ -77,8 +77,8 @@ async def test_a_body_that_says_it_is_too_large_is_refused_at_once(client: Clien
     writer.close()
 
 
-async def test_a_client_that_waits_for_it_is_told_to_send_its_body(client: Client, behind: Behind) -> None:
-    behind.on("CreateApp", lambda request: apps_pb2.App(id=str(uuid4()), name=request.name))
+async def test_a_client_that_waits_for_it_is_told_to_send_its_body(client: Client, backends: FakeBackends) -> None:
+    backends.on("CreateApp", lambda request: apps_pb2.App(id=str(uuid4()), name=request.name))
     async with asyncio.timeout(30):
         answer = await client("POST", APPS, json={"name": "a", "platform": "iOS"}, expect100=True)
     assert (answer.status, answer.json["name"]) == (200, "a")
@@ -142,8 +142,8 @@ async def test_the_clients_request_id_comes_back_when_it_is_sane(client: Client)
     assert answer.headers["X-Request-ID"] not in ("", "no spaces")
 
 
-async def test_unknown_fields_are_ignored_and_named(client: Client, behind: Behind) -> None:
-    behind.on("StartWorkflow", started)
+async def test_unknown_fields_are_ignored_and_named(client: Client, backends: FakeBackends) -> None:
+    backends.on("StartWorkflow", started)
     body = {
         "workflow_id": str(uuid4()),
         "retries": 3,
@@ -152,7 +152,7 @@ async def test_unknown_fields_are_ignored_and_named(client: Client, behind: Behi
     }
     headers = {"X-CI-Branch": "main", "X-CI-PR-Number": "7", "X-CI-Flavour": "x", "X-Service-Client": "cli"}
     answer = await client("POST", START, json=body, headers=headers)
-    request = behind.requests("StartWorkflow")[0]
+    request = backends.requests("StartWorkflow")[0]
     assert answer.status == 200
     assert answer.json["status"] == "queued"
     assert answer.json["task_id"] == answer.json["id"]
@@ -161,7 +161,7 @@ async def test_unknown_fields_are_ignored_and_named(client: Client, behind: Behi
     assert request.run_config.execution_mode.retries == 2
 
 
-async def test_strict_handling_refuses_them_and_names_the_nearest(client: Client, behind: Behind) -> None:
+async def test_strict_handling_refuses_them_and_names_the_nearest(client: Client, backends: FakeBackends) -> None:
     body = {"workflow_id": str(uuid4()), "run_config": {"execution_mode": {"retrys": 1}}}
     answer = await client("POST", START, json=body, headers={"Prefer": "handling=strict"})
     assert answer.status == 422
@@ -172,7 +172,7 @@ async def test_strict_handling_refuses_them_and_names_the_nearest(client: Client
             "type": "extra_forbidden",
         }
     ]
-    assert behind.of("StartWorkflow") == []
+    assert backends.of("StartWorkflow") == []
 
 
 async def test_a_header_that_is_no_integer_is_a_422(client: Client) -> None:
@@ -193,19 +193,19 @@ async def test_a_header_that_is_no_integer_is_a_422(client: Client) -> None:
     ],
 )
 async def test_the_errors_of_services(
-    client: Client, behind: Behind, error: Exception, status: int, retry_after: str | None
+    client: Client, backends: FakeBackends, error: Exception, status: int, retry_after: str | None
 ) -> None:
     def fail(_: object) -> object:
         raise error
 
-    behind.on("ListApps", fail)
+    backends.on("ListApps", fail)
     answer = await client("GET", APPS)
     assert answer.status == status
     assert answer.json["detail"] == str(error)
     assert answer.headers.get("Retry-After") == retry_after
 
 
-async def test_violations_that_a_service_finds_get_their_place(client: Client, behind: Behind) -> None:
+async def test_violations_that_a_service_finds_get_their_place(client: Client, backends: FakeBackends) -> None:
     def fail(_: object) -> object:
         found = [
             Violation("build_config.ios_build.pinned_version", "The app has no build 9", "unknown_version"),
@@ -213,7 +213,7 @@ async def test_violations_that_a_service_finds_get_their_place(client: Client, b
         ]
         raise InvalidArgument("no", violations=found)
 
-    behind.on("StartWorkflow", fail)
+    backends.on("StartWorkflow", fail)
     answer = await client("POST", START, json={"workflow_id": str(uuid4())})
     assert answer.status == 422
     assert answer.json["detail"] == [
@@ -226,22 +226,24 @@ async def test_violations_that_a_service_finds_get_their_place(client: Client, b
     ]
 
 
-async def test_an_error_nobody_foresaw_tells_the_client_nothing_but_its_id(client: Client, behind: Behind) -> None:
+async def test_an_error_nobody_foresaw_tells_the_client_nothing_but_its_id(
+    client: Client, backends: FakeBackends
+) -> None:
     def fail(_: object) -> object:
         raise RuntimeError("secret inner workings")
 
-    behind.on("ListApps", fail)
+    backends.on("ListApps", fail)
     answer = await client("GET", APPS, headers={"X-Request-ID": "find-me"})
     assert answer.status == 500
     assert answer.json == {"detail": "Internal error (request find-me)", "code": "INTERNAL"}
 
 
-async def test_an_idempotency_key_is_passed_on_and_a_replay_is_marked(client: Client, behind: Behind) -> None:
-    behind.on("StartWorkflow", started)
-    behind.trailing_metadata = (("x-idempotent-replayed", "true"),)
+async def test_an_idempotency_key_is_passed_on_and_a_replay_is_marked(client: Client, backends: FakeBackends) -> None:
+    backends.on("StartWorkflow", started)
+    backends.trailing_metadata = (("x-idempotent-replayed", "true"),)
     answer = await client("POST", START, json={"workflow_id": str(uuid4())}, headers={"Idempotency-Key": "night-7"})
     assert answer.headers["Idempotent-Replayed"] == "true"
-    assert behind.of("StartWorkflow")[0].caller.idempotency_key == "night-7"
+    assert backends.of("StartWorkflow")[0].caller.idempotency_key == "night-7"
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "two words", "ümlaut"])
@@ -251,25 +253,25 @@ async def test_an_unusable_idempotency_key_is_a_422(client: Client, key: str) ->
     assert answer.json["detail"][0]["loc"] == ["header", "idempotency-key"]
 
 
-async def test_a_call_that_takes_too_long_is_a_504(client: Client, behind: Behind) -> None:
+async def test_a_call_that_takes_too_long_is_a_504(client: Client, backends: FakeBackends) -> None:
     never = asyncio.Event()
 
     async def hang(_: object) -> None:
         await never.wait()
 
-    behind.on("ListApps", hang)
+    backends.on("ListApps", hang)
     answer = await client("GET", APPS, headers={"X-Request-Timeout": "0.2"})
     assert answer.status == 504
     assert answer.headers["Retry-After"]
 
 
-async def test_a_batched_read_keeps_its_own_deadline(client: Client, behind: Behind) -> None:
+async def test_a_batched_read_keeps_its_own_deadline(client: Client, backends: FakeBackends) -> None:
     never = asyncio.Event()
 
     async def hang(_: object) -> None:
         await never.wait()
 
-    behind.on("BatchGetTests", hang)
+    backends.on("BatchGetTests", hang)
     answer = await client("GET", f"/api/v1/tests/{uuid4()}", headers={"X-Request-Timeout": "0.2"})
     assert answer.status == 504
 
@@ -280,29 +282,29 @@ async def test_a_timeout_that_is_none_is_a_422(client: Client, value: str) -> No
     assert answer.json["detail"][0]["loc"] == ["header", "x-request-timeout"]
 
 
-async def test_a_client_that_goes_cancels_the_call(client: Client, behind: Behind) -> None:
+async def test_a_client_that_goes_cancels_the_call(client: Client, backends: FakeBackends) -> None:
     reached, never = asyncio.Event(), asyncio.Event()
 
     async def hang(_: object) -> None:
         reached.set()
         await never.wait()
 
-    behind.on("ListApps", hang)
+    backends.on("ListApps", hang)
     request = asyncio.create_task(client("GET", APPS))
     await reached.wait()
     request.cancel()
-    await eventually(lambda: "ListApps" in behind.cancelled)
+    await eventually(lambda: "ListApps" in backends.cancelled)
 
 
-async def test_what_was_created_answers_201_with_its_place(client: Client, behind: Behind) -> None:
+async def test_what_was_created_answers_201_with_its_place(client: Client, backends: FakeBackends) -> None:
     id_ = str(uuid4())
-    behind.on("CreateWorkflow", lambda request: workflows_pb2.Workflow(id=id_, name=request.name))
+    backends.on("CreateWorkflow", lambda request: workflows_pb2.Workflow(id=id_, name=request.name))
     answer = await client("POST", "/api/v1/workflows/", json={"name": "Nightly"})
     assert (answer.status, answer.headers["Location"]) == (201, f"/api/v1/workflows/{id_}")
 
 
-async def test_a_cancel_answers_202(client: Client, behind: Behind) -> None:
-    behind.on(
+async def test_a_cancel_answers_202(client: Client, backends: FakeBackends) -> None:
+    backends.on(
         "CancelExecution",
         lambda request: executions_pb2.Execution(id=request.execution_id, status="EXECUTION_STATUS_RUNNING"),
     )
@@ -310,12 +312,12 @@ async def test_a_cancel_answers_202(client: Client, behind: Behind) -> None:
     assert (answer.status, answer.json["status"]) == (202, "running")
 
 
-async def test_a_long_poll_is_a_call_of_its_own_with_time_for_it(client: Client, behind: Behind) -> None:
-    behind.on("GetExecution", lambda request: executions_pb2.Execution(id=request.execution_id))
+async def test_a_long_poll_is_a_call_of_its_own_with_time_for_it(client: Client, backends: FakeBackends) -> None:
+    backends.on("GetExecution", lambda request: executions_pb2.Execution(id=request.execution_id))
     answer = await client("GET", f"/api/v1/executions/{uuid4()}?wait=30&after_revision=4")
     assert answer.status == 200
-    assert behind.requests("GetExecution")[0].after_revision == 4
-    assert behind.of("BatchGetExecutions") == []
+    assert backends.requests("GetExecution")[0].after_revision == 4
+    assert backends.of("BatchGetExecutions") == []
 
 
 async def test_keys_and_verbs_do_not_matter_for_health(client: Client, gateway: App) -> None:
@@ -323,14 +325,14 @@ async def test_keys_and_verbs_do_not_matter_for_health(client: Client, gateway: 
         assert (answer.status, (await answer.json())["status"]) == (200, "ok")
 
 
-async def test_readiness_needs_the_catalog(client: Client, behind: Behind) -> None:
-    await behind.stop("catalog")
+async def test_readiness_needs_the_catalog(client: Client, backends: FakeBackends) -> None:
+    await backends.stop("catalog")
 
     async def not_ready() -> bool:
         return (await client("GET", "/readyz")).status == 503
 
     await becomes_true(not_ready)
-    await behind.start("catalog")
+    await backends.start("catalog")
 
     async def ready() -> bool:
         return (await client("GET", "/readyz")).status == 200
@@ -338,8 +340,8 @@ async def test_readiness_needs_the_catalog(client: Client, behind: Behind) -> No
     await becomes_true(ready)
 
 
-async def test_requests_are_counted_by_template(client: Client, behind: Behind, gateway: App) -> None:
-    await client("GET", f"/api/v1/apps/{uuid4()}", key=accepts(behind, "write"))
+async def test_requests_are_counted_by_template(client: Client, backends: FakeBackends, gateway: App) -> None:
+    await client("GET", f"/api/v1/apps/{uuid4()}", key=script_api_key(backends, "write"))
     async with client.session.get(f"http://{gateway.admin_address}/metrics") as answer:
         text = await answer.text()
     assert 'mobiletest_http_requests_total{code="403",method="GET",route="/api/v1/apps/{app_id}"}' in text
@@ -347,7 +349,7 @@ async def test_requests_are_counted_by_template(client: Client, behind: Behind, 
     assert "mobiletest_http_in_flight 0.0" in text
 
 
-async def test_apps_page_past_the_end_is_empty(client: Client, behind: Behind) -> None:
-    behind.on("ListApps", lambda request: apps_pb2.ListAppsResponse(page=request.page, page_size=50))
+async def test_apps_page_past_the_end_is_empty(client: Client, backends: FakeBackends) -> None:
+    backends.on("ListApps", lambda request: apps_pb2.ListAppsResponse(page=request.page, page_size=50))
     answer = await client("GET", f"{APPS}?page=99")
     assert (answer.json["items"], answer.json["page"]) == ([], 99)

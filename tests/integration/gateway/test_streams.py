@@ -16,20 +16,20 @@ from mobiletest.executor.v1 import executions_pb2, runs_pb2
 from services.chassis.errors import AlreadyExists, FailedPrecondition, NotFound, Unavailable
 from services.gateway.app import App
 from tests.eventually import eventually
-from tests.fakes.gateway import Behind
+from tests.fakes.gateway import FakeBackends
 from tests.integration.gateway.conftest import Client
 
 MEBIBYTE = 1024 * 1024
 
 
 @pytest.fixture
-def changes() -> dict[str, Any]:
+def settings_overrides() -> dict[str, Any]:
     return {"heartbeat_seconds": 0.2, "max_upload_bytes": 8 * MEBIBYTE, "idle_timeout_seconds": 1}
 
 
-async def test_a_download_has_its_headers_and_every_byte(client: Client, behind: Behind) -> None:
+async def test_a_download_has_its_headers_and_every_byte(client: Client, backends: FakeBackends) -> None:
     chunks = [bytes([number]) * 100_000 for number in range(30)]
-    behind.initial_metadata = (
+    backends.initial_metadata = (
         ("http-content-length", str(30 * 100_000)),
         ("http-etag", '"abc"'),
         ("http-content-disposition", 'attachment; filename="shop.apk"'),
@@ -39,7 +39,7 @@ async def test_a_download_has_its_headers_and_every_byte(client: Client, behind:
         for chunk in chunks:
             yield httpbody_pb2.HttpBody(content_type="application/vnd.android.package-archive", data=chunk)
 
-    behind.on("DownloadBuild", artifact)
+    backends.on("DownloadBuild", artifact)
     answer = await client("GET", f"/api/v1/apps/builds/{uuid4()}/download")
     assert answer.status == 200
     assert answer.body == b"".join(chunks)
@@ -54,47 +54,47 @@ async def test_a_download_has_its_headers_and_every_byte(client: Client, behind:
     ("error", "status"), [(NotFound("Build not found"), 404), (FailedPrecondition("Elsewhere"), 409)]
 )
 async def test_a_download_that_cannot_begin_is_an_ordinary_error(
-    client: Client, behind: Behind, error: Exception, status: int
+    client: Client, backends: FakeBackends, error: Exception, status: int
 ) -> None:
     async def artifact(_: object) -> AsyncIterator[Any]:
         raise error
         yield
 
-    behind.on("DownloadBuild", artifact)
+    backends.on("DownloadBuild", artifact)
     answer = await client("GET", f"/api/v1/apps/builds/{uuid4()}/download")
     assert (answer.status, answer.json["detail"]) == (status, str(error))
 
 
-async def test_a_download_that_breaks_off_is_never_taken_for_whole(client: Client, behind: Behind) -> None:
+async def test_a_download_that_breaks_off_is_never_taken_for_whole(client: Client, backends: FakeBackends) -> None:
     async def artifact(_: object) -> AsyncIterator[Any]:
         yield httpbody_pb2.HttpBody(content_type="text/plain", data=b"half")
         raise Unavailable("the store is down")
 
-    behind.on("DownloadBuild", artifact)
+    backends.on("DownloadBuild", artifact)
     with pytest.raises(aiohttp.ClientError):
         await client("GET", f"/api/v1/apps/builds/{uuid4()}/download")
 
 
-async def test_a_download_nobody_reads_is_given_up(client: Client, behind: Behind, gateway: App) -> None:
+async def test_a_download_nobody_reads_is_given_up(client: Client, backends: FakeBackends, gateway: App) -> None:
     async def artifact(_: object) -> AsyncIterator[Any]:
         while True:
             yield httpbody_pb2.HttpBody(content_type="text/plain", data=b"x" * MEBIBYTE)
 
-    behind.on("DownloadBuild", artifact)
+    backends.on("DownloadBuild", artifact)
     async with client.session.get(
         f"{gateway.url}/api/v1/apps/builds/{uuid4()}/download", headers={"Authorization": f"Bearer {client.key}"}
     ) as answer:
         assert answer.status == 200
-        await eventually(lambda: "DownloadBuild" in behind.cancelled)
+        await eventually(lambda: "DownloadBuild" in backends.cancelled)
 
 
-async def test_junit_comes_as_it_is(client: Client, behind: Behind) -> None:
-    behind.on("GetJUnit", lambda _: httpbody_pb2.HttpBody(content_type="application/xml", data=b"<testsuites/>"))
+async def test_junit_comes_as_it_is(client: Client, backends: FakeBackends) -> None:
+    backends.on("GetJUnit", lambda _: httpbody_pb2.HttpBody(content_type="application/xml", data=b"<testsuites/>"))
     answer = await client("GET", f"/api/v1/executions/{uuid4()}/junit.xml")
     assert (answer.headers["Content-Type"], answer.body) == ("application/xml", b"<testsuites/>")
 
 
-async def test_events_have_id_name_and_data_and_end_with_the_stream(client: Client, behind: Behind) -> None:
+async def test_events_have_id_name_and_data_and_end_with_the_stream(client: Client, backends: FakeBackends) -> None:
     async def events(_: object) -> AsyncIterator[Any]:
         yield executions_pb2.ExecutionEvent(
             sequence=3, execution=executions_pb2.Execution(id="e", status="EXECUTION_STATUS_RUNNING")
@@ -103,10 +103,10 @@ async def test_events_have_id_name_and_data_and_end_with_the_stream(client: Clie
             sequence=5, run=runs_pb2.Run(id="r", status="EXECUTION_STATUS_COMPLETED", success=True)
         )
 
-    behind.on("WatchExecution", events)
+    backends.on("WatchExecution", events)
     answer = await client("GET", f"/api/v1/executions/{uuid4()}/events", headers={"Last-Event-ID": "2"})
     assert answer.headers["Content-Type"] == "text/event-stream; charset=utf-8"
-    assert behind.requests("WatchExecution")[0].after_sequence == 2
+    assert backends.requests("WatchExecution")[0].after_sequence == 2
     first, second, rest = answer.body.decode().split("\n\n")
     assert first.startswith("id: 3\nevent: execution\ndata: {")
     assert second.startswith("id: 5\nevent: run\ndata: {")
@@ -114,33 +114,35 @@ async def test_events_have_id_name_and_data_and_end_with_the_stream(client: Clie
     assert json.loads(second.partition("data: ")[2])["success"] is True
 
 
-async def test_a_quiet_stream_is_kept_alive_and_its_end_is_heard(client: Client, behind: Behind, gateway: App) -> None:
+async def test_a_quiet_stream_is_kept_alive_and_its_end_is_heard(
+    client: Client, backends: FakeBackends, gateway: App
+) -> None:
     never = asyncio.Event()
 
     async def events(_: object) -> AsyncIterator[Any]:
         await never.wait()
         yield
 
-    behind.on("WatchExecution", events)
+    backends.on("WatchExecution", events)
     headers = {"Authorization": f"Bearer {client.key}"}
     async with client.session.get(f"{gateway.url}/api/v1/executions/{uuid4()}/events", headers=headers) as answer:
         assert answer.status == 200
         assert await answer.content.readline() == b": still here\n"
-    await eventually(lambda: "WatchExecution" in behind.cancelled)
+    await eventually(lambda: "WatchExecution" in backends.cancelled)
 
 
-async def test_events_of_an_unknown_execution_are_a_404(client: Client, behind: Behind) -> None:
+async def test_events_of_an_unknown_execution_are_a_404(client: Client, backends: FakeBackends) -> None:
     async def events(_: object) -> AsyncIterator[Any]:
         raise NotFound("Execution not found")
         yield
 
-    behind.on("WatchExecution", events)
+    backends.on("WatchExecution", events)
     answer = await client("GET", f"/api/v1/executions/{uuid4()}/events")
     assert (answer.status, answer.json["detail"]) == (404, "Execution not found")
 
 
-def keep_upload(behind: Behind) -> None:
-    behind.on("UploadBuild", lambda parts: builds_pb2.Build(id="b1", version=parts[0].metadata.version))
+def keep_upload(backends: FakeBackends) -> None:
+    backends.on("UploadBuild", lambda parts: builds_pb2.Build(id="b1", version=parts[0].metadata.version))
 
 
 def form(*fields: tuple[str, Any], file: bytes = b"content", file_at: int | None = None) -> aiohttp.FormData:
@@ -156,9 +158,9 @@ def form(*fields: tuple[str, Any], file: bytes = b"content", file_at: int | None
 
 @pytest.mark.parametrize("file_at", [0, None])
 async def test_an_upload_is_streamed_with_its_description_first(
-    client: Client, behind: Behind, file_at: int | None
+    client: Client, backends: FakeBackends, file_at: int | None
 ) -> None:
-    keep_upload(behind)
+    keep_upload(backends)
     app_id, content = str(uuid4()), bytes(range(256)) * 12_000
     fields = (("version", "1.2"), ("metadata", '{"branch": "main", "n": 1}'), ("package_name", "com.shop"), ("x", "y"))
     data = form(*fields, file=content, file_at=file_at)
@@ -166,7 +168,7 @@ async def test_an_upload_is_streamed_with_its_description_first(
     assert answer.status == 201, answer.json
     assert answer.headers["Location"] == "/api/v1/apps/builds/b1"
     assert answer.headers["X-Ignored-Fields"] == "x"
-    description, *chunks = behind.requests("UploadBuild")[0]
+    description, *chunks = backends.requests("UploadBuild")[0]
     assert description.metadata.app_id == app_id
     assert dict(description.metadata.metadata) == {"branch": "main", "n": 1}
     assert (description.metadata.version, description.metadata.package_name) == ("1.2", "com.shop")
@@ -176,20 +178,22 @@ async def test_an_upload_is_streamed_with_its_description_first(
     assert hashlib.sha256(received).digest() == hashlib.sha256(content).digest()
 
 
-async def test_a_file_alone_is_enough(client: Client, behind: Behind) -> None:
-    keep_upload(behind)
+async def test_a_file_alone_is_enough(client: Client, backends: FakeBackends) -> None:
+    keep_upload(backends)
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form())
     assert answer.status == 201
-    assert not behind.requests("UploadBuild")[0][0].metadata.HasField("version")
+    assert not backends.requests("UploadBuild")[0][0].metadata.HasField("version")
 
 
-async def test_a_field_after_the_file_is_refused_when_others_came_before(client: Client, behind: Behind) -> None:
-    keep_upload(behind)
+async def test_a_field_after_the_file_is_refused_when_others_came_before(
+    client: Client, backends: FakeBackends
+) -> None:
+    keep_upload(backends)
     data = form(("version", "1"), ("package_name", "late"), file_at=1)
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=data)
     assert answer.status == 422
     assert answer.json["detail"][0]["loc"] == ["body", "package_name"]
-    uploads = behind.requests("UploadBuild")
+    uploads = backends.requests("UploadBuild")
     assert not any(part.HasField("end") for parts in uploads for part in parts)  # what was cut has no end
 
 
@@ -202,11 +206,11 @@ async def test_a_field_after_the_file_is_refused_when_others_came_before(client:
     ],
 )
 async def test_a_wrong_description_is_a_422(
-    client: Client, behind: Behind, fields: tuple[tuple[str, str], ...], loc: list[str], type_: str
+    client: Client, backends: FakeBackends, fields: tuple[tuple[str, str], ...], loc: list[str], type_: str
 ) -> None:
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(*fields))
     assert (answer.status, answer.json["detail"][0]["loc"], answer.json["detail"][0]["type"]) == (422, loc, type_)
-    assert behind.of("UploadBuild") == []
+    assert backends.of("UploadBuild") == []
 
 
 async def test_a_form_without_a_file_is_a_422(client: Client) -> None:
@@ -216,17 +220,17 @@ async def test_a_form_without_a_file_is_a_422(client: Client) -> None:
     assert (answer.status, answer.json["detail"][0]["loc"]) == (422, ["body", "file"])
 
 
-async def test_an_upload_that_is_too_large_is_a_413(client: Client, behind: Behind) -> None:
+async def test_an_upload_that_is_too_large_is_a_413(client: Client, backends: FakeBackends) -> None:
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(file=b"x" * (9 * MEBIBYTE)))
     assert answer.status == 413
-    assert behind.of("UploadBuild") == []
+    assert backends.of("UploadBuild") == []
 
 
-async def test_a_service_that_refuses_early_is_heard(client: Client, behind: Behind) -> None:
+async def test_a_service_that_refuses_early_is_heard(client: Client, backends: FakeBackends) -> None:
     def refuse(_: object) -> object:
         raise AlreadyExists("The app has this version", reason="VERSION_EXISTS")
 
-    behind.on("UploadBuild", refuse)
+    backends.on("UploadBuild", refuse)
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(("version", "1")))
     assert (answer.status, answer.json["code"]) == (409, "VERSION_EXISTS")
 
@@ -239,8 +243,8 @@ async def test_a_body_that_is_no_form_is_a_400(client: Client) -> None:
     assert (await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=b"x", headers=headers)).status == 400
 
 
-async def test_a_build_kept_elsewhere_is_created_with_json(client: Client, behind: Behind) -> None:
-    behind.on("CreateBuild", lambda request: builds_pb2.Build(id="b2", artifact_url=request.artifact_url))
+async def test_a_build_kept_elsewhere_is_created_with_json(client: Client, backends: FakeBackends) -> None:
+    backends.on("CreateBuild", lambda request: builds_pb2.Build(id="b2", artifact_url=request.artifact_url))
     body = {"version": "1", "artifact_url": "https://store/shop.apk"}
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", json=body)
     assert (answer.status, answer.json["artifact_url"]) == (201, "https://store/shop.apk")
@@ -252,22 +256,24 @@ async def test_a_form_has_a_bounded_number_of_fields_even_when_they_are_empty(cl
     assert (answer.status, answer.json["code"]) == (413, "BODY_TOO_LARGE")
 
 
-async def test_what_is_ignored_of_a_streamed_upload_is_named_wherever_it_stands(client: Client, behind: Behind) -> None:
-    keep_upload(behind)
+async def test_what_is_ignored_of_a_streamed_upload_is_named_wherever_it_stands(
+    client: Client, backends: FakeBackends
+) -> None:
+    keep_upload(backends)
     path = f"/api/v1/apps/{uuid4()}/builds?dry_run=1"
     answer = await client("POST", path, data=form(("version", "1"), ("x", "y"), ("late", "z"), file_at=2))
     assert (answer.status, answer.headers["X-Ignored-Fields"]) == (201, "dry_run, x, late")
 
 
-async def test_strict_handling_refuses_an_unknown_field_after_the_file(client: Client, behind: Behind) -> None:
-    keep_upload(behind)
+async def test_strict_handling_refuses_an_unknown_field_after_the_file(client: Client, backends: FakeBackends) -> None:
+    keep_upload(backends)
     data, headers = form(("version", "1"), ("late", "z"), file_at=1), {"Prefer": "handling=strict"}
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=data, headers=headers)
     assert (answer.status, answer.json["detail"][0]["loc"]) == (422, ["body", "late"])
 
 
-async def test_a_client_that_waits_for_it_is_told_to_send_its_form(client: Client, behind: Behind) -> None:
-    keep_upload(behind)
+async def test_a_client_that_waits_for_it_is_told_to_send_its_form(client: Client, backends: FakeBackends) -> None:
+    keep_upload(backends)
     async with asyncio.timeout(30):
         answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(), expect100=True)
     assert answer.status == 201

@@ -10,48 +10,48 @@ from mobiletest.reporting.v1 import reports_pb2
 from mobiletest.types.v1.platform_pb2 import PLATFORM_IOS
 
 from services.chassis.errors import Unavailable
-from tests.fakes.gateway import Behind, accepts
+from tests.fakes.gateway import FakeBackends, script_api_key
 from tests.integration.gateway.conftest import Client
 
 ALLOWED = ("insufficient_data", "broken", "flaky", "regressed", "recovered", "stable")
 
 
-def knows_tests(behind: Behind, *ids: str) -> None:
+def script_tests(backends: FakeBackends, *ids: str) -> None:
     """Script BatchGetTests for these, in any order, as the catalog may give them."""
 
     def answer(request: tests_pb2.BatchGetTestsRequest) -> tests_pb2.BatchGetTestsResponse:
         found = [tests_pb2.Test(id=id_, name=f"Test {id_}") for id_ in ids if id_ in request.test_ids]
         return tests_pb2.BatchGetTestsResponse(tests=found)
 
-    behind.on("BatchGetTests", answer)
+    backends.on("BatchGetTests", answer)
 
 
-def classifies(behind: Behind, *ids: str, total: int) -> None:
+def script_classification(backends: FakeBackends, *ids: str, total: int) -> None:
     """Script ListClassifiedTests."""
     answer = reports_pb2.ListClassifiedTestsResponse(total=total, test_ids=ids)
-    behind.on("ListClassifiedTests", lambda _: answer)
+    backends.on("ListClassifiedTests", lambda _: answer)
 
 
-async def test_reporting_says_which_and_the_catalog_what(client: Client, behind: Behind) -> None:
+async def test_reporting_says_which_and_the_catalog_what(client: Client, backends: FakeBackends) -> None:
     """In reporting's order, with reporting's total; a test that was deleted just now is left out."""
-    knows_tests(behind, "a", "b")
-    classifies(behind, "b", "gone", "a", total=8)
+    script_tests(backends, "a", "b")
+    script_classification(backends, "b", "gone", "a", total=8)
     answer = await client("GET", "/api/v1/tests?classification=flaky&page=2&page_size=3")
     assert [test["id"] for test in answer.json["items"]] == ["b", "a"]
     expected = {"total": 8, "page": 2, "page_size": 3, "total_pages": 3, "has_next": True, "has_previous": True}
     assert {name: answer.json[name] for name in expected} == expected
-    assert behind.of("ListTests") == []
+    assert backends.of("ListTests") == []
 
 
-async def test_the_other_parameters_are_passed_on(client: Client, behind: Behind) -> None:
+async def test_the_other_parameters_are_passed_on(client: Client, backends: FakeBackends) -> None:
     """Those that were given; pages have the usual defaults."""
-    classifies(behind, total=0)
+    script_classification(backends, total=0)
     app_id = str(uuid4())
     query = f"search=Log+in&app_id={app_id.upper()}&platform=ios&tag=smoke"
     answer = await client("GET", f"/api/v1/tests?classification=insufficient_data&{query}")
     assert (answer.json["items"], answer.json["total_pages"], answer.json["has_next"]) == ([], 0, False)
     await client("GET", "/api/v1/tests?classification=stable")
-    whole, bare = behind.requests("ListClassifiedTests")
+    whole, bare = backends.requests("ListClassifiedTests")
     assert whole == reports_pb2.ListClassifiedTestsRequest(
         classification="CLASSIFICATION_INSUFFICIENT_DATA",
         page=1,
@@ -62,15 +62,15 @@ async def test_the_other_parameters_are_passed_on(client: Client, behind: Behind
         tag="smoke",
     )
     assert bare == reports_pb2.ListClassifiedTestsRequest(classification="CLASSIFICATION_STABLE", page=1, page_size=50)
-    assert behind.of("BatchGetTests") == []
+    assert backends.of("BatchGetTests") == []
 
 
-async def test_without_a_classification_only_the_catalog_is_asked(client: Client, behind: Behind) -> None:
+async def test_without_a_classification_only_the_catalog_is_asked(client: Client, backends: FakeBackends) -> None:
     """As it always was."""
-    behind.on("ListTests", lambda _: tests_pb2.ListTestsResponse(total=1, items=[tests_pb2.Test(id="a")]))
+    backends.on("ListTests", lambda _: tests_pb2.ListTestsResponse(total=1, items=[tests_pb2.Test(id="a")]))
     answer = await client("GET", "/api/v1/tests?search=x")
     assert (answer.json["total"], answer.json["items"][0]["quarantine"]) == (1, None)
-    assert (behind.of("ListClassifiedTests"), behind.of("BatchGetTests")) == ([], [])
+    assert (backends.of("ListClassifiedTests"), backends.of("BatchGetTests")) == ([], [])
 
 
 @pytest.mark.parametrize("value", ["shaky", "Flaky", "", "unspecified"])
@@ -89,37 +89,37 @@ async def test_bounds_hold_with_a_classification_too(client: Client, query: str)
     assert (answer.status, answer.json["detail"][0]["loc"]) == (422, ["query", query.split("=")[0]])
 
 
-async def test_without_reporting_there_is_no_such_list(client: Client, behind: Behind) -> None:
+async def test_without_reporting_there_is_no_such_list(client: Client, backends: FakeBackends) -> None:
     """503 with Retry-After, whether it says so or is not there; the plain list is."""
 
     def unavailable(_: Any) -> Any:
         raise Unavailable("not now", retry_after=1)
 
-    behind.on("ListClassifiedTests", unavailable)
-    behind.on("ListTests", lambda _: tests_pb2.ListTestsResponse())
+    backends.on("ListClassifiedTests", unavailable)
+    backends.on("ListTests", lambda _: tests_pb2.ListTestsResponse())
     answers = [await client("GET", "/api/v1/tests?classification=flaky")]
-    await behind.stop("reporting")
+    await backends.stop("reporting")
     answers.append(await client("GET", "/api/v1/tests?classification=flaky"))
     assert [(answer.status, "Retry-After" in answer.headers) for answer in answers] == [(503, True)] * 2
     assert (await client("GET", "/api/v1/tests")).status == 200
-    await behind.start("reporting")
+    await backends.start("reporting")
 
 
-async def test_a_quarantine_is_set_and_ended(client: Client, behind: Behind) -> None:
+async def test_a_quarantine_is_set_and_ended(client: Client, backends: FakeBackends) -> None:
     """The answer is the test; the end has no body."""
     test_id = str(uuid4())
     test = tests_pb2.Test(id=test_id)
     test.quarantine.reason, test.quarantine.by = "Flaky", "CI"
     test.quarantine.until.FromJsonString("2026-12-05T00:00:00Z")
-    behind.on("QuarantineTest", lambda _: test)
-    behind.on("UnquarantineTest", lambda _: Empty())
+    backends.on("QuarantineTest", lambda _: test)
+    backends.on("UnquarantineTest", lambda _: Empty())
     path = f"/api/v1/tests/{test_id}/quarantine"
     body = {"reason": "Flaky", "until": "2026-12-05T01:00:00+01:00"}
     answer = await client("PUT", path, json=body)
     assert (answer.status, answer.json["quarantine"]["until"]) == (200, "2026-12-05T00:00:00Z")
-    assert behind.requests("QuarantineTest")[0].until == test.quarantine.until
+    assert backends.requests("QuarantineTest")[0].until == test.quarantine.until
     assert (await client("PUT", path, json={"reason": "Flaky", "until": None})).status == 200
-    assert not behind.requests("QuarantineTest")[1].HasField("until")
+    assert not backends.requests("QuarantineTest")[1].HasField("until")
     ended = await client("DELETE", path)
     assert (ended.status, ended.body) == (204, b"")
 
@@ -142,18 +142,18 @@ async def test_what_is_no_quarantine_is_refused(client: Client, body: Any, loc: 
     assert (answer.status, issue["loc"], issue["type"]) == (422, ["body", loc], kind)
 
 
-async def test_unknown_fields_of_a_quarantine(client: Client, behind: Behind) -> None:
+async def test_unknown_fields_of_a_quarantine(client: Client, backends: FakeBackends) -> None:
     """Named when ignored, refused when that is preferred."""
-    behind.on("QuarantineTest", lambda _: tests_pb2.Test())
+    backends.on("QuarantineTest", lambda _: tests_pb2.Test())
     path, body = f"/api/v1/tests/{uuid4()}/quarantine", {"reason": "x", "unti": "2026-12-05T00:00:00Z"}
     assert (await client("PUT", path, json=body)).headers["X-Ignored-Fields"] == "unti"
     strict = await client("PUT", path, json=body, headers={"Prefer": "handling=strict"})
     assert (strict.status, "until" in strict.json["detail"][0]["msg"]) == (422, True)
 
 
-async def test_quarantine_is_a_write(client: Client, behind: Behind) -> None:
+async def test_quarantine_is_a_write(client: Client, backends: FakeBackends) -> None:
     """A key that may only read is refused."""
-    reader = accepts(behind, "read")
+    reader = script_api_key(backends, "read")
     path = f"/api/v1/tests/{uuid4()}/quarantine"
     answers = [await client("PUT", path, json={"reason": "x"}, key=reader), await client("DELETE", path, key=reader)]
     assert [answer.status for answer in answers] == [403, 403]

@@ -8,13 +8,11 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from hypothesis import strategies as st
 
-from services.gateway.contract.enums import spellings
-from services.gateway.contract.fields import fields
-from services.gateway.contract.operations import EMPTY, HTTP_BODY, operations
-from services.gateway.contract.rules import rules
+from services.gateway.contract.fields import enum_spellings, rest_fields, rules
+from services.gateway.contract.operations import EMPTY, HTTP_BODY, all_operations
 
-ANSWERS = sorted(
-    {op.output.full_name: op.output for op in operations() if op.output.full_name not in (EMPTY, HTTP_BODY)}.items()
+RESPONSES = sorted(
+    {op.output.full_name: op.output for op in all_operations() if op.output.full_name not in (EMPTY, HTTP_BODY)}.items()
 )
 
 texts = st.text(st.characters(codec="utf-8"), max_size=8)
@@ -38,7 +36,7 @@ def struct(content: dict[str, Any]) -> struct_pb2.Struct:
 
 def scalar(field: FieldDescriptor) -> st.SearchStrategy[Any]:
     if field.enum_type is not None:
-        return st.sampled_from(sorted(spellings(field.enum_type).by_number))
+        return st.sampled_from(sorted(enum_spellings(field.enum_type).by_number))
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
         return st.text(st.characters(codec="utf-8"), min_size=rules(field).min_length or 0, max_size=8)
     if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
@@ -59,14 +57,14 @@ def content(field: FieldDescriptor) -> st.SearchStrategy[Any]:
     }
     if inner.full_name in known:
         return known[inner.full_name]
-    return st.deferred(lambda: messages(inner))
+    return st.deferred(lambda: response_messages(inner))
 
 
-def messages(descriptor: Descriptor) -> st.SearchStrategy[Message]:
+def response_messages(descriptor: Descriptor) -> st.SearchStrategy[Message]:
     """Any message of this type that a service could answer with."""
     make = GetMessageClass(descriptor)
     shown = {
         field.name: st.lists(content(field.descriptor), max_size=2) if field.repeated else content(field.descriptor)
-        for field in fields(descriptor)
+        for field in rest_fields(descriptor)
     }
     return st.fixed_dictionaries({}, optional=shown).map(lambda chosen: make(**chosen))

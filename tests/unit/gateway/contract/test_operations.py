@@ -8,11 +8,9 @@ from mobiletest.catalog.v1 import apps_pb2
 from mobiletest.executor.v1 import executions_pb2
 from mobiletest.types.v1 import ci_pb2, platform_pb2
 
-from services.gateway.contract.comments import comments
-from services.gateway.contract.enums import spellings
-from services.gateway.contract.fields import fields, mask_field, request_fields
-from services.gateway.contract.operations import named, operations
-from services.gateway.contract.rules import rules
+from services.gateway.contract.fields import enum_spellings, mask_field, request_fields, rest_fields, rules
+from services.gateway.contract.operations import all_operations, find_operation
+from services.gateway.openapi.comments import load_comments
 
 INTERFACE = {
     ("POST", "/api/v1/apps"),
@@ -31,40 +29,40 @@ INTERFACE = {
 
 
 def test_every_endpoint_of_the_interface_is_there_and_answers_200() -> None:
-    found = {(operation.verb, operation.template): operation for operation in operations()}
+    found = {(operation.verb, operation.template): operation for operation in all_operations()}
     assert found.keys() >= INTERFACE
     assert {found[route].status for route in INTERFACE} == {200}
 
 
 def test_every_operation_needs_a_scope_and_none_is_internal() -> None:
-    for operation in operations():
+    for operation in all_operations():
         assert operation.rpc.required_scope in ("read", "write", "execute", "admin"), operation.name
         assert not operation.rpc.internal, operation.name
 
 
 def test_an_operation_knows_its_service_its_path_and_its_codes() -> None:
-    create = named(operations(), "CreateTest")
+    create = find_operation(all_operations(), "CreateTest")
     assert (create.upstream, create.status, create.location) == ("catalog", 201, "/api/v1/tests/{id}")
-    assert named(operations(), "DeleteApp").status == 204
-    assert named(operations(), "CancelExecution").status == 202
-    assert named(operations(), "GetRun").path_fields == ("execution_id", "run_id")
-    assert named(operations(), "WatchExecution").streams
+    assert find_operation(all_operations(), "DeleteApp").status == 204
+    assert find_operation(all_operations(), "CancelExecution").status == 202
+    assert find_operation(all_operations(), "GetRun").path_fields == ("execution_id", "run_id")
+    assert find_operation(all_operations(), "WatchExecution").streams
 
 
 def test_an_unknown_operation_is_a_key_error() -> None:
     with pytest.raises(KeyError):
-        named(operations(), "Nothing")
+        find_operation(all_operations(), "Nothing")
 
 
 def test_enums_are_spelled_as_in_the_contract() -> None:
-    spelt = spellings(platform_pb2.Platform.DESCRIPTOR)
+    spelt = enum_spellings(platform_pb2.Platform.DESCRIPTOR)
     assert spelt.texts == ("iOS", "Android")
     assert spelt.by_folded == {"ios": 1, "android": 2}
     assert 0 not in spelt.by_number
 
 
 def test_internal_fields_do_not_exist_for_rest() -> None:
-    assert "revision" not in {field.name for field in fields(apps_pb2.App.DESCRIPTOR)}
+    assert "revision" not in {field.name for field in rest_fields(apps_pb2.App.DESCRIPTOR)}
 
 
 def test_a_client_does_not_write_the_mask() -> None:
@@ -84,20 +82,20 @@ def test_bounds_are_read_from_the_rules() -> None:
 
 
 def test_headers_are_named_by_their_fields() -> None:
-    headers = [field.header for field in fields(ci_pb2.CiAttribution.DESCRIPTOR)]
+    headers = [field.header for field in rest_fields(ci_pb2.CiAttribution.DESCRIPTOR)]
     assert headers[3] == "X-CI-PR-Number"
     assert all(headers)
 
 
 def test_comments_are_found_by_full_name() -> None:
-    found = comments()
+    found = load_comments()
     assert found["mobiletest.catalog.v1.App.name"].startswith("Its name")
     assert found["mobiletest.catalog.v1.Apps.CreateApp"].startswith("Creates an app")
     assert found["mobiletest.executor.v1.ExecutionKind.EXECUTION_KIND_TEST"] == "Of one test."
 
 
 def test_defaults_and_null_come_from_the_contract_option() -> None:
-    by_name = {field.name: field for field in fields(executions_pb2.StartWorkflowRequest.DESCRIPTOR)}
+    by_name = {field.name: field for field in rest_fields(executions_pb2.StartWorkflowRequest.DESCRIPTOR)}
     assert by_name["override_build_config"].default == "false"
     assert not by_name["override_build_config"].nullable
     assert by_name["run_config"].nullable

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.gateway.contract.fields import request_fields
-from services.gateway.contract.operations import operations
-from services.gateway.decoding.issues import InvalidRequest, MalformedBody
+from services.gateway.contract.operations import all_operations
 from services.gateway.decoding.requests import RequestDecoder, Source
+from services.gateway.decoding.validation_errors import InvalidRequest, MalformedBody
 
-OPERATIONS = {operation.name: operation for operation in operations()}
+OPERATIONS = {operation.name: operation for operation in all_operations()}
 DECODERS = {name: RequestDecoder.of(operation) for name, operation in OPERATIONS.items()}
 ID = str(uuid4())
 
@@ -29,7 +29,7 @@ def decode(name: str, *, body: object = None, query: str = "", strict: bool = Fa
 def refused(name: str, **source: Any) -> list[tuple[tuple[str | int, ...], str, str]]:
     with pytest.raises(InvalidRequest) as caught:
         decode(name, **source)
-    return [(issue.loc, issue.type, issue.msg) for issue in caught.value.issues]
+    return [(issue.loc, issue.type, issue.msg) for issue in caught.value.field_errors]
 
 
 def test_a_query_fills_the_message_and_enums_there_are_read_in_any_case() -> None:

@@ -13,12 +13,11 @@ from mobiletest.catalog.v1 import apps_pb2, builds_pb2
 from mobiletest.executor.v1 import executions_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
-from services.gateway.contract.enums import spellings
-from services.gateway.contract.fields import fields
+from services.gateway.contract.fields import enum_spellings, rest_fields
 from services.gateway.encoding import values
 from services.gateway.encoding.messages import encoder
 from services.gateway.encoding.responses import ResponseEncoders
-from tests.unit.gateway.strategies import ANSWERS, messages
+from tests.unit.gateway.strategies import RESPONSES, response_messages
 
 
 def ours(message: Message) -> Any:
@@ -33,7 +32,7 @@ def theirs(message: Message) -> Any:
 
 
 def complete(plain: Any, descriptor: Descriptor) -> dict[str, Any]:
-    return {field.name: converted(plain.get(field.name), field.descriptor, field) for field in fields(descriptor)}
+    return {field.name: converted(plain.get(field.name), field.descriptor, field) for field in rest_fields(descriptor)}
 
 
 def converted(value: Any, field: FieldDescriptor, known: Any) -> Any:
@@ -49,28 +48,28 @@ def one(value: Any, field: FieldDescriptor) -> Any:
     if field.message_type is not None and not field.message_type.full_name.startswith("google."):
         return complete(value, field.message_type)
     if field.enum_type is not None:
-        return spellings(field.enum_type).by_number.get(value)
+        return enum_spellings(field.enum_type).by_number.get(value)
     if field.cpp_type == FieldDescriptor.CPPTYPE_INT64:
         return int(value)
     return value
 
 
-@pytest.mark.parametrize(("name", "descriptor"), ANSWERS)
+@pytest.mark.parametrize(("name", "descriptor"), RESPONSES)
 @settings(deadline=None, max_examples=25)
 @given(data=st.data())
 def test_answers_read_as_json_format_writes_them(name: str, descriptor: Descriptor, data: st.DataObject) -> None:
-    message = data.draw(messages(descriptor))
+    message = data.draw(response_messages(descriptor))
     assert ours(message) == theirs(message), name
 
 
-@pytest.mark.parametrize(("name", "descriptor"), ANSWERS)
+@pytest.mark.parametrize(("name", "descriptor"), RESPONSES)
 @settings(deadline=None, max_examples=25)
 @given(data=st.data())
 def test_remembered_items_read_the_same(name: str, descriptor: Descriptor, data: st.DataObject) -> None:
-    message = data.draw(messages(descriptor))
+    message = data.draw(response_messages(descriptor))
     encoders = ResponseEncoders()
-    for encode in (encoders.whole(descriptor), encoders.remembered(descriptor), encoders.remembered(descriptor)):
-        assert orjson.loads(encode(message)) == ours(message), name
+    for make in (encoders.response_encoder, encoders.item_encoder, encoders.item_encoder):
+        assert orjson.loads(make(descriptor)(message)) == ours(message), name
 
 
 def test_an_empty_app_has_every_key_and_nothing_internal() -> None:
@@ -120,7 +119,7 @@ def test_whole_numbers_in_free_form_read_as_whole(number: float) -> None:
 
 def test_a_changed_message_is_not_taken_for_the_remembered_one() -> None:
     descriptor: Any = apps_pb2.App.DESCRIPTOR
-    encode = ResponseEncoders().remembered(descriptor)
+    encode = ResponseEncoders().item_encoder(descriptor)
     app = apps_pb2.App(name="old")
     assert orjson.loads(encode(app))["name"] == "old"
     app.name = "new"

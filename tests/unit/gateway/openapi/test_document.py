@@ -12,15 +12,15 @@ from openapi_spec_validator import validate
 
 from services.chassis.health import Health
 from services.gateway.app import _router
-from services.gateway.contract.operations import operations
+from services.gateway.contract.operations import all_operations
 from services.gateway.encoding.messages import encoder
-from services.gateway.openapi.document import describe
+from services.gateway.openapi.document import build_document
 from services.gateway.settings import Settings
-from services.gateway.upstream.calls import Upstreams
+from services.gateway.upstream.channels import Upstreams
 from tests.fakes.gateway import TOKEN
-from tests.unit.gateway.strategies import ANSWERS, messages
+from tests.unit.gateway.strategies import RESPONSES, response_messages
 
-DOCUMENT = describe(operations(), "1.2.3")
+DOCUMENT = build_document(all_operations(), "1.2.3")
 SCHEMAS = DOCUMENT["components"]["schemas"]
 
 
@@ -122,11 +122,11 @@ def test_uploads_are_described_as_a_form() -> None:
     assert set(content) == {"application/json", "multipart/form-data"}
 
 
-@pytest.mark.parametrize(("name", "descriptor"), ANSWERS)
+@pytest.mark.parametrize(("name", "descriptor"), RESPONSES)
 @settings(deadline=None, max_examples=15)
 @given(data=st.data())
 def test_what_is_encoded_fits_what_is_described(name: str, descriptor: Any, data: st.DataObject) -> None:
-    answer = orjson.loads(orjson.dumps(encoder(descriptor)(data.draw(messages(descriptor)))))
+    answer = orjson.loads(orjson.dumps(encoder(descriptor)(data.draw(response_messages(descriptor)))))
     if descriptor.name in SCHEMAS:
         whole = {"$ref": f"#/components/schemas/{descriptor.name}", "components": DOCUMENT["components"]}
         Draft202012Validator(whole).validate(answer)

@@ -1,0 +1,73 @@
+"""Who holds a key, and why a key is refused."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Protocol
+
+import grpc
+from mobiletest.catalog.v1 import api_keys_pb2, api_keys_pb2_grpc
+
+from services.chassis import error_status
+from services.chassis.errors import Unauthenticated
+from services.chassis.grpc_channel import Channel
+from services.gateway.contract.fields import enum_spellings
+
+
+@dataclass(frozen=True, slots=True)
+class KeyHolder:
+    """What a valid key stands for. `expires_at` is None for a key that does not expire."""
+
+    key_id: str
+    org_id: str
+    scopes: frozenset[str]
+    expires_at: datetime | None = None
+
+
+class ApiKeys(Protocol):
+    """The catalog, as far as keys are concerned."""
+
+    async def verify(self, key: str) -> KeyHolder:
+        """Whose key this is; Unauthenticated (INVALID_API_KEY or API_KEY_EXPIRED) when it is nobody's any more."""
+
+
+def missing_authorization() -> Unauthenticated:
+    return Unauthenticated("Authorization header missing", reason="AUTHORIZATION_MISSING")
+
+
+def invalid_api_key() -> Unauthenticated:
+    return Unauthenticated("Invalid API key", reason="INVALID_API_KEY")
+
+
+def expired_api_key() -> Unauthenticated:
+    return Unauthenticated("API key expired", reason="API_KEY_EXPIRED")
+
+
+_OURS = {refused().reason: refused for refused in (invalid_api_key, expired_api_key)}
+
+
+class CatalogApiKeys:
+    """Verifies keys over gRPC. Its channel must not be marked as the gateway's: the method is for internal callers."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._stub = api_keys_pb2_grpc.ApiKeysStub(channel)  # type: ignore[no-untyped-call]
+        self._scopes = enum_spellings(api_keys_pb2.Scope.DESCRIPTOR).by_number
+
+    async def verify(self, key: str) -> KeyHolder:
+        """See `Keys.verify`. A refused service token is not the client's fault and stays an AioRpcError."""
+        try:
+            answer = await self._stub.VerifyApiKey(api_keys_pb2.VerifyApiKeyRequest(key=key))
+        except grpc.aio.AioRpcError as error:
+            raise _refusal(error) or error from None
+        return self._holder(answer)
+
+    def _holder(self, answer: api_keys_pb2.VerifyApiKeyResponse) -> KeyHolder:
+        expires = answer.expires_at.ToDatetime(UTC) if answer.HasField("expires_at") else None
+        scopes = frozenset(self._scopes[scope] for scope in answer.scopes if scope in self._scopes)
+        return KeyHolder(answer.api_key_id, answer.org_id, scopes, expires)
+
+
+def _refusal(error: grpc.aio.AioRpcError) -> Unauthenticated | None:
+    known = error_status.to_domain_error(error)
+    if isinstance(known, Unauthenticated) and known.reason in _OURS:
+        return _OURS[known.reason]()
+    return None

@@ -1,0 +1,48 @@
+"""The comments of the protos, which describe the interface to its readers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+from mobiletest.options.v1 import options_pb2
+
+# Field numbers in descriptor.proto: what a path in the source info means at each kind of place.
+_PARTS: Mapping[str, Mapping[int, tuple[str, str]]] = {
+    "file": {4: ("message_type", "message"), 5: ("enum_type", "enum"), 6: ("service", "service")},
+    "message": {2: ("field", "leaf"), 3: ("nested_type", "message"), 4: ("enum_type", "enum")},
+    "enum": {2: ("value", "leaf")},
+    "service": {2: ("method", "leaf")},
+    "leaf": {},
+}
+
+
+def load_comments() -> dict[str, str]:
+    """Comments by full name ("mobiletest.catalog.v1.App.name"), from the image that is generated with the modules."""
+    image = Path(options_pb2.__file__).parents[2] / "descriptors.binpb"
+    files = FileDescriptorSet.FromString(image.read_bytes())
+    return {name: text for file in files.file for name, text in _of_file(file)}
+
+
+def _of_file(file: FileDescriptorProto) -> Iterator[tuple[str, str]]:
+    for location in file.source_code_info.location:
+        text = " ".join(location.leading_comments.split())
+        name = _full_name(file, location.path) if text else None
+        if name is not None:
+            yield name, text
+
+
+def _full_name(file: FileDescriptorProto, path: Sequence[int]) -> str | None:
+    """The full name of what stands at a path; None for what has no name (a syntax line, an option)."""
+    place: Any = file
+    names, kind = [file.package], "file"
+    if not path or len(path) % 2:
+        return None
+    for number, index in zip(path[::2], path[1::2], strict=True):
+        part = _PARTS[kind].get(number)
+        if part is None:
+            return None
+        attribute, kind = part
+        place = getattr(place, attribute)[index]
+        names.append(place.name)
+    return ".".join(names)

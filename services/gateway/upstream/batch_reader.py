@@ -1,0 +1,54 @@
+"""Single reads through the batch methods (AIP-231): Get<Thing> is answered by BatchGet<Thing>s where there is one."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from services.chassis.context import Caller
+from services.chassis.errors import NotFound
+from services.gateway.contract.operations import Operation
+from services.gateway.upstream.batcher import Batcher
+from services.gateway.upstream.channels import Upstreams
+
+
+class BatchReader:
+    """Reads one kind of thing by id."""
+
+    def __init__(self, upstreams: Upstreams, batch: MethodDescriptor, thing: str) -> None:
+        self._rpc = upstreams.rpc(batch)
+        self._request = GetMessageClass(batch.input_type)
+        self._ids = batch.input_type.fields[0].name
+        self._items = batch.output_type.fields[0].name
+        self._missing = f"{thing} not found"
+        self._batches: Batcher[str, Any] = Batcher(self._fetch)
+
+    async def get(self, caller: Caller, id_: str, seconds: float) -> Any:
+        """The message; NotFound when the caller's organisation has none with this id."""
+        found = (await self._batches.join(caller, (id_,)).results(seconds)).get(id_)
+        if found is None:
+            raise NotFound(self._missing)
+        return found
+
+    async def many(self, caller: Caller, ids: Sequence[str], seconds: float) -> list[Any]:
+        """Those of the messages that there are, in the order asked for."""
+        if not ids:
+            return []
+        found = await self._batches.join(caller, ids).results(seconds)
+        return [found[id_] for id_ in ids if id_ in found]
+
+    async def _fetch(self, ids: Sequence[str]) -> Mapping[str, Message]:
+        answer = await self._rpc(self._request(**{self._ids: ids}))
+        return {item.id: item for item in getattr(answer, self._items)}
+
+
+def batch_method(operation: Operation) -> MethodDescriptor | None:
+    """The batch method of a Get by one id: BatchGetApps for GetApp."""
+    if not operation.name.startswith("Get") or len(operation.path_fields) != 1:
+        return None
+    found = operation.descriptor.containing_service.methods_by_name.get(f"Batch{operation.name}s")
+    if found is None or found.output_type.fields[0].message_type is not operation.output:
+        return None
+    return found

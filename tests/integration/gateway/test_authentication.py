@@ -1,0 +1,189 @@
+"""Authentication over REST, with the three messages of the contract."""
+
+import asyncio
+from uuid import uuid4
+
+import aiohttp
+import pytest
+from mobiletest.catalog.v1 import apps_pb2, events_pb2
+
+from services.chassis.clock import SystemClock
+from services.chassis.errors import Unavailable
+from services.chassis.events import Event
+from services.chassis.producer import Producer
+from services.gateway.app import App, start_app
+from services.gateway.auth.api_keys import expired_api_key, invalid_api_key
+from services.gateway.auth.revocations import KEY_EVENTS_TOPIC
+from tests.fakes.gateway import FakeBackends, new_key, script_api_key
+from tests.integration.gateway.conftest import Client, becomes_true, gateway_settings
+
+PATH = "/api/v1/apps"
+
+
+def no_apps(_: apps_pb2.ListAppsRequest) -> apps_pb2.ListAppsResponse:
+    return apps_pb2.ListAppsResponse(page=1)
+
+
+async def test_without_the_header(client: Client, gateway: App) -> None:
+    async with client.session.get(gateway.url + PATH) as answer:
+        assert answer.status == 401
+        assert (await answer.json())["detail"] == "Authorization header missing"
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        "Bearer",
+        "Bearer ",
+        "Basic eDp5",
+        "mt_x",
+        f"Bearer {'x' * 8000}",
+        "Bearer mt_000000000000_" + "0" * 38,
+        "Bearer ä",
+    ],
+)
+async def test_what_cannot_be_a_key_is_refused_without_asking_the_catalog(
+    client: Client, backends: FakeBackends, header: str
+) -> None:
+    asked = len(backends.of("VerifyApiKey"))
+    answer = await client("GET", PATH, headers={"Authorization": header})
+    assert (answer.status, answer.json["detail"]) == (401, "Invalid API key")
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert len(backends.of("VerifyApiKey")) == asked
+
+
+async def test_an_unknown_key_is_invalid_and_asked_about_once(client: Client, backends: FakeBackends) -> None:
+    key = new_key()
+    for _ in range(3):
+        answer = await client("GET", PATH, key=key)
+        assert (answer.status, answer.json["detail"], answer.json["code"]) == (
+            401,
+            "Invalid API key",
+            "INVALID_API_KEY",
+        )
+    assert [call.request.key for call in backends.of("VerifyApiKey")].count(key) == 1
+
+
+async def test_an_expired_key_says_so(client: Client, backends: FakeBackends) -> None:
+    def refuse(_: object) -> object:
+        raise expired_api_key()
+
+    backends.on("VerifyApiKey", refuse)
+    answer = await client("GET", PATH, key=new_key())
+    assert (answer.status, answer.json["detail"]) == (401, "API key expired")
+
+
+async def test_two_headers_are_refused(client: Client, gateway: App) -> None:
+    headers = [("Authorization", f"Bearer {client.key}"), ("Authorization", f"Bearer {client.key}")]
+    async with client.session.get(gateway.url + PATH, headers=headers) as answer:
+        assert answer.status == 401
+        assert (await answer.json())["detail"] == "Invalid API key"
+
+
+async def test_the_scheme_may_be_written_in_any_case(client: Client, backends: FakeBackends) -> None:
+    backends.on("ListApps", no_apps)
+    answer = await client("GET", PATH, headers={"Authorization": f"bearer {client.key}"})
+    assert answer.status == 200
+
+
+async def test_a_missing_scope_is_named(client: Client, backends: FakeBackends) -> None:
+    key = script_api_key(backends, "read")
+    answer = await client("POST", PATH, key=key, json={"name": "x", "platform": "iOS"})
+    assert (answer.status, answer.json) == (
+        403,
+        {"detail": "This API key lacks the scope write", "code": "SCOPE_MISSING"},
+    )
+    assert backends.of("CreateApp") == []
+
+
+async def test_the_services_learn_who_calls(client: Client, backends: FakeBackends) -> None:
+    backends.on("ListApps", no_apps)
+    key = script_api_key(backends, "read", "write", org_id="an-organisation")
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    await client("GET", PATH, key=key, headers={"X-Request-ID": "my-id", "traceparent": trace})
+    caller = backends.of("ListApps")[0].caller
+    assert (caller.org_id, caller.scopes, caller.request_id) == (
+        "an-organisation",
+        frozenset({"read", "write"}),
+        "my-id",
+    )
+    assert caller.via_gateway
+    assert caller.traceparent == trace
+    assert caller.subject
+
+
+async def test_concurrent_requests_with_a_new_key_ask_once(client: Client, backends: FakeBackends) -> None:
+    backends.on("ListApps", no_apps)
+    key = script_api_key(backends)
+    answers = await asyncio.gather(*(client("GET", PATH, key=key) for _ in range(20)))
+    assert {answer.status for answer in answers} == {200}
+    assert [call.request.key for call in backends.of("VerifyApiKey")].count(key) == 1
+
+
+async def test_a_catalog_that_is_down_is_a_503_and_not_a_401(client: Client, backends: FakeBackends) -> None:
+    def down(_: object) -> object:
+        raise Unavailable("down")
+
+    backends.on("VerifyApiKey", down)
+    assert (await client("GET", PATH, key=new_key())).status == 503
+
+
+async def test_the_clients_time_limit_holds_while_the_catalog_is_asked_about_its_key(
+    client: Client, backends: FakeBackends
+) -> None:
+    never = asyncio.Event()
+
+    async def hang(_: object) -> None:
+        await never.wait()
+
+    backends.on("VerifyApiKey", hang)
+    async with asyncio.timeout(30):
+        answer = await client("GET", PATH, key=new_key(), headers={"X-Request-Timeout": "0.2"})
+    assert answer.status == 504
+
+
+async def test_a_deleted_key_is_forgotten_when_kafka_says_so(backends: FakeBackends, kafka_bootstrap: str) -> None:
+    backends.on("ListApps", no_apps)
+    async with (
+        Producer(kafka_bootstrap, {KEY_EVENTS_TOPIC: 1}, idempotence=False) as producer,
+        start_app(gateway_settings(backends, kafka_bootstrap=kafka_bootstrap)) as app,
+        aiohttp.ClientSession() as session,
+    ):
+        client = Client(session, app.url, script_api_key(backends))
+
+        async def status() -> int:
+            return (await client("GET", PATH)).status
+
+        async def served() -> bool:
+            return await status() == 200
+
+        await becomes_true(served)
+        holder = backends.of("VerifyApiKey")[0]
+        answer = backends.answers["VerifyApiKey"](holder.request)
+        backends.on("VerifyApiKey", deny)
+        assert await status() == 200, "remembered"
+        await producer.publish([deletion(answer.api_key_id)])
+
+        async def refused() -> bool:
+            return await status() == 401
+
+        await becomes_true(refused)
+
+
+def deny(_: object) -> object:
+    raise invalid_api_key()
+
+
+def deletion(key_id: str) -> Event:
+    message = events_pb2.ApiKeyChanged(org_id=str(uuid4()), api_key_id=key_id, revision=2, deleted=True)
+    return Event(
+        topic=KEY_EVENTS_TOPIC,
+        key=key_id,
+        type=message.DESCRIPTOR.full_name,
+        source="test",
+        id=str(uuid4()),
+        time=SystemClock().now(),
+        payload=message.SerializeToString(),
+    )

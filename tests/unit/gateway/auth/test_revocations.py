@@ -1,0 +1,36 @@
+"""Key events."""
+
+from datetime import UTC, datetime
+
+from mobiletest.catalog.v1 import events_pb2
+
+from services.chassis.events import Event
+from services.gateway.auth.api_keys import KeyHolder
+from services.gateway.auth.key_cache import KeyCache
+from services.gateway.auth.revocations import KEY_EVENTS_TOPIC, KeyRevocationHandler
+
+
+def event(payload: bytes, type_: str = "mobiletest.catalog.v1.ApiKeyChanged") -> Event:
+    return Event(KEY_EVENTS_TOPIC, "k", type_, "test", "1", datetime(2026, 1, 1, tzinfo=UTC), payload)
+
+
+def changed(**values: object) -> bytes:
+    return events_pb2.ApiKeyChanged(api_key_id="k", **values).SerializeToString()  # type: ignore[arg-type]
+
+
+async def test_only_deletions_forget() -> None:
+    memory = KeyCache()
+    memory.put_valid(b"f", KeyHolder("k", "o", frozenset()), 0.0)
+    await KeyRevocationHandler(memory).handle([event(changed(deleted=False)), event(b"\xff", "something.Else")])
+    assert memory.get(b"f", 1.0)
+    await KeyRevocationHandler(memory).handle([event(changed(deleted=True))])
+    assert memory.get(b"f", 1.0) is None
+
+
+async def test_what_cannot_be_read_is_named_and_the_rest_applied() -> None:
+    memory = KeyCache()
+    memory.put_valid(b"f", KeyHolder("k", "o", frozenset()), 0.0)
+    bad = event(b"\xff\xff")
+    (refused,) = await KeyRevocationHandler(memory).handle([bad, event(changed(deleted=True))])
+    assert refused.event is bad
+    assert memory.get(b"f", 1.0) is None

@@ -1,0 +1,178 @@
+"""Reads that share calls."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from services.chassis import context
+from services.chassis.context import Caller
+from services.chassis.errors import Unavailable
+from services.gateway.upstream.batcher import Batcher
+from tests.eventually import eventually
+
+ONE, OTHER = Caller("org-1", request_id="first"), Caller("org-2")
+
+
+class Store:
+    """Knows every key but "missing"; holds its answers until `release`."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[str]] = []
+        self.callers: list[Caller] = []
+        self.gate = asyncio.Event()
+        self.error: Exception | None = None
+
+    async def fetch(self, keys: Sequence[str]) -> Mapping[str, str]:
+        self.calls.append(list(keys))
+        self.callers.append(context.current())
+        await self.gate.wait()
+        if self.error is not None:
+            raise self.error
+        return {key: key.upper() for key in keys if key != "missing"}
+
+
+async def settle() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def test_one_call_goes_at_once_and_the_rest_waits_for_the_next() -> None:
+    store = Store()
+    batches = Batcher(store.fetch)
+    joined = [batches.join(ONE, [key]) for key in "abcdef"]
+    await settle()
+    assert store.calls == [["a"]]
+    store.gate.set()
+    found = [await batch.results(1) for batch in joined]
+    assert store.calls == [["a"], ["b", "c", "d", "e", "f"]]
+    assert [results[key] for results, key in zip(found, "abcdef", strict=True)] == list("ABCDEF")
+
+
+async def test_a_slow_call_holds_up_the_next_only_for_a_while_and_the_calls_are_bounded() -> None:
+    store = Store()
+    batches = Batcher(store.fetch, max_wait=0, max_in_flight=3)
+    for key in "abcde":
+        batches.join(ONE, [key])
+        await eventually(lambda: len(store.calls) == min(3, 1 + "abcde".index(key)))  # noqa: B023
+    assert store.calls == [["a"], ["b"], ["c"]]
+    store.gate.set()
+    await eventually(lambda: store.calls == [["a"], ["b"], ["c"], ["d", "e"]])
+
+
+async def test_the_same_key_is_asked_once_per_call() -> None:
+    store = Store()
+    batches = Batcher(store.fetch)
+    batches.join(ONE, ["x"])
+    later = [batches.join(ONE, ["a", "b"]), batches.join(ONE, ["b", "c"])]
+    store.gate.set()
+    assert (await later[0].results(1))["b"] == (await later[1].results(1))["b"] == "B"
+    assert store.calls == [["x"], ["a", "b", "c"]]
+
+
+async def test_what_is_missing_is_left_out() -> None:
+    store = Store()
+    store.gate.set()
+    assert await Batcher(store.fetch).join(ONE, ["missing", "a"]).results(1) == {"a": "A"}
+
+
+async def test_organisations_are_kept_apart_and_calls_go_out_as_the_first_who_asked() -> None:
+    store = Store()
+    batches = Batcher(store.fetch)
+    for caller in (ONE, ONE, OTHER, OTHER):
+        batches.join(caller, ["a"])
+    store.gate.set()
+    await settle()
+    assert [caller.org_id for caller in store.callers] == ["org-1", "org-2", "org-1", "org-2"]
+
+
+async def test_a_batch_has_no_more_keys_than_allowed() -> None:
+    store = Store()
+    batches = Batcher(store.fetch, max_keys=3)
+    joined = [batches.join(ONE, keys) for keys in (["x"], ["a", "b"], ["c", "d"], ["e"])]
+    store.gate.set()
+    for batch in joined:
+        await batch.results(1)
+    assert store.calls == [["x"], ["a", "b"], ["c", "d", "e"]]
+
+
+async def test_each_waits_as_long_as_it_likes() -> None:
+    store = Store()
+    batches = Batcher(store.fetch)
+    first, second = batches.join(ONE, ["a"]), batches.join(ONE, ["a"])
+    with pytest.raises(TimeoutError):
+        await first.results(0.01)
+    patient = asyncio.create_task(second.results(5))
+    store.gate.set()
+    assert await patient == {"a": "A"}
+
+
+async def test_an_error_goes_to_those_in_the_call_and_to_nobody_else() -> None:
+    store = Store()
+    store.error = Unavailable("down")
+    batches = Batcher(store.fetch)
+    first, second = batches.join(ONE, ["a"]), batches.join(ONE, ["b"])
+    store.gate.set()
+    with pytest.raises(Unavailable):
+        await first.results(1)
+    store.error = None
+    assert await second.results(1) == {"b": "B"}
+
+
+async def test_one_who_leaves_does_not_take_the_call_along() -> None:
+    store = Store()
+    batches = Batcher(store.fetch)
+    batches.join(ONE, ["x"])
+    leaving, staying = (asyncio.create_task(batches.join(ONE, ["a"]).results(5)) for _ in range(2))
+    await settle()
+    leaving.cancel()
+    store.gate.set()
+    assert await staying == {"a": "A"}
+
+
+async def test_when_all_have_left_the_call_is_cancelled() -> None:
+    store = Store()
+    batches = Batcher(store.fetch)
+    leaving = [asyncio.create_task(batches.join(ONE, ["a"]).results(5)) for _ in range(2)]
+    await settle()
+    for task in leaving:
+        task.cancel()
+    await settle()
+    store.gate.set()
+    assert await batches.join(ONE, ["b"]).results(1) == {"b": "B"}
+    assert leaving[0].cancelled()
+
+
+async def test_questions_have_lanes_of_their_own() -> None:
+    store = Store()
+    batches = Batcher(store.fetch)
+    for question in (b"1", b"2", b"1"):
+        batches.join(ONE, ["a"], question=question)
+    await settle()
+    assert store.calls == [["a"], ["a"]]
+    store.gate.set()
+    await settle()
+    assert len(store.calls) == 3
+
+
+async def test_nothing_is_kept_of_an_organisation_that_asks_no_more() -> None:
+    store = Store()
+    store.gate.set()
+    batches = Batcher(store.fetch)
+    await batches.join(ONE, ["a"]).results(1)
+    await settle()
+    assert batches._queues == {}
+
+
+async def test_what_all_have_left_before_it_began_is_never_asked() -> None:
+    store = Store()
+    batches = Batcher(store.fetch)
+    batches.join(ONE, ["a"])
+    leaving = asyncio.create_task(batches.join(ONE, ["b"]).results(5))
+    await settle()
+    leaving.cancel()
+    await settle()
+    store.gate.set()
+    await settle()
+    assert store.calls == [["a"]]
+    assert batches._queues == {}
