@@ -23,13 +23,13 @@ from services.chassis.clock import SystemClock
 from services.chassis.context import Caller, bind
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
+from services.reporting.gate_messages import comparison_message, gate_message
 from services.reporting.model.snapshots import BuildSnapshot, Outcome, Status
-from services.reporting.model.tables import Cell, CellKey, ExecutionRow, LastRun, Named, RunRow
+from services.reporting.model.tables import Cell, CellKey, ExecutionRow, LastRun, RunRow, SourceRevision
 from services.reporting.storage import MIGRATIONS, MongoReadModels, MongoVerdicts
 from services.reporting.storage import documents as d
 from services.reporting.usecases import Comparisons, Gates
-from services.reporting.usecases.gate import Asked
-from services.reporting.verdict_messages import comparison_message, gate_message
+from services.reporting.usecases.gate import GateRequest
 
 TESTS, ROUNDS = 100, 40
 FEW, MANY = 20, 2_000
@@ -55,7 +55,7 @@ def cells(made: list[BuildSnapshot]) -> Iterator[tuple[CellKey, Cell]]:
         for test in range(TESTS):
             execution = EXECUTION if newest else f"execution-{number}"
             run = LastRun(ended, f"run-{number}-{test}", execution, outcome, 60.0)
-            named = Named(ended, run.run_id, branch, f"c{number}")
+            named = SourceRevision(ended, run.run_id, branch, f"c{number}")
             cell = Cell(ORG, build.uploaded_at, test_name=f"Test {test}", last=run, verdict=run, named=named)
             yield (APP, f"test-{test}", build.build_id), cell
 
@@ -82,10 +82,10 @@ async def fill(mongo: Mongo, count: int) -> str:
     return made[-1].build_id
 
 
-async def _insert(mongo: Mongo, kind: d.Kind[Any, Any], rows: Any) -> None:
+async def _insert(mongo: Mongo, kind: d.TableCodec[Any, Any], rows: Any) -> None:
     batch: list[dict[str, Any]] = []
     for key, row in rows:
-        batch.append({"_id": d.joined(key), **kind.encode(key, row)})
+        batch.append({"_id": d.document_id(key), **kind.encode(key, row)})
         if len(batch) == 5000:
             await mongo.collection(kind.collection).insert_many(batch, ordered=False)
             batch = []
@@ -107,7 +107,7 @@ class History:
         return len(found.still_failing)
 
     async def gate(self) -> int:
-        found = gate_message(await self._gates.of(Asked(EXECUTION, "main")))
+        found = gate_message(await self._gates.of(GateRequest(EXECUTION, "main")))
         found.SerializeToString()
         return len(found.reasons)
 

@@ -19,7 +19,7 @@ import uvloop
 from benchmarks.completions import RUNS_PER_EVENT, RUNS_PER_EXECUTION, Estate
 from benchmarks.reporting import Moment, Servers, Service, peak_mebibytes, servers, until_applied
 from services.chassis.mongo import Mongo
-from services.reporting.events import told_by
+from services.reporting.events import parse_event
 from services.reporting.model.snapshots import RunSnapshot
 
 EXECUTIONS = 2400
@@ -74,7 +74,7 @@ async def _bare(running: Servers) -> float:
     try:
         counted, started = 0, time.monotonic()
         for event in itertools.chain.from_iterable(Estate(seed=1).executions()):
-            told = told_by(event)
+            told = parse_event(event)
             if isinstance(told, RunSnapshot) and told.build and told.outcome:
                 update = {"$inc": {told.outcome.value: 1}}
                 await mongo.collection("counters").update_one({"_id": told.build.id}, update, upsert=True)

@@ -18,9 +18,9 @@ from mobiletest.types.v1 import execution_pb2
 
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
-from services.reporting.model.batch import Batch, Told
-from services.reporting.model.fold import fold
-from services.reporting.model.history import BuildRef
+from services.reporting.model.attempts import BuildRef
+from services.reporting.model.batch import Batch, Snapshot
+from services.reporting.model.projection import fold
 from services.reporting.model.snapshots import (
     AppSnapshot,
     AttachmentSnapshot,
@@ -34,7 +34,15 @@ from services.reporting.model.snapshots import (
 )
 from services.reporting.model.tables import Table, Tables
 from services.reporting.storage import MIGRATIONS
-from services.reporting.storage.documents import COUNTERS, EXECUTIONS, KINDS, RUNS, Kind, counter_id, joined
+from services.reporting.storage.documents import (
+    COUNTERS,
+    EXECUTIONS,
+    RUNS,
+    TABLE_CODECS,
+    TableCodec,
+    counter_id,
+    document_id,
+)
 
 BUILDS, TESTS = 50, 100
 BETWEEN_BUILDS = timedelta(days=7)
@@ -61,7 +69,7 @@ def app(number: int) -> App:
     return App("org-1", _id(chance), builds, [_id(chance) for _ in range(TESTS)])
 
 
-def catalog(told: App) -> Iterator[Told]:
+def catalog(told: App) -> Iterator[Snapshot]:
     yield AppSnapshot(told.id, told.org_id, 1, False, "Shop", told.builds[-1].version)
     for build in told.builds:
         yield BuildSnapshot(build.id, told.org_id, 1, False, told.id, build.version, build.uploaded_at)
@@ -70,7 +78,7 @@ def catalog(told: App) -> Iterator[Told]:
         yield AttachmentSnapshot(told.id, test, told.org_id, 1, True, None, f"Test {index}")
 
 
-def rounds_of(told: App, build: BuildRef, rounds: int, chance: random.Random) -> Iterator[Told]:
+def rounds_of(told: App, build: BuildRef, rounds: int, chance: random.Random) -> Iterator[Snapshot]:
     """Executions of all tests on a build, spread over the week in which it is the newest one."""
     for number in range(rounds):
         at = build.uploaded_at + timedelta(hours=1) + number * (BETWEEN_BUILDS - timedelta(hours=3)) / rounds
@@ -115,7 +123,7 @@ def _run(
         test_name=f"Test {test[0]}",
         test_version=1,
         status=Status.COMPLETED,
-        told_at=ended_at,
+        event_time=ended_at,
         app_id=told.id,
         build=build,
         success=verdicts[-1],
@@ -176,7 +184,7 @@ class Writer:
             await self._write(RUNS, tables.runs)
             await self._write(EXECUTIONS, tables.executions)
             tables.runs, tables.executions = Table(), Table()
-        for kind in KINDS:
+        for kind in TABLE_CODECS:
             await self._write(kind, getattr(tables, kind.table))
         counted = [
             {"_id": counter_id(org_id, name), "org_id": org_id, **fields}
@@ -184,9 +192,9 @@ class Writer:
         ]
         await self._insert(COUNTERS, counted)
 
-    async def _write(self, kind: Kind[Any, Any], table: Table[Any, Any]) -> None:
+    async def _write(self, kind: TableCodec[Any, Any], table: Table[Any, Any]) -> None:
         await self._insert(
-            kind.collection, [{"_id": joined(key), **kind.encode(key, row)} for key, row in table.rows()]
+            kind.collection, [{"_id": document_id(key), **kind.encode(key, row)} for key, row in table.rows()]
         )
 
     async def _insert(self, collection: str, documents: Iterable[dict[str, object]]) -> None:

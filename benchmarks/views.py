@@ -29,10 +29,10 @@ from services.chassis.leases import Lease
 from services.chassis.mongo import Mongo
 from services.reporting.messages import coverage_message, matrix_message, workspace_message
 from services.reporting.model import counters
-from services.reporting.model.retention import Bounds
+from services.reporting.model.retention import RetentionLimits
 from services.reporting.ports import Page
-from services.reporting.storage import MongoFolds, MongoListed, MongoReadModels
-from services.reporting.usecases import AppReports, Expiring, RunLists, RunsPage
+from services.reporting.storage import MongoExpirableRuns, MongoProjections, MongoReadModels
+from services.reporting.usecases import AppReports, RetentionSweeper, RunLists, RunsPage
 
 ROUNDS = 150
 PAGE_SIZE = 20
@@ -217,8 +217,10 @@ class Expiry:
 async def expire(mongo: Mongo) -> Expiry:
     """Only the newest runs of each test stay."""
     turn = Lease(mongo, "expiring", "the benchmark", seconds=600)
-    bounds = Bounds(per_test=KEPT_PER_TEST)
-    sweep = Expiring(MongoListed(mongo), MongoFolds(mongo), turn, bounds=bounds, clock=SystemClock())
+    bounds = RetentionLimits(per_test=KEPT_PER_TEST)
+    sweep = RetentionSweeper(
+        MongoExpirableRuns(mongo), MongoProjections(mongo), turn, bounds=bounds, clock=SystemClock()
+    )
     began = time.monotonic()
     runs = await sweep.sweep()
     seconds = time.monotonic() - began

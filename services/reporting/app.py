@@ -20,38 +20,38 @@ from services.chassis.lifecycle import Background
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
 from services.chassis.producer import Producer
-from services.reporting.consumer import CATALOG_EVENTS, EXECUTION_EVENTS, TOPICS, Intake
-from services.reporting.history import CATALOG_SERVICES, EXECUTOR_SERVICES, RemoteHistory
-from services.reporting.operations import OperationsServicer, watch
+from services.reporting.consumer import CATALOG_EVENTS, EXECUTION_EVENTS, TOPICS, EventHandler
+from services.reporting.rebuild.facts import CATALOG_SERVICES, EXECUTOR_SERVICES, RemoteFactHistory
+from services.reporting.rebuild.job import RebuildJob
+from services.reporting.rebuild.operations_servicer import OperationsServicer, export_metrics
+from services.reporting.rebuild.steps import RebuildTimings
+from services.reporting.rebuild.store import MongoRebuildStore, newest_state
 from services.reporting.servicer import ReportsServicer
 from services.reporting.settings import Settings
 from services.reporting.storage import (
     MIGRATIONS,
-    MongoCopiedTests,
-    MongoFolds,
-    MongoListed,
+    MongoCatalogTests,
+    MongoExpirableRuns,
+    MongoProjections,
     MongoReadModels,
     MongoVerdicts,
 )
-from services.reporting.storage.generations import InTime
-from services.reporting.storage.workbench import MongoWorkbench, current
+from services.reporting.storage.generations import DeadlineGuard
 from services.reporting.usecases import (
     AppReports,
     ClassifiedTests,
     Comparisons,
-    Expiring,
-    Folding,
     Gates,
+    Projector,
     Quarantines,
+    RetentionSweeper,
     RunLists,
 )
-from services.reporting.usecases.operating import Operating
-from services.reporting.usecases.operation_pieces import Patience
 
 OPERATION_LEASE_SECONDS = 15.0
-NEWS_MS = 100
+FETCH_WAIT_MS = 100
 """How long a fetch waits for events: reports may be that much later, and a quiet broker is asked ten times a second."""
-EXPIRING_LEASE_SECONDS = 120.0
+RETENTION_LEASE_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +70,25 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
         background = await stack.enter_async_context(Background())
         health = Health()
         admin = await stack.enter_async_context(AdminServer(settings.admin_listen, health))
-        mongo = await stack.enter_async_context(migrated(settings))
+        mongo = await stack.enter_async_context(open_database(settings))
         health.register("mongodb", mongo.ping)
         producer = Producer(settings.kafka_bootstrap, TOPICS, idempotence=settings.kafka_idempotence)
         await stack.enter_async_context(producer)
-        operating = await stack.enter_async_context(operations(settings, mongo))
-        await stack.enter_async_context(background.run("operation", watch(lambda: current(mongo))))
+        operating = await stack.enter_async_context(open_rebuild_jobs(settings, mongo))
+        await stack.enter_async_context(background.run("operation", export_metrics(lambda: newest_state(mongo))))
         serving = grpc_server.serve(settings, [_reports(mongo), _operations(operating)], health=health)
         address = await stack.enter_async_context(serving)
         consumer = _consumer(settings, mongo, producer)
         health.register("consumer", consumer.check, affects="liveness")
         await stack.enter_async_context(background.run("consumer", consumer.run(), stop=consumer.stop))
         if settings.bounds:
-            await stack.enter_async_context(background.run("expiring", _expiring(settings, mongo).run()))
+            await stack.enter_async_context(background.run("expiring", _retention_sweeper(settings, mongo).run()))
         await stack.enter_async_context(health.mark_ready(background))
         yield App(address, admin.address, background)
 
 
 @asynccontextmanager
-async def migrated(settings: Settings) -> AsyncIterator[Mongo]:
+async def open_database(settings: Settings) -> AsyncIterator[Mongo]:
     """The read models' database with its schema up to date; waits for a MongoDB that is not there yet."""
     mongo = await Mongo.connect(settings.mongo_uri, settings.mongo_database, settings.mongo_driver)
     try:
@@ -99,39 +99,39 @@ async def migrated(settings: Settings) -> AsyncIterator[Mongo]:
 
 
 @asynccontextmanager
-async def operations(settings: Settings, mongo: Mongo) -> AsyncIterator[Callable[[], Operating]]:
+async def open_rebuild_jobs(settings: Settings, mongo: Mongo) -> AsyncIterator[Callable[[], RebuildJob]]:
     """What makes an operation on the read models, one for each call."""
     token = settings.tokens[0]
     async with (
         grpc_server.open_channel(settings.catalog_address, token, services=CATALOG_SERVICES) as to_catalog,
         grpc_server.open_channel(settings.executor_address, token, services=EXECUTOR_SERVICES) as to_executor,
     ):
-        history = RemoteHistory(to_catalog, to_executor)
+        history = RemoteFactHistory(to_catalog, to_executor)
         folded = GroupProgress(settings.kafka_bootstrap, settings.consumer_group, [EXECUTION_EVENTS, CATALOG_EVENTS])
-        patience = Patience(drop=settings.generation_drop_seconds)
+        patience = RebuildTimings(drop=settings.generation_drop_seconds)
 
-        def operating() -> Operating:
+        def operating() -> RebuildJob:
             turn = Lease(mongo, "operation", str(uuid4()), seconds=OPERATION_LEASE_SECONDS)
-            workbench = MongoWorkbench(mongo, settings.rules)
-            return Operating(history, workbench, folded, turn, passes=_passes, patience=patience)
+            workbench = MongoRebuildStore(mongo, settings.rules)
+            return RebuildJob(history, workbench, folded, turn, passes=_is_transient, patience=patience)
 
         yield operating
 
 
-def _passes(error: BaseException) -> bool:
+def _is_transient(error: BaseException) -> bool:
     """Whether an operation may go on after it: a database, a broker or another service that is away."""
     known = to_domain_error(error) if isinstance(error, Exception) else None
     return isinstance(known, Unavailable | DeadlineExceeded)
 
 
-def _operations(operating: Callable[[], Operating]) -> grpc_server.Servicer:
+def _operations(operating: Callable[[], RebuildJob]) -> grpc_server.Servicer:
     descriptor = operations_pb2.DESCRIPTOR.services_by_name["Operations"]
     return operations_pb2_grpc.add_OperationsServicer_to_server, OperationsServicer(operating), descriptor
 
 
 def _reports(mongo: Mongo) -> grpc_server.Servicer:
     read_models = MongoReadModels(mongo)
-    tests, verdicts, clock = MongoCopiedTests(mongo), MongoVerdicts(mongo), SystemClock()
+    tests, verdicts, clock = MongoCatalogTests(mongo), MongoVerdicts(mongo), SystemClock()
     servicer = ReportsServicer(
         AppReports(read_models, clock),
         RunLists(read_models),
@@ -141,17 +141,19 @@ def _reports(mongo: Mongo) -> grpc_server.Servicer:
         gates=Gates(read_models, verdicts, clock),
     )
     descriptor = reports_pb2.DESCRIPTOR.services_by_name["Reports"]
-    return reports_pb2_grpc.add_ReportsServicer_to_server, InTime(servicer), descriptor
+    return reports_pb2_grpc.add_ReportsServicer_to_server, DeadlineGuard(servicer), descriptor
 
 
-def _expiring(settings: Settings, mongo: Mongo) -> Expiring:
-    turn = Lease(mongo, "expiring", str(uuid4()), seconds=EXPIRING_LEASE_SECONDS)
-    return Expiring(MongoListed(mongo), MongoFolds(mongo), turn, bounds=settings.bounds, clock=SystemClock())
+def _retention_sweeper(settings: Settings, mongo: Mongo) -> RetentionSweeper:
+    turn = Lease(mongo, "expiring", str(uuid4()), seconds=RETENTION_LEASE_SECONDS)
+    return RetentionSweeper(
+        MongoExpirableRuns(mongo), MongoProjections(mongo), turn, bounds=settings.bounds, clock=SystemClock()
+    )
 
 
 def _consumer(settings: Settings, mongo: Mongo, dead_letters: Producer) -> Consumer:
-    folding = Folding(MongoFolds(mongo), settings.rules)
-    intake = Intake(folding)
+    folding = Projector(MongoProjections(mongo), settings.rules)
+    intake = EventHandler(folding)
     return Consumer(
         [EXECUTION_EVENTS, CATALOG_EVENTS],
         settings.consumer_group,
@@ -162,6 +164,6 @@ def _consumer(settings: Settings, mongo: Mongo, dead_letters: Producer) -> Consu
         session_seconds=settings.kafka_session_seconds,
         capacity=folding.room,
         max_batch=settings.fold_batch,
-        fetch_wait_ms=NEWS_MS,
+        fetch_wait_ms=FETCH_WAIT_MS,
         tolerance=DlqLimit(settings.invalid_share, settings.invalid_window),
     )

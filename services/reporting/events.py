@@ -18,8 +18,8 @@ from mobiletest.types.v1 import execution_pb2
 
 from services.chassis import logs, metrics
 from services.chassis.events import Event, InvalidMessage
-from services.reporting.model.batch import Told
-from services.reporting.model.history import BuildRef
+from services.reporting.model.attempts import BuildRef
+from services.reporting.model.batch import Snapshot
 from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.snapshots import (
     AppSnapshot,
@@ -32,18 +32,18 @@ from services.reporting.model.snapshots import (
     Status,
     TestSnapshot,
 )
-from services.reporting.spellings import CATEGORY, INFRASTRUCTURE, PLATFORM, STATUS
+from services.reporting.proto_enums import CATEGORY, INFRASTRUCTURE, PLATFORM, STATUS
 
 log = logs.get(__name__)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MOST_NAME = 1000
+_NAME_LENGTH = 1000
 """Characters of a name that are kept: windows and cells hold many of them in one document."""
 _ID = re.compile(r"[0-9A-Za-z_-]{1,100}")
 _unknown = metrics.counter("mobiletest_reporting_unknown_events_total", "Events of a type not known here")
 
 
-def told_by(event: Event) -> Told | None:
+def parse_event(event: Event) -> Snapshot | None:
     """The snapshot that the event carries; None for a type not known here. InvalidMessage when it can never be one."""
     reader = _READERS.get(event.type)
     if reader is None:
@@ -61,34 +61,34 @@ def told_by(event: Event) -> Told | None:
         raise InvalidMessage("INVALID_FIELD", str(error), event=event) from error
 
 
-def _run(message: executor.RunChanged, told_at: datetime) -> RunSnapshot:
+def _run_snapshot(message: executor.RunChanged, event_time: datetime) -> RunSnapshot:
     run = message.run
     return RunSnapshot(
-        run_id=_required(run.id, "run.id"),
-        org_id=_required(message.org_id, "org_id"),
+        run_id=_required_id(run.id, "run.id"),
+        org_id=_required_id(message.org_id, "org_id"),
         revision=message.revision,
-        execution_id=_required(run.execution_id, "run.execution_id"),
-        test_id=_required(run.test_id, "run.test_id"),
-        test_name=run.test_name[:_MOST_NAME],
+        execution_id=_required_id(run.execution_id, "run.execution_id"),
+        test_id=_required_id(run.test_id, "run.test_id"),
+        test_name=run.test_name[:_NAME_LENGTH],
         test_version=run.test_version_number,
         status=_status(run.status),
-        told_at=told_at,
-        app_id=_optional(run.app_id, "run.app_id"),
-        build=_build(message),
+        event_time=event_time,
+        app_id=_optional_id(run.app_id, "run.app_id"),
+        build=_build_ref(message),
         success=run.success if run.HasField("success") else None,
-        started_at=_moment(run, "started_at"),
-        completed_at=_moment(run, "completed_at"),
+        started_at=_datetime_field(run, "started_at"),
+        completed_at=_datetime_field(run, "completed_at"),
         seconds=_seconds(run),
-        branch=message.branch[:_MOST_NAME] or None,
-        commit_sha=message.commit_sha[:_MOST_NAME] or None,
-        created_at=_moment(message, "created_at"),
-        attempts=_attempts(run, told_at),
+        branch=message.branch[:_NAME_LENGTH] or None,
+        commit_sha=message.commit_sha[:_NAME_LENGTH] or None,
+        created_at=_datetime_field(message, "created_at"),
+        attempts=_attempts(run, event_time),
         failure=_failure(run),
-        shown=shown(run).SerializeToString(deterministic=True),  # maps in the order of their keys, everywhere
+        shown=list_item(run).SerializeToString(deterministic=True),  # maps in the order of their keys, everywhere
     )
 
 
-def shown(run: runs_pb2.Run) -> reports_pb2.BuildRunItem:
+def list_item(run: runs_pb2.Run) -> reports_pb2.BuildRunItem:
     """The run as lists show it."""
     item = reports_pb2.BuildRunItem(
         execution_id=run.execution_id,
@@ -110,20 +110,20 @@ def shown(run: runs_pb2.Run) -> reports_pb2.BuildRunItem:
     return item
 
 
-def _attempts(run: runs_pb2.Run, told_at: datetime) -> tuple[AttemptSnapshot, ...]:
+def _attempts(run: runs_pb2.Run, event_time: datetime) -> tuple[AttemptSnapshot, ...]:
     """Failures before a pass that the executor does not call flaky are no verdicts: what passed then was not the same,
     for it had a model or a person to help, or did without a memory that misled it.
     """
-    attempts = tuple(_attempt(attempt, told_at) for attempt in run.attempts)
+    attempts = tuple(_attempt(attempt, event_time) for attempt in run.attempts)
     said = run.report_metadata.fields.get("flaky")
     if not run.success or said is None or said.bool_value:
         return attempts
     return tuple(replace(attempt, passed=None) if attempt.passed is False else attempt for attempt in attempts)
 
 
-def _attempt(attempt: runs_pb2.Attempt, told_at: datetime) -> AttemptSnapshot:
+def _attempt(attempt: runs_pb2.Attempt, event_time: datetime) -> AttemptSnapshot:
     failure = _failure(attempt)
-    started_at = _moment(attempt, "started_at") or told_at
+    started_at = _datetime_field(attempt, "started_at") or event_time
     return AttemptSnapshot(attempt.number, started_at, _verdict(attempt, failure), failure)
 
 
@@ -142,35 +142,35 @@ def _failure(holder: runs_pb2.Run | runs_pb2.Attempt) -> Failure | None:
     return Failure(
         category=CATEGORY.get(failure.category, "unknown"),
         message=failure.message or failure.reason,
-        step_kind=failure.step_kind[:_MOST_NAME],
+        step_kind=failure.step_kind[:_NAME_LENGTH],
         step_index=failure.step_index if failure.HasField("step_index") else None,
         reason=failure.reason,
     )
 
 
-def _build(message: executor.RunChanged) -> BuildRef | None:
+def _build_ref(message: executor.RunChanged) -> BuildRef | None:
     run = message.run
-    build_id = _optional(run.build_id, "run.build_id")
+    build_id = _optional_id(run.build_id, "run.build_id")
     if build_id is None:
         return None
-    uploaded_at = _moment(message, "build_uploaded_at") or _EPOCH
-    return BuildRef(uploaded_at, build_id, run.resolved_build_version[:_MOST_NAME])
+    uploaded_at = _datetime_field(message, "build_uploaded_at") or _EPOCH
+    return BuildRef(uploaded_at, build_id, run.resolved_build_version[:_NAME_LENGTH])
 
 
-def _execution(message: executor.ExecutionChanged, _: datetime) -> ExecutionSnapshot:
+def _execution_snapshot(message: executor.ExecutionChanged, _: datetime) -> ExecutionSnapshot:
     execution = message.execution
     return ExecutionSnapshot(
-        _required(execution.id, "execution.id"),
-        _required(message.org_id, "org_id"),
+        _required_id(execution.id, "execution.id"),
+        _required_id(message.org_id, "org_id"),
         message.sequence,
         execution.counts.total,
     )
 
 
-def _app(message: catalog.AppChanged, _: datetime) -> AppSnapshot:
+def _app_snapshot(message: catalog.AppChanged, _: datetime) -> AppSnapshot:
     return AppSnapshot(
-        app_id=_required(message.app_id, "app_id"),
-        org_id=_required(message.org_id, "org_id"),
+        app_id=_required_id(message.app_id, "app_id"),
+        org_id=_required_id(message.org_id, "org_id"),
         revision=message.revision,
         deleted=message.deleted,
         name=message.name,
@@ -178,29 +178,29 @@ def _app(message: catalog.AppChanged, _: datetime) -> AppSnapshot:
     )
 
 
-def _build_copy(message: catalog.BuildChanged, told_at: datetime) -> BuildSnapshot:
+def _build_snapshot(message: catalog.BuildChanged, event_time: datetime) -> BuildSnapshot:
     return BuildSnapshot(
-        build_id=_required(message.build_id, "build_id"),
-        org_id=_required(message.org_id, "org_id"),
+        build_id=_required_id(message.build_id, "build_id"),
+        org_id=_required_id(message.org_id, "org_id"),
         revision=message.revision,
         deleted=message.deleted,
-        app_id=_required(message.app_id, "app_id"),
+        app_id=_required_id(message.app_id, "app_id"),
         version=message.version,
-        uploaded_at=_moment(message, "uploaded_at") or told_at,
+        uploaded_at=_datetime_field(message, "uploaded_at") or event_time,
     )
 
 
-def _test(message: catalog.TestChanged, _: datetime) -> TestSnapshot:
+def _test_snapshot(message: catalog.TestChanged, _: datetime) -> TestSnapshot:
     return TestSnapshot(
-        test_id=_required(message.test_id, "test_id"),
-        org_id=_required(message.org_id, "org_id"),
+        test_id=_required_id(message.test_id, "test_id"),
+        org_id=_required_id(message.org_id, "org_id"),
         revision=message.revision,
         deleted=message.deleted,
         name=message.name,
         platform=PLATFORM.get(message.platform),
         tags=tuple(message.tags),
         version=message.version_number,
-        created_at=_moment(message, "created_at"),
+        created_at=_datetime_field(message, "created_at"),
         quarantine=_quarantine(message),
     )
 
@@ -209,17 +209,17 @@ def _quarantine(message: catalog.TestChanged) -> Quarantine | None:
     if not message.HasField("quarantine"):
         return None
     told = message.quarantine
-    until, since = _moment(told, "until"), _moment(told, "since")
+    until, since = _datetime_field(told, "until"), _datetime_field(told, "since")
     if until is None or since is None:
         raise ValueError("quarantine has no end or no beginning")
     return Quarantine(told.reason, until, told.by, since)
 
 
-def _attachment(message: catalog.AttachmentChanged, _: datetime) -> AttachmentSnapshot:
+def _attachment_snapshot(message: catalog.AttachmentChanged, _: datetime) -> AttachmentSnapshot:
     return AttachmentSnapshot(
-        app_id=_required(message.app_id, "app_id"),
-        test_id=_required(message.test_id, "test_id"),
-        org_id=_required(message.org_id, "org_id"),
+        app_id=_required_id(message.app_id, "app_id"),
+        test_id=_required_id(message.test_id, "test_id"),
+        org_id=_required_id(message.org_id, "org_id"),
         revision=message.revision,
         attached=message.attached,
         pinned_version=message.pinned_version if message.HasField("pinned_version") else None,
@@ -227,28 +227,28 @@ def _attachment(message: catalog.AttachmentChanged, _: datetime) -> AttachmentSn
     )
 
 
-_READERS: Mapping[str, tuple[Callable[[], Message], Callable[[Any, datetime], Told]]] = {
+_READERS: Mapping[str, tuple[Callable[[], Message], Callable[[Any, datetime], Snapshot]]] = {
     message.DESCRIPTOR.full_name: (message, read)
     for message, read in (
-        (executor.RunChanged, _run),
-        (executor.ExecutionChanged, _execution),
-        (catalog.AppChanged, _app),
-        (catalog.BuildChanged, _build_copy),
-        (catalog.TestChanged, _test),
-        (catalog.AttachmentChanged, _attachment),
+        (executor.RunChanged, _run_snapshot),
+        (executor.ExecutionChanged, _execution_snapshot),
+        (catalog.AppChanged, _app_snapshot),
+        (catalog.BuildChanged, _build_snapshot),
+        (catalog.TestChanged, _test_snapshot),
+        (catalog.AttachmentChanged, _attachment_snapshot),
     )
 }
 
 
-def _required(value: str, name: str) -> str:
+def _required_id(value: str, name: str) -> str:
     """Ids become parts of keys, so nothing but letters, digits, - and _ may stand in them."""
     if not _ID.fullmatch(value):
         raise ValueError(f"{name} is not an id: {value[:100]!r}")
     return value
 
 
-def _optional(value: str, name: str) -> str | None:
-    return _required(value, name) if value else None
+def _optional_id(value: str, name: str) -> str | None:
+    return _required_id(value, name) if value else None
 
 
 def _status(number: int) -> Status:
@@ -265,7 +265,7 @@ def _seconds(run: runs_pb2.Run) -> float | None:
     return float(run.execution_time_seconds)
 
 
-def _moment(holder: Message, name: str) -> datetime | None:
+def _datetime_field(holder: Message, name: str) -> datetime | None:
     """A timestamp field in UTC, in milliseconds as MongoDB keeps them; None when it is absent."""
     if not holder.HasField(name):
         return None

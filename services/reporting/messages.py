@@ -10,12 +10,11 @@ from mobiletest.reporting.v1 import reports_pb2
 from mobiletest.types.v1 import quarantine_pb2
 
 from services.reporting.model.quarantine import Quarantine
+from services.reporting.model.reports.apps import AppStats, BuildHealth, TrendPoint, Workspace
 from services.reporting.model.reports.coverage import Coverage, CoverageItem
 from services.reporting.model.reports.matrix import Matrix, MatrixCell, MatrixRow
-from services.reporting.model.reports.stats import AppStats, TrendPoint
-from services.reporting.model.reports.workspace import BuildHealth, Workspace
 from services.reporting.model.tables import Group
-from services.reporting.spellings import (
+from services.reporting.proto_enums import (
     CATEGORY_NUMBER,
     CLASSIFICATION,
     CLASSIFICATION_NUMBER,
@@ -162,7 +161,7 @@ def _coverage_item(item: CoverageItem) -> reports_pb2.CoverageItem:
     )
 
 
-def in_quarantine(
+def add_quarantines(
     items: Sequence[reports_pb2.BuildRunItem], quarantines: Mapping[str, Quarantine]
 ) -> Sequence[reports_pb2.BuildRunItem]:
     """The items, each with the quarantine of its test, if that has one."""

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from services.reporting.model.attempts import Attempt, BuildRef
 from services.reporting.model.flaky import Assessment, Classification
-from services.reporting.model.history import Attempt, BuildRef
 from services.reporting.model.quarantine import Quarantine
-from services.reporting.model.reports.breakage import Sighting, Sought
-from services.reporting.model.reports.gate import GateRun, Progress
-from services.reporting.model.reports.workspace import VerdictCount
+from services.reporting.model.reports.apps import VerdictCount
+from services.reporting.model.reports.breakage import BuildVerdict, VerdictQuery
+from services.reporting.model.reports.gate import ExecutionProgress, GateRun
 from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey, GroupKey, HistoryKey, Tables
 
@@ -27,7 +27,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RowKeys:
     """Keys of rows to load, by table."""
 
     runs: Collection[str] = ()
@@ -56,10 +56,10 @@ class TestFilter:
     without: frozenset[str] = frozenset()
 
 
-class FoldTransaction(Protocol):
+class ProjectionTransaction(Protocol):
     """One transaction on the read models, of all organisations."""
 
-    async def load(self, tables: Tables, wanted: Wanted) -> None:
+    async def load(self, tables: Tables, wanted: RowKeys) -> None:
         """Load the rows that exist into the tables."""
 
     async def save_runs(self, tables: Tables) -> None:
@@ -69,14 +69,14 @@ class FoldTransaction(Protocol):
         """Write every row that was put; counters are added to what is stored."""
 
 
-class Folds(Protocol):
+class Projections(Protocol):
     """Where the read models are written."""
 
-    async def transaction(self, work: Callable[[FoldTransaction], Awaitable[None]]) -> None:
+    async def transaction(self, work: Callable[[ProjectionTransaction], Awaitable[None]]) -> None:
         """Run `work` in one transaction, again from the start when it lost a race."""
 
 
-class CopiedTests(Protocol):
+class CatalogTests(Protocol):
     """The copies of the catalog's tests; everything belongs to the organisation of the caller."""
 
     async def with_history(self, classification: Classification | None = None) -> frozenset[str]:
@@ -150,7 +150,7 @@ class Verdicts(Protocol):
     What a lookup costs grows with what is asked for and given, never with how many builds there were.
     """
 
-    async def sightings(self, keys: Collection[CellKey], sought: Sought) -> Mapping[CellKey, Sighting]:
+    async def sightings(self, keys: Collection[CellKey], sought: VerdictQuery) -> Mapping[CellKey, BuildVerdict]:
         """By cell, what is sought of the same test on the same app; cells that do not exist are left out."""
 
     async def attempts(self, keys: Collection[HistoryKey]) -> Mapping[HistoryKey, Sequence[Attempt]]:
@@ -159,7 +159,7 @@ class Verdicts(Protocol):
     async def builds_before(self, build: BuildSnapshot, limit: int) -> Sequence[BuildSnapshot]:
         """The builds of its app that were uploaded before it, newest first, without deleted ones."""
 
-    async def progress(self, execution_id: str) -> Progress | None:
+    async def progress(self, execution_id: str) -> ExecutionProgress | None:
         """How far an execution is; None before it was heard of."""
 
     async def runs_of_execution(self, execution_id: str) -> Sequence[GateRun]:
@@ -174,7 +174,7 @@ class ListedTest:
     test_id: str
 
 
-class Listed(Protocol):
+class ExpirableRuns(Protocol):
     """The lists of all tests, of all organisations, as retention goes through them."""
 
     async def test_after(self, test: ListedTest | None) -> ListedTest | None:
@@ -187,7 +187,7 @@ class Listed(Protocol):
         """Forget the days of these lists, by counter, on which no run is left."""
 
 
-class Turn(Protocol):
+class Lease(Protocol):
     """Whose turn it is."""
 
     async def acquire(self) -> bool: ...

@@ -7,10 +7,11 @@ from typing import Any
 
 from mobiletest.reporting.v1 import reports_pb2, reports_pb2_grpc
 
+from services.reporting.gate_messages import comparison_message, gate_message
 from services.reporting.messages import (
+    add_quarantines,
     classified_query,
     coverage_message,
-    in_quarantine,
     matrix_message,
     stats_message,
     workspace_message,
@@ -25,8 +26,7 @@ from services.reporting.usecases import (
     RunLists,
     RunsPage,
 )
-from services.reporting.usecases.gate import Asked
-from services.reporting.verdict_messages import comparison_message, gate_message
+from services.reporting.usecases.gate import GateRequest
 
 
 class ReportsServicer(reports_pb2_grpc.ReportsServicer):
@@ -97,7 +97,7 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
         return comparison_message(compared)
 
     async def GetGate(self, request: reports_pb2.GetGateRequest, context: Any) -> reports_pb2.Gate:
-        asked = Asked(
+        asked = GateRequest(
             request.execution_id.lower(),
             request.base_branch,
             ended=request.min_ended_runs if request.HasField("min_ended_runs") else None,
@@ -108,7 +108,7 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
     async def _items(self, runs: RunsPage) -> Sequence[reports_pb2.BuildRunItem]:
         items = list(map(reports_pb2.BuildRunItem.FromString, runs.items))
         quarantines = await self._quarantines.of({item.test_id for item in items})
-        return in_quarantine(items, quarantines)
+        return add_quarantines(items, quarantines)
 
 
 def _revision(request: Any) -> int | None:

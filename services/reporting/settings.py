@@ -6,8 +6,8 @@ from pydantic import Field
 
 from services.chassis.settings import ProcessSettings
 from services.reporting.model.flaky import FlakyRules
-from services.reporting.model.fold import Rules
-from services.reporting.model.retention import Bounds
+from services.reporting.model.projection import Rules
+from services.reporting.model.retention import RetentionLimits
 from services.reporting.model.storms import StormRules
 from services.reporting.storage.generations import DROP_SECONDS
 
@@ -47,10 +47,10 @@ class Settings(ProcessSettings):
     storm_percent: int = Field(default=80, ge=1, le=100)
 
     @property
-    def bounds(self) -> Bounds:
+    def bounds(self) -> RetentionLimits:
         """The bounds of lists as the model takes them."""
         age = timedelta(days=self.runs_kept_days) if self.runs_kept_days else None
-        return Bounds(age, self.runs_kept_per_test or None)
+        return RetentionLimits(age, self.runs_kept_per_test or None)
 
     @property
     def rules(self) -> Rules:

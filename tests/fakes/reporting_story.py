@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
-from services.reporting.model.batch import Batch, Told
-from services.reporting.model.fold import fold
-from services.reporting.model.history import BuildRef
+from services.reporting.model.attempts import BuildRef
+from services.reporting.model.batch import Batch, Snapshot
+from services.reporting.model.projection import fold
 from services.reporting.model.snapshots import (
     AppSnapshot,
     AttachmentSnapshot,
@@ -20,8 +20,8 @@ from services.reporting.model.snapshots import (
 )
 from services.reporting.model.tables import Tables
 from services.reporting.usecases import AppReports, ClassifiedTests, Quarantines, RunLists
-from tests.fakes.reporting_store import FakeReadModels
-from tests.fakes.reporting_tests import FakeCopiedTests
+from tests.fakes.reporting_catalog_tests import FakeCatalogTests
+from tests.fakes.reporting_read_models import FakeReadModels
 
 ORG = "org-1"
 APP = "app-1"
@@ -54,17 +54,17 @@ class Story:
 
     def __init__(self, clock: StillClock | None = None) -> None:
         self.tables = Tables()
-        self.told: list[Told] = []
+        self.told: list[Snapshot] = []
         self._numbers = count(1)
         read_models = FakeReadModels(self.tables)
         self.clock = clock or StillClock()
         self.apps = AppReports(read_models, self.clock, revision_wait=0.05)
         self.runs = RunLists(read_models)
-        copies = FakeCopiedTests(self.tables)
+        copies = FakeCatalogTests(self.tables)
         self.classified = ClassifiedTests(read_models, copies)
         self.quarantines = Quarantines(copies, self.clock)
 
-    def tell(self, *snapshots: Told) -> None:
+    def tell(self, *snapshots: Snapshot) -> None:
         """Fold these."""
         self.told += snapshots
         fold(self.tables, Batch.of(snapshots))
@@ -126,7 +126,7 @@ class Story:
             test_name=f"Old name of {test}",
             test_version=version,
             status=status,
-            told_at=at,
+            event_time=at,
             app_id=app,
             build=build,
             success=success,

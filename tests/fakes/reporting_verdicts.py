@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from services.chassis.context import current
-from services.reporting.model.history import Attempt
-from services.reporting.model.reports.breakage import Side, Sighting, Sought, sighting
-from services.reporting.model.reports.gate import GateRun, Progress
+from services.reporting.model.attempts import Attempt
+from services.reporting.model.reports.breakage import BuildVerdict, SearchSide, VerdictQuery, build_verdict
+from services.reporting.model.reports.gate import ExecutionProgress, GateRun
 from services.reporting.model.snapshots import BuildSnapshot
 from services.reporting.model.tables import CellKey, HistoryKey, Tables
-from services.reporting.storage.shown import gate_run
-from services.reporting.storage.verdicts import STORMS_PASSED
+from services.reporting.storage.list_item import gate_run
+from services.reporting.storage.verdicts import STORM_BUILDS_SKIPPED
 
 
 class FakeVerdicts:
@@ -18,25 +18,25 @@ class FakeVerdicts:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    async def sightings(self, keys: Collection[CellKey], sought: Sought) -> Mapping[CellKey, Sighting]:
+    async def sightings(self, keys: Collection[CellKey], sought: VerdictQuery) -> Mapping[CellKey, BuildVerdict]:
         known = {key: cell for key, cell in self._tables.cells.rows() if cell.org_id == current().org_id}
-        found: dict[CellKey, Sighting] = {}
+        found: dict[CellKey, BuildVerdict] = {}
         for key in keys & known.keys():
             own = (known[key].uploaded_at, key[2])
             there = [seen for seen in self._fitting(key, sought) if _beside(seen.place, own, sought.side)]
-            there.sort(key=lambda seen: seen.place, reverse=sought.side in (Side.BEFORE, Side.OTHER))
-            calm = [seen for seen in there[: STORMS_PASSED + 1] if sought.storms or not self._in_storm(seen)]
+            there.sort(key=lambda seen: seen.place, reverse=sought.side in (SearchSide.BEFORE, SearchSide.OTHER))
+            calm = [seen for seen in there[: STORM_BUILDS_SKIPPED + 1] if sought.storms or not self._in_storm(seen)]
             if calm:
                 found[key] = calm[0]
         return found
 
-    def _fitting(self, key: CellKey, sought: Sought) -> Iterable[Sighting]:
+    def _fitting(self, key: CellKey, sought: VerdictQuery) -> Iterable[BuildVerdict]:
         for other, cell in self._tables.cells.rows():
-            seen = sighting(other, cell) if other[:2] == key[:2] and cell.org_id == current().org_id else None
+            seen = build_verdict(other, cell) if other[:2] == key[:2] and cell.org_id == current().org_id else None
             if seen and seen.branch in sought.branches and seen.verdict.outcome in sought.outcomes:
                 yield seen
 
-    def _in_storm(self, seen: Sighting) -> bool:
+    def _in_storm(self, seen: BuildVerdict) -> bool:
         execution = self._tables.executions.get(seen.verdict.execution_id)
         return seen.fails and execution is not None and execution.storm is True
 
@@ -51,11 +51,11 @@ class FakeVerdicts:
         earlier = [other for other in there if (other.uploaded_at, other.build_id) < place]
         return sorted(earlier, key=lambda other: (other.uploaded_at, other.build_id), reverse=True)[:limit]
 
-    async def progress(self, execution_id: str) -> Progress | None:
+    async def progress(self, execution_id: str) -> ExecutionProgress | None:
         row = self._tables.executions.get(execution_id)
         if row is None or row.org_id != current().org_id:
             return None
-        return Progress(row.total, row.finished, row.storm)
+        return ExecutionProgress(row.total, row.finished, row.storm)
 
     async def runs_of_execution(self, execution_id: str) -> Sequence[GateRun]:
         rows = ((run_id, row) for run_id, row in self._tables.runs.rows() if row.org_id == current().org_id)
@@ -67,13 +67,13 @@ class FakeVerdicts:
         ]
 
 
-def _beside(place: tuple[object, ...], own: tuple[object, ...], side: Side) -> bool:
+def _beside(place: tuple[object, ...], own: tuple[object, ...], side: SearchSide) -> bool:
     match side:
-        case Side.BEFORE:
+        case SearchSide.BEFORE:
             return place < own
-        case Side.AFTER:
+        case SearchSide.AFTER:
             return place > own
-        case Side.OTHER:
+        case SearchSide.OTHER:
             return place[1] != own[1]
-        case Side.FIRST:
+        case SearchSide.FIRST:
             return True

@@ -1,7 +1,7 @@
 """What the operator's `verify` says after a fault."""
 
 from deploy.local.stack import Stack
-from tests.fault.reporting.test_rebuilding import carried_out, differences
+from tests.fault.reporting.test_rebuild import carried_out, differences
 
 
 async def verified(stack: Stack) -> int:

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SERVICES = ROOT / "services"
 RULES = [
     ("motor", r"chassis/mongo\.py"),
-    ("pymongo", r"chassis/.*|\w+/storage(/.*|\.py)?"),
+    ("pymongo", r"chassis/.*|\w+/storage(/.*|\.py)?|reporting/rebuild/store\.py"),
     ("aiokafka", r"chassis/.*"),
     ("obstore", r"chassis/.*"),
     ("aiohttp", r"chassis/.*|gateway/.*|executor/automation/(webdriver/wire|llm/client)\.py|executor/.*fileserver\.py"),

@@ -14,16 +14,16 @@ from services.reporting.model.snapshots import (
 )
 
 
-class Snapshot(Protocol):
+class Revisioned(Protocol):
     """What all snapshots have."""
 
     @property
     def revision(self) -> int: ...
 
 
-Told = RunSnapshot | ExecutionSnapshot | AppSnapshot | BuildSnapshot | TestSnapshot | AttachmentSnapshot
+Snapshot = RunSnapshot | ExecutionSnapshot | AppSnapshot | BuildSnapshot | TestSnapshot | AttachmentSnapshot
 K = TypeVar("K")
-S = TypeVar("S", bound=Snapshot)
+S = TypeVar("S", bound=Revisioned)
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class Batch:
     attachments: dict[tuple[str, str], AttachmentSnapshot] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, snapshots: Iterable[Told]) -> "Batch":
+    def of(cls, snapshots: Iterable[Snapshot]) -> "Batch":
         """A batch of these, whatever their order and however often each is told."""
         batch = cls()
         for snapshot in snapshots:
@@ -52,27 +52,27 @@ class Batch:
     def halves(self) -> tuple["Batch", "Batch"]:
         """The same in two batches."""
         tables = (self.runs, self.executions, self.apps, self.builds, self.tests, self.attachments)
-        told: list[Told] = [snapshot for table in tables for snapshot in table.values()]
+        told: list[Snapshot] = [snapshot for table in tables for snapshot in table.values()]
         middle = len(told) // 2
         return Batch.of(told[:middle]), Batch.of(told[middle:])
 
-    def _add(self, snapshot: Told) -> None:
+    def _add(self, snapshot: Snapshot) -> None:
         match snapshot:
             case RunSnapshot():
-                _keep_newest(self.runs, snapshot.key, snapshot)
+                _put_newest(self.runs, snapshot.key, snapshot)
             case ExecutionSnapshot():
-                _keep_newest(self.executions, snapshot.key, snapshot)
+                _put_newest(self.executions, snapshot.key, snapshot)
             case AppSnapshot():
-                _keep_newest(self.apps, snapshot.key, snapshot)
+                _put_newest(self.apps, snapshot.key, snapshot)
             case BuildSnapshot():
-                _keep_newest(self.builds, snapshot.key, snapshot)
+                _put_newest(self.builds, snapshot.key, snapshot)
             case TestSnapshot():
-                _keep_newest(self.tests, snapshot.key, snapshot)
+                _put_newest(self.tests, snapshot.key, snapshot)
             case AttachmentSnapshot():
-                _keep_newest(self.attachments, snapshot.key, snapshot)
+                _put_newest(self.attachments, snapshot.key, snapshot)
 
 
-def _keep_newest(known: dict[K, S], key: K, snapshot: S) -> None:
+def _put_newest(known: dict[K, S], key: K, snapshot: S) -> None:
     present = known.get(key)
     if present is None or snapshot.revision > present.revision:
         known[key] = snapshot

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from datetime import datetime
 
-from services.reporting.model.failures import fingerprint, normalise
+from services.reporting.model.fingerprint import fingerprint, normalise
 from services.reporting.model.snapshots import Failure, Outcome, RunSnapshot, Status
-from services.reporting.model.tables import Active, Cell, Group, LastRun, Named
+from services.reporting.model.tables import Active, Cell, Group, LastRun, SourceRevision
 
 GROUPS_SHOWN = 5
 SAMPLE_LENGTH = 1000
@@ -45,10 +45,10 @@ def last_run(run: RunSnapshot, outcome: Outcome) -> LastRun:
     return LastRun(run.ended_at, run.run_id, run.execution_id, outcome, run.seconds)
 
 
-def _named(known: Named | None, run: RunSnapshot) -> Named | None:
+def _named(known: SourceRevision | None, run: RunSnapshot) -> SourceRevision | None:
     if run.branch is None and run.commit_sha is None:
         return known
-    named = Named(run.ended_at, run.run_id, run.branch, run.commit_sha)
+    named = SourceRevision(run.ended_at, run.run_id, run.branch, run.commit_sha)
     return named if known is None or named.recency > known.recency else known
 
 
@@ -82,7 +82,7 @@ def failure_group(run: RunSnapshot) -> Group | None:
     )
 
 
-def merged(one: Group | None, other: Group) -> Group:
+def merge_groups(one: Group | None, other: Group) -> Group:
     """Two groups of one fingerprint as one."""
     if one is None:
         return other

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from services.reporting.model.history import BuildRef, Ordered, trailing
+from services.reporting.model.attempts import BuildRef, OrderedAttempts, count_trailing
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ class Evidence:
         return {build.id for build in named if build and build.id}
 
 
-def ending(everything: Ordered, *, needed: int, window: int) -> Evidence:
+def streak_evidence(everything: OrderedAttempts, *, needed: int, window: int) -> Evidence:
     """How the window ends."""
     items = everything.attempts
     if not items:
         return Evidence(needed=needed)
-    streak = trailing(items, passed=items[-1].passed)
-    before = trailing(items[:-streak], passed=not items[-1].passed)
+    streak = count_trailing(items, passed=items[-1].passed)
+    before = count_trailing(items[:-streak], passed=not items[-1].passed)
     stormy = [item for item in items[len(items) - streak - before :] if item.storm and not item.passed]
     passes = [item for item in items[:-streak] if item.passed]
     return Evidence(
@@ -73,7 +73,7 @@ def ending(everything: Ordered, *, needed: int, window: int) -> Evidence:
     )
 
 
-def calmed(evidence: Evidence, calm: Ordered, everything: Ordered) -> Evidence:
+def with_calm_attempts(evidence: Evidence, calm: OrderedAttempts, everything: OrderedAttempts) -> Evidence:
     """With what the score looks at, and what that leaves out."""
     basis = calm if calm.attempts else everything
     items = basis.attempts

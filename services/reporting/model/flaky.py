@@ -4,17 +4,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from services.reporting.model.evidence import Evidence, calmed, ending
-from services.reporting.model.history import (
+from services.reporting.model.attempts import (
     Attempt,
-    Ordered,
-    changes,
-    considered,
+    OrderedAttempts,
+    count_trailing,
     lone_failures,
     mixed_groups,
-    order,
-    trailing,
+    newest_attempts,
+    order_attempts,
+    verdict_changes,
 )
+from services.reporting.model.evidence import Evidence, streak_evidence, with_calm_attempts
 
 
 class Classification(StrEnum):
@@ -53,19 +53,19 @@ class Assessment:
     evidence: Evidence
 
 
-DEFAULT_RULES = FlakyRules()
+DEFAULT_FLAKY_RULES = FlakyRules()
 
 
-def assess(attempts: Iterable[Attempt], rules: FlakyRules = DEFAULT_RULES) -> Assessment:
+def assess(attempts: Iterable[Attempt], rules: FlakyRules = DEFAULT_FLAKY_RULES) -> Assessment:
     """Judge the decided attempts of one test on one app, whatever their order and however often each is told."""
-    return judge(considered(attempts, rules.window), rules)
+    return judge(newest_attempts(attempts, rules.window), rules)
 
 
-def judge(decided: Sequence[Attempt], rules: FlakyRules = DEFAULT_RULES) -> Assessment:
+def judge(decided: Sequence[Attempt], rules: FlakyRules = DEFAULT_FLAKY_RULES) -> Assessment:
     """Judge what `considered` or `retain` gave: oldest first, each once."""
     outside = [attempt for attempt in decided if not attempt.storm]
-    everything = order(decided[-rules.window :])
-    calm = order(outside[-rules.window :]) if len(outside) < len(decided) else everything
+    everything = order_attempts(decided[-rules.window :])
+    calm = order_attempts(outside[-rules.window :]) if len(outside) < len(decided) else everything
     lone = lone_failures(calm)
     score = _score(calm, lone, rules)
     alone = [index for index in lone if _shares_no_code(calm, index)]
@@ -74,18 +74,18 @@ def judge(decided: Sequence[Attempt], rules: FlakyRules = DEFAULT_RULES) -> Asse
     classification = _classify(everything, rules, looks_flaky=looks_flaky)
     mixed_builds = {build_id for build_id, _ in mixed}
     alone_builds = {calm.attempts[index].build.id for index in alone} - mixed_builds
-    evidence = ending(everything, needed=rules.decided, window=rules.window)
+    evidence = streak_evidence(everything, needed=rules.decided, window=rules.window)
     evidence = replace(evidence, mixed_builds=len(mixed_builds), alone_builds=len(alone_builds))
-    return Assessment(score, classification, calmed(evidence, calm, everything))
+    return Assessment(score, classification, with_calm_attempts(evidence, calm, everything))
 
 
-def _score(calm: Ordered, lone: list[int], rules: FlakyRules) -> float:
+def _score(calm: OrderedAttempts, lone: list[int], rules: FlakyRules) -> float:
     count = len(calm.attempts)
     if count < 2:
         return 0.0
     items, alone = calm.attempts, set(lone)
     flips = pairs = 0.0
-    changed = set(changes(calm))
+    changed = set(verdict_changes(calm))
     for i in range(count - 1):
         if calm.branch(items[i]) != calm.branch(items[i + 1]):
             continue
@@ -96,12 +96,12 @@ def _score(calm: Ordered, lone: list[int], rules: FlakyRules) -> float:
     return round(flips / (pairs + rules.prior), 3)
 
 
-def _shares_no_code(calm: Ordered, index: int) -> bool:
+def _shares_no_code(calm: OrderedAttempts, index: int) -> bool:
     before, here, after = calm.attempts[index - 1 : index + 2]
     return here.code not in (before.code, after.code)
 
 
-def _classify(everything: Ordered, rules: FlakyRules, *, looks_flaky: bool) -> Classification:
+def _classify(everything: OrderedAttempts, rules: FlakyRules, *, looks_flaky: bool) -> Classification:
     items = everything.attempts
     mixed = bool(mixed_groups(items))
     if len(items) < rules.decided and not mixed:
@@ -117,31 +117,31 @@ def _classify(everything: Ordered, rules: FlakyRules, *, looks_flaky: bool) -> C
     return Classification.STABLE
 
 
-def _broken(everything: Ordered, rules: FlakyRules, *, mixed: bool) -> bool:
+def _broken(everything: OrderedAttempts, rules: FlakyRules, *, mixed: bool) -> bool:
     items = everything.attempts
-    streak = trailing(items, passed=False)
+    streak = count_trailing(items, passed=False)
     if streak < (rules.broken_streak_mixed if mixed else rules.broken_streak) or _passed_on_newest(everything):
         return False
     return streak == len(items) or len({item.build.id for item in items[-streak:]}) >= 2
 
 
-def _regressed(everything: Ordered, rules: FlakyRules) -> bool:
+def _regressed(everything: OrderedAttempts, rules: FlakyRules) -> bool:
     items = everything.attempts
-    streak = trailing(items, passed=False)
+    streak = count_trailing(items, passed=False)
     before = items[: len(items) - streak][-rules.regressed_passes :]
     return bool(streak and before) and all(item.passed for item in before) and not _passed_on_newest(everything)
 
 
-def _recovered(everything: Ordered, rules: FlakyRules) -> bool:
+def _recovered(everything: OrderedAttempts, rules: FlakyRules) -> bool:
     items = everything.attempts
-    streak = trailing(items, passed=True)
+    streak = count_trailing(items, passed=True)
     before = items[: len(items) - streak]
-    failures = trailing(before, passed=False)
+    failures = count_trailing(before, passed=False)
     if streak < rules.recovered_streak or failures < rules.recovered_streak:
         return False
     return everything.branch(before[-1]) == everything.branch(items[-1])
 
 
-def _passed_on_newest(everything: Ordered) -> bool:
+def _passed_on_newest(everything: OrderedAttempts) -> bool:
     newest = everything.newest_build.id
     return any(item.passed and item.build.id == newest for item in everything.attempts)

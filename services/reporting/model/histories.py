@@ -4,15 +4,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from services.reporting.model.attempts import Attempt, BuildRef, retained_attempts
 from services.reporting.model.flaky import FlakyRules, judge
-from services.reporting.model.history import Attempt, BuildRef, retain
 from services.reporting.model.snapshots import RunSnapshot
 from services.reporting.model.tables import History
 
 NO_BUILD = BuildRef(datetime(1970, 1, 1, tzinfo=UTC), "")
 
 
-def attempts_of(run: RunSnapshot, *, storm: bool | None) -> list[Attempt]:
+def decided_attempts(run: RunSnapshot, *, storm: bool | None) -> list[Attempt]:
     """The decided attempts of a finished run."""
     return [
         Attempt(
@@ -31,17 +31,17 @@ def attempts_of(run: RunSnapshot, *, storm: bool | None) -> list[Attempt]:
     ]
 
 
-def extended(
+def extend_history(
     history: History, runs: Iterable[tuple[RunSnapshot, bool | None]], storms: Mapping[str, bool], rules: FlakyRules
 ) -> History:
     """The history with these finished runs (and what is known of their storms), and newly settled executions."""
     attempts = [_settled(attempt, storms) for attempt in history.attempts] if storms else list(history.attempts)
     observed = history.observed
     for run, storm in runs:
-        attempts.extend(attempts_of(run, storm=storm))
+        attempts.extend(decided_attempts(run, storm=storm))
         if run.build is not None and run.outcome is not None and run.outcome.verdict:
             observed = newer_build(observed, run.build)
-    kept = retain(attempts, rules.window)
+    kept = retained_attempts(attempts, rules.window)
     return replace(history, attempts=kept, observed=observed, assessment=judge(kept, rules))
 
 

@@ -15,11 +15,11 @@ class Quarantine:
     since: datetime
 
 
-def lasting(quarantine: Quarantine | None, now: datetime) -> Quarantine | None:
+def active_quarantine(quarantine: Quarantine | None, now: datetime) -> Quarantine | None:
     """The quarantine while it lasts; None when there is none or it is over."""
     return quarantine if quarantine is not None and quarantine.until > now else None
 
 
-def all_lasting(known: Mapping[str, Quarantine | None], now: datetime) -> dict[str, Quarantine]:
+def active_quarantines(known: Mapping[str, Quarantine | None], now: datetime) -> dict[str, Quarantine]:
     """Those that last, by test."""
     return {test_id: quarantine for test_id, quarantine in known.items() if quarantine and quarantine.until > now}

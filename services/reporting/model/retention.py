@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from services.reporting.model.places import move
+from services.reporting.model.list_positions import move_in_lists
 from services.reporting.model.tables import Tables
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class RetentionLimits:
     """How long runs stay in lists (None: for ever), and how many of a test (None: all). Both hold."""
 
     age: timedelta | None = None
@@ -20,7 +20,7 @@ class Bounds:
         return self.age is not None or self.per_test is not None
 
 
-def expire(tables: Tables, run_ids: Iterable[str]) -> int:
+def expire_runs(tables: Tables, run_ids: Iterable[str]) -> int:
     """Leave of these runs what makes a repeat a no-op, if they have ended; how many that were."""
     expired = 0
     for run_id in run_ids:
@@ -28,6 +28,6 @@ def expire(tables: Tables, run_ids: Iterable[str]) -> int:
         if row is not None and row.status.terminal and not row.expired:
             rest = replace(row, listed_at=None, shown=b"")
             tables.runs.put(run_id, rest)
-            move(tables, row, rest)
+            move_in_lists(tables, row, rest)
             expired += 1
     return expired

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from services.reporting.model.history import BuildRef
+from services.reporting.model.attempts import BuildRef
 from services.reporting.model.quarantine import Quarantine
 
 
@@ -75,7 +75,7 @@ class RunSnapshot:
     test_name: str
     test_version: int
     status: Status
-    told_at: datetime
+    event_time: datetime
     app_id: str | None = None
     build: BuildRef | None = None
     success: bool | None = None
@@ -104,19 +104,19 @@ class RunSnapshot:
     @property
     def ended_at(self) -> datetime:
         """When it ended, as far as is known; the day of this moment is the one that it counts on."""
-        return self.completed_at or self.told_at
+        return self.completed_at or self.event_time
 
     @property
     def under_way_since(self) -> datetime:
         """When it started, else when it was accepted: the same whichever event tells it."""
-        return self.started_at or self.created_at or self.told_at
+        return self.started_at or self.created_at or self.event_time
 
     @property
     def listed_at(self) -> datetime:
         """What lists are sorted by: when it was accepted. Events before 2026-11-21 do not say that: the start then, of
         what never started the end, of what waits the last news.
         """
-        return self.created_at or self.started_at or self.completed_at or self.told_at
+        return self.created_at or self.started_at or self.completed_at or self.event_time
 
     @property
     def last_failure(self) -> Failure | None:

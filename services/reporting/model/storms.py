@@ -2,9 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 
-from services.reporting.model.tables import EndedRun
+from services.reporting.model import counters
+from services.reporting.model.run_changes import RunChange
+from services.reporting.model.snapshots import ExecutionSnapshot, RunSnapshot
+from services.reporting.model.tables import EndedRun, ExecutionRow, HistoryKey, Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,10 +19,10 @@ class StormRules:
     percent: int = 80
 
 
-DEFAULT_RULES = StormRules()
+DEFAULT_STORM_RULES = StormRules()
 
 
-def is_storm(tested: Iterable[EndedRun], rules: StormRules = DEFAULT_RULES) -> bool:
+def is_storm(tested: Iterable[EndedRun], rules: StormRules = DEFAULT_STORM_RULES) -> bool:
     """Whether the finished execution with these verdicts was a storm; a test counts once however many runs it had."""
     tests: set[str] = set()
     failed: set[tuple[str, str]] = set()
@@ -33,10 +37,80 @@ def is_storm(tested: Iterable[EndedRun], rules: StormRules = DEFAULT_RULES) -> b
     return len(tests) >= rules.tests and 100 * most >= rules.percent * len(tests)
 
 
-def settled(total: int | None, finished: int, tested: Iterable[EndedRun], rules: StormRules) -> bool | None:
+def storm_verdict(total: int | None, finished: int, tested: Iterable[EndedRun], rules: StormRules) -> bool | None:
     """Whether it is a storm; None while that is open. With too few runs to be one it is none from the start."""
     if total is None:
         return None
     if total < rules.tests:
         return False
     return is_storm(tested, rules) if finished >= total else None
+
+
+SettledStorms = dict[HistoryKey, dict[str, bool]]  # history -> execution -> whether it was a storm
+
+
+def settle_storms(
+    tables: Tables, executions: Iterable[ExecutionSnapshot], steps: Iterable[RunChange], rules: StormRules
+) -> SettledStorms:
+    """Apply the batch to the execution rows; gives the histories whose executions are settled by it."""
+    touched: set[str] = set()
+    for snapshot in executions:
+        if _learn_total(tables, snapshot):
+            touched.add(snapshot.execution_id)
+    finished: dict[str, list[RunChange]] = {}
+    for step in steps:
+        if step.outcome is not None:
+            finished.setdefault(step.run.execution_id, []).append(step)
+    for execution_id, its_steps in finished.items():
+        _finish_runs(tables, execution_id, its_steps)
+    touched.update(finished)
+    found: SettledStorms = {}
+    for execution_id in touched:
+        for key, storm in _settle_one(tables, execution_id, rules):
+            found.setdefault(key, {})[execution_id] = storm
+    return found
+
+
+def _learn_total(tables: Tables, snapshot: ExecutionSnapshot) -> bool:
+    row = tables.executions.get(snapshot.execution_id) or ExecutionRow(snapshot.org_id)
+    if snapshot.revision <= row.revision:
+        return False
+    tables.executions.put(snapshot.execution_id, replace(row, revision=snapshot.revision, total=snapshot.total))
+    return True
+
+
+def _finish_runs(tables: Tables, execution_id: str, steps: list[RunChange]) -> None:
+    row = tables.executions.get(execution_id) or ExecutionRow(steps[0].run.org_id)
+    tested, days = dict(row.tested), dict(row.days)
+    for step in steps:
+        app_id = step.run.app_id
+        if app_id is None:
+            continue
+        if step.outcome and row.storm is None:
+            fingerprint = step.group.fingerprint if step.group else None
+            tested[step.run.run_id] = EndedRun(app_id, step.run.test_id, step.outcome.verdict, fingerprint)
+        days[app_id] = _count_once(tables, step.run, app_id, days.get(app_id))
+    tables.executions.put(execution_id, replace(row, finished=row.finished + len(steps), tested=tested, days=days))
+
+
+def _count_once(tables: Tables, run: RunSnapshot, app_id: str, counted: date | None) -> date:
+    """Count the execution for the app on the newest day on which a run of it ended; gives that day."""
+    ended = run.ended_at.date()
+    if counted is not None and counted >= ended:
+        return counted
+    for day, amount in ((counted, -1), (ended, 1)):
+        if day is not None:
+            month = counters.app_month(app_id, day)
+            counters.add(tables.counters, run.org_id, month, {counters.day_field(day, "executions"): amount})
+    return ended
+
+
+def _settle_one(tables: Tables, execution_id: str, rules: StormRules) -> Iterable[tuple[HistoryKey, bool]]:
+    row = tables.executions.get(execution_id)
+    if row is None or row.storm is not None:
+        return ()
+    storm = storm_verdict(row.total, row.finished, row.tested.values(), rules)
+    if storm is None:
+        return ()
+    tables.executions.put(execution_id, replace(row, storm=storm, tested={}))
+    return [((tested.app_id, tested.test_id), storm) for tested in row.tested.values()]

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Generic, TypeVar
 
+from services.reporting.model.attempts import Attempt, BuildRef
 from services.reporting.model.flaky import Assessment, assess
-from services.reporting.model.history import Attempt, BuildRef
 from services.reporting.model.snapshots import (
     AppSnapshot,
     AttachmentSnapshot,
@@ -16,7 +16,7 @@ from services.reporting.model.snapshots import (
     TestSnapshot,
 )
 
-LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 CellKey = tuple[str, str, str]  # app, test, build
 HistoryKey = tuple[str, str]  # app, test
 GroupKey = tuple[str, str, str, str]  # app, test, build, fingerprint
@@ -102,7 +102,7 @@ class LastRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class SourceRevision:
     """What CI named in the newest finished run of a cell in which it named a branch, else in the newest in which it
     named a commit: a build has one branch and one commit, also when it is run once more by hand.
     """
@@ -151,7 +151,7 @@ class Cell:
     """
 
     org_id: str
-    uploaded_at: datetime = LONG_AGO
+    uploaded_at: datetime = EPOCH
     passed: int = 0
     failed: int = 0
     infra_failed: int = 0
@@ -160,7 +160,7 @@ class Cell:
     test_name: str = ""
     last: LastRun | None = None
     verdict: LastRun | None = None
-    named: Named | None = None
+    named: SourceRevision | None = None
     active: dict[str, Active] = field(default_factory=dict)
     groups: tuple[Group, ...] = ()
 

@@ -1,10 +1,17 @@
 """The read models in MongoDB: rows as documents, the fold's transaction, lookups, indexes."""
 
-from services.reporting.storage.folds import MongoFolds
-from services.reporting.storage.listed import MongoListed
-from services.reporting.storage.lookups import MongoReadModels
+from services.reporting.storage.catalog_tests import MongoCatalogTests
+from services.reporting.storage.expirable_runs import MongoExpirableRuns
+from services.reporting.storage.projections import MongoProjections
+from services.reporting.storage.read_models import MongoReadModels
 from services.reporting.storage.schema import MIGRATIONS
-from services.reporting.storage.tests import MongoCopiedTests
 from services.reporting.storage.verdicts import MongoVerdicts
 
-__all__ = ["MIGRATIONS", "MongoCopiedTests", "MongoFolds", "MongoListed", "MongoReadModels", "MongoVerdicts"]
+__all__ = [
+    "MIGRATIONS",
+    "MongoCatalogTests",
+    "MongoExpirableRuns",
+    "MongoProjections",
+    "MongoReadModels",
+    "MongoVerdicts",
+]

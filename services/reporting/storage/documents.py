@@ -26,38 +26,38 @@ from services.reporting.model.tables import (
     HistoryKey,
     RunRow,
 )
-from services.reporting.model.text import folded
-from services.reporting.storage.values import (
+from services.reporting.model.text_search import fold_case
+from services.reporting.storage.subdocuments import (
     Document,
-    active_document,
-    active_of,
-    assessment_document,
-    assessment_of,
-    attempts_of,
-    attempts_text,
-    build_document,
-    build_of,
-    group_document,
-    group_of,
-    last_run_document,
-    last_run_of,
-    named_document,
-    named_of,
-    quarantine_document,
-    quarantine_of,
+    decode_active,
+    decode_assessment,
+    decode_attempts,
+    decode_build,
+    decode_group,
+    decode_last_run,
+    decode_quarantine,
+    decode_source_revision,
+    encode_active,
+    encode_assessment,
+    encode_attempts,
+    encode_build,
+    encode_group,
+    encode_last_run,
+    encode_quarantine,
+    encode_source_revision,
 )
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
-def joined(key: str | tuple[str, ...]) -> str:
+def document_id(key: str | tuple[str, ...]) -> str:
     """The `_id` of a key: ids have no colon."""
     return key if isinstance(key, str) else ":".join(key)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[K, V]):
+class TableCodec(Generic[K, V]):
     """A table's collection, and its rows as documents (without `_id`) and back."""
 
     table: str
@@ -66,13 +66,13 @@ class Kind(Generic[K, V]):
     decode: Callable[[Document], tuple[K, V]]
 
 
-def _run(_: str, row: RunRow) -> Document:
+def _encode_run(_: str, row: RunRow) -> Document:
     """An expired run has no `listed_at`, so that it is in no index of a list, and is small."""
     names = _RUN_FIELDS if row.listed_at else _EXPIRED_FIELDS
     return {name: getattr(row, name) for name in names} | {"status": row.status.value}
 
 
-def _run_of(document: Document) -> tuple[str, RunRow]:
+def _decode_run(document: Document) -> tuple[str, RunRow]:
     values = {name: document[name] for name in _EXPIRED_FIELDS} | {"status": Status(document["status"])}
     return document["_id"], RunRow(**values, listed_at=document.get("listed_at"), shown=document.get("shown", b""))
 
@@ -81,7 +81,7 @@ _RUN_FIELDS = tuple(RunRow.__dataclass_fields__)
 _EXPIRED_FIELDS = tuple(name for name in _RUN_FIELDS if name not in ("listed_at", "shown"))
 
 
-def _execution(_: str, row: ExecutionRow) -> Document:
+def _encode_execution(_: str, row: ExecutionRow) -> Document:
     ended = [(run_id, row.tested[run_id]) for run_id in sorted(row.tested)]
     tested = [[run_id, run.app_id, run.test_id, run.verdict, run.fingerprint] for run_id, run in ended]
     return {
@@ -95,7 +95,7 @@ def _execution(_: str, row: ExecutionRow) -> Document:
     }
 
 
-def _execution_of(document: Document) -> tuple[str, ExecutionRow]:
+def _decode_execution(document: Document) -> tuple[str, ExecutionRow]:
     return document["_id"], ExecutionRow(
         org_id=document["org_id"],
         revision=document["revision"],
@@ -107,7 +107,7 @@ def _execution_of(document: Document) -> tuple[str, ExecutionRow]:
     )
 
 
-def _cell(key: CellKey, cell: Cell) -> Document:
+def _encode_cell(key: CellKey, cell: Cell) -> Document:
     app_id, test_id, build_id = key
     return {
         "org_id": cell.org_id,
@@ -121,15 +121,15 @@ def _cell(key: CellKey, cell: Cell) -> Document:
         "cancelled": cell.cancelled,
         "test_version": cell.test_version,
         "test_name": cell.test_name,
-        "last": last_run_document(cell.last),
-        "verdict": last_run_document(cell.verdict),
-        "named": named_document(cell.named),
-        "active": {run_id: active_document(cell.active[run_id]) for run_id in sorted(cell.active)},
-        "groups": [group_document(group) for group in cell.groups],
+        "last": encode_last_run(cell.last),
+        "verdict": encode_last_run(cell.verdict),
+        "named": encode_source_revision(cell.named),
+        "active": {run_id: encode_active(cell.active[run_id]) for run_id in sorted(cell.active)},
+        "groups": [encode_group(group) for group in cell.groups],
     }
 
 
-def cell_of(document: Document) -> tuple[CellKey, Cell]:
+def decode_cell(document: Document) -> tuple[CellKey, Cell]:
     """The inverse of what is stored; fields that a projection left out are empty."""
     return (document["app_id"], document["test_id"], document["build_id"]), Cell(
         org_id=document["org_id"],
@@ -140,81 +140,83 @@ def cell_of(document: Document) -> tuple[CellKey, Cell]:
         cancelled=document["cancelled"],
         test_version=document["test_version"],
         test_name=document["test_name"],
-        last=last_run_of(document["last"]),
-        verdict=last_run_of(document["verdict"]),
-        named=named_of(document["named"]),
-        active={run_id: active_of(active) for run_id, active in document.get("active", {}).items()},
-        groups=tuple(group_of(group) for group in document.get("groups", ())),
+        last=decode_last_run(document["last"]),
+        verdict=decode_last_run(document["verdict"]),
+        named=decode_source_revision(document["named"]),
+        active={run_id: decode_active(active) for run_id, active in document.get("active", {}).items()},
+        groups=tuple(decode_group(group) for group in document.get("groups", ())),
     )
 
 
-def _group(key: GroupKey, group: Group) -> Document:
-    return group_document(group)
+def _encode_group(key: GroupKey, group: Group) -> Document:
+    return encode_group(group)
 
 
-def _group_of(document: Document) -> tuple[GroupKey, Group]:
+def _decode_group(document: Document) -> tuple[GroupKey, Group]:
     app_id, test_id, build_id, fingerprint = document["_id"].split(":")
-    return (app_id, test_id, build_id, fingerprint), group_of(document)
+    return (app_id, test_id, build_id, fingerprint), decode_group(document)
 
 
-def _history(key: HistoryKey, history: History) -> Document:
+def _encode_history(key: HistoryKey, history: History) -> Document:
     return {
         "org_id": history.org_id,
         "app_id": key[0],
         "test_id": key[1],
-        "attempts": attempts_text(history.attempts),
-        "observed": build_document(history.observed),
-        **assessment_document(history.assessment),
+        "attempts": encode_attempts(history.attempts),
+        "observed": encode_build(history.observed),
+        **encode_assessment(history.assessment),
     }
 
 
-def _history_of(document: Document) -> tuple[HistoryKey, History]:
+def _decode_history(document: Document) -> tuple[HistoryKey, History]:
     return (document["app_id"], document["test_id"]), History(
         org_id=document["org_id"],
-        attempts=attempts_of(document["attempts"]),
-        observed=build_of(document["observed"]),
-        assessment=assessment_of(document),
+        attempts=decode_attempts(document["attempts"]),
+        observed=decode_build(document["observed"]),
+        assessment=decode_assessment(document),
     )
 
 
-def _copy(_: Any, row: Any) -> Document:
+def _encode_copy(_: Any, row: Any) -> Document:
     return {name: getattr(row, name) for name in row.__dataclass_fields__}
 
 
-def app_of(document: Document) -> tuple[str, AppSnapshot]:
+def decode_app(document: Document) -> tuple[str, AppSnapshot]:
     return document["_id"], AppSnapshot(**{name: document[name] for name in AppSnapshot.__dataclass_fields__})
 
 
-def build_copy_of(document: Document) -> tuple[str, BuildSnapshot]:
+def decode_build_copy(document: Document) -> tuple[str, BuildSnapshot]:
     return document["_id"], BuildSnapshot(**{name: document[name] for name in BuildSnapshot.__dataclass_fields__})
 
 
-def _test(_: str, test: TestSnapshot) -> Document:
-    kept = {"tags": list(test.tags), "quarantine": quarantine_document(test.quarantine)}
-    return _copy(_, test) | kept | {"name_folded": folded(test.name)}
+def _encode_test(_: str, test: TestSnapshot) -> Document:
+    kept = {"tags": list(test.tags), "quarantine": encode_quarantine(test.quarantine)}
+    return _encode_copy(_, test) | kept | {"name_folded": fold_case(test.name)}
 
 
-def test_of(document: Document) -> tuple[str, TestSnapshot]:
+def decode_test(document: Document) -> tuple[str, TestSnapshot]:
     values = {name: document[name] for name in TestSnapshot.__dataclass_fields__}
-    values |= {"tags": tuple(document["tags"]), "quarantine": quarantine_of(document["quarantine"])}
+    values |= {"tags": tuple(document["tags"]), "quarantine": decode_quarantine(document["quarantine"])}
     return document["_id"], TestSnapshot(**values)
 
 
-def attachment_of(document: Document) -> tuple[tuple[str, str], AttachmentSnapshot]:
+def decode_attachment(document: Document) -> tuple[tuple[str, str], AttachmentSnapshot]:
     row = AttachmentSnapshot(**{name: document[name] for name in AttachmentSnapshot.__dataclass_fields__})
     return row.key, row
 
 
-RUNS: Kind[str, RunRow] = Kind("runs", "runs", _run, _run_of)
-EXECUTIONS: Kind[str, ExecutionRow] = Kind("executions", "executions", _execution, _execution_of)
-CELLS: Kind[CellKey, Cell] = Kind("cells", "cells", _cell, cell_of)
-GROUPS: Kind[GroupKey, Group] = Kind("groups", "failure_groups", _group, _group_of)
-HISTORIES: Kind[HistoryKey, History] = Kind("histories", "histories", _history, _history_of)
-APPS: Kind[str, AppSnapshot] = Kind("apps", "apps", _copy, app_of)
-BUILDS: Kind[str, BuildSnapshot] = Kind("builds", "builds", _copy, build_copy_of)
-TESTS: Kind[str, TestSnapshot] = Kind("tests", "tests", _test, test_of)
-ATTACHMENTS: Kind[tuple[str, str], AttachmentSnapshot] = Kind("attachments", "attachments", _copy, attachment_of)
-KINDS: tuple[Kind[Any, Any], ...] = (
+RUNS: TableCodec[str, RunRow] = TableCodec("runs", "runs", _encode_run, _decode_run)
+EXECUTIONS: TableCodec[str, ExecutionRow] = TableCodec("executions", "executions", _encode_execution, _decode_execution)
+CELLS: TableCodec[CellKey, Cell] = TableCodec("cells", "cells", _encode_cell, decode_cell)
+GROUPS: TableCodec[GroupKey, Group] = TableCodec("groups", "failure_groups", _encode_group, _decode_group)
+HISTORIES: TableCodec[HistoryKey, History] = TableCodec("histories", "histories", _encode_history, _decode_history)
+APPS: TableCodec[str, AppSnapshot] = TableCodec("apps", "apps", _encode_copy, decode_app)
+BUILDS: TableCodec[str, BuildSnapshot] = TableCodec("builds", "builds", _encode_copy, decode_build_copy)
+TESTS: TableCodec[str, TestSnapshot] = TableCodec("tests", "tests", _encode_test, decode_test)
+ATTACHMENTS: TableCodec[tuple[str, str], AttachmentSnapshot] = TableCodec(
+    "attachments", "attachments", _encode_copy, decode_attachment
+)
+TABLE_CODECS: tuple[TableCodec[Any, Any], ...] = (
     RUNS,
     EXECUTIONS,
     CELLS,

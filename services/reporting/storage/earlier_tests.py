@@ -9,9 +9,9 @@ from typing import Any
 from pymongo import UpdateOne
 
 from services.chassis.mongo import Document, Mongo
-from services.reporting.model.text import folded
+from services.reporting.model.text_search import fold_case
 from services.reporting.storage.documents import HISTORIES, TESTS
-from services.reporting.storage.generations import named, read
+from services.reporting.storage.generations import collection_name, read_generations
 from services.reporting.storage.indexes import INDEXES
 
 BATCH = 1_000
@@ -21,10 +21,10 @@ _UNTOLD: Document = {"platform": None, "tags": [], "version": 0, "created_at": N
 
 async def complete_tests(mongo: Mongo) -> None:
     """Give the copies of every generation the fields that they lack, and the indexes of lists of tests. Repeatable."""
-    for generation in (await read(mongo)).folded:
+    for generation in (await read_generations(mongo)).folded:
         for kind in (TESTS.collection, HISTORIES.collection):
-            await mongo.collection(named(kind, generation)).create_indexes(INDEXES[kind])
-        await _complete(mongo.collection(named(TESTS.collection, generation)))
+            await mongo.collection(collection_name(kind, generation)).create_indexes(INDEXES[kind])
+        await _complete(mongo.collection(collection_name(TESTS.collection, generation)))
 
 
 async def _complete(copies: Any) -> None:
@@ -35,5 +35,5 @@ async def _complete(copies: Any) -> None:
 def _completion(document: Document) -> UpdateOne:
     """What is there stays: a newer version may have written the copy meanwhile."""
     untold = {name: {"$ifNull": [f"${name}", {"$literal": value}]} for name, value in _UNTOLD.items()}
-    name = {"name_folded": {"$literal": folded(document["name"])}}
+    name = {"name_folded": {"$literal": fold_case(document["name"])}}
     return UpdateOne({"_id": document["_id"], **_INCOMPLETE}, [{"$set": untold | name}])

@@ -45,30 +45,30 @@ class Generations:
         return (self.serving,) if self.building is None else (self.serving, self.building)
 
 
-def named(collection: str, generation: int) -> str:
+def collection_name(collection: str, generation: int) -> str:
     """The name of a collection of a generation."""
     return f"{collection}.g{generation}" if generation else collection
 
 
-def generation_of(name: str) -> tuple[str, int]:
+def split_collection_name(name: str) -> tuple[str, int]:
     """The inverse of `named`."""
     found = _GENERATION.fullmatch(name)
     return (found[1], int(found[2])) if found else (name, 0)
 
 
-async def read(mongo: Mongo, session: Session = None) -> Generations:
+async def read_generations(mongo: Mongo, session: Session = None) -> Generations:
     """The generations as they are now, or as the transaction sees them."""
     document = await mongo.collection(GENERATIONS).find_one({"_id": CONTROL}, session=session)
     return Generations(document["serving"], document["building"]) if document else Generations()
 
 
-async def write(mongo: Mongo, generations: Generations, session: Session) -> None:
+async def write_generations(mongo: Mongo, generations: Generations, session: Session) -> None:
     """Say which one serves and which one is being built; every fold that begins afterwards does as it says."""
     said = {"serving": generations.serving, "building": generations.building}
     await mongo.collection(GENERATIONS).update_one({"_id": CONTROL}, {"$set": said}, upsert=True, session=session)
 
 
-class Serving:
+class ServingGeneration:
     """The generation that serves, as it was at most a second ago."""
 
     def __init__(self, mongo: Mongo) -> None:
@@ -80,12 +80,12 @@ class Serving:
         """Its number. A generation is dropped only long after all have turned from it."""
         began = monotonic()
         if began - self._read_at > FRESH_SECONDS:
-            self._known = (await read(self._mongo)).serving
+            self._known = (await read_generations(self._mongo)).serving
             self._read_at = began
         return self._known
 
 
-class InTime:
+class DeadlineGuard:
     """A servicer whose answers are given in time or not at all.
 
     A process that was stopped in the middle of a call might go on when the generation that it reads is gone, and find

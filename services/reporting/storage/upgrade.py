@@ -15,14 +15,14 @@ from pymongo import UpdateOne
 
 from services.chassis.mongo import Mongo, Session
 from services.reporting.model import counters
-from services.reporting.model.places import day_of, minute_of, minutes
+from services.reporting.model.list_positions import day_of, minute_of, minutes
 from services.reporting.model.reports.gate import GateRun
-from services.reporting.model.tables import LONG_AGO, CellKey, Named
-from services.reporting.storage.documents import BUILDS, CELLS, COUNTERS, RUNS, TESTS, counter_id, joined
+from services.reporting.model.tables import EPOCH, CellKey, SourceRevision
+from services.reporting.storage.documents import BUILDS, CELLS, COUNTERS, RUNS, TESTS, counter_id, document_id
+from services.reporting.storage.expirable_runs import ALWAYS, List, list_after
 from services.reporting.storage.indexes import INDEXES
-from services.reporting.storage.listed import ALWAYS, List, list_after
-from services.reporting.storage.shown import RUN_SHOWN, gate_run
-from services.reporting.storage.values import Document, named_document
+from services.reporting.storage.list_item import RUN_FIELDS, gate_run
+from services.reporting.storage.subdocuments import Document, encode_source_revision
 
 
 async def drop_old_indexes(mongo: Mongo) -> None:
@@ -57,7 +57,7 @@ async def _complete_cells(mongo: Mongo) -> None:
     await cells.delete_many({"last": None, "active": {}, "uploaded_at": {"$exists": False}})
     await _name_cells(mongo)
     await cells.update_many({"named": {"$exists": False}}, {"$set": {"named": None}})
-    told = {"$ifNull": [{"$first": "$build.uploaded_at"}, LONG_AGO]}
+    told = {"$ifNull": [{"$first": "$build.uploaded_at"}, EPOCH]}
     only_missing = [{"$set": {"uploaded_at": {"$ifNull": ["$uploaded_at", "$$new.uploaded_at"]}}}]
     pipeline: list[Document] = [
         {"$match": {"uploaded_at": {"$exists": False}}},
@@ -75,20 +75,23 @@ async def _name_cells(mongo: Mongo) -> None:
         named = await _named(mongo, one)
         if named:
             writes = [
-                UpdateOne({"_id": joined(key), "named": {"$exists": False}}, {"$set": {"named": named_document(value)}})
+                UpdateOne(
+                    {"_id": document_id(key), "named": {"$exists": False}},
+                    {"$set": {"named": encode_source_revision(value)}},
+                )
                 for key, value in named.items()
             ]
             await cells.bulk_write(writes, ordered=False)
 
 
-async def _named(mongo: Mongo, one: List) -> dict[CellKey, Named]:
+async def _named(mongo: Mongo, one: List) -> dict[CellKey, SourceRevision]:
     """What CI named in the newest run of each cell of a build in which it named anything."""
     query = {"org_id": one.org_id, "build_id": one.key, "listed_at": {"$lt": ALWAYS}}
-    found: dict[CellKey, Named] = {}
-    async for document in mongo.collection(RUNS.collection).find(query, RUN_SHOWN):
+    found: dict[CellKey, SourceRevision] = {}
+    async for document in mongo.collection(RUNS.collection).find(query, RUN_FIELDS):
         run = gate_run(document)
         if run.app_id and run.status.terminal and (run.branch or run.commit_sha):
-            named = Named(_ended_at(run, document), run.run_id, run.branch, run.commit_sha)
+            named = SourceRevision(_ended_at(run, document), run.run_id, run.branch, run.commit_sha)
             key = (run.app_id, run.test_id, one.key)
             found[key] = max(found.get(key, named), named, key=lambda known: known.recency)
     return found

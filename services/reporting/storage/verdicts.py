@@ -6,17 +6,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from services.chassis.context import current
 from services.chassis.mongo import Mongo
 from services.chassis.org_collection import OrgCollection
-from services.reporting.model.history import Attempt
-from services.reporting.model.reports.breakage import Side, Sighting, Sought
-from services.reporting.model.reports.gate import GateRun, Progress
+from services.reporting.model.attempts import Attempt
+from services.reporting.model.reports.breakage import BuildVerdict, SearchSide, VerdictQuery
+from services.reporting.model.reports.gate import ExecutionProgress, GateRun
 from services.reporting.model.snapshots import BuildSnapshot, Outcome
 from services.reporting.model.tables import CellKey, HistoryKey
 from services.reporting.storage import documents as d
-from services.reporting.storage.generations import Serving, named
-from services.reporting.storage.shown import RUN_SHOWN, gate_run
-from services.reporting.storage.values import Document, attempts_of, last_run_of, named_of
+from services.reporting.storage.generations import ServingGeneration, collection_name
+from services.reporting.storage.list_item import RUN_FIELDS, gate_run
+from services.reporting.storage.subdocuments import Document, decode_attempts, decode_last_run, decode_source_revision
 
-STORMS_PASSED = 10
+STORM_BUILDS_SKIPPED = 10
 """How many builds in a row may be left out as storms: it bounds what a lookup reads."""
 PART_SIZE, PARTS_AT_ONCE = 500, 4
 """MongoDB takes one core for a pipeline, and some 100 us for each of its cells: ten thousand are done in parts."""
@@ -28,10 +28,10 @@ class MongoVerdicts:
 
     def __init__(self, mongo: Mongo) -> None:
         self._mongo = mongo
-        self._serving = Serving(mongo)
+        self._serving = ServingGeneration(mongo)
         self._parts = asyncio.Semaphore(PARTS_AT_ONCE)
 
-    async def sightings(self, keys: Collection[CellKey], sought: Sought) -> Mapping[CellKey, Sighting]:
+    async def sightings(self, keys: Collection[CellKey], sought: VerdictQuery) -> Mapping[CellKey, BuildVerdict]:
         """One pipeline: from each cell one seek in the index of verdicts for each branch and outcome. Storms are rare,
         so what is found is looked at first, and only where it is a storm's the next ones are.
         """
@@ -43,15 +43,17 @@ class MongoVerdicts:
         return {key: seen for key, seen in found.items() if key not in hidden} | calm
 
     async def _found(
-        self, keys: Collection[CellKey], sought: Sought, generation: int, *, calm: bool = False
-    ) -> dict[CellKey, Sighting]:
-        ids = {d.joined(key): key for key in keys}
+        self, keys: Collection[CellKey], sought: VerdictQuery, generation: int, *, calm: bool = False
+    ) -> dict[CellKey, BuildVerdict]:
+        ids = {d.document_id(key): key for key in keys}
         names = list(ids)
         parts = [names[start : start + PART_SIZE] for start in range(0, len(names), PART_SIZE)]
         found = await asyncio.gather(*(self._part(part, sought, generation, calm=calm) for part in parts))
         return {ids[document["_id"]]: _sighting(document["found"]) for part in found for document in part}
 
-    async def _part(self, ids: Sequence[str], sought: Sought, generation: int, *, calm: bool) -> Sequence[Document]:
+    async def _part(
+        self, ids: Sequence[str], sought: VerdictQuery, generation: int, *, calm: bool
+    ) -> Sequence[Document]:
         pipeline: list[Document] = [
             {"$match": {"_id": {"$in": ids}}},
             {"$project": {"app_id": 1, "test_id": 1, "build_id": 1, "uploaded_at": 1}},
@@ -63,7 +65,7 @@ class MongoVerdicts:
             found: list[Document] = await self._of(d.CELLS.collection, generation).aggregate(pipeline)
         return found
 
-    async def _storms(self, seen: Iterable[Sighting], generation: int) -> set[str]:
+    async def _storms(self, seen: Iterable[BuildVerdict], generation: int) -> set[str]:
         """Which of the executions that these failed in were infrastructure storms."""
         failed_in = {sighting.verdict.execution_id for sighting in seen if sighting.fails}
         if not failed_in:
@@ -73,10 +75,10 @@ class MongoVerdicts:
         return {document["_id"] for document in await executions.find(query, {"_id": 1}).to_list(None)}
 
     async def attempts(self, keys: Collection[HistoryKey]) -> Mapping[HistoryKey, Sequence[Attempt]]:
-        ids = {d.joined(key): key for key in keys}
+        ids = {d.document_id(key): key for key in keys}
         histories = self._of(d.HISTORIES.collection, await self._serving.generation())
         found = await histories.find({"_id": {"$in": list(ids)}}, {"attempts": 1}).to_list(None)
-        return {ids[document["_id"]]: attempts_of(document["attempts"]) for document in found}
+        return {ids[document["_id"]]: decode_attempts(document["attempts"]) for document in found}
 
     async def builds_before(self, build: BuildSnapshot, limit: int) -> Sequence[BuildSnapshot]:
         earlier = [
@@ -86,25 +88,25 @@ class MongoVerdicts:
         query = {"app_id": build.app_id, "deleted": False, "uploaded_at": {"$lte": build.uploaded_at}, "$or": earlier}
         builds = self._of(d.BUILDS.collection, await self._serving.generation())
         cursor = builds.find(query).sort([("uploaded_at", -1), ("_id", -1)]).limit(limit)
-        return [d.build_copy_of(document)[1] for document in await cursor.to_list(None)]
+        return [d.decode_build_copy(document)[1] for document in await cursor.to_list(None)]
 
-    async def progress(self, execution_id: str) -> Progress | None:
+    async def progress(self, execution_id: str) -> ExecutionProgress | None:
         executions = self._of(d.EXECUTIONS.collection, await self._serving.generation())
         found = await executions.find_one({"_id": execution_id}, {"total": 1, "finished": 1, "storm": 1})
-        return Progress(found["total"], found["finished"], found["storm"]) if found else None
+        return ExecutionProgress(found["total"], found["finished"], found["storm"]) if found else None
 
     async def runs_of_execution(self, execution_id: str) -> Sequence[GateRun]:
         runs = self._of(d.RUNS.collection, await self._serving.generation())
-        found = await runs.find({"execution_id": execution_id}, RUN_SHOWN).to_list(None)
+        found = await runs.find({"execution_id": execution_id}, RUN_FIELDS).to_list(None)
         return [gate_run(document) for document in found]
 
     def _of(self, collection: str, generation: int) -> OrgCollection:
-        return OrgCollection(self._mongo, named(collection, generation))
+        return OrgCollection(self._mongo, collection_name(collection, generation))
 
 
-def _sought(sought: Sought, org_id: str, generation: int, *, calm: bool) -> Document:
+def _sought(sought: VerdictQuery, org_id: str, generation: int, *, calm: bool) -> Document:
     """The $lookup of the one cell that is sought, as `found`: sorted as its index is, it ends at the first."""
-    newest = sought.side in (Side.BEFORE, Side.OTHER)
+    newest = sought.side in (SearchSide.BEFORE, SearchSide.OTHER)
     same = {
         "org_id": org_id,
         "named.branch": {"$in": list(sought.branches)},
@@ -119,7 +121,7 @@ def _sought(sought: Sought, org_id: str, generation: int, *, calm: bool) -> Docu
         {"$project": dict.fromkeys(_SEEN, 1)},
     ]
     let = {"app": "$app_id", "test": "$test_id", "build": "$build_id", "at": "$uploaded_at"}
-    return {"from": named(d.CELLS.collection, generation), "let": let, "pipeline": pipeline, "as": "found"}
+    return {"from": collection_name(d.CELLS.collection, generation), "let": let, "pipeline": pipeline, "as": "found"}
 
 
 def _beside(compares: str) -> list[Document]:
@@ -129,37 +131,37 @@ def _beside(compares: str) -> list[Document]:
     return [{f"${compares}e": ["$uploaded_at", "$$at"]}, {"$or": [at, tie]}]
 
 
-_BESIDE: dict[Side, list[Document]] = {
-    Side.BEFORE: _beside("lt"),
-    Side.AFTER: _beside("gt"),
-    Side.OTHER: [{"$ne": ["$build_id", "$$build"]}],
-    Side.FIRST: [],
+_BESIDE: dict[SearchSide, list[Document]] = {
+    SearchSide.BEFORE: _beside("lt"),
+    SearchSide.AFTER: _beside("gt"),
+    SearchSide.OTHER: [{"$ne": ["$build_id", "$$build"]}],
+    SearchSide.FIRST: [],
 }
 
 
 def _calm(org_id: str, generation: int) -> list[Document]:
     """What did not fail in a storm, among the nearest: an app that is broken everywhere looks like storms for long."""
     storms = {
-        "from": named(d.EXECUTIONS.collection, generation),
+        "from": collection_name(d.EXECUTIONS.collection, generation),
         "localField": "verdict.execution_id",
         "foreignField": "_id",
         "pipeline": [{"$match": {"org_id": org_id, "storm": True}}, {"$project": {"_id": 1}}],
         "as": "storms",
     }
     calm = {"$or": [{"verdict.outcome": Outcome.PASSED.value}, {"storms": []}]}
-    return [{"$limit": STORMS_PASSED + 1}, {"$lookup": storms}, {"$match": calm}]
+    return [{"$limit": STORM_BUILDS_SKIPPED + 1}, {"$lookup": storms}, {"$match": calm}]
 
 
-def _sighting(document: Document) -> Sighting:
+def _sighting(document: Document) -> BuildVerdict:
     key = (document["app_id"], document["test_id"], document["build_id"])
-    verdict = last_run_of(document["verdict"])
+    verdict = decode_last_run(document["verdict"])
     if verdict is None:
         raise LookupError(f"the cell {key} was sought for its verdict and has none")
-    return Sighting(
+    return BuildVerdict(
         key,
         document["uploaded_at"],
         verdict,
-        named_of(document["named"]),
+        decode_source_revision(document["named"]),
         passed=document["passed"],
         failed=document["failed"],
     )

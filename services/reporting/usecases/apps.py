@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from services.chassis.clock import Clock
 from services.chassis.errors import NotFound
 from services.reporting.model import counters
-from services.reporting.model.quarantine import Quarantine, all_lasting
-from services.reporting.model.reports import matrix, stats, workspace
-from services.reporting.model.reports.coverage import Coverage, Known, coverage, present_versions, target_cells
-from services.reporting.model.reports.targets import Targets, named_versions, targets
+from services.reporting.model.quarantine import Quarantine, active_quarantines
+from services.reporting.model.reports import apps, matrix
+from services.reporting.model.reports.coverage import Coverage, CoverageInputs, coverage, present_versions, target_cells
+from services.reporting.model.reports.targets import Targets, resolve_targets, targeted_versions
 from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, TestSnapshot
 from services.reporting.ports import Page, ReadModels
-from services.reporting.usecases.pages import page_of_builds
-from services.reporting.usecases.waiting import REVISION_WAIT_SECONDS, until
+from services.reporting.usecases.poll import REVISION_WAIT_SECONDS, poll_until
+from services.reporting.usecases.run_lists import page_of_builds
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
+class AttachedTests:
     """What is attached to an app, and the tests by id."""
 
     attachments: Sequence[AttachmentSnapshot]
@@ -37,31 +37,31 @@ class AppReports:
         self._clock = clock
         self._revision_wait = revision_wait
 
-    async def stats(self, app_ids: Collection[str]) -> list[stats.AppStats]:
+    async def stats(self, app_ids: Collection[str]) -> list[apps.AppStats]:
         """The stats of each app, in order; zeros for one that is not known."""
         today = self._clock.now().date()
-        names = {name for app_id in app_ids for name in stats.stats_counters(app_id, today)}
+        names = {name for app_id in app_ids for name in apps.stats_counters(app_id, today)}
         fields = await self._read.counters(names)
-        return [stats.app_stats(fields, app_id, today) for app_id in app_ids]
+        return [apps.app_stats(fields, app_id, today) for app_id in app_ids]
 
-    async def workspace(self, app_id: str, trend_days: int, min_revision: int | None = None) -> workspace.Workspace:
+    async def workspace(self, app_id: str, trend_days: int, min_revision: int | None = None) -> apps.Workspace:
         """Stats, the trend of exactly `trend_days` days, and the health of the newest 50 builds. NotFound."""
         app = await self._app(app_id, min_revision)
         today = self._clock.now().date()
         days = counters.last_days(today, trend_days)
         builds, attached = await asyncio.gather(
-            self._read.builds(app_id, Page(0, workspace.BUILDS_SHOWN)), self._attached(app_id)
+            self._read.builds(app_id, Page(0, apps.BUILDS_SHOWN)), self._attached(app_id)
         )
         ids = [build.build_id for build in builds]
-        names = {*stats.stats_counters(app_id, today), *counters.months(app_id, days)}
+        names = {*apps.stats_counters(app_id, today), *counters.months(app_id, days)}
         fields, counted, verdicts, aims = await asyncio.gather(
             self._read.counters(names),
-            self._read.counters([counters.build(build_id) for build_id in ids], workspace.BUILD_FIELDS),
+            self._read.counters([counters.build(build_id) for build_id in ids], apps.BUILD_FIELDS),
             self._read.verdicts(app_id, ids, [item.test_id for item in attached.attachments]),
             self._targets(app_id, app, builds, attached),
         )
-        health = workspace.build_health(builds, counted, verdicts, attachments=attached.attachments, targets=aims)
-        return workspace.Workspace(stats.app_stats(fields, app_id, today), stats.trend(fields, app_id, days), health)
+        health = apps.build_health(builds, counted, verdicts, attachments=attached.attachments, targets=aims)
+        return apps.Workspace(apps.app_stats(fields, app_id, today), apps.trend(fields, app_id, days), health)
 
     async def matrix(self, app_id: str, page: Page, min_revision: int | None = None) -> matrix.Matrix:
         """A page of builds, with a row for each test attached or seen on them. NotFound."""
@@ -70,7 +70,7 @@ class AppReports:
         builds, attached, fields = await asyncio.gather(
             self._builds(app_id, page), self._attached(app_id), self._read.counters([total], ["builds"])
         )
-        cells = matrix.seen(await self._read.cells_of_builds(app_id, [build.build_id for build in builds]))
+        cells = matrix.finished_cells(await self._read.cells_of_builds(app_id, [build.build_id for build in builds]))
         seen = {test_id for _, test_id, _ in cells}
         tests, assessments = await asyncio.gather(
             self._read.tests_by_id(seen - attached.tests.keys()),
@@ -97,12 +97,12 @@ class AppReports:
         )
         versions = await self._versions({build.id for build in observed.values()})
         names = {test_id: test.name for test_id, test in attached.tests.items()}
-        known = Known(names, present_versions(observed, versions), cells, self._quarantines(attached.tests))
+        known = CoverageInputs(names, present_versions(observed, versions), cells, self._quarantines(attached.tests))
         return coverage(attached.attachments, aims, known)
 
     async def _app(self, app_id: str, min_revision: int | None) -> AppSnapshot | None:
         if min_revision is not None:
-            return await until(
+            return await poll_until(
                 lambda app: app is not None and app.revision >= min_revision,
                 lambda: self._read.app(app_id),
                 self._revision_wait,
@@ -116,23 +116,23 @@ class AppReports:
         found = await page_of_builds(self._read, app_id, page)
         return await self._read.builds(app_id, found) if found else []
 
-    async def _attached(self, app_id: str) -> Attached:
+    async def _attached(self, app_id: str) -> AttachedTests:
         """The attachments of tests that are not deleted."""
         attachments = await self._read.attachments(app_id)
         tests = dict(await self._read.tests_by_id([attachment.test_id for attachment in attachments]))
         deleted = {test_id for test_id, test in tests.items() if test.deleted}
-        return Attached([item for item in attachments if item.test_id not in deleted], tests)
+        return AttachedTests([item for item in attachments if item.test_id not in deleted], tests)
 
     async def _targets(
-        self, app_id: str, app: AppSnapshot | None, newest: Sequence[BuildSnapshot], attached: Attached
+        self, app_id: str, app: AppSnapshot | None, newest: Sequence[BuildSnapshot], attached: AttachedTests
     ) -> Targets:
         current = app.current_version if app else None
-        versions = named_versions(current, attached.attachments)
+        versions = targeted_versions(current, attached.attachments)
         named = await self._read.builds_of_versions(app_id, versions) if versions else ()
-        return targets(current, newest[0] if newest else None, named)
+        return resolve_targets(current, newest[0] if newest else None, named)
 
     def _quarantines(self, tests: Mapping[str, TestSnapshot]) -> dict[str, Quarantine]:
-        return all_lasting({test_id: test.quarantine for test_id, test in tests.items()}, self._clock.now())
+        return active_quarantines({test_id: test.quarantine for test_id, test in tests.items()}, self._clock.now())
 
     async def _versions(self, build_ids: Collection[str]) -> dict[str, str]:
         """The present versions of these builds."""

@@ -8,26 +8,41 @@ from datetime import datetime
 from services.chassis.clock import Clock
 from services.chassis.errors import InvalidArgument, NotFound, Unavailable, Violation
 from services.reporting.model import counters
-from services.reporting.model.reports.breakage import ANY, Breakage, ComparedBuild, Side, Sighting, Sought, lines
-from services.reporting.model.reports.compare import Comparison, Known, attributed, by_test, compare, verdicts
-from services.reporting.model.reports.matrix import row_names, seen
+from services.reporting.model.reports.breakage import (
+    ANY,
+    Breakage,
+    BuildVerdict,
+    ComparedBuild,
+    SearchSide,
+    VerdictQuery,
+    branch_scopes,
+)
+from services.reporting.model.reports.compare import (
+    Comparison,
+    ComparisonInputs,
+    cells_by_test,
+    compare,
+    verdicts,
+    with_source_revision,
+)
+from services.reporting.model.reports.matrix import finished_cells, row_names
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey
 from services.reporting.ports import ReadModels, Verdicts
 from services.reporting.usecases.breakages import Breakages
-from services.reporting.usecases.waiting import REVISION_WAIT_SECONDS, until
+from services.reporting.usecases.poll import REVISION_WAIT_SECONDS, poll_until
 
 BUILDS_SEARCHED = 50
-DELETED_PASSED = 10
+DELETED_BUILDS_SKIPPED = 10
 """How many deleted builds of a branch in a row are looked past."""
 RETRY_AFTER_SECONDS = 2.0
-LATE = "Reporting has not heard of this build yet; try again"
+BUILD_UNKNOWN = "Reporting has not heard of this build yet; try again"
 NO_BASE = "Base build not found: no earlier build of this app has a verdict; name one with base"
 OTHER_APP = "The base is a build of another app; only builds of one app can be compared"
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class _ComparedSide:
     """One of the two builds: what it is, what CI said of it, and its cells."""
 
     build: BuildSnapshot
@@ -67,10 +82,10 @@ class Comparisons:
 
     async def _build(self, build_id: str, min_revision: int | None) -> BuildSnapshot:
         if min_revision is not None:
-            await until(bool, lambda: self._heard(build_id, min_revision), self._revision_wait)
+            await poll_until(bool, lambda: self._heard(build_id, min_revision), self._revision_wait)
         found = (await self._read.builds_by_id([build_id])).get(build_id)
         if found is None and min_revision is not None:
-            raise Unavailable(LATE, retry_after=RETRY_AFTER_SECONDS)
+            raise Unavailable(BUILD_UNKNOWN, retry_after=RETRY_AFTER_SECONDS)
         if found is None or found.deleted:
             raise NotFound("Build not found")
         return found
@@ -92,25 +107,27 @@ class Comparisons:
             raise InvalidArgument(OTHER_APP, violations=[Violation("base", OTHER_APP, "other_app")])
         return base
 
-    async def _before(self, side: _Side) -> BuildSnapshot:
+    async def _before(self, side: _ComparedSide) -> BuildSnapshot:
         base = await self._before_on_branch(side) or await self._before_at_all(side.build)
         if base is None:
             raise NotFound(NO_BASE)
         return base
 
-    async def _before_on_branch(self, side: _Side) -> BuildSnapshot | None:
+    async def _before_on_branch(self, side: _ComparedSide) -> BuildSnapshot | None:
         """The newest build before it of its branch with a verdict on one of its tests."""
         if side.shown.branch is None:
             return None
-        sought, best = Sought(Side.BEFORE, ANY, (side.shown.branch,), storms=True), None
+        sought, best = VerdictQuery(SearchSide.BEFORE, ANY, (side.shown.branch,), storms=True), None
         keys: Collection[CellKey] = side.cells.keys()
-        for _ in range(DELETED_PASSED + 1):
+        for _ in range(DELETED_BUILDS_SKIPPED + 1):
             found = await self._verdicts.sightings(keys, sought)
             builds = await self._read.builds_by_id({place.build_id for place in found.values()})
             there = {build_id: build for build_id, build in builds.items() if not build.deleted}
             best = max([*there.values(), *([best] if best else [])], key=_place, default=None)
-            gone = [seen for seen in found.values() if seen.build_id not in there]
-            keys = {seen.key for seen in gone if best is None or seen.place > _place(best)}
+            gone = [finished_cells for finished_cells in found.values() if finished_cells.build_id not in there]
+            keys = {
+                finished_cells.key for finished_cells in gone if best is None or finished_cells.place > _place(best)
+            }
             if not keys:
                 break
         return best
@@ -123,13 +140,13 @@ class Comparisons:
         counted = ((earlier, fields.get(counters.build(earlier.build_id), {})) for earlier in builds)
         return next((earlier for earlier, runs in counted if runs.get("passed") or runs.get("failed")), None)
 
-    async def _side(self, build: BuildSnapshot) -> _Side:
+    async def _side(self, build: BuildSnapshot) -> _ComparedSide:
         cells = await self._read.cells_of_builds(build.app_id, [build.build_id])
-        return _Side(build, attributed(build, cells.values()), cells)
+        return _ComparedSide(build, with_source_revision(build, cells.values()), cells)
 
-    async def _compared(self, side: _Side, base: _Side) -> Comparison:
+    async def _compared(self, side: _ComparedSide, base: _ComparedSide) -> Comparison:
         app_id = side.build.app_id
-        cells = seen({**base.cells, **side.cells})
+        cells = finished_cells({**base.cells, **side.cells})
         attachments = await self._read.attachments(app_id)
         test_ids = {*(test_id for _, test_id, _ in cells), *(attachment.test_id for attachment in attachments)}
         tests, assessments, breakages = await asyncio.gather(
@@ -137,9 +154,9 @@ class Comparisons:
             self._read.assessments(app_id, test_ids),
             self._since(side, base),
         )
-        known = Known(
-            cells=by_test(side.cells),
-            base_cells=by_test(base.cells),
+        known = ComparisonInputs(
+            cells=cells_by_test(side.cells),
+            base_cells=cells_by_test(base.cells),
             tests=tests,
             assessments=assessments,
             breakages=breakages,
@@ -147,14 +164,14 @@ class Comparisons:
         names = _names(attachments, cells, tests)
         return compare(side.shown, base.shown, names, known, app_id=app_id, now=self._clock.now())
 
-    async def _since(self, side: _Side, base: _Side) -> dict[str, Breakage]:
+    async def _since(self, side: _ComparedSide, base: _ComparedSide) -> dict[str, Breakage]:
         """By test, since when it fails on the build, else since when it failed on the base."""
         failing, failed = _failing(side), _failing(base)
         here, there = await asyncio.gather(
-            self._breakages.of(failing.values(), lines(side.shown.branch, base.shown.branch)),
+            self._breakages.of(failing.values(), branch_scopes(side.shown.branch, base.shown.branch)),
             self._breakages.of(
-                [seen for test_id, seen in failed.items() if test_id not in failing],
-                lines(base.shown.branch, side.shown.branch),
+                [finished_cells for test_id, finished_cells in failed.items() if test_id not in failing],
+                branch_scopes(base.shown.branch, side.shown.branch),
             ),
         )
         return {test_id: found for (_, test_id, _), found in (here | there).items()}
@@ -165,9 +182,9 @@ def _place(build: BuildSnapshot) -> tuple[datetime, str]:
     return (build.uploaded_at, build.build_id)
 
 
-def _failing(side: _Side) -> dict[str, Sighting]:
+def _failing(side: _ComparedSide) -> dict[str, BuildVerdict]:
     """What fails on a build, by test."""
-    return {key[1]: seen for key, seen in verdicts(side.cells).items() if seen.fails}
+    return {key[1]: finished_cells for key, finished_cells in verdicts(side.cells).items() if finished_cells.fails}
 
 
 def _names(

@@ -8,38 +8,42 @@ from services.chassis.clock import Clock
 from services.chassis.context import time_remaining
 from services.chassis.errors import FailedPrecondition, NotFound, Unavailable
 from services.reporting.model.flaky import Assessment
-from services.reporting.model.quarantine import lasting
-from services.reporting.model.reports.base_branch import OnBase
-from services.reporting.model.reports.breakage import Breakage, Sighting, lines, sighting
-from services.reporting.model.reports.gate import (
-    Evidence,
-    Gate,
-    GateRun,
-    Progress,
-    Reason,
-    in_order,
-    result_of,
-    rule_of,
+from services.reporting.model.quarantine import active_quarantine
+from services.reporting.model.reports.breakage import (
+    BaseBranchStatus,
+    Breakage,
+    BuildVerdict,
+    branch_scopes,
+    build_verdict,
 )
-from services.reporting.model.reports.gate_sentences import detail, summary
-from services.reporting.model.reports.matrix import UNKNOWN, evidence_builds
+from services.reporting.model.reports.gate import (
+    ExecutionProgress,
+    FailureContext,
+    Gate,
+    GateReason,
+    GateRun,
+    decide_result,
+    decide_rule,
+    sort_reasons,
+)
+from services.reporting.model.reports.gate_sentences import gate_summary, reason_detail
+from services.reporting.model.reports.matrix import UNKNOWN_ASSESSMENT, evidence_builds
 from services.reporting.model.snapshots import Outcome, TestSnapshot
-from services.reporting.model.tables import CellKey, LastRun, Named
+from services.reporting.model.tables import CellKey, LastRun, SourceRevision
 from services.reporting.ports import ReadModels, Verdicts
-from services.reporting.usecases.base_branch import BaseBranch
-from services.reporting.usecases.breakages import Breakages
-from services.reporting.usecases.waiting import until
+from services.reporting.usecases.breakages import BaseBranch, Breakages
+from services.reporting.usecases.poll import poll_until
 
 ENDED_WAIT_SECONDS = 5.0
 ANSWER_SECONDS = 1.0
 """What is left for the answer itself of the time that a caller gave."""
 RETRY_AFTER_SECONDS = 2.0
 EXPIRED = "The runs of this execution are no longer kept, so it cannot be said how they ended"
-LATE = "Reporting has not heard of all runs of this execution yet; try again"
+RUNS_UNKNOWN = "Reporting has not heard of all runs of this execution yet; try again"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GateRequest:
     """Of which execution, against which branch. The caller may know how many of its runs ended, and how many it has."""
 
     execution_id: str
@@ -49,12 +53,12 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _GateInputs:
     """What was looked up, by test, by (app, test), and by cell."""
 
     tests: Mapping[str, TestSnapshot]
     assessments: Mapping[tuple[str, str], Assessment]
-    on_base: Mapping[CellKey, OnBase]
+    on_base: Mapping[CellKey, BaseBranchStatus]
     breakages: Mapping[CellKey, Breakage]
     versions: Mapping[str, str]
 
@@ -72,7 +76,7 @@ class Gates:
         self._clock = clock
         self._ended_wait = ended_wait
 
-    async def of(self, asked: Asked) -> Gate:
+    async def of(self, asked: GateRequest) -> Gate:
         """What the gate says. It waits (bounded) for the ended runs that the caller knows of.
 
         NotFound: no such execution. FailedPrecondition: its runs expired. Unavailable: not all were heard of yet.
@@ -84,25 +88,25 @@ class Gates:
         ended = [run for run in runs if run.status.terminal]
         reasons = await self._reasons([run for run in ended if not run.passed], asked.base_branch, progress)
         counts = {"total": total, "passed": sum(run.passed for run in ended), "pending": max(0, total - len(ended))}
-        result = result_of(total, counts["pending"], [reason.rule for reason in reasons])
-        said = summary(result, reasons, base=asked.base_branch, **counts)
+        result = decide_result(total, counts["pending"], [reason.rule for reason in reasons])
+        said = gate_summary(result, reasons, base=asked.base_branch, **counts)
         return Gate(
             asked.execution_id, result, said, asked.base_branch, reasons, storm=progress.storm is True, **counts
         )
 
-    async def _progress(self, asked: Asked) -> tuple[Progress, int]:
+    async def _progress(self, asked: GateRequest) -> tuple[ExecutionProgress, int]:
         """How far the execution is, and how many runs it has."""
-        found = await until(
+        found = await poll_until(
             lambda known: (known.finished if known else 0) >= (asked.ended or 0),
             lambda: self._verdicts.progress(asked.execution_id),
             self._patience(),
         )
         if found is None and asked.ended is None:
             raise NotFound("Execution not found")
-        progress = found or Progress(None, 0, None)
+        progress = found or ExecutionProgress(None, 0, None)
         total = asked.total if asked.total is not None else progress.total
         if total is None or progress.finished < (asked.ended or 0):
-            raise Unavailable(LATE, retry_after=RETRY_AFTER_SECONDS)
+            raise Unavailable(RUNS_UNKNOWN, retry_after=RETRY_AFTER_SECONDS)
         return progress, total
 
     def _patience(self) -> float:
@@ -110,46 +114,46 @@ class Gates:
         left = time_remaining()
         return self._ended_wait if left is None else max(0.0, min(self._ended_wait, left - ANSWER_SECONDS))
 
-    async def _reasons(self, runs: Sequence[GateRun], base: str, progress: Progress) -> list[Reason]:
+    async def _reasons(self, runs: Sequence[GateRun], base: str, progress: ExecutionProgress) -> list[GateReason]:
         known = await self._known(runs, base, storms=progress.storm is True)
-        return in_order([self._reason(run, base, known) for run in runs])
+        return sort_reasons([self._reason(run, base, known) for run in runs])
 
-    def _reason(self, run: GateRun, base: str, known: _Known) -> Reason:
+    def _reason(self, run: GateRun, base: str, known: _GateInputs) -> GateReason:
         test, cell = known.tests.get(run.test_id), _cell(run)
-        evidence = Evidence(
-            assessment=known.assessments.get((run.app_id or "", run.test_id), UNKNOWN),
-            quarantine=lasting(test.quarantine, self._clock.now()) if test else None,
+        evidence = FailureContext(
+            assessment=known.assessments.get((run.app_id or "", run.test_id), UNKNOWN_ASSESSMENT),
+            quarantine=active_quarantine(test.quarantine, self._clock.now()) if test else None,
             on_base=known.on_base.get(cell) if cell else None,
             breakage=known.breakages.get(cell) if cell and run.failed else None,
         )
         version = known.versions.get(run.build_id or "", run.build_version)
         named = replace(run, test_name=test.name if test else run.test_name, build_version=version)
-        rule = rule_of(run, evidence)
-        said = detail(named, rule, evidence, base, known.versions)
-        return Reason(named, rule, said, evidence.breakage, evidence.quarantine)
+        rule = decide_rule(run, evidence)
+        said = reason_detail(named, rule, evidence, base, known.versions)
+        return GateReason(named, rule, said, evidence.breakage, evidence.quarantine)
 
-    async def _known(self, runs: Sequence[GateRun], base: str, *, storms: bool) -> _Known:
+    async def _known(self, runs: Sequence[GateRun], base: str, *, storms: bool) -> _GateInputs:
         own = next((run.branch for run in runs if run.branch), None)
         failing = await self._failing(runs)
         tests, assessments, on_base, breakages = await asyncio.gather(
             self._read.tests_by_id({run.test_id for run in runs}),
             self._assessments(runs),
             self._base_branch.of(failing, own, base, storms=storms),
-            self._breakages.of(failing.values(), lines(own, base), storms=storms),
+            self._breakages.of(failing.values(), branch_scopes(own, base), storms=storms),
         )
         builds = {run.build_id for run in runs if run.build_id}.union(*(seen.build_ids for seen in on_base.values()))
         copies = await self._read.builds_by_id(builds | evidence_builds(assessments.values()))
         versions = {build_id: build.version for build_id, build in copies.items()}
-        return _Known(tests, assessments, on_base, breakages, versions)
+        return _GateInputs(tests, assessments, on_base, breakages, versions)
 
-    async def _failing(self, runs: Sequence[GateRun]) -> dict[CellKey, Sighting]:
+    async def _failing(self, runs: Sequence[GateRun]) -> dict[CellKey, BuildVerdict]:
         """The verdicts of those that failed. Their cells may have newer ones; when the build was uploaded they know."""
         failed = {cell: run for run in runs if run.failed and (cell := _cell(run))}
         cells = await self._read.cells(failed.keys())
         return {
             key: replace(seen, verdict=_verdict(failed[key], seen.verdict), named=_named(failed[key], seen))
             for key, cell in cells.items()
-            if (seen := sighting(key, cell))
+            if (seen := build_verdict(key, cell))
         }
 
     async def _assessments(self, runs: Sequence[GateRun]) -> dict[tuple[str, str], Assessment]:
@@ -172,8 +176,8 @@ def _verdict(run: GateRun, newest: LastRun) -> LastRun:
     return replace(newest, run_id=run.run_id, outcome=Outcome.FAILED, ended_at=run.ended_at or newest.ended_at)
 
 
-def _named(run: GateRun, seen: Sighting) -> Named | None:
+def _named(run: GateRun, seen: BuildVerdict) -> SourceRevision | None:
     """What CI named for the run itself; of one that was started by hand, for its build."""
     if run.branch is None and run.commit_sha is None:
         return seen.named
-    return Named(run.ended_at or seen.verdict.ended_at, run.run_id, run.branch, run.commit_sha)
+    return SourceRevision(run.ended_at or seen.verdict.ended_at, run.run_id, run.branch, run.commit_sha)

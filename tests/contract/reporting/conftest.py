@@ -9,19 +9,19 @@ import pytest
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
 from services.reporting.model.tables import CounterKey, Tables
-from services.reporting.ports import CopiedTests, Folds, Listed, ReadModels, Verdicts
+from services.reporting.ports import CatalogTests, ExpirableRuns, Projections, ReadModels, Verdicts
 from services.reporting.storage import (
     MIGRATIONS,
-    MongoCopiedTests,
-    MongoFolds,
-    MongoListed,
+    MongoCatalogTests,
+    MongoExpirableRuns,
+    MongoProjections,
     MongoReadModels,
     MongoVerdicts,
 )
-from services.reporting.storage.documents import COUNTERS, KINDS
-from tests.fakes.reporting_lists import FakeListed
-from tests.fakes.reporting_store import FakeFolds, FakeReadModels
-from tests.fakes.reporting_tests import FakeCopiedTests
+from services.reporting.storage.documents import COUNTERS, TABLE_CODECS
+from tests.fakes.reporting_catalog_tests import FakeCatalogTests
+from tests.fakes.reporting_expirable_runs import FakeExpirableRuns
+from tests.fakes.reporting_read_models import FakeProjections, FakeReadModels
 from tests.fakes.reporting_verdicts import FakeVerdicts
 
 
@@ -30,11 +30,11 @@ class MemoryStore:
     """The stand-in."""
 
     def __init__(self) -> None:
-        self._folds = FakeFolds()
-        self.folds: Folds = self._folds
+        self._folds = FakeProjections()
+        self.folds: Projections = self._folds
         self.read_models: ReadModels = FakeReadModels(self._folds.tables)
-        self.listed: Listed = FakeListed(self._folds.tables)
-        self.copied_tests: CopiedTests = FakeCopiedTests(self._folds.tables)
+        self.listed: ExpirableRuns = FakeExpirableRuns(self._folds.tables)
+        self.copied_tests: CatalogTests = FakeCatalogTests(self._folds.tables)
         self.verdicts: Verdicts = FakeVerdicts(self._folds.tables)
 
     async def tables(self) -> Tables:
@@ -51,16 +51,16 @@ class MongoStore:
 
     def __init__(self, mongo: Mongo) -> None:
         self._mongo = mongo
-        self.folds: Folds = MongoFolds(mongo)
+        self.folds: Projections = MongoProjections(mongo)
         self.read_models: ReadModels = MongoReadModels(mongo)
-        self.listed: Listed = MongoListed(mongo)
-        self.copied_tests: CopiedTests = MongoCopiedTests(mongo)
+        self.listed: ExpirableRuns = MongoExpirableRuns(mongo)
+        self.copied_tests: CatalogTests = MongoCatalogTests(mongo)
         self.verdicts: Verdicts = MongoVerdicts(mongo)
 
     async def tables(self) -> Tables:
         """Everything that is stored."""
         tables = Tables()
-        for kind in KINDS:
+        for kind in TABLE_CODECS:
             documents = await self._mongo.collection(kind.collection).find().to_list(None)
             getattr(tables, kind.table).load(map(kind.decode, documents))
         counters = await self._mongo.collection(COUNTERS).find().to_list(None)
@@ -69,7 +69,7 @@ class MongoStore:
 
     async def clear(self) -> None:
         """Forget everything."""
-        for name in (*(kind.collection for kind in KINDS), COUNTERS):
+        for name in (*(kind.collection for kind in TABLE_CODECS), COUNTERS):
             await self._mongo.collection(name).delete_many({})
 
 

@@ -6,48 +6,50 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from services.chassis.context import Caller, bind
-from services.reporting.model.batch import Batch, Told
-from services.reporting.model.recount import recount
-from services.reporting.model.reports.breakage import ANY, FAILED, PASSED, Side, Sought
+from services.reporting.model.batch import Batch, Snapshot
+from services.reporting.model.reports.breakage import ANY, FAILED, PASSED, SearchSide, VerdictQuery
 from services.reporting.model.reports.gate import GateRun
-from services.reporting.model.retention import expire
+from services.reporting.model.retention import expire_runs
 from services.reporting.model.tables import Tables
 from services.reporting.ports import Verdicts
-from services.reporting.usecases import Folding
+from services.reporting.usecases import Projector
 from tests.contract.reporting.conftest import Store
-from tests.fakes.reporting_store import FakeReadModels
+from tests.fakes.reporting_read_models import FakeReadModels
+from tests.fakes.reporting_recount import recount
+from tests.fakes.reporting_strategies import APPS, BUILDS, ORG, TESTS, build_number, snapshot_lists
 from tests.fakes.reporting_verdicts import FakeVerdicts
-from tests.fakes.reporting_worlds import APPS, BUILDS, ORG, TESTS, build_of, worlds
 
 EXAMPLES = settings(
     max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 KEYS = [
-    (f"app-{app}", f"test-{test}", build_of(app, build).id)
+    (f"app-{app}", f"test-{test}", build_number(app, build).id)
     for app, test, build in product(range(APPS), range(TESTS), range(BUILDS))
 ]
 BRANCHES = [("main",), ("feature", "main", None), (None,)]
 
 
 @EXAMPLES
-@given(told=worlds(max_executions=14), storms=st.booleans())
-async def test_every_verdict_that_is_sought_is_the_one_in_memory(store: Store, told: list[Told], storms: bool) -> None:
+@given(told=snapshot_lists(max_executions=14), storms=st.booleans())
+async def test_every_verdict_that_is_sought_is_the_one_in_memory(
+    store: Store, told: list[Snapshot], storms: bool
+) -> None:
     await store.clear()
-    await Folding(store.folds).apply_events(Batch.of(told))
+    await Projector(store.folds).apply_events(Batch.of(told))
     expected = FakeVerdicts(recount(told))
     with bind(Caller(ORG)):
-        for side, outcomes, branches in product(Side, (ANY, PASSED, FAILED), BRANCHES):
-            sought = Sought(side, outcomes, branches, storms)
+        for side, outcomes, branches in product(SearchSide, (ANY, PASSED, FAILED), BRANCHES):
+            sought = VerdictQuery(side, outcomes, branches, storms)
             assert await store.verdicts.sightings(KEYS, sought) == await expected.sightings(KEYS, sought)
         histories = {(app_id, test_id) for app_id, test_id, _ in KEYS}
         assert await store.verdicts.attempts(histories) == await expected.attempts(histories)
 
 
 @EXAMPLES
-@given(told=worlds())
-async def test_executions_and_earlier_builds_are_those_in_memory(store: Store, told: list[Told]) -> None:
+@given(told=snapshot_lists())
+async def test_executions_and_earlier_builds_are_those_in_memory(store: Store, told: list[Snapshot]) -> None:
     await store.clear()
-    await Folding(store.folds).apply_events(Batch.of(told))
+    await Projector(store.folds).apply_events(Batch.of(told))
     tables = recount(told)
     with bind(Caller(ORG)):
         assert await answers(store.verdicts, tables) == await answers(FakeVerdicts(tables), tables)
@@ -70,13 +72,13 @@ def by_id(runs: object) -> dict[str, GateRun]:
 
 
 @EXAMPLES
-@given(told=worlds(max_executions=3))
-async def test_a_run_that_expired_says_so(store: Store, told: list[Told]) -> None:
+@given(told=snapshot_lists(max_executions=3))
+async def test_a_run_that_expired_says_so(store: Store, told: list[Snapshot]) -> None:
     await store.clear()
-    await Folding(store.folds).apply_events(Batch.of(told))
+    await Projector(store.folds).apply_events(Batch.of(told))
     tables = await store.tables()
     ended = {run_id for run_id, row in tables.runs.rows() if row.status.terminal}
-    expire(tables, ended)
+    expire_runs(tables, ended)
 
     async def save(transaction: object) -> None:
         await transaction.save(tables)  # type: ignore[attr-defined]
@@ -89,12 +91,14 @@ async def test_a_run_that_expired_says_so(store: Store, told: list[Told]) -> Non
 
 
 @EXAMPLES
-@given(told=worlds(max_executions=3))
-async def test_another_organisation_finds_nothing(store: Store, told: list[Told]) -> None:
+@given(told=snapshot_lists(max_executions=3))
+async def test_another_organisation_finds_nothing(store: Store, told: list[Snapshot]) -> None:
     await store.clear()
-    await Folding(store.folds).apply_events(Batch.of(told))
+    await Projector(store.folds).apply_events(Batch.of(told))
     with bind(Caller("another")):
-        assert await store.verdicts.sightings(KEYS, Sought(Side.FIRST, ANY, ("main", "feature", None))) == {}
+        assert (
+            await store.verdicts.sightings(KEYS, VerdictQuery(SearchSide.FIRST, ANY, ("main", "feature", None))) == {}
+        )
         assert await store.verdicts.attempts({key[:2] for key in KEYS}) == {}
         assert await store.verdicts.progress("execution-00") is None
         assert await store.verdicts.runs_of_execution("execution-00") == []
@@ -102,4 +106,4 @@ async def test_another_organisation_finds_nothing(store: Store, told: list[Told]
 
 async def test_nothing_is_sought_for_nothing(store: Store) -> None:
     with bind(Caller(ORG)):
-        assert await store.verdicts.sightings([], Sought(Side.FIRST, ANY, (None,))) == {}
+        assert await store.verdicts.sightings([], VerdictQuery(SearchSide.FIRST, ANY, (None,))) == {}

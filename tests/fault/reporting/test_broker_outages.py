@@ -16,14 +16,14 @@ from pymongo import MongoClient
 from deploy.local.stack import Stack
 from services.chassis.outbox import OUTBOX, to_event
 from services.reporting.consumer import TOPICS
-from services.reporting.events import told_by
-from services.reporting.model.batch import Told
-from services.reporting.model.recount import recount
-from tests.contract.reporting.stored import stored
+from services.reporting.events import parse_event
+from services.reporting.model.batch import Snapshot
+from tests.contract.reporting.projections import stored
 from tests.e2e.client import Api
 from tests.e2e.world import World
 from tests.eventually import eventually
-from tests.fakes.reporting_bytes import contents, differences
+from tests.fakes.reporting_recount import recount
+from tests.fakes.reporting_stored_bytes import contents, differences
 from tests.fault.counting import record
 from tests.fault.test_stack import all_ended, paced_app, starts_during
 from tests.fault.verifying import verified
@@ -33,11 +33,11 @@ OUTAGES = int(os.environ.get("OUTAGES", "3"))
 SEED = int(os.environ.get("SEED", "20261121"))
 
 
-def told(client: MongoClient[dict[str, Any]]) -> Iterator[Told]:
+def told(client: MongoClient[dict[str, Any]]) -> Iterator[Snapshot]:
     """Everything that was ever told, from the outboxes."""
     for database in ("catalog", "executor"):
         for row in client[database][OUTBOX].find({"topic": {"$in": list(TOPICS)}}):
-            if snapshot := told_by(to_event(row)):
+            if snapshot := parse_event(to_event(row)):
                 yield snapshot
 
 

@@ -14,11 +14,11 @@ import pytest
 
 from tests.eventually import eventually
 from tests.fault.counting import record
-from tests.fault.reporting.comparing import compared
-from tests.fault.reporting.estates import Estate
-from tests.fault.reporting.loads import Load
+from tests.fault.reporting.event_generator import EventGenerator
+from tests.fault.reporting.event_load import Load
+from tests.fault.reporting.fault_sequence import WANTED, Storm
+from tests.fault.reporting.recount_comparison import compared
 from tests.fault.reporting.replicas import Replicas, replicas
-from tests.fault.reporting.storms import WANTED, Storm
 
 RUNS = int(os.environ.get("RUNS", "100000"))
 SEED = int(os.environ.get("SEED", "20261121"))
@@ -27,7 +27,7 @@ SEED = int(os.environ.get("SEED", "20261121"))
 @pytest.mark.timeout(900)
 async def test_the_read_models_equal_a_recount_whatever_happens(tmp_path: Path) -> None:
     print(f"RUNS={RUNS} SEED={SEED}")
-    estate, chance = Estate(SEED, RUNS), Random(f"{SEED} storm")
+    estate, chance = EventGenerator(SEED, RUNS), Random(f"{SEED} storm")
     since = monotonic()
     async with replicas(tmp_path) as found:
         load, storm = Load(found, estate), Storm(found, chance)

@@ -27,14 +27,14 @@ from services.chassis.dead_letters.settings import Settings as CommandSettings
 from services.chassis.events import Event, InvalidMessage
 from services.chassis.lifecycle import Background
 from services.chassis.producer import Producer, Record
-from services.reporting.app import App, migrated, start_app
-from services.reporting.consumer import EXECUTION_EVENTS, TOPICS, Intake
+from services.reporting.app import App, open_database, start_app
+from services.reporting.consumer import EXECUTION_EVENTS, TOPICS, EventHandler
 from services.reporting.settings import Settings
-from services.reporting.usecases import Folding
+from services.reporting.usecases import Projector
 from tests.eventually import eventually
-from tests.fakes.reporting_careless import Careless
-from tests.fakes.reporting_events import Desk
-from tests.fakes.reporting_poison import lives, poison, record_of, run_event
+from tests.fakes.reporting_event_log import EventLog
+from tests.fakes.reporting_faulty_projections import FaultyProjections
+from tests.fakes.reporting_poison_messages import lives, poison, record_of, run_event
 from tests.integration.reporting.conftest import TOKEN, Service
 
 
@@ -62,8 +62,8 @@ def settings(mongo_uri: str, producer: Producer, mongo_client: MongoClient[dict[
 
 
 @pytest.fixture
-def desk() -> Iterator[Desk]:
-    desk = Desk()
+def desk() -> Iterator[EventLog]:
+    desk = EventLog()
     with bind(Caller(desk.org_id)):
         yield desk
 
@@ -84,7 +84,7 @@ async def send(service: Service, records: list[Record]) -> None:
     service.published.note(records, await service.producer.publish_records(records))
 
 
-async def sees(service: Service, desk: Desk, executions: int) -> bool:
+async def sees(service: Service, desk: EventLog, executions: int) -> bool:
     return await service.executions(desk.app_id) == executions
 
 
@@ -94,7 +94,7 @@ async def letters(producer: Producer) -> list[DeadLetter]:
 
 
 async def test_poison_of_every_kind_is_put_away_and_all_that_is_valid_shows(
-    settings: Settings, producer: Producer, desk: Desk
+    settings: Settings, producer: Producer, desk: EventLog
 ) -> None:
     """All of it in one partition, in the midst of valid events."""
     bad = poison(desk)
@@ -118,7 +118,7 @@ async def test_poison_of_every_kind_is_put_away_and_all_that_is_valid_shows(
 
 
 async def test_a_record_without_anything_does_not_hold_up_what_follows(
-    settings: Settings, producer: Producer, desk: Desk
+    settings: Settings, producer: Producer, desk: EventLog
 ) -> None:
     async with serving(settings, producer) as (_, service):
         await send(service, [Record(EXECUTION_EVENTS, desk.app_id.encode(), None, [("ce_id", None)])])
@@ -129,7 +129,7 @@ async def test_a_record_without_anything_does_not_hold_up_what_follows(
 
 
 async def test_a_thousand_invalid_messages_in_a_row_are_put_away_when_all_may_be(
-    settings: Settings, producer: Producer, desk: Desk
+    settings: Settings, producer: Producer, desk: EventLog
 ) -> None:
     broken = replace(run_event(desk), payload=b"\xff\xff")
     await producer.publish([replace(broken, id=str(number)) for number in range(1000)])
@@ -141,7 +141,7 @@ async def test_a_thousand_invalid_messages_in_a_row_are_put_away_when_all_may_be
 
 
 async def test_when_too_much_is_invalid_reporting_ends_and_nothing_is_lost(
-    settings: Settings, producer: Producer, desk: Desk
+    settings: Settings, producer: Producer, desk: EventLog
 ) -> None:
     """Until somebody allows it: then what was in the way is put away, and what follows it shows."""
     broken = replace(run_event(desk), payload=b"\xff\xff")
@@ -159,7 +159,7 @@ async def test_when_too_much_is_invalid_reporting_ends_and_nothing_is_lost(
 
 
 async def test_what_an_older_version_could_not_read_is_replayed_to_one_that_can(
-    settings: Settings, producer: Producer, desk: Desk
+    settings: Settings, producer: Producer, desk: EventLog
 ) -> None:
     told = lives(desk, 3)
     await producer.publish(told)
@@ -210,15 +210,15 @@ async def there_are(producer: Producer, count: int) -> bool:
 
 
 async def test_what_the_fold_fails_on_hurts_only_itself_and_is_replayed_when_that_is_mended(
-    settings: Settings, producer: Producer, desk: Desk
+    settings: Settings, producer: Producer, desk: EventLog
 ) -> None:
     """A bug in the fold costs the events of one run among 40, which share its partition; the others show."""
     told = lives(desk, 40)
     run_id = executor.RunChanged.FromString(told[41].payload).run.id
     await producer.publish([replace(each, key="one-partition") for each in told])
     async with (
-        migrated(settings) as mongo,
-        consuming(settings, producer, Intake(Folding(Careless(mongo, run_id))).handle),
+        open_database(settings) as mongo,
+        consuming(settings, producer, EventHandler(Projector(FaultyProjections(mongo, run_id))).handle),
     ):
         await eventually(lambda: there_are(producer, 3))
     async with serving(settings, producer) as (_, service):

@@ -12,12 +12,12 @@ from services.chassis.mongo import Mongo
 from services.reporting.model.batch import Batch
 from services.reporting.model.flaky import Classification
 from services.reporting.model.snapshots import TestSnapshot
-from services.reporting.model.text import search_pattern
+from services.reporting.model.text_search import search_pattern
 from services.reporting.ports import Page, TestFilter
-from services.reporting.storage import MIGRATIONS, MongoCopiedTests, MongoFolds, MongoReadModels
+from services.reporting.storage import MIGRATIONS, MongoCatalogTests, MongoProjections, MongoReadModels
 from services.reporting.storage.earlier_tests import complete_tests
-from services.reporting.usecases import ClassifiedQuery, ClassifiedTests, Folding
-from tests.fakes.reporting import START
+from services.reporting.usecases import ClassifiedQuery, ClassifiedTests, Projector
+from tests.fakes.reporting_attempts import START
 
 ORG = "org-1"
 ALL = Page(0, 10)
@@ -49,16 +49,16 @@ async def test_they_are_read_and_found(mongo: Mongo) -> None:
         tests = await MongoReadModels(mongo).tests_by_id(["test-0", "test-1"])
         assert tests == {f"test-{n}": TestSnapshot(f"test-{n}", ORG, 7, bool(n), "Straße") for n in (0, 1)}
         filter = TestFilter(platform="iOS", pattern=search_pattern("STRASSE"))
-        assert await MongoCopiedTests(mongo).newest(filter, ALL) == ["test-0"]
-        classified = ClassifiedTests(MongoReadModels(mongo), MongoCopiedTests(mongo))
+        assert await MongoCatalogTests(mongo).newest(filter, ALL) == ["test-0"]
+        classified = ClassifiedTests(MongoReadModels(mongo), MongoCatalogTests(mongo))
         assert (await classified.list(ClassifiedQuery(Classification.INSUFFICIENT_DATA), ALL)).total == 1
 
 
 async def test_the_next_change_of_a_test_tells_the_rest(mongo: Mongo) -> None:
     """And completing again leaves it as it is."""
     told = TestSnapshot("test-0", ORG, 8, False, "Straße", "iOS", ("smoke",), 3, START)
-    await Folding(MongoFolds(mongo)).apply_events(Batch.of([told]))
+    await Projector(MongoProjections(mongo)).apply_events(Batch.of([told]))
     await complete_tests(mongo)
     with bind(Caller(ORG)):
         assert await MongoReadModels(mongo).tests_by_id(["test-0"]) == {"test-0": told}
-        assert await MongoCopiedTests(mongo).newest(TestFilter(tag="smoke"), ALL) == ["test-0"]
+        assert await MongoCatalogTests(mongo).newest(TestFilter(tag="smoke"), ALL) == ["test-0"]

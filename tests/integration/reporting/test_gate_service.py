@@ -11,25 +11,25 @@ from mobiletest.reporting.v1 import reports_pb2 as pb
 
 from services.chassis.context import Caller, bind
 from tests.eventually import eventually
-from tests.fakes.reporting_events import Desk, doubled
+from tests.fakes.reporting_event_log import EventLog, doubled
 from tests.integration.reporting.conftest import Service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk()
+def desk() -> EventLog:
+    return EventLog()
 
 
 @pytest.fixture(autouse=True)
-def caller(desk: Desk) -> Iterator[Caller]:
+def caller(desk: EventLog) -> Iterator[Caller]:
     with bind(Caller(desk.org_id)) as caller:
         yield caller
 
 
 async def on(
-    service: Service, desk: Desk, branch: str, build: tuple[str, str], age: int, endings: dict[str, str]
+    service: Service, desk: EventLog, branch: str, build: tuple[str, str], age: int, endings: dict[str, str]
 ) -> list[str]:
     """A build of a branch, its commit called as its version, and an execution for each test; gives the executions."""
     desk.branch, desk.commit_sha = branch, f"c{build[1]}"
@@ -45,7 +45,7 @@ def a_build(version: str) -> tuple[str, str]:
     return str(uuid4()), version
 
 
-async def test_a_comparison(service: Service, desk: Desk) -> None:
+async def test_a_comparison(service: Service, desk: EventLog) -> None:
     pay, search, waits = (str(uuid4()) for _ in range(3))
     old, broken, new = a_build("1"), a_build("2"), a_build("3")
     await service.publish(desk.app(), desk.attachment(waits, "Waits"))
@@ -67,7 +67,7 @@ async def test_a_comparison(service: Service, desk: Desk) -> None:
     assert (without.base.version, [test.test_id for test in without.still_failing]) == ("2", [pay])
 
 
-async def test_a_gate(service: Service, desk: Desk) -> None:
+async def test_a_gate(service: Service, desk: EventLog) -> None:
     pay, search = str(uuid4()), str(uuid4())
     await on(service, desk, "main", a_build("1"), 3, {pay: "passed", search: "failed"})
     build = a_build("2")
@@ -88,7 +88,7 @@ async def test_a_gate(service: Service, desk: Desk) -> None:
         assert (gate.result, gate.summary) == (pb.GATE_RESULT_PASS, summary)
 
 
-async def test_a_gate_waits_for_what_has_just_ended(service: Service, desk: Desk) -> None:
+async def test_a_gate_waits_for_what_has_just_ended(service: Service, desk: EventLog) -> None:
     """The answer is for all that the caller knows to have ended, or there is none."""
     (execution,) = await on(service, desk, "main", a_build("1"), 1, {str(uuid4()): "passed"})
     request = pb.GetGateRequest(execution_id=execution, min_ended_runs=1, total_runs=1)
@@ -109,7 +109,7 @@ async def test_a_gate_never_passes_what_it_has_not_heard_of(service: Service) ->
     assert code == grpc.StatusCode.UNAVAILABLE
 
 
-async def test_what_is_unknown_or_foreign_is_not_found(service: Service, desk: Desk) -> None:
+async def test_what_is_unknown_or_foreign_is_not_found(service: Service, desk: EventLog) -> None:
     build, other = a_build("1"), a_build("2")
     (execution,) = await on(service, desk, "main", build, 2, {str(uuid4()): "passed"})
     await on(service, desk, "main", other, 1, {str(uuid4()): "passed"})

@@ -4,15 +4,15 @@ from datetime import UTC, datetime
 
 from services.chassis.context import Caller, bind
 from services.chassis.mongo import Mongo
-from services.reporting.consumer import Intake
+from services.reporting.consumer import EventHandler
 from services.reporting.ports import Page
-from services.reporting.storage import MongoFolds, MongoReadModels
-from services.reporting.usecases import AppReports, Folding, RunLists
-from tests.fakes.reporting_events import Desk
+from services.reporting.storage import MongoProjections, MongoReadModels
+from services.reporting.usecases import AppReports, Projector, RunLists
+from tests.fakes.reporting_event_log import EventLog
 from tests.fakes.reporting_story import StillClock
 
 
-async def ask_everything(mongo: Mongo, desk: Desk, build: str, test: str) -> None:
+async def ask_everything(mongo: Mongo, desk: EventLog, build: str, test: str) -> None:
     """Each report once."""
     read_models = MongoReadModels(mongo)
     apps, runs = AppReports(read_models, StillClock(datetime.now(UTC))), RunLists(read_models)
@@ -26,12 +26,12 @@ async def ask_everything(mongo: Mongo, desk: Desk, build: str, test: str) -> Non
 
 
 async def test_no_report_scans_a_collection(mongo: Mongo) -> None:
-    desk = Desk()
+    desk = EventLog()
     build = ("build-1", "1.0")
     events = [desk.build(*build), desk.app(current="1.0")]
     for number in range(40):
         events += [desk.attachment(f"test-{number}", f"Test {number}"), *desk.life(build, f"test-{number}", "failed")]
-    await Intake(Folding(MongoFolds(mongo))).handle(events)
+    await EventHandler(Projector(MongoProjections(mongo))).handle(events)
     await mongo.database.command("profile", 2)
     await ask_everything(mongo, desk, *build)
     await mongo.database.command("profile", 0)

@@ -7,21 +7,21 @@ from random import Random
 from services.chassis.consumer import is_transient
 from services.chassis.events import Event
 from services.chassis.mongo import Mongo
-from services.reporting.consumer import Intake
-from services.reporting.events import told_by
-from services.reporting.model.recount import recount
-from services.reporting.storage import MongoFolds
-from services.reporting.usecases import Folding
+from services.reporting.consumer import EventHandler
+from services.reporting.events import parse_event
+from services.reporting.storage import MongoProjections
+from services.reporting.usecases import Projector
 from tests.contract.reporting.conftest import MongoStore
-from tests.contract.reporting.test_store import contents
-from tests.fakes.reporting_events import Desk
+from tests.contract.reporting.test_read_models import contents
+from tests.fakes.reporting_event_log import EventLog
+from tests.fakes.reporting_recount import recount
 
 PIECE = 20
 
 
 def made_events(random: Random, *, runs: int) -> list[Event]:
     """Runs of one app, on two builds and three tests, so that everybody writes the same documents."""
-    desk = Desk()
+    desk = EventLog()
     builds = [("build-1", "1.0"), ("build-2", "1.1")]
     events = [desk.build(*builds[0], age=2), desk.build(*builds[1]), desk.app()]
     for number in range(runs):
@@ -32,13 +32,13 @@ def made_events(random: Random, *, runs: int) -> list[Event]:
 
 async def replica(mongo: Mongo, events: Sequence[Event]) -> None:
     """Fold the events in pieces, each again until it succeeds, as the consumer does."""
-    intake = Intake(Folding(MongoFolds(mongo)))
+    intake = EventHandler(Projector(MongoProjections(mongo)))
     for start in range(0, len(events), PIECE):
         while not await _handled(intake, events[start : start + PIECE]):
             pass
 
 
-async def _handled(intake: Intake, events: Sequence[Event]) -> bool:
+async def _handled(intake: EventHandler, events: Sequence[Event]) -> bool:
     try:
         await intake.handle(events)
     except Exception as error:
@@ -52,5 +52,5 @@ async def test_the_read_models_equal_a_recount(mongo: Mongo) -> None:
     random = Random(20261120)
     events = made_events(random, runs=60)
     await asyncio.gather(*(replica(mongo, random.sample(events, len(events))) for _ in range(3)))
-    told = [snapshot for event in events if (snapshot := told_by(event))]
+    told = [snapshot for event in events if (snapshot := parse_event(event))]
     assert contents(await MongoStore(mongo).tables()) == contents(recount(told))

@@ -8,14 +8,14 @@ from mobiletest.reporting.v1 import reports_pb2
 from services.chassis.context import Caller, bind
 from services.reporting.app import start_app
 from tests.eventually import eventually
-from tests.fakes.reporting_events import Desk
+from tests.fakes.reporting_event_log import EventLog
 from tests.integration.reporting.conftest import Service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def test_a_process_with_a_bound_expires_runs_at_its_start(service: Service) -> None:
-    desk, build, test_id = Desk(), (str(uuid4()), "1.0"), str(uuid4())
+    desk, build, test_id = EventLog(), (str(uuid4()), "1.0"), str(uuid4())
     runs = [desk.life(build, test_id, ending) for ending in ("passed", "failed", "passed")]
     await service.publish(desk.app(), desk.build(*build), *(event for run in runs for event in run))
     await service.applied()

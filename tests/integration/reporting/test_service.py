@@ -13,24 +13,24 @@ from mobiletest.types.v1 import execution_pb2 as types
 from services.chassis.context import Caller, bind
 from services.reporting.consumer import EXECUTION_EVENTS
 from tests.eventually import eventually
-from tests.fakes.reporting_events import Desk, doubled, event
+from tests.fakes.reporting_event_log import EventLog, doubled, event
 from tests.integration.reporting.conftest import Service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk()
+def desk() -> EventLog:
+    return EventLog()
 
 
 @pytest.fixture(autouse=True)
-def caller(desk: Desk) -> Iterator[Caller]:
+def caller(desk: EventLog) -> Iterator[Caller]:
     with bind(Caller(desk.org_id)) as caller:
         yield caller
 
 
-async def told(service: Service, desk: Desk) -> tuple[str, str]:
+async def told(service: Service, desk: EventLog) -> tuple[str, str]:
     """Publish an app with two builds, two tests and some runs, everything twice; gives newest build and a test."""
     old, new, test, other = (str(uuid4()) for _ in range(4))
     events = [desk.build(old, "1.0", age=3), desk.build(new, "1.1"), desk.attachment(test, "Log in")]
@@ -44,7 +44,7 @@ async def told(service: Service, desk: Desk) -> tuple[str, str]:
     return new, test
 
 
-async def test_stats_and_workspace(service: Service, desk: Desk) -> None:
+async def test_stats_and_workspace(service: Service, desk: EventLog) -> None:
     build_id, _ = await told(service, desk)
     workspace = await service.reports.GetAppWorkspace(pb.GetAppWorkspaceRequest(app_id=desk.app_id))
     assert len(workspace.execution_trend) == 14
@@ -57,7 +57,7 @@ async def test_stats_and_workspace(service: Service, desk: Desk) -> None:
     assert sum(point.executions for point in workspace.execution_trend) == 5
 
 
-async def test_matrix_and_coverage(service: Service, desk: Desk) -> None:
+async def test_matrix_and_coverage(service: Service, desk: EventLog) -> None:
     build_id, test_id = await told(service, desk)
     matrix = await service.reports.GetTestMatrix(pb.GetTestMatrixRequest(app_id=desk.app_id))
     assert (matrix.page, matrix.page_size, matrix.total_builds) == (1, 10, 2)
@@ -78,7 +78,7 @@ async def test_matrix_and_coverage(service: Service, desk: Desk) -> None:
     assert by_name["Log in"].last_status != pb.LAST_STATUS_NOT_RUN
 
 
-async def test_run_lists(service: Service, desk: Desk) -> None:
+async def test_run_lists(service: Service, desk: EventLog) -> None:
     build_id, test_id = await told(service, desk)
     first = await service.reports.ListBuildRuns(pb.ListBuildRunsRequest(version_id=build_id, page_size=3))
     assert (first.total, first.total_pages, first.has_next, first.has_previous) == (4, 2, True, False)
@@ -90,13 +90,13 @@ async def test_run_lists(service: Service, desk: Desk) -> None:
     assert runs.page_size == 20
 
 
-async def test_upper_case_ids_are_the_same_ids(service: Service, desk: Desk) -> None:
+async def test_upper_case_ids_are_the_same_ids(service: Service, desk: EventLog) -> None:
     build_id, _ = await told(service, desk)
     runs = await service.reports.ListBuildRuns(pb.ListBuildRunsRequest(version_id=build_id.upper()))
     assert runs.total == 4
 
 
-async def test_another_organisation_finds_nothing(service: Service, desk: Desk) -> None:
+async def test_another_organisation_finds_nothing(service: Service, desk: EventLog) -> None:
     build_id, _ = await told(service, desk)
     with bind(Caller(str(uuid4()))):
         with pytest.raises(grpc.aio.AioRpcError) as caught:
@@ -134,7 +134,7 @@ async def test_bounds(service: Service, method: str, values: dict[str, Any]) -> 
     assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
 
 
-async def test_who_wrote_reads_what_it_wrote(service: Service, desk: Desk) -> None:
+async def test_who_wrote_reads_what_it_wrote(service: Service, desk: EventLog) -> None:
     """The request comes before the event and waits; on a machine too slow for that, the next one does."""
     desk.revision = 4
     await service.publish(desk.build(str(uuid4()), "1.0"), desk.app())
@@ -146,7 +146,7 @@ async def test_who_wrote_reads_what_it_wrote(service: Service, desk: Desk) -> No
     await eventually(read)
 
 
-async def test_a_poison_message_hurts_only_itself(service: Service, desk: Desk) -> None:
+async def test_a_poison_message_hurts_only_itself(service: Service, desk: EventLog) -> None:
     build, test = str(uuid4()), str(uuid4())
     good = desk.life((build, "1.0"), test, "passed")
     invalid = event(EXECUTION_EVENTS, desk.app_id, executor.RunChanged(org_id=desk.org_id))

@@ -14,7 +14,7 @@ from mobiletest.types.v1.platform_pb2 import PLATFORM_ANDROID, PLATFORM_IOS
 from services.chassis.context import Caller, bind
 from services.chassis.events import Event
 from services.reporting.consumer import CATALOG_EVENTS
-from tests.fakes.reporting_events import Desk, doubled, event
+from tests.fakes.reporting_event_log import EventLog, doubled, event
 from tests.integration.reporting.conftest import Service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -22,17 +22,17 @@ UNTRIED = pb.CLASSIFICATION_INSUFFICIENT_DATA
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk()
+def desk() -> EventLog:
+    return EventLog()
 
 
 @pytest.fixture(autouse=True)
-def caller(desk: Desk) -> Iterator[Caller]:
+def caller(desk: EventLog) -> Iterator[Caller]:
     with bind(Caller(desk.org_id)) as caller:
         yield caller
 
 
-def changed(desk: Desk, test_id: str, name: str, revision: int = 1, *, days: int = 0, **fields: Any) -> Event:
+def changed(desk: EventLog, test_id: str, name: str, revision: int = 1, *, days: int = 0, **fields: Any) -> Event:
     """A test as the catalog tells it; `days` says how long its quarantine lasts from now, 0: it has none."""
     message = catalog.TestChanged(org_id=desk.org_id, test_id=test_id, revision=revision, name=name, **fields)
     if not fields.get("created_at"):
@@ -50,7 +50,7 @@ async def listed(service: Service, **fields: Any) -> tuple[list[str], int]:
     return list(answer.test_ids), answer.total
 
 
-async def test_tests_are_listed_by_how_they_behave(service: Service, desk: Desk) -> None:
+async def test_tests_are_listed_by_how_they_behave(service: Service, desk: EventLog) -> None:
     """With all filters, in pages, upper-case ids too."""
     build, ran, new = str(uuid4()), str(uuid4()), str(uuid4())
     events = [desk.build(build, "1.0"), desk.attachment(ran, "Pay"), desk.app()]
@@ -70,7 +70,7 @@ async def test_tests_are_listed_by_how_they_behave(service: Service, desk: Desk)
         assert await listed(service, **stable) == ([], 0)
 
 
-async def test_the_present_quarantine_shows_in_every_list(service: Service, desk: Desk) -> None:
+async def test_the_present_quarantine_shows_in_every_list(service: Service, desk: EventLog) -> None:
     """Of runs from before it too; one that is over shows nowhere."""
     build, lasting, over = str(uuid4()), str(uuid4()), str(uuid4())
     events = [desk.build(build, "1.0"), desk.attachment(lasting, "Pay"), desk.attachment(over, "Log in"), desk.app()]
@@ -91,7 +91,7 @@ async def test_the_present_quarantine_shows_in_every_list(service: Service, desk
     assert run.quarantine.until.ToDatetime() == (desk.now + timedelta(days=2)).replace(tzinfo=None)
 
 
-async def test_an_older_revision_changes_nothing(service: Service, desk: Desk) -> None:
+async def test_an_older_revision_changes_nothing(service: Service, desk: EventLog) -> None:
     """The end of a quarantine told before its beginning stays the end."""
     build, test = str(uuid4()), str(uuid4())
     run = desk.life((build, "1.0"), test, "failed")

@@ -13,18 +13,18 @@ from pymongo.errors import BulkWriteError
 from services.chassis.migrations import MIGRATIONS as APPLIED
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
-from services.reporting.model.batch import Batch, Told
-from services.reporting.model.recount import recount
+from services.reporting.model.batch import Batch, Snapshot
 from services.reporting.model.snapshots import RunSnapshot, TestSnapshot
 from services.reporting.model.tables import Tables
-from services.reporting.storage import MIGRATIONS, MongoFolds
-from services.reporting.storage.documents import COUNTERS, KINDS, counter_id, joined
+from services.reporting.storage import MIGRATIONS, MongoProjections
+from services.reporting.storage.documents import COUNTERS, TABLE_CODECS, counter_id, document_id
 from services.reporting.storage.schema import create_generation
 from services.reporting.storage.upgrade import complete
-from services.reporting.usecases import Folding
+from services.reporting.usecases import Projector
 from tests.contract.reporting.conftest import MongoStore
-from tests.contract.reporting.test_store import RULES, contents
-from tests.fakes.reporting_worlds import worlds
+from tests.contract.reporting.test_read_models import RULES, contents
+from tests.fakes.reporting_recount import recount
+from tests.fakes.reporting_strategies import snapshot_lists
 
 EXAMPLES = settings(
     max_examples=6,
@@ -66,7 +66,7 @@ async def mongo(mongo_uri: str, mongo_database: str) -> AsyncIterator[Mortal]:
     await mongo.close()
 
 
-def as_told_then(one: Told) -> Told:
+def as_told_then(one: Snapshot) -> Snapshot:
     """Without what older events do not tell, or older rows do not keep."""
     match one:
         case RunSnapshot():
@@ -96,10 +96,10 @@ async def install_old(mongo: Mortal, tables: Tables) -> None:
     await mongo.collection(APPLIED).insert_one({"_id": "0001_read_models"})
     for name, keys in OLD_INDEXES.items():
         await mongo.collection(name).create_indexes([IndexModel(keys)])
-    for kind in KINDS:
+    for kind in TABLE_CODECS:
         missing = NEW_FIELDS.get(kind.collection, ())
         for key, row in getattr(tables, kind.table).rows():
-            document = {"_id": joined(key), **kind.encode(key, row)}
+            document = {"_id": document_id(key), **kind.encode(key, row)}
             await mongo.collection(kind.collection).insert_one(
                 {name: value for name, value in document.items() if name not in missing}
             )
@@ -111,7 +111,7 @@ async def install_old(mongo: Mortal, tables: Tables) -> None:
             await mongo.collection(COUNTERS).insert_one({"_id": counter_id(org_id, name), "org_id": org_id, **old})
 
 
-def expected(told: list[Told]) -> dict[str, dict[object, object]]:
+def expected(told: list[Snapshot]) -> dict[str, dict[object, object]]:
     return known_builds(contents(recount(told, RULES)))
 
 
@@ -122,8 +122,8 @@ def known_builds(found: dict[str, dict[object, object]]) -> dict[str, dict[objec
 
 
 @EXAMPLES
-@given(told=worlds())
-async def test_what_is_upgraded_equals_a_recount(mongo: Mortal, told: list[Told]) -> None:
+@given(told=snapshot_lists())
+async def test_what_is_upgraded_equals_a_recount(mongo: Mortal, told: list[Snapshot]) -> None:
     told = [as_told_then(one) for one in told]
     await install_old(mongo, recount(told, RULES))
     await migrate(mongo, MIGRATIONS)
@@ -131,8 +131,8 @@ async def test_what_is_upgraded_equals_a_recount(mongo: Mortal, told: list[Told]
 
 
 @EXAMPLES
-@given(told=worlds())
-async def test_dying_in_between_doubles_nothing(mongo: Mortal, told: list[Told]) -> None:
+@given(told=snapshot_lists())
+async def test_dying_in_between_doubles_nothing(mongo: Mortal, told: list[Snapshot]) -> None:
     told = [as_told_then(one) for one in told]
     await install_old(mongo, recount(told, RULES))
     for lives in (0, 1, 3):
@@ -147,20 +147,20 @@ async def test_dying_in_between_doubles_nothing(mongo: Mortal, told: list[Told])
 
 
 @EXAMPLES
-@given(told=worlds())
-async def test_a_slow_process_overwrites_nothing_that_was_folded_meanwhile(mongo: Mortal, told: list[Told]) -> None:
+@given(told=snapshot_lists())
+async def test_a_slow_process_overwrites_nothing_that_was_folded_meanwhile(mongo: Mortal, told: list[Snapshot]) -> None:
     told = [as_told_then(one) for one in told]
     half = len(told) // 2
     await install_old(mongo, recount(told[:half], RULES))
     await migrate(mongo, MIGRATIONS)
-    await Folding(MongoFolds(mongo), RULES).apply_events(Batch.of(told))
+    await Projector(MongoProjections(mongo), RULES).apply_events(Batch.of(told))
     await complete(mongo)
     assert known_builds(contents(await MongoStore(mongo).tables())) == expected(told)
 
 
 @EXAMPLES
-@given(told=worlds())
-async def test_cells_know_when_a_known_build_was_uploaded(mongo: Mortal, told: list[Told]) -> None:
+@given(told=snapshot_lists())
+async def test_cells_know_when_a_known_build_was_uploaded(mongo: Mortal, told: list[Snapshot]) -> None:
     told = [as_told_then(one) for one in told]
     tables = recount(told, RULES)
     await install_old(mongo, tables)

@@ -7,12 +7,12 @@ import pytest
 
 from services.chassis.context import Caller, bind
 from services.chassis.mongo import Mongo
+from services.reporting.model.attempts import BuildRef
 from services.reporting.model.batch import Batch
-from services.reporting.model.history import BuildRef
-from services.reporting.storage import MongoFolds, MongoReadModels, MongoVerdicts
-from services.reporting.usecases import Comparisons, Folding, Gates
-from services.reporting.usecases.gate import Asked
-from tests.fakes.reporting_ci import CiStory
+from services.reporting.storage import MongoProjections, MongoReadModels, MongoVerdicts
+from services.reporting.usecases import Comparisons, Gates, Projector
+from services.reporting.usecases.gate import GateRequest
+from tests.fakes.reporting_ci_story import CiStory
 from tests.fakes.reporting_story import ORG, StillClock
 
 
@@ -33,14 +33,14 @@ async def read(mongo: Mongo, tests: int, builds: int) -> int:
     """Keys and documents that a comparison and a gate examine after so many builds."""
     story = CiStory()
     newest, execution = told(story, tests, builds)
-    folding = Folding(MongoFolds(mongo))
+    folding = Projector(MongoProjections(mongo))
     for start in range(0, len(story.told), 500):
         await folding.apply_events(Batch.of(story.told[start : start + 500]))
     clock, models, verdicts = StillClock(datetime.now(UTC)), MongoReadModels(mongo), MongoVerdicts(mongo)
     await mongo.database.command("profile", 2)
     with bind(Caller(ORG)):
         comparison = await Comparisons(models, verdicts, clock).compare(newest.id)
-        gate = await Gates(models, verdicts, clock).of(Asked(execution, "main"))
+        gate = await Gates(models, verdicts, clock).of(GateRequest(execution, "main"))
     await mongo.database.command("profile", 0)
     assert (len(comparison.still_failing), len(gate.reasons)) == (tests, tests)
     return sum(plan["keysExamined"] + plan["docsExamined"] for plan in await plans(mongo))

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.chassis.context import Caller, bind
-from services.reporting.model.history import BuildRef
-from services.reporting.model.reports.breakage import Break, Breakage, Sighting, lines, sighting
-from tests.fakes.reporting import UNHURRIED
-from tests.fakes.reporting_ci import CiStory
+from services.reporting.model.attempts import BuildRef
+from services.reporting.model.reports.breakage import Break, Breakage, BuildVerdict, branch_scopes, build_verdict
+from tests.fakes.reporting_attempts import UNHURRIED
+from tests.fakes.reporting_ci_story import CiStory
 from tests.fakes.reporting_story import APP, NOW, ORG
 
 
@@ -19,9 +19,9 @@ def story() -> CiStory:
     return CiStory()
 
 
-def seen(story: CiStory, build: BuildRef, test: str = "pay") -> Sighting:
+def seen(story: CiStory, build: BuildRef, test: str = "pay") -> BuildVerdict:
     cell = story.tables.cells.get((APP, test, build.id))
-    found = sighting((APP, test, build.id), cell) if cell else None
+    found = build_verdict((APP, test, build.id), cell) if cell else None
     assert found
     return found
 
@@ -31,7 +31,7 @@ async def broke(
 ) -> Breakage:
     """Since when "pay" fails, which it does on this build."""
     failing = seen(story, build)
-    return (await story.breakages.of([failing], lines(own, base), storms=storms))[failing.key]
+    return (await story.breakages.of([failing], branch_scopes(own, base), storms=storms))[failing.key]
 
 
 def between(found: Breakage) -> tuple[str | None, str]:
@@ -175,16 +175,16 @@ async def test_it_is_what_going_through_all_builds_finds(
             assert (found.last_passing.build_id if found.last_passing else None) == last
 
 
-def gone_through(verdicts: list[Sighting], own: Sighting, base: str | None) -> Break:
+def gone_through(verdicts: list[BuildVerdict], own: BuildVerdict, base: str | None) -> Break:
     """The definition of docs/gate.md: on its own branch; of what never passed there, on the wider line."""
-    where = lines(own.branch, base)
+    where = branch_scopes(own.branch, base)
     found = _on([seen for seen in verdicts if seen.branch in where.own], own)
     if found.last_passing or where.own == where.wider:
         return found
     return _on([seen for seen in verdicts if seen.branch in where.wider], found.first_failing)
 
 
-def _on(line: list[Sighting], own: Sighting) -> Break:
+def _on(line: list[BuildVerdict], own: BuildVerdict) -> Break:
     last, first = None, own
     for seen in reversed([seen for seen in line if seen.place <= own.place]):
         if not seen.fails:

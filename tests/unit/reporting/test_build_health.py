@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from services.reporting.model.reports.workspace import BuildHealth
+from services.reporting.model.reports.apps import BuildHealth
 from tests.fakes.reporting_story import APP, NOW, Story
 
 

@@ -5,16 +5,16 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 
-from services.reporting.model.batch import Told
+from services.reporting.model.batch import Snapshot
 from services.reporting.model.flaky import Classification
-from services.reporting.model.recount import recount
 from services.reporting.ports import Page
 from services.reporting.usecases import AppReports, ClassifiedQuery, ClassifiedTests
-from tests.fakes.reporting import UNHURRIED
-from tests.fakes.reporting_store import FakeReadModels
+from tests.fakes.reporting_attempts import UNHURRIED
+from tests.fakes.reporting_catalog_tests import FakeCatalogTests
+from tests.fakes.reporting_read_models import FakeReadModels
+from tests.fakes.reporting_recount import recount
 from tests.fakes.reporting_story import APP, NOW, StillClock, Story
-from tests.fakes.reporting_tests import FakeCopiedTests
-from tests.fakes.reporting_worlds import APPS, worlds
+from tests.fakes.reporting_strategies import APPS, snapshot_lists
 
 FLAKY, BROKEN, STABLE = Classification.FLAKY, Classification.BROKEN, Classification.STABLE
 UNTRIED = Classification.INSUFFICIENT_DATA
@@ -146,11 +146,11 @@ async def test_a_test_whose_creation_was_never_told_comes_last(story: Story) -> 
 
 
 @UNHURRIED
-@given(told=worlds())
-async def test_in_any_world_the_lists_of_an_app_are_the_rows_of_its_matrix(told: list[Told]) -> None:
+@given(told=snapshot_lists())
+async def test_in_any_world_the_lists_of_an_app_are_the_rows_of_its_matrix(told: list[Snapshot]) -> None:
     """Those of attached tests that the catalog has told of; a list without an app has them all."""
     tables = recount(told)
-    read, copies = FakeReadModels(tables), FakeCopiedTests(tables)
+    read, copies = FakeReadModels(tables), FakeCatalogTests(tables)
     classified, known = ClassifiedTests(read, copies), {test_id for test_id, _ in tables.tests.rows()}
     for app in (f"app-{number}" for number in range(APPS)):
         attached = {item.test_id for item in await read.attachments(app)} & known

@@ -8,7 +8,7 @@ from services.chassis.errors import InvalidArgument, NotFound, Unavailable
 from services.reporting.model.reports.compare import ComparedTest
 from services.reporting.model.reports.coverage import LastStatus
 from services.reporting.model.snapshots import AppSnapshot, BuildSnapshot
-from tests.fakes.reporting_ci import CiStory
+from tests.fakes.reporting_ci_story import CiStory
 from tests.fakes.reporting_story import APP, NOW, ORG
 
 

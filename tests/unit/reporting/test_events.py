@@ -14,9 +14,9 @@ from mobiletest.reporting.v1 import reports_pb2
 from mobiletest.types.v1 import execution_pb2, quarantine_pb2
 
 from services.chassis.events import Event, InvalidMessage
-from services.reporting.consumer import Intake
-from services.reporting.events import told_by
-from services.reporting.model.history import BuildRef
+from services.reporting.consumer import EventHandler
+from services.reporting.events import parse_event
+from services.reporting.model.attempts import BuildRef
 from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.snapshots import (
     AppSnapshot,
@@ -28,8 +28,8 @@ from services.reporting.model.snapshots import (
     Status,
     TestSnapshot,
 )
-from services.reporting.usecases import Folding
-from tests.fakes.reporting_store import FakeFolds
+from services.reporting.usecases import Projector
+from tests.fakes.reporting_read_models import FakeProjections
 
 TOLD_AT = datetime(2026, 11, 20, 10, tzinfo=UTC)
 STARTED = datetime(2026, 11, 20, 9, 0, 0, 123000, tzinfo=UTC)
@@ -88,7 +88,7 @@ def failure(category: str, message: str) -> runs_pb2.Failure:
 
 
 def told_run(message: executor.RunChanged) -> RunSnapshot:
-    told = told_by(event(message))
+    told = parse_event(event(message))
     assert isinstance(told, RunSnapshot)
     return told
 
@@ -99,7 +99,7 @@ def test_a_run() -> None:
     assert (run.test_id, run.test_name, run.test_version) == ("test-1", "Log in", 3)
     assert (run.app_id, run.build, run.branch) == ("app-1", BuildRef(STARTED, "build-1", "1.4"), "main")
     assert (run.status, run.success, run.seconds) == (Status.COMPLETED, False, 12.5)
-    assert (run.started_at, run.completed_at, run.told_at) == (STARTED, ENDED, TOLD_AT)
+    assert (run.started_at, run.completed_at, run.event_time) == (STARTED, ENDED, TOLD_AT)
     assert run.last_failure == Failure("app_crash", "crash", "tapOn", 2)
 
 
@@ -157,18 +157,18 @@ def test_a_queued_run_without_app_and_build() -> None:
 def test_an_execution() -> None:
     execution = executions_pb2.Execution(id="e", counts=executions_pb2.RunCounts(total=4))
     message = executor.ExecutionChanged(org_id="org-1", sequence=3, execution=execution)
-    assert told_by(event(message)) == ExecutionSnapshot("e", "org-1", 3, 4)
+    assert parse_event(event(message)) == ExecutionSnapshot("e", "org-1", 3, 4)
 
 
 def test_what_the_catalog_tells() -> None:
     app = catalog.AppChanged(org_id="o", app_id="a", revision=2, name="Shop", current_version="1.0")
-    assert told_by(event(app)) == AppSnapshot("a", "o", 2, False, "Shop", "1.0")
+    assert parse_event(event(app)) == AppSnapshot("a", "o", 2, False, "Shop", "1.0")
     build = catalog.BuildChanged(org_id="o", app_id="a", build_id="b", revision=1, version="1.0", uploaded_at=STARTED)
-    assert told_by(event(build)) == BuildSnapshot("b", "o", 1, False, "a", "1.0", STARTED)
+    assert parse_event(event(build)) == BuildSnapshot("b", "o", 1, False, "a", "1.0", STARTED)
     test = catalog.TestChanged(org_id="o", test_id="t", revision=5, deleted=True, name="Log in")
-    assert told_by(event(test)) == TestSnapshot("t", "o", 5, True, "Log in")
+    assert parse_event(event(test)) == TestSnapshot("t", "o", 5, True, "Log in")
     tie = catalog.AttachmentChanged(org_id="o", app_id="a", test_id="t", revision=1, attached=True, test_name="Log in")
-    assert told_by(event(tie)) == AttachmentSnapshot("a", "t", "o", 1, True, None, "Log in")
+    assert parse_event(event(tie)) == AttachmentSnapshot("a", "t", "o", 1, True, None, "Log in")
 
 
 def test_a_test_with_everything_that_is_told_of_it() -> None:
@@ -178,7 +178,7 @@ def test_a_test_with_everything_that_is_told_of_it() -> None:
     )
     message.created_at.FromDatetime(STARTED)
     message.quarantine.CopyFrom(quarantine())
-    assert told_by(event(message)) == TestSnapshot(
+    assert parse_event(event(message)) == TestSnapshot(
         *("t", "o", 5, False, "Log in"),
         platform="iOS",
         tags=("smoke",),
@@ -199,7 +199,7 @@ def quarantine(*without: str) -> quarantine_pb2.Quarantine:
 
 
 def test_an_unknown_type_is_ignored() -> None:
-    assert told_by(event(run_changed(), type_name="mobiletest.executor.v2.RunChanged")) is None
+    assert parse_event(event(run_changed(), type_name="mobiletest.executor.v2.RunChanged")) is None
 
 
 @pytest.mark.parametrize(
@@ -223,22 +223,22 @@ def test_an_unknown_type_is_ignored() -> None:
 )
 def test_what_can_never_be_folded_is_named(bad: Event, reason: str) -> None:
     with pytest.raises(InvalidMessage) as caught:
-        told_by(bad)
+        parse_event(bad)
     assert (caught.value.reason, caught.value.event) == (reason, bad)
 
 
 async def test_invalid_events_of_a_batch_are_named_and_the_others_applied_at_once() -> None:
-    folds = FakeFolds()
+    folds = FakeProjections()
     bad, unknown = event(run_changed(), payload=b"\xff"), event(run_changed(), type_name="else")
-    refused = await Intake(Folding(folds)).handle([event(run_changed()), bad, unknown, bad])
+    refused = await EventHandler(Projector(folds)).handle([event(run_changed()), bad, unknown, bad])
     assert [error.event for error in refused] == [bad, bad]
     assert folds.saved == 1
     assert folds.tables.runs.get("run-1") is not None
 
 
 async def test_a_batch_of_nothing_but_invalid_events_writes_nothing() -> None:
-    folds = FakeFolds()
-    assert len(await Intake(Folding(folds)).handle([event(run_changed(), payload=b"\xff")] * 1000)) == 1000
+    folds = FakeProjections()
+    assert len(await EventHandler(Projector(folds)).handle([event(run_changed(), payload=b"\xff")] * 1000)) == 1000
     assert folds.saved == 0
 
 
@@ -246,7 +246,7 @@ def test_names_that_nobody_reads_to_the_end_are_cut() -> None:
     """Windows hold many of them in one document, which has a largest size."""
     endless = "x" * 100_000
     failure = runs_pb2.Failure(message="no", step_kind=endless)
-    run = told_by(event(run_changed(test_name=endless, resolved_build_version=endless, failure=failure)))
+    run = parse_event(event(run_changed(test_name=endless, resolved_build_version=endless, failure=failure)))
     assert isinstance(run, RunSnapshot)
     assert run.build is not None
     assert run.failure is not None

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from services.reporting.model.attempts import WINDOWS_CONSIDERED, Attempt, retained_attempts
 from services.reporting.model.flaky import Assessment, Classification, FlakyRules, assess
-from services.reporting.model.histories import extended
-from services.reporting.model.history import WINDOWS_CONSIDERED, Attempt, retain
+from services.reporting.model.histories import extend_history
 from services.reporting.model.snapshots import AttemptSnapshot, RunSnapshot, Status
 from services.reporting.model.tables import History
-from tests.fakes.reporting import START, UNHURRIED, build_ref, letters
+from tests.fakes.reporting_attempts import START, UNHURRIED, attempts_from_letters, build_ref
 
 WORKED_EXAMPLES = [
     ("P/P/P/P/P/P/P/P/P/P", 0.000, "stable"),
@@ -35,7 +35,7 @@ WORKED_EXAMPLES = [
 
 @pytest.mark.parametrize(("text", "score", "classification"), WORKED_EXAMPLES)
 def test_worked_examples(text: str, score: float, classification: str) -> None:
-    found = assess(letters(text))
+    found = assess(attempts_from_letters(text))
     assert (found.score, found.classification) == (score, classification)
 
 
@@ -60,23 +60,23 @@ def test_worked_examples(text: str, score: float, classification: str) -> None:
     ],
 )
 def test_each_rule_at_its_edge(text: str, classification: str) -> None:
-    assert assess(letters(text)).classification == classification
+    assert assess(attempts_from_letters(text)).classification == classification
 
 
 def test_constants_are_parameters() -> None:
-    history = letters("P/P/P/P/F/P/P/P/P/P")
+    history = attempts_from_letters("P/P/P/P/F/P/P/P/P/P")
     assert assess(history, FlakyRules(flaky_alone=1)).classification == Classification.FLAKY
     assert assess(history, FlakyRules(window=4)).score == 0.0
 
 
 def test_a_build_without_a_branch_counts_as_the_newest_builds() -> None:
-    history = letters("P/P/P/F/P/P/P")
+    history = attempts_from_letters("P/P/P/F/P/P/P")
     unknown = [replace(item, branch=None) if item.build.id == "build-004" else item for item in history]
     assert assess(unknown) == assess(history)
 
 
 def test_the_first_branch_that_ci_said_is_the_builds() -> None:
-    history = letters("P/P/F/P/P")
+    history = attempts_from_letters("P/P/F/P/P")
     again = replace(
         history[-1], run_id="again", started_at=history[-1].started_at + timedelta(minutes=1), branch="other"
     )
@@ -123,7 +123,7 @@ def test_score_of_a_constant_history_is_0(history: list[Attempt], verdict: bool)
 @given(st.integers(2, 20), st.integers(2, 20), st.booleans())
 def test_score_of_one_lasting_change_between_builds_is_0(before: int, after: int, passed_before: bool) -> None:
     first, then = ("P", "F") if passed_before else ("F", "P")
-    assert assess(letters("/".join([first] * before + [then] * after))).score == 0.0
+    assert assess(attempts_from_letters("/".join([first] * before + [then] * after))).score == 0.0
 
 
 @UNHURRIED
@@ -154,9 +154,9 @@ def test_incremental_equals_recomputed(history: list[Attempt], window: int) -> N
     rules = FlakyRules(window=window)
     kept: tuple[Attempt, ...] = ()
     for attempt in history:
-        kept = retain((*kept, attempt), window)
+        kept = retained_attempts((*kept, attempt), window)
         assert len(kept) <= WINDOWS_CONSIDERED * window
-    assert kept == retain(history, window)
+    assert kept == retained_attempts(history, window)
     assert assess(kept, rules) == assess(history, rules)
 
 
@@ -175,30 +175,30 @@ def test_storms_settled_whenever_or_never_give_the_same(
     for fact in told:
         if isinstance(fact, str):
             known[fact] = storms[fact]
-            kept = retain([replace(item, storm=known.get(item.execution_id)) for item in kept], window)
+            kept = retained_attempts([replace(item, storm=known.get(item.execution_id)) for item in kept], window)
         else:
-            kept = retain((*kept, replace(fact, storm=known.get(fact.execution_id))), window)
+            kept = retained_attempts((*kept, replace(fact, storm=known.get(fact.execution_id))), window)
     whole = [replace(item, storm=storms[item.execution_id]) for item in history]
-    assert kept == retain(whole, window)
+    assert kept == retained_attempts(whole, window)
     assert assess(kept, FlakyRules(window=window)) == assess(whole, FlakyRules(window=window))
 
 
 def test_a_history_is_bounded_when_no_execution_is_ever_settled() -> None:
-    unsettled = [replace(item, storm=None) for item in letters("/".join("PF" * 500))]
-    assert len(retain(unsettled, 40)) == WINDOWS_CONSIDERED * 40
-    assert assess(unsettled) == assess(retain(unsettled, 40)) == assess(unsettled[-40:])
+    unsettled = [replace(item, storm=None) for item in attempts_from_letters("/".join("PF" * 500))]
+    assert len(retained_attempts(unsettled, 40)) == WINDOWS_CONSIDERED * 40
+    assert assess(unsettled) == assess(retained_attempts(unsettled, 40)) == assess(unsettled[-40:])
 
 
 def test_a_settled_history_without_storms_keeps_one_window() -> None:
-    assert len(retain(letters("/".join("P" * 100)), 40)) == 40
+    assert len(retained_attempts(attempts_from_letters("/".join("P" * 100)), 40)) == 40
 
 
 def test_storms_are_looked_behind_as_far_as_is_considered() -> None:
     """What happened outside of storms still counts while the storms are fewer than the windows considered."""
-    calm = letters("/".join(["P"] * 3 + ["FP"] * 3))
+    calm = attempts_from_letters("/".join(["P"] * 3 + ["FP"] * 3))
     stormy = [
         replace(item, storm=True, run_id=f"storm-{place}", started_at=item.started_at + timedelta(days=1), passed=False)
-        for place, item in enumerate(letters("/".join(["P"] * 6 + ["P" * 190])))
+        for place, item in enumerate(attempts_from_letters("/".join(["P"] * 6 + ["P" * 190])))
     ]
     assert assess([*calm, *stormy[:160]]).score == assess(calm).score > 0
     assert len(stormy) == 196
@@ -235,7 +235,7 @@ def _run(item: Attempt, passed: tuple[bool | None, ...]) -> RunSnapshot:
         test_name="Test",
         test_version=item.test_version,
         status=status,
-        told_at=item.started_at,
+        event_time=item.started_at,
         build=item.build,
         branch=item.branch,
         success=passed[-1],
@@ -245,7 +245,7 @@ def _run(item: Attempt, passed: tuple[bool | None, ...]) -> RunSnapshot:
 
 def _folded(runs: list[RunSnapshot], storms: dict[str, bool]) -> Assessment:
     told = [(run, storms.get(run.execution_id)) for run in runs]
-    return extended(History("org"), told, {}, FlakyRules()).assessment
+    return extend_history(History("org"), told, {}, FlakyRules()).assessment
 
 
 @UNHURRIED
@@ -256,4 +256,4 @@ def test_score_of_one_lasting_change_is_0_however_often_builds_were_tried(
     first, then = ("P", "F") if passed_before else ("F", "P")
     change = data.draw(st.integers(1, len(tries) - 1))
     cells = [(first if place < change else then) * count for place, count in enumerate(tries)]
-    assert assess(letters("/".join(cells))).score == 0.0
+    assert assess(attempts_from_letters("/".join(cells))).score == 0.0

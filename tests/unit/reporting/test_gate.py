@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.chassis.context import Caller, bind
-from services.reporting.model.reports.gate import Gate, Result, Rule
-from tests.fakes.reporting import UNHURRIED
-from tests.fakes.reporting_ci import CiStory
+from services.reporting.model.reports.gate import Gate, GateResult, GateRule
+from tests.fakes.reporting_attempts import UNHURRIED
+from tests.fakes.reporting_ci_story import CiStory
 from tests.fakes.reporting_story import NOW, ORG
 
 
@@ -19,11 +19,11 @@ def story() -> CiStory:
     return CiStory()
 
 
-def rules(gate: Gate) -> dict[str, Rule]:
+def rules(gate: Gate) -> dict[str, GateRule]:
     return {reason.run.test_id: reason.rule for reason in gate.reasons}
 
 
-async def only(story: CiStory, execution: str, **options: str) -> tuple[Rule, str]:
+async def only(story: CiStory, execution: str, **options: str) -> tuple[GateRule, str]:
     """The rule and the sentence of the only run that did not pass."""
     (reason,) = (await story.gate(execution, **options)).reasons  # type: ignore[arg-type]
     return reason.rule, reason.detail
@@ -32,13 +32,13 @@ async def only(story: CiStory, execution: str, **options: str) -> tuple[Rule, st
 class TestAResult:
     async def test_passes_when_all_runs_passed(self, story: CiStory) -> None:
         gate = await story.gate(story.ci(story.build("1"), "feature", pay="passed", search="passed"))
-        assert (gate.result, gate.reasons) == (Result.PASS, [])
+        assert (gate.result, gate.reasons) == (GateResult.PASS, [])
         assert (gate.total, gate.passed, gate.pending, gate.storm) == (2, 2, 0, False)
         assert gate.summary == "Passed: all 2 runs passed."
 
     async def test_blocks_what_fails_for_the_first_time_ever(self, story: CiStory) -> None:
         gate = await story.gate(story.ci(story.build("1"), "feature", pay="failed", search="passed"))
-        assert (gate.result, rules(gate)) == (Result.BLOCK, {"pay": Rule.NEWLY_BROKEN})
+        assert (gate.result, rules(gate)) == (GateResult.BLOCK, {"pay": GateRule.NEWLY_BROKEN})
         assert gate.summary == 'Blocked: 1 test newly broken ("Old name of pay").'
         assert gate.reasons[0].detail == "Fails here, and has no verdict on another build of main."
 
@@ -46,7 +46,7 @@ class TestAResult:
         story.main("1", pay="failed")
         execution = story.ci(story.build("2"), "feature", total=4, pay="failed", search="passed", go="running")
         gate = await story.gate(execution)
-        assert (gate.result, gate.pending) == (Result.PENDING, 2)
+        assert (gate.result, gate.pending) == (GateResult.PENDING, 2)
         assert gate.summary == (
             "Pending: 2 of 4 runs have not ended, and none of those that have blocks; "
             "1 failure does not block (1 known on main)."
@@ -54,12 +54,12 @@ class TestAResult:
 
     async def test_blocks_at_once_though_others_go_on(self, story: CiStory) -> None:
         gate = await story.gate(story.ci(story.build("1"), "feature", total=2, pay="failed"))
-        assert gate.result is Result.BLOCK
+        assert gate.result is GateResult.BLOCK
         assert gate.summary == 'Blocked: 1 test newly broken ("Old name of pay"); 1 run has not ended.'
 
     async def test_blocks_an_execution_without_runs(self, story: CiStory) -> None:
         gate = await story.gate(story.ci(None))
-        assert gate.result is Result.BLOCK
+        assert gate.result is GateResult.BLOCK
         assert gate.summary == "Blocked: the execution has no runs, so nothing was tested."
 
     async def test_lists_what_blocks_first_then_by_name(self, story: CiStory) -> None:
@@ -90,7 +90,7 @@ class TestTheRule:
         for test, until in (("pay", NOW + timedelta(days=2)), ("go", NOW + timedelta(days=2)), ("old", NOW)):
             story.quarantine(test, until)
         gate = await story.gate(story.ci(story.build("1"), "feature", pay="failed", go="infra", old="failed"))
-        assert rules(gate) == {"pay": Rule.QUARANTINED, "go": Rule.QUARANTINED, "old": Rule.NEWLY_BROKEN}
+        assert rules(gate) == {"pay": GateRule.QUARANTINED, "go": GateRule.QUARANTINED, "old": GateRule.NEWLY_BROKEN}
         pay = next(reason for reason in gate.reasons if reason.run.test_id == "pay")
         assert pay.detail == 'In quarantine until 2026-11-22 12:00 UTC, set by ci key: "Waits for the fix".'
         assert pay.quarantine
@@ -99,7 +99,7 @@ class TestTheRule:
     async def test_is_no_verdict_for_what_infrastructure_stopped_or_somebody_cancelled(self, story: CiStory) -> None:
         story.main("1", pay="infra", go="cancelled")
         gate = await story.gate(story.ci(story.build("2"), "feature", pay="infra", go="cancelled"))
-        assert (gate.result, rules(gate)) == (Result.BLOCK, {"pay": Rule.NO_VERDICT, "go": Rule.NO_VERDICT})
+        assert (gate.result, rules(gate)) == (GateResult.BLOCK, {"pay": GateRule.NO_VERDICT, "go": GateRule.NO_VERDICT})
         details = {reason.run.test_id: reason.detail for reason in gate.reasons}
         assert details["pay"] == "Ended without a verdict (unknown), so nothing is known of what it tests."
         assert details["go"] == "Was cancelled before it had a verdict."
@@ -109,14 +109,14 @@ class TestTheRule:
 
     async def test_is_no_verdict_for_a_run_without_an_app(self, story: CiStory) -> None:
         rule, _ = await only(story, story.ci(None, "feature", app=None, pay="infra"))
-        assert rule is Rule.NO_VERDICT
+        assert rule is GateRule.NO_VERDICT
 
     async def test_is_flaky_for_a_test_that_is_so_classified_on_its_app(self, story: CiStory) -> None:
         build = story.build("1")
         for ending in ("passed", "failed", "passed", "failed", "passed"):
             story.ci(build, "main", pay=ending)
         rule, detail = await only(story, story.ci(story.build("2"), "feature", pay="failed"))
-        assert rule is Rule.FLAKY
+        assert rule is GateRule.FLAKY
         assert detail.startswith("Classified flaky: Passed and failed on the same code in 1 of")
 
     async def test_is_known_when_the_newest_verdict_on_the_base_branch_is_a_failure(self, story: CiStory) -> None:
@@ -125,7 +125,7 @@ class TestTheRule:
         newest = story.main("3", pay="failed")
         story.main("4", pay="infra")
         rule, detail = await only(story, story.ci(story.build("5"), "feature", pay="failed"))
-        assert rule is Rule.KNOWN_ON_BASE
+        assert rule is GateRule.KNOWN_ON_BASE
         cell = story.tables.cells.get(("app-1", "pay", newest.id))
         assert cell
         assert cell.verdict
@@ -136,41 +136,41 @@ class TestTheRule:
         story.main("1", pay="failed")
         story.main("2", pay="passed")
         rule, detail = await only(story, story.ci(story.build("3"), "feature", pay="failed"))
-        assert rule is Rule.NEWLY_BROKEN
+        assert rule is GateRule.NEWLY_BROKEN
         assert detail.startswith("Fails here, and passed on main: its only run on build 2 passed, at ")
 
     async def test_looks_at_what_the_base_branch_did_later_too(self, story: CiStory) -> None:
         build = story.build("1")
         story.main("2", pay="failed")
-        assert (await only(story, story.ci(build, "feature", pay="failed")))[0] is Rule.KNOWN_ON_BASE
+        assert (await only(story, story.ci(build, "feature", pay="failed")))[0] is GateRule.KNOWN_ON_BASE
 
     async def test_looks_at_the_base_branch_that_is_named(self, story: CiStory) -> None:
         story.on("develop", "1", pay="failed")
         execution = story.ci(story.build("2"), "feature", pay="failed")
-        assert (await only(story, execution))[0] is Rule.NEWLY_BROKEN
-        assert (await only(story, execution, base="develop"))[0] is Rule.KNOWN_ON_BASE
+        assert (await only(story, execution))[0] is GateRule.NEWLY_BROKEN
+        assert (await only(story, execution, base="develop"))[0] is GateRule.KNOWN_ON_BASE
 
     async def test_takes_no_failure_of_another_feature_branch_for_known(self, story: CiStory) -> None:
         story.on("feature", "1", pay="failed")
         story.on("other", "2", pay="failed")
-        assert (await only(story, story.ci(story.build("3"), "feature", pay="failed")))[0] is Rule.NEWLY_BROKEN
+        assert (await only(story, story.ci(story.build("3"), "feature", pay="failed")))[0] is GateRule.NEWLY_BROKEN
 
     async def test_takes_no_failure_on_its_own_build_for_known(self, story: CiStory) -> None:
         story.main("1", pay="passed")
         build = story.main("2", pay="failed")
-        assert (await only(story, story.ci(build, "main", pay="failed")))[0] is Rule.NEWLY_BROKEN
+        assert (await only(story, story.ci(build, "main", pay="failed")))[0] is GateRule.NEWLY_BROKEN
 
     async def test_on_the_base_branch_itself_looks_at_the_builds_before(self, story: CiStory) -> None:
         story.main("1", pay="passed", go="failed")
         build = story.build("2")
         execution = story.ci(build, "main", "c2", pay="failed", go="failed")
         story.main("3", pay="failed", go="passed")
-        assert rules(await story.gate(execution)) == {"pay": Rule.NEWLY_BROKEN, "go": Rule.KNOWN_ON_BASE}
+        assert rules(await story.gate(execution)) == {"pay": GateRule.NEWLY_BROKEN, "go": GateRule.KNOWN_ON_BASE}
 
     async def test_without_branches_takes_the_build_before_for_the_base(self, story: CiStory) -> None:
         story.on(None, "1", pay="passed", go="failed")
         execution = story.ci(story.build("2"), pay="failed", go="failed", new="failed")
-        expected = {"pay": Rule.NEWLY_BROKEN, "go": Rule.KNOWN_ON_BASE, "new": Rule.NEWLY_BROKEN}
+        expected = {"pay": GateRule.NEWLY_BROKEN, "go": GateRule.KNOWN_ON_BASE, "new": GateRule.NEWLY_BROKEN}
         gate = await story.gate(execution)
         assert rules(gate) == expected
         details = [reason.detail.partition(":")[0] for reason in gate.reasons]
@@ -191,13 +191,13 @@ class TestTheRule:
         story.main("1", pay="passed")
         story.on(None, "2", pay="failed", go="failed")
         execution = story.ci(story.build("3"), "feature", pay="failed", go="failed")
-        assert rules(await story.gate(execution)) == {"pay": Rule.NEWLY_BROKEN, "go": Rule.KNOWN_ON_BASE}
+        assert rules(await story.gate(execution)) == {"pay": GateRule.NEWLY_BROKEN, "go": GateRule.KNOWN_ON_BASE}
 
     async def test_knows_what_was_run_by_hand_on_a_build_of_the_base_branch(self, story: CiStory) -> None:
         story.main("1", pay="failed")
         build = story.main("2", pay="infra")
         story.ci(build, pay="passed")
-        assert (await only(story, story.ci(story.build("3"), "feature", pay="failed")))[0] is Rule.NEWLY_BROKEN
+        assert (await only(story, story.ci(story.build("3"), "feature", pay="failed")))[0] is GateRule.NEWLY_BROKEN
 
     async def test_looks_past_no_pass_of_the_base_branch_on_the_build_itself(self, story: CiStory) -> None:
         """Pull requests that upload nothing are tested on the newest build of main."""
@@ -206,7 +206,7 @@ class TestTheRule:
         execution = story.ci(shared, "feature", total=1)
         story.run("pay", shared, "failed", execution=execution, version=2)
         rule, detail = await only(story, execution)
-        assert rule is Rule.NEWLY_BROKEN
+        assert rule is GateRule.NEWLY_BROKEN
         assert detail.startswith("Fails here, and passed on main: on build 2, at 2026-11-19 ")
 
     async def test_looks_past_no_pass_on_a_build_that_another_branch_was_tested_on_too(self, story: CiStory) -> None:
@@ -216,26 +216,26 @@ class TestTheRule:
         story.ci(shared, "other", pay="passed", go="infra")
         story.on(None, "4", go="failed")
         execution = story.ci(story.build("5"), "feature", pay="failed", go="failed")
-        assert set(rules(await story.gate(execution)).values()) == {Rule.NEWLY_BROKEN}
+        assert set(rules(await story.gate(execution)).values()) == {GateRule.NEWLY_BROKEN}
 
     async def test_on_the_base_branch_no_pass_on_a_shared_build_before_is_looked_past(self, story: CiStory) -> None:
         story.main("1", pay="failed")
         story.ci(story.main("2", pay="passed"), "other", pay="passed")
         execution = story.ci(story.build("3"), "main", pay="failed")
         story.main("4", pay="failed")
-        assert (await only(story, execution))[0] is Rule.NEWLY_BROKEN
+        assert (await only(story, execution))[0] is GateRule.NEWLY_BROKEN
 
     async def test_knows_what_failed_last_on_the_base_branch_though_the_build_is_shared(self, story: CiStory) -> None:
         story.main("1", pay="passed")
         story.main("2", pay="failed")
         story.ci(story.main("3", pay="failed"), "other", pay="failed")
-        assert (await only(story, story.ci(story.build("4"), "feature", pay="failed")))[0] is Rule.KNOWN_ON_BASE
+        assert (await only(story, story.ci(story.build("4"), "feature", pay="failed")))[0] is GateRule.KNOWN_ON_BASE
 
     async def test_passes_after_a_retry(self, story: CiStory) -> None:
         """The final attempt is the verdict of the run."""
         story.main("1", pay="passed")
         gate = await story.gate(story.ci(story.build("2"), "feature", pay="passed"))
-        assert gate.result is Result.PASS
+        assert gate.result is GateResult.PASS
 
 
 BUILDS = st.tuples(st.sampled_from(["main", "feature", None]), st.sampled_from(["passed", "failed", "infra"]))
@@ -260,8 +260,8 @@ async def test_what_is_known_is_what_going_through_all_builds_finds(
     executions = {number: story.ci(builds[number], told[number][0], pay=told[number][1]) for number in order}
     with bind(Caller(ORG)):
         (reason,) = (await story.gate(executions[place])).reasons
-    if reason.rule is not Rule.FLAKY:
-        assert (reason.rule is Rule.KNOWN_ON_BASE) is known_on_main(told, place)
+    if reason.rule is not GateRule.FLAKY:
+        assert (reason.rule is GateRule.KNOWN_ON_BASE) is known_on_main(told, place)
 
 
 def known_on_main(told: list[tuple[str | None, str]], place: int) -> bool:

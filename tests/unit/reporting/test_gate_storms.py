@@ -5,14 +5,14 @@ import pytest
 from services.chassis.context import Caller, bind, limit_time
 from services.chassis.errors import FailedPrecondition, NotFound, Unavailable
 from services.reporting.model.batch import Batch
-from services.reporting.model.fold import fold
-from services.reporting.model.reports.gate import Result, Rule
-from services.reporting.model.retention import expire
+from services.reporting.model.projection import fold
+from services.reporting.model.reports.gate import GateResult, GateRule
+from services.reporting.model.retention import expire_runs
 from services.reporting.model.snapshots import ExecutionSnapshot
 from services.reporting.usecases import Gates
-from services.reporting.usecases.gate import Asked
-from tests.fakes.reporting_ci import CiStory
-from tests.fakes.reporting_store import FakeReadModels
+from services.reporting.usecases.gate import GateRequest
+from tests.fakes.reporting_ci_story import CiStory
+from tests.fakes.reporting_read_models import FakeReadModels
 from tests.fakes.reporting_story import ORG, StillClock
 from tests.fakes.reporting_verdicts import FakeVerdicts
 from tests.unit.reporting.test_gate import only, rules
@@ -30,13 +30,13 @@ class TestStorms:
     async def test_a_storm_is_marked_and_blocks(self, story: CiStory) -> None:
         story.main("1", **dict.fromkeys(STORM, "passed"))
         gate = await story.gate(story.ci(story.build("2"), "feature", **STORM))  # type: ignore[arg-type]
-        assert (gate.result, gate.storm) == (Result.BLOCK, True)
+        assert (gate.result, gate.storm) == (GateResult.BLOCK, True)
 
     async def test_an_outage_on_the_base_branch_opens_no_gate(self, story: CiStory) -> None:
         story.main("1", **dict.fromkeys(STORM, "passed"))
         story.main("2", **STORM)
         rule, detail = await only(story, story.ci(story.build("3"), "feature", pay="failed", a="passed"))
-        assert rule is Rule.NEWLY_BROKEN
+        assert rule is GateRule.NEWLY_BROKEN
         assert "on build 1" in detail
 
     @pytest.mark.parametrize("branch", ["main", None])
@@ -44,19 +44,19 @@ class TestStorms:
         story.on(branch, "1", pay="failed")
         build = story.on(branch, "2", **dict.fromkeys(STORM, "passed"))
         story.ci(build, branch, **STORM)  # type: ignore[arg-type]
-        assert (await only(story, story.ci(story.build("3"), branch, pay="failed")))[0] is Rule.NEWLY_BROKEN
+        assert (await only(story, story.ci(story.build("3"), branch, pay="failed")))[0] is GateRule.NEWLY_BROKEN
 
     async def test_an_outage_on_the_base_branch_lets_no_run_by_hand_stand_in_for_it(self, story: CiStory) -> None:
         story.on(None, "1", pay="failed")
         story.main("2", **STORM)
         execution = story.ci(story.build("3"), "feature", pay="failed", new="failed")
         story.on(None, "4", new="failed")
-        assert rules(await story.gate(execution)) == {"pay": Rule.NEWLY_BROKEN, "new": Rule.KNOWN_ON_BASE}
+        assert rules(await story.gate(execution)) == {"pay": GateRule.NEWLY_BROKEN, "new": GateRule.KNOWN_ON_BASE}
 
     async def test_what_is_broken_everywhere_on_the_base_branch_too_is_known(self, story: CiStory) -> None:
         story.main("1", **STORM)
         gate = await story.gate(story.ci(story.build("2"), "feature", **STORM))  # type: ignore[arg-type]
-        assert (gate.result, set(rules(gate).values())) == (Result.PASS, {Rule.KNOWN_ON_BASE})
+        assert (gate.result, set(rules(gate).values())) == (GateResult.PASS, {GateRule.KNOWN_ON_BASE})
 
 
 async def test_a_run_shows_present_names_how_it_failed_and_since_when(story: CiStory) -> None:
@@ -93,7 +93,7 @@ class TestFreshness:
 
     async def test_what_the_executor_just_accepted_is_pending(self, story: CiStory) -> None:
         gate = await story.gate("just started", ended=0, total=3)
-        assert (gate.result, gate.pending) == (Result.PENDING, 3)
+        assert (gate.result, gate.pending) == (GateResult.PENDING, 3)
         assert gate.summary == "Pending: 3 of 3 runs have not ended."
 
     async def test_an_execution_whose_size_is_not_told_yet_is_not_passed(self, story: CiStory) -> None:
@@ -110,7 +110,7 @@ class TestFreshness:
 
     async def test_an_execution_whose_runs_expired_is_not_judged(self, story: CiStory) -> None:
         execution = story.ci(story.build("1"), "feature", pay="passed")
-        expire(story.tables, [run_id for run_id, _ in list(story.tables.runs.rows())])
+        expire_runs(story.tables, [run_id for run_id, _ in list(story.tables.runs.rows())])
         with pytest.raises(FailedPrecondition) as caught:
             await story.gate(execution)
         assert caught.value.reason == "RUNS_EXPIRED"
@@ -118,13 +118,13 @@ class TestFreshness:
     async def test_it_waits_for_the_runs_that_have_ended(self, story: CiStory) -> None:
         """The lookup that comes after the fold sees them."""
         fold(story.tables, Batch.of([ExecutionSnapshot("late", ORG, 1, 1)]))
-        heard = story.gates.of(Asked("late", "main", ended=1, total=1))
+        heard = story.gates.of(GateRequest("late", "main", ended=1, total=1))
         story.run("pay", story.build("1"), "passed", execution="late")
-        assert (await heard).result is Result.PASS
+        assert (await heard).result is GateResult.PASS
 
     async def test_it_says_that_it_is_late_before_the_caller_gives_up(self, story: CiStory) -> None:
         """A channel repeats what is unavailable: the last time that has to be said, not waited away."""
         execution = story.ci(story.build("1"), "feature", total=2, pay="passed")
         gates = Gates(FakeReadModels(story.tables), FakeVerdicts(story.tables), StillClock(), ended_wait=3600)
         with limit_time(0.5), pytest.raises(Unavailable):
-            await gates.of(Asked(execution, "main", ended=2, total=2))
+            await gates.of(GateRequest(execution, "main", ended=2, total=2))

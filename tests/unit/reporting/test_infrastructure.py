@@ -10,15 +10,15 @@ from mobiletest.executor.v1 import events_pb2, runs_pb2
 from mobiletest.types.v1 import execution_pb2
 
 from services.chassis.events import Event
-from services.reporting.events import told_by
-from services.reporting.model.batch import Batch, Told
-from services.reporting.model.fold import fold
+from services.reporting.events import parse_event
+from services.reporting.model.batch import Batch, Snapshot
+from services.reporting.model.projection import fold
 from services.reporting.model.snapshots import AttemptSnapshot, Failure, RunSnapshot, Status
 from services.reporting.model.tables import History, Tables
-from services.reporting.spellings import CATEGORY_NUMBER, INFRASTRUCTURE
-from tests.fakes.reporting import START, UNHURRIED
+from services.reporting.proto_enums import CATEGORY_NUMBER, INFRASTRUCTURE
+from tests.fakes.reporting_attempts import START, UNHURRIED
 from tests.fakes.reporting_story import NOW, Story
-from tests.fakes.reporting_worlds import worlds
+from tests.fakes.reporting_strategies import snapshot_lists
 
 OURS = {
     "device_unavailable",
@@ -68,7 +68,7 @@ def _attempt_of(category: str, *, completed: bool) -> AttemptSnapshot:
         time=NOW,
         payload=payload.SerializeToString(),
     )
-    told = told_by(event)
+    told = parse_event(event)
     assert isinstance(told, RunSnapshot)
     return told.attempts[0]
 
@@ -101,9 +101,9 @@ def _history(tables: Tables) -> History:
 
 
 @UNHURRIED
-@given(worlds(), st.data())
+@given(snapshot_lists(), st.data())
 def test_infrastructure_may_fail_anywhere_in_a_world_without_changing_what_is_said_of_tests(
-    told: list[Told], data: st.DataObject
+    told: list[Snapshot], data: st.DataObject
 ) -> None:
     """Runs of infrastructure's are put among the others: what is judged stays, but what is known of storms."""
     verdicts = [one for one in told if not isinstance(one, RunSnapshot) or one.status is not Status.FAILED]
@@ -123,7 +123,7 @@ def _let_down(run: RunSnapshot) -> RunSnapshot:
     return replace(run, run_id=name, execution_id=name, status=Status.FAILED, success=None, attempts=attempts)
 
 
-def _folded(told: list[Told]) -> Tables:
+def _folded(told: list[Snapshot]) -> Tables:
     tables = Tables()
     fold(tables, Batch.of(told))
     return tables

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from mobiletest.reporting.v1 import reports_pb2
 
-from services.reporting.messages import coverage_message, in_quarantine, matrix_message, quarantine_message
+from services.reporting.messages import add_quarantines, coverage_message, matrix_message, quarantine_message
 from services.reporting.model.quarantine import Quarantine
 from services.reporting.ports import Page
 from tests.fakes.reporting_story import APP, NOW, StillClock, Story
@@ -77,7 +77,7 @@ async def test_messages_have_it(story: Story) -> None:
         by_test = {item.test_id: item for item in items}
         assert by_test["t"].quarantine == quarantine_message(QUARANTINE)
         assert not by_test["other"].HasField("quarantine")
-    runs = in_quarantine([reports_pb2.BuildRunItem(test_id=id_) for id_ in ("t", "other")], {"t": QUARANTINE})
+    runs = add_quarantines([reports_pb2.BuildRunItem(test_id=id_) for id_ in ("t", "other")], {"t": QUARANTINE})
     assert [item.HasField("quarantine") for item in runs] == [True, False]
     assert runs[0].quarantine.reason == "Waits for SHOP-1"
     assert runs[0].quarantine.until.ToDatetime(tzinfo=UNTIL.tzinfo) == UNTIL

@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.reporting.model import counters
-from services.reporting.model.batch import Batch, Told
-from services.reporting.model.fold import fold
-from services.reporting.model.recount import recount
-from services.reporting.model.retention import Bounds, expire
+from services.reporting.model.batch import Batch, Snapshot
+from services.reporting.model.projection import fold
+from services.reporting.model.retention import RetentionLimits, expire_runs
 from services.reporting.model.snapshots import RunSnapshot
 from services.reporting.model.tables import Tables
 from services.reporting.ports import Page
-from tests.fakes.reporting import UNHURRIED
+from tests.fakes.reporting_attempts import UNHURRIED
+from tests.fakes.reporting_recount import recount
 from tests.fakes.reporting_story import APP, NOW, Story
-from tests.fakes.reporting_worlds import worlds
+from tests.fakes.reporting_strategies import snapshot_lists
 
 
 def published(tables: Tables) -> dict[str, object]:
@@ -41,19 +41,19 @@ def chosen(tables: Tables, random: Random) -> list[str]:
 
 
 @UNHURRIED
-@given(told=worlds(), random=st.randoms(use_true_random=False))
-def test_expiry_changes_no_figure(told: list[Told], random: Random) -> None:
+@given(told=snapshot_lists(), random=st.randoms(use_true_random=False))
+def test_expiry_changes_no_figure(told: list[Snapshot], random: Random) -> None:
     tables = recount(told)
     before = deepcopy(published(tables))
-    expire(tables, chosen(tables, random))
+    expire_runs(tables, chosen(tables, random))
     assert published(tables) == before
 
 
 @UNHURRIED
-@given(told=worlds(), random=st.randoms(use_true_random=False))
-def test_the_places_that_are_left_are_those_of_the_runs_that_are_listed(told: list[Told], random: Random) -> None:
+@given(told=snapshot_lists(), random=st.randoms(use_true_random=False))
+def test_the_places_that_are_left_are_those_of_the_runs_that_are_listed(told: list[Snapshot], random: Random) -> None:
     tables = recount(told)
-    expire(tables, chosen(tables, random))
+    expire_runs(tables, chosen(tables, random))
     listed = {run_id for run_id, row in tables.runs.rows() if not row.expired}
     fresh = recount([one for one in told if isinstance(one, RunSnapshot) and one.run_id in listed])
     assert placed(tables) == placed(fresh)
@@ -70,10 +70,12 @@ def placed(tables: Tables) -> dict[object, dict[str, int]]:
 
 
 @UNHURRIED
-@given(told=worlds(), random=st.randoms(use_true_random=False))
-def test_whatever_is_told_again_or_late_about_expired_runs_changes_nothing(told: list[Told], random: Random) -> None:
+@given(told=snapshot_lists(), random=st.randoms(use_true_random=False))
+def test_whatever_is_told_again_or_late_about_expired_runs_changes_nothing(
+    told: list[Snapshot], random: Random
+) -> None:
     tables = recount(told)
-    expire(tables, chosen(tables, random))
+    expire_runs(tables, chosen(tables, random))
     gone = {run_id for run_id, row in tables.runs.rows() if row.expired}
     before = deepcopy({field.name: dict(getattr(tables, field.name).rows()) for field in fields(tables)})
     again = [one for one in told if isinstance(one, RunSnapshot) and one.run_id in gone]
@@ -85,12 +87,12 @@ def test_whatever_is_told_again_or_late_about_expired_runs_changes_nothing(told:
 
 
 @UNHURRIED
-@given(told=worlds(), random=st.randoms(use_true_random=False))
-def test_what_follows_counts_as_if_nothing_had_expired(told: list[Told], random: Random) -> None:
+@given(told=snapshot_lists(), random=st.randoms(use_true_random=False))
+def test_what_follows_counts_as_if_nothing_had_expired(told: list[Snapshot], random: Random) -> None:
     half = len(told) // 2
     tables = recount(told[:half])
     gone = chosen(tables, random)
-    expire(tables, gone)
+    expire_runs(tables, gone)
     fold(tables, Batch.of(told[half:]))
     expected = recount(told)
     assert contents_without_zeros(published(tables)) == contents_without_zeros(published(expected))
@@ -106,8 +108,8 @@ def contents_without_zeros(found: dict[str, object]) -> dict[str, object]:
 async def test_lists_and_their_totals_are_without_expired_runs(story: Story) -> None:
     build = story.build("1.0")
     runs = [story.run("t", build, at=NOW - timedelta(days=day), run_id=f"run-{day}") for day in range(6)]
-    assert expire(story.tables, ["run-5", "run-3", "run-4", "unknown"]) == 3
-    assert expire(story.tables, ["run-5"]) == 0
+    assert expire_runs(story.tables, ["run-5", "run-3", "run-4", "unknown"]) == 3
+    assert expire_runs(story.tables, ["run-5"]) == 0
     page = await story.runs.of_build(build.id, Page(0, 2))
     assert (page.items, page.total) == ([runs[0].shown, runs[1].shown], 3)
     assert (await story.runs.of_test("t", Page(2, 2))).items == [runs[2].shown]
@@ -123,7 +125,7 @@ async def test_no_report_but_lists_of_runs_changes(story: Story) -> None:
         ending = ("passed", "failed", "infra", "cancelled")[number % 7 % 4]
         story.run(f"test-{number % 4}", builds[number % 3], ending, at=NOW - timedelta(hours=9 * number))
     before = await reports(story)
-    assert expire(story.tables, [run_id for run_id, _ in story.tables.runs.rows()]) == 30
+    assert expire_runs(story.tables, [run_id for run_id, _ in story.tables.runs.rows()]) == 30
     assert await reports(story) == before
     assert (await story.runs.of_build(builds[0].id, Page(0, 9))).total == 0
 
@@ -139,10 +141,10 @@ async def reports(story: Story) -> list[object]:
 
 async def test_a_run_under_way_never_expires(story: Story) -> None:
     story.run("t", story.build("1.0"), "running", at=NOW - timedelta(days=900), run_id="stuck")
-    assert expire(story.tables, ["stuck"]) == 0
+    assert expire_runs(story.tables, ["stuck"]) == 0
 
 
 def test_without_bounds_nothing_expires() -> None:
-    assert not Bounds()
-    assert Bounds(per_test=5)
-    assert Bounds(age=timedelta(days=1))
+    assert not RetentionLimits()
+    assert RetentionLimits(per_test=5)
+    assert RetentionLimits(age=timedelta(days=1))

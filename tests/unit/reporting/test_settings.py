@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from pydantic import SecretStr
 
-from services.reporting.model.fold import DEFAULT_RULES
-from services.reporting.model.retention import Bounds
+from services.reporting.model.projection import DEFAULT_RULES
+from services.reporting.model.retention import RetentionLimits
 from services.reporting.settings import Settings
 
 
@@ -26,4 +26,4 @@ def test_runs_stay_in_lists_for_ever_unless_a_bound_is_set() -> None:
     token = SecretStr("t" * 20)
     assert not Settings(service_tokens=token).bounds
     bounded = Settings(service_tokens=token, runs_kept_days=90, runs_kept_per_test=1000)
-    assert bounded.bounds == Bounds(timedelta(days=90), 1000)
+    assert bounded.bounds == RetentionLimits(timedelta(days=90), 1000)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.reporting.model.storms import DEFAULT_RULES, is_storm, settled
+from services.reporting.model.storms import DEFAULT_STORM_RULES, is_storm, storm_verdict
 from services.reporting.model.tables import EndedRun
 
 
@@ -42,8 +42,8 @@ def test_a_test_with_many_runs_counts_once() -> None:
 
 
 def test_it_is_open_until_every_run_has_ended_unless_there_are_too_few() -> None:
-    assert settled(None, 9, ran("aaaaa"), DEFAULT_RULES) is None
-    assert settled(6, 5, ran("aaaaa"), DEFAULT_RULES) is None
-    assert settled(5, 5, ran("aaaaa"), DEFAULT_RULES) is True
-    assert settled(5, 5, ran("aaPPP"), DEFAULT_RULES) is False
-    assert settled(4, 0, [], DEFAULT_RULES) is False
+    assert storm_verdict(None, 9, ran("aaaaa"), DEFAULT_STORM_RULES) is None
+    assert storm_verdict(6, 5, ran("aaaaa"), DEFAULT_STORM_RULES) is None
+    assert storm_verdict(5, 5, ran("aaaaa"), DEFAULT_STORM_RULES) is True
+    assert storm_verdict(5, 5, ran("aaPPP"), DEFAULT_STORM_RULES) is False
+    assert storm_verdict(4, 0, [], DEFAULT_STORM_RULES) is False

@@ -1,12 +1,13 @@
 """Where a test broke: the build of its last pass, and that of its first failure since (docs/gate.md)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 
+from services.reporting.model.attempts import Attempt
 from services.reporting.model.snapshots import BuildSnapshot, Outcome
-from services.reporting.model.tables import Cell, CellKey, LastRun, Named
+from services.reporting.model.tables import Cell, CellKey, LastRun, SourceRevision
 
 Branches = tuple[str | None, ...]  # None: builds for which CI named no branch
 PASSED, FAILED = (Outcome.PASSED,), (Outcome.FAILED,)
@@ -14,13 +15,13 @@ ANY = (Outcome.PASSED, Outcome.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class BuildVerdict:
     """The newest verdict of a test on a build, what CI named there, and how many runs of it passed and failed."""
 
     key: CellKey
     uploaded_at: datetime
     verdict: LastRun
-    named: Named | None = None
+    named: SourceRevision | None = None
     passed: int = 0
     failed: int = 0
 
@@ -46,7 +47,7 @@ class Sighting:
         return self.verdict.outcome is Outcome.FAILED
 
 
-class Side(Enum):
+class SearchSide(Enum):
     """Where to look from a build."""
 
     BEFORE = auto()  # the newest build before it
@@ -56,17 +57,17 @@ class Side(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class VerdictQuery:
     """Which verdict of the same test is looked for. Failures in infrastructure storms count only with `storms`."""
 
-    side: Side
+    side: SearchSide
     outcomes: tuple[Outcome, ...]
     branches: Branches
     storms: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class BranchScopes:
     """Among which verdicts a breakage is looked for: those on `own` branch; where none passed, `wider` ones."""
 
     own: Branches
@@ -77,8 +78,8 @@ class Lines:
 class Break:
     """`first_failing` is the first build on which a test failed since `last_passing`; None: it never passed."""
 
-    first_failing: Sighting
-    last_passing: Sighting | None = None
+    first_failing: BuildVerdict
+    last_passing: BuildVerdict | None = None
 
     @property
     def commit_range(self) -> str | None:
@@ -88,20 +89,20 @@ class Break:
         return f"{last}..{first}" if last and first and last != first else None
 
 
-def sighting(key: CellKey, cell: Cell) -> Sighting | None:
+def build_verdict(key: CellKey, cell: Cell) -> BuildVerdict | None:
     """The cell's verdict; None without one."""
     if cell.verdict is None:
         return None
-    return Sighting(key, cell.uploaded_at, cell.verdict, cell.named, passed=cell.passed, failed=cell.failed)
+    return BuildVerdict(key, cell.uploaded_at, cell.verdict, cell.named, passed=cell.passed, failed=cell.failed)
 
 
-def lines(own: str | None, base: str | None) -> Lines:
+def branch_scopes(own: str | None, base: str | None) -> BranchScopes:
     """The lines of a run on branch `own` that is compared with branch `base`; None where CI named none."""
     wider = tuple(dict.fromkeys((own, base, None)))
-    return Lines((own,) if own else wider, wider)
+    return BranchScopes((own,) if own else wider, wider)
 
 
-def broken(own: Sighting, passing: Sighting | None, failing: Sighting | None) -> Break:
+def find_break(own: BuildVerdict, passing: BuildVerdict | None, failing: BuildVerdict | None) -> Break:
     """The break that `own` belongs to. `failing` is the oldest failure after `passing`, as far as one was found: it may
     be newer than `own`, which may not be a failure any more.
     """
@@ -131,10 +132,12 @@ class Breakage:
 def breakage(found: Break, builds: Mapping[str, BuildSnapshot]) -> Breakage:
     """The break as it is shown; `builds` are its builds, as far as the catalog told of them."""
     last = found.last_passing
-    return Breakage(compared(found.first_failing, builds), compared(last, builds) if last else None, found.commit_range)
+    return Breakage(
+        compared_build(found.first_failing, builds), compared_build(last, builds) if last else None, found.commit_range
+    )
 
 
-def compared(seen: Sighting, builds: Mapping[str, BuildSnapshot]) -> ComparedBuild:
+def compared_build(seen: BuildVerdict, builds: Mapping[str, BuildSnapshot]) -> ComparedBuild:
     build = builds.get(seen.build_id)
     version = build.version if build else ""
     uploaded_at = build.uploaded_at if build else seen.uploaded_at
@@ -144,3 +147,76 @@ def compared(seen: Sighting, builds: Mapping[str, BuildSnapshot]) -> ComparedBui
 def build_ids(breaks: Iterable[Break]) -> set[str]:
     """The builds that these breaks name."""
     return {seen.build_id for found in breaks for seen in (found.first_failing, found.last_passing) if seen}
+
+
+@dataclass(frozen=True, slots=True)
+class BaseScope:
+    """Where the verdicts on the base branch are: the first line with one decides."""
+
+    base: str
+    side: SearchSide
+    lines: tuple[Branches, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BaseBranchStatus:
+    """The newest verdict on the base branch; `passed` is a pass there that a failure does not stand against."""
+
+    seen: BuildVerdict
+    passed: Attempt | None = None
+
+    @property
+    def fails(self) -> bool:
+        return self.seen.fails and self.passed is None
+
+    @property
+    def build_ids(self) -> set[str]:
+        """The builds that are spoken of."""
+        return {self.seen.build_id, *([self.passed.build.id] if self.passed else ())}
+
+
+def base_scope(own: str | None, base: str) -> BaseScope:
+    """Where the verdicts on the base branch are, for an execution on branch `own`.
+
+    What an execution of the base branch itself broke must not count as known, so only builds before its own do.
+    Without a branch it counts as one of the base branch, and all that have none are: a team that names no branches
+    gets "fails already on the build before".
+    """
+    if own is None:
+        return BaseScope(base, SearchSide.BEFORE, ((base, None),))
+    return BaseScope(base, SearchSide.BEFORE if own == base else SearchSide.OTHER, ((base,), (None,)))
+
+
+def newer_pass(
+    attempts: Iterable[Attempt], failure: BuildVerdict, own: BuildVerdict, where: BaseScope, *, storms: bool
+) -> Attempt | None:
+    """The pass on the base branch that `failure`, which was found there, does not stand against; None: it stands.
+
+    A build that was tested for two branches is of one of them for lookups, and what a storm failed on hides what
+    passed there before. The attempts tell what CI named for each run, so they know of passes that lookups miss.
+    """
+    counted = [attempt for attempt in attempts if attempt.passed or storms or not attempt.storm]
+    if where.side is SearchSide.BEFORE:
+        counted = [attempt for attempt in counted if attempt.build.key < own.place]
+    named = _newest(attempt for attempt in counted if attempt.branch == where.base)
+    if failure.branch is None and where.lines[0] == (where.base,):  # it stands in for a branch that CI did not name
+        return named if named and named.passed else None
+    newest = _newest([*_unnamed(counted, where), *([named] if named else [])])
+    return newest if newest and newest.passed and newest.build.key > failure.place else None
+
+
+def _unnamed(counted: Sequence[Attempt], where: BaseScope) -> list[Attempt]:
+    """Those on builds that CI named no branch for, where these count as the base branch."""
+    if None not in where.lines[0]:
+        return []
+    named = {attempt.build.id for attempt in counted if attempt.branch is not None}
+    return [attempt for attempt in counted if attempt.build.id not in named]
+
+
+def _newest(attempts: Iterable[Attempt]) -> Attempt | None:
+    """The newest attempt on the newest build."""
+    return max(attempts, key=_place, default=None)
+
+
+def _place(attempt: Attempt) -> tuple[tuple[datetime, str], tuple[datetime, str, int, str]]:
+    return (attempt.build.key, attempt.recency)

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from services.reporting.model.flaky import Assessment, Classification
-from services.reporting.model.quarantine import Quarantine, lasting
-from services.reporting.model.reports.breakage import Breakage, ComparedBuild, Sighting, sighting
+from services.reporting.model.quarantine import Quarantine, active_quarantine
+from services.reporting.model.reports.breakage import Breakage, BuildVerdict, ComparedBuild, build_verdict
 from services.reporting.model.reports.coverage import LastStatus
-from services.reporting.model.reports.matrix import UNKNOWN
+from services.reporting.model.reports.matrix import UNKNOWN_ASSESSMENT
 from services.reporting.model.snapshots import BuildSnapshot, Outcome, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey, LastRun
 
@@ -50,7 +50,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ComparisonInputs:
     """What was looked up: the cells of both builds, and by test its copy, its assessment and its breakage."""
 
     cells: Cells
@@ -60,17 +60,17 @@ class Known:
     breakages: Mapping[str, Breakage]
 
 
-def by_test(cells: Mapping[CellKey, Cell]) -> dict[str, Cell]:
+def cells_by_test(cells: Mapping[CellKey, Cell]) -> dict[str, Cell]:
     """The cells of one build."""
     return {test_id: cell for (_, test_id, _), cell in cells.items()}
 
 
-def verdicts(cells: Mapping[CellKey, Cell]) -> dict[CellKey, Sighting]:
+def verdicts(cells: Mapping[CellKey, Cell]) -> dict[CellKey, BuildVerdict]:
     """The cells with a verdict, as sightings."""
-    return {key: seen for key, cell in cells.items() if (seen := sighting(key, cell))}
+    return {key: seen for key, cell in cells.items() if (seen := build_verdict(key, cell))}
 
 
-def attributed(build: BuildSnapshot, cells: Iterable[Cell]) -> ComparedBuild:
+def with_source_revision(build: BuildSnapshot, cells: Iterable[Cell]) -> ComparedBuild:
     """The build with the branch and the commit of the newest run for which CI named any."""
     named = max((cell.named for cell in cells if cell.named), key=lambda named: named.recency, default=None)
     branch, commit = (named.branch, named.commit_sha) if named else (None, None)
@@ -81,7 +81,7 @@ def compare(
     build: ComparedBuild,
     base: ComparedBuild,
     names: Iterable[tuple[str, str]],
-    known: Known,
+    known: ComparisonInputs,
     *,
     app_id: str,
     now: datetime,
@@ -113,10 +113,10 @@ def _list_of(comparison: Comparison, row: ComparedTest) -> list[ComparedTest] | 
     return comparison.fixed if failed else None
 
 
-def _row(test_id: str, name: str, known: Known, now: datetime) -> ComparedTest:
+def _row(test_id: str, name: str, known: ComparisonInputs, now: datetime) -> ComparedTest:
     cell, base = known.cells.get(test_id), known.base_cells.get(test_id)
     verdict = cell.verdict if cell else None
-    test, assessment = known.tests.get(test_id), known.assessments.get(test_id, UNKNOWN)
+    test, assessment = known.tests.get(test_id), known.assessments.get(test_id, UNKNOWN_ASSESSMENT)
     status = _status(verdict)
     fails = status is LastStatus.FAILED
     return ComparedTest(
@@ -129,7 +129,7 @@ def _row(test_id: str, name: str, known: Known, now: datetime) -> ComparedTest:
         breakage=known.breakages.get(test_id),
         classification=assessment.classification,
         flaky_score=assessment.score,
-        quarantine=lasting(test.quarantine, now) if test else None,
+        quarantine=active_quarantine(test.quarantine, now) if test else None,
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from services.reporting.model.history import BuildRef
+from services.reporting.model.attempts import BuildRef
 from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.reports.targets import Targets
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Outcome, Status
@@ -24,7 +24,7 @@ class LastStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CoverageState:
     """A test on its target build; `at` is when the run ended, else started, else was queued."""
 
     status: LastStatus = LastStatus.NOT_RUN
@@ -41,7 +41,7 @@ class CoverageItem:
     test_name: str
     pinned_version: str | None
     target_version: str | None
-    standing: Standing
+    standing: CoverageState
     observed: BuildRef | None
     quarantine: Quarantine | None = None
 
@@ -70,7 +70,7 @@ def target_cells(attachments: Sequence[AttachmentSnapshot], targets: Targets) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CoverageInputs:
     """What was looked up: names, newest observed builds and quarantines by test, and the cells of `target_cells`."""
 
     names: Mapping[str, str]
@@ -84,14 +84,14 @@ def present_versions(observed: Mapping[str, BuildRef], versions: Mapping[str, st
     return {key: replace(build, version=versions.get(build.id, build.version)) for key, build in observed.items()}
 
 
-def coverage(attachments: Sequence[AttachmentSnapshot], targets: Targets, known: Known) -> Coverage:
+def coverage(attachments: Sequence[AttachmentSnapshot], targets: Targets, known: CoverageInputs) -> Coverage:
     """One item for each of the attachments."""
     items = [_item(attachment, targets, known) for attachment in attachments]
     items.sort(key=lambda item: (item.test_name.casefold(), item.test_id))
     return Coverage(targets.current, targets.newest, items)
 
 
-def _item(attachment: AttachmentSnapshot, targets: Targets, known: Known) -> CoverageItem:
+def _item(attachment: AttachmentSnapshot, targets: Targets, known: CoverageInputs) -> CoverageItem:
     target = targets.build(attachment)
     cell = known.cells.get((attachment.app_id, attachment.test_id, target.build_id)) if target else None
     return CoverageItem(
@@ -105,13 +105,13 @@ def _item(attachment: AttachmentSnapshot, targets: Targets, known: Known) -> Cov
     )
 
 
-def standing(cell: Cell | None) -> Standing:
+def standing(cell: Cell | None) -> CoverageState:
     """A run under way counts before a finished one, a running one before a queued one."""
     if cell is None:
-        return Standing()
+        return CoverageState()
     if cell.active:
         return _under_way(max(cell.active.items(), key=_newest_running)[1])
-    return _finished(cell.last) if cell.last else Standing()
+    return _finished(cell.last) if cell.last else CoverageState()
 
 
 def _newest_running(item: tuple[str, Active]) -> tuple[bool, datetime, str]:
@@ -119,10 +119,10 @@ def _newest_running(item: tuple[str, Active]) -> tuple[bool, datetime, str]:
     return (active.status is Status.RUNNING, active.since, run_id)
 
 
-def _under_way(active: Active) -> Standing:
+def _under_way(active: Active) -> CoverageState:
     status = LastStatus.RUNNING if active.status is Status.RUNNING else LastStatus.QUEUED
-    return Standing(status, active.since, active.execution_id)
+    return CoverageState(status, active.since, active.execution_id)
 
 
-def _finished(last: LastRun) -> Standing:
-    return Standing(_BY_OUTCOME[last.outcome], last.ended_at, last.execution_id, last.seconds)
+def _finished(last: LastRun) -> CoverageState:
+    return CoverageState(_BY_OUTCOME[last.outcome], last.ended_at, last.execution_id, last.seconds)

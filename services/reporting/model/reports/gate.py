@@ -7,12 +7,11 @@ from enum import StrEnum
 
 from services.reporting.model.flaky import Assessment, Classification
 from services.reporting.model.quarantine import Quarantine
-from services.reporting.model.reports.base_branch import OnBase
-from services.reporting.model.reports.breakage import Breakage
+from services.reporting.model.reports.breakage import BaseBranchStatus, Breakage
 from services.reporting.model.snapshots import Status
 
 
-class Result(StrEnum):
+class GateResult(StrEnum):
     """What a gate says; the values are those of the contract."""
 
     PASS = "pass"  # noqa: S105 (no password)
@@ -20,7 +19,7 @@ class Result(StrEnum):
     PENDING = "pending"
 
 
-class Rule(StrEnum):
+class GateRule(StrEnum):
     """Why a run that did not pass blocks or does not; the values are those of the contract."""
 
     NEWLY_BROKEN = "newly_broken"
@@ -31,11 +30,11 @@ class Rule(StrEnum):
 
     @property
     def blocks(self) -> bool:
-        return self in (Rule.NEWLY_BROKEN, Rule.NO_VERDICT)
+        return self in (GateRule.NEWLY_BROKEN, GateRule.NO_VERDICT)
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ExecutionProgress:
     """An execution: how many runs it has (None: not told yet), how many ended, whether it is a storm (None: open)."""
 
     total: int | None
@@ -76,23 +75,23 @@ class GateRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class FailureContext:
     """What was looked up for a run that did not pass: how its test behaves on its app, its lasting quarantine, and,
     when it failed with a verdict, the newest verdict on the base branch and since when it fails.
     """
 
     assessment: Assessment
     quarantine: Quarantine | None = None
-    on_base: OnBase | None = None
+    on_base: BaseBranchStatus | None = None
     breakage: Breakage | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class GateReason:
     """A run that did not pass, the rule that decided, and what it saw, in a sentence."""
 
     run: GateRun
-    rule: Rule
+    rule: GateRule
     detail: str
     breakage: Breakage | None = None
     quarantine: Quarantine | None = None
@@ -103,38 +102,38 @@ class Gate:
     """What the gate says of an execution; `reasons`: those that block first."""
 
     execution_id: str
-    result: Result
+    result: GateResult
     summary: str
     base_branch: str
-    reasons: Sequence[Reason]
+    reasons: Sequence[GateReason]
     total: int
     passed: int
     pending: int
     storm: bool
 
 
-def rule_of(run: GateRun, evidence: Evidence) -> Rule:
+def decide_rule(run: GateRun, evidence: FailureContext) -> GateRule:
     """The first rule that applies to a run that has ended and did not pass."""
     if evidence.quarantine is not None:
-        return Rule.QUARANTINED
+        return GateRule.QUARANTINED
     if not run.failed:
-        return Rule.NO_VERDICT
+        return GateRule.NO_VERDICT
     if evidence.assessment.classification is Classification.FLAKY:
-        return Rule.FLAKY
+        return GateRule.FLAKY
     known = evidence.on_base is not None and evidence.on_base.fails
-    return Rule.KNOWN_ON_BASE if known else Rule.NEWLY_BROKEN
+    return GateRule.KNOWN_ON_BASE if known else GateRule.NEWLY_BROKEN
 
 
-def result_of(total: int, pending: int, rules: Sequence[Rule]) -> Result:
+def decide_result(total: int, pending: int, rules: Sequence[GateRule]) -> GateResult:
     """One run that blocks settles it, though others go on; an execution without runs has tested nothing."""
     if any(rule.blocks for rule in rules) or not total:
-        return Result.BLOCK
-    return Result.PENDING if pending else Result.PASS
+        return GateResult.BLOCK
+    return GateResult.PENDING if pending else GateResult.PASS
 
 
-_ORDER: Mapping[Rule, int] = {rule: place for place, rule in enumerate(Rule)}
+_ORDER: Mapping[GateRule, int] = {rule: place for place, rule in enumerate(GateRule)}
 
 
-def in_order(reasons: Sequence[Reason]) -> list[Reason]:
+def sort_reasons(reasons: Sequence[GateReason]) -> list[GateReason]:
     """Those that block first, then by rule, name and run."""
     return sorted(reasons, key=lambda reason: (_ORDER[reason.rule], reason.run.test_name.casefold(), reason.run.run_id))

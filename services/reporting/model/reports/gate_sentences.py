@@ -2,34 +2,34 @@
 
 from collections.abc import Mapping, Sequence
 
-from services.reporting.model.reports.gate import Evidence, GateRun, Reason, Result, Rule
-from services.reporting.model.reports.words import at, joined, plural, quoted
-from services.reporting.model.sentence import sentence
+from services.reporting.model.classification_detail import classification_detail
+from services.reporting.model.phrases import join_phrases, plural, quote_names, utc_minute
+from services.reporting.model.reports.gate import FailureContext, GateReason, GateResult, GateRule, GateRun
 from services.reporting.model.snapshots import Status
 
 Versions = Mapping[str, str]  # the present ones, by build
 
 
-def detail(run: GateRun, rule: Rule, evidence: Evidence, base: str, versions: Versions) -> str:
+def reason_detail(run: GateRun, rule: GateRule, evidence: FailureContext, base: str, versions: Versions) -> str:
     """What the rule saw. `base` is the base branch."""
     match rule:
-        case Rule.QUARANTINED:
+        case GateRule.QUARANTINED:
             return _quarantined(evidence)
-        case Rule.NO_VERDICT:
+        case GateRule.NO_VERDICT:
             return _no_verdict(run)
-        case Rule.FLAKY:
-            return f"Classified flaky: {sentence(evidence.assessment, versions)}"
-        case Rule.KNOWN_ON_BASE:
+        case GateRule.FLAKY:
+            return f"Classified flaky: {classification_detail(evidence.assessment, versions)}"
+        case GateRule.KNOWN_ON_BASE:
             return _known(evidence, base, versions)
-        case Rule.NEWLY_BROKEN:
+        case GateRule.NEWLY_BROKEN:
             return _newly_broken(run, evidence, base, versions)
 
 
-def _quarantined(evidence: Evidence) -> str:
+def _quarantined(evidence: FailureContext) -> str:
     quarantine = evidence.quarantine
     if quarantine is None:
         return "In quarantine."
-    return f'In quarantine until {at(quarantine.until)}, set by {quarantine.by}: "{quarantine.reason}".'
+    return f'In quarantine until {utc_minute(quarantine.until)}, set by {quarantine.by}: "{quarantine.reason}".'
 
 
 def _no_verdict(run: GateRun) -> str:
@@ -38,7 +38,7 @@ def _no_verdict(run: GateRun) -> str:
     return f"Ended without a verdict ({run.category or 'unknown'}), so nothing is known of what it tests."
 
 
-def _known(evidence: Evidence, base: str, versions: Versions) -> str:
+def _known(evidence: FailureContext, base: str, versions: Versions) -> str:
     text = f"{f'Fails on {base}' if _named(evidence) else 'Failed before'} too: {_on_base(evidence, versions)}"
     first = evidence.breakage.first_failing if evidence.breakage else None
     seen = evidence.on_base.seen if evidence.on_base else None
@@ -47,36 +47,38 @@ def _known(evidence: Evidence, base: str, versions: Versions) -> str:
     return f"{text}."
 
 
-def _newly_broken(run: GateRun, evidence: Evidence, base: str, versions: Versions) -> str:
+def _newly_broken(run: GateRun, evidence: FailureContext, base: str, versions: Versions) -> str:
     if evidence.on_base is None:
         return f"Fails here, and has no verdict on {f'another build of {base}' if run.branch else 'an earlier build'}."
     where = f"on {base}" if _named(evidence) else "before"
     return f"Fails here, and passed {where}: {_on_base(evidence, versions)}."
 
 
-def _named(evidence: Evidence) -> bool:
+def _named(evidence: FailureContext) -> bool:
     """Whether CI named the branch of what was found; a team that names none has builds before and after only."""
     found = evidence.on_base
     return found is not None and (found.passed.branch if found.passed else found.seen.branch) is not None
 
 
-def _on_base(evidence: Evidence, versions: Versions) -> str:
+def _on_base(evidence: FailureContext, versions: Versions) -> str:
     if evidence.on_base is None:
         return "no verdict"
     if evidence.on_base.passed:
         passed = evidence.on_base.passed
         build = versions.get(passed.build.id) or passed.build.version or "of an unknown version"
-        return f"on build {build}, at {at(passed.started_at)}"
+        return f"on build {build}, at {utc_minute(passed.started_at)}"
     seen = evidence.on_base.seen
     count, total = (seen.failed if seen.fails else seen.passed), seen.passed + seen.failed
     ended = "failed" if seen.fails else "passed"
-    build, moment = versions.get(seen.build_id) or "of an unknown version", at(seen.verdict.ended_at)
+    build, moment = versions.get(seen.build_id) or "of an unknown version", utc_minute(seen.verdict.ended_at)
     if total == 1:
         return f"its only run on build {build} {ended}, at {moment}"
     return f"{count} of {total} runs on build {build} {ended}, the last at {moment}"
 
 
-def summary(result: Result, reasons: Sequence[Reason], *, total: int, passed: int, pending: int, base: str) -> str:
+def gate_summary(
+    result: GateResult, reasons: Sequence[GateReason], *, total: int, passed: int, pending: int, base: str
+) -> str:
     """One sentence for a person."""
     if not total:
         return "Blocked: the execution has no runs, so nothing was tested."
@@ -84,15 +86,15 @@ def summary(result: Result, reasons: Sequence[Reason], *, total: int, passed: in
     let_pass = [reason for reason in reasons if not reason.rule.blocks]
     if let_pass:
         parts.append(_let_pass(let_pass, base))
-    if pending and result is Result.BLOCK:
+    if pending and result is GateResult.BLOCK:
         parts.append(f"{plural(pending, 'run has', 'runs have')} not ended")
     return f"{'; '.join(parts)}."
 
 
-def _opening(result: Result, reasons: Sequence[Reason], *, total: int, passed: int, pending: int) -> str:
-    if result is Result.BLOCK:
-        return f"Blocked: {joined([text for rule in _BLOCKING if (text := _blocking(rule, reasons))])}"
-    if result is Result.PENDING:
+def _opening(result: GateResult, reasons: Sequence[GateReason], *, total: int, passed: int, pending: int) -> str:
+    if result is GateResult.BLOCK:
+        return f"Blocked: {join_phrases([text for rule in _BLOCKING if (text := _blocking(rule, reasons))])}"
+    if result is GateResult.PENDING:
         blocks = "" if pending == total else ", and none of those that have blocks"
         return f"Pending: {pending} of {plural(total, 'run')} {'has' if pending == 1 else 'have'} not ended{blocks}"
     if passed == total:
@@ -101,19 +103,19 @@ def _opening(result: Result, reasons: Sequence[Reason], *, total: int, passed: i
 
 
 _BLOCKING = {
-    Rule.NEWLY_BROKEN: ("test newly broken", "tests newly broken"),
-    Rule.NO_VERDICT: ("test without a verdict", "tests without a verdict"),
+    GateRule.NEWLY_BROKEN: ("test newly broken", "tests newly broken"),
+    GateRule.NO_VERDICT: ("test without a verdict", "tests without a verdict"),
 }
 
 
-def _blocking(rule: Rule, reasons: Sequence[Reason]) -> str:
+def _blocking(rule: GateRule, reasons: Sequence[GateReason]) -> str:
     """A test counts once, though it ran on two platforms."""
     names = {reason.run.test_id: reason.run.test_name for reason in reasons if reason.rule is rule}
-    return f"{plural(len(names), *_BLOCKING[rule])} ({quoted(list(names.values()))})" if names else ""
+    return f"{plural(len(names), *_BLOCKING[rule])} ({quote_names(list(names.values()))})" if names else ""
 
 
-def _let_pass(reasons: Sequence[Reason], base: str) -> str:
-    says = {Rule.KNOWN_ON_BASE: f"known on {base}", Rule.FLAKY: "flaky", Rule.QUARANTINED: "in quarantine"}
+def _let_pass(reasons: Sequence[GateReason], base: str) -> str:
+    says = {GateRule.KNOWN_ON_BASE: f"known on {base}", GateRule.FLAKY: "flaky", GateRule.QUARANTINED: "in quarantine"}
     counts = {rule: sum(reason.rule is rule for reason in reasons) for rule in says}
     listed = ", ".join(f"{count} {says[rule]}" for rule, count in counts.items() if count)
     return f"{plural(len(reasons), 'failure does', 'failures do')} not block ({listed})"

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from services.reporting.model.classification_detail import classification_detail
 from services.reporting.model.flaky import Assessment, Classification, assess
 from services.reporting.model.quarantine import Quarantine
-from services.reporting.model.sentence import sentence
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey
 
-UNKNOWN = assess(())
+UNKNOWN_ASSESSMENT = assess(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Matrix:
     total_builds: int
 
 
-def seen(cells: Mapping[CellKey, Cell]) -> dict[CellKey, Cell]:
+def finished_cells(cells: Mapping[CellKey, Cell]) -> dict[CellKey, Cell]:
     """The cells with a finished run: the others are shown as missing."""
     return {key: cell for key, cell in cells.items() if cell.last is not None}
 
@@ -80,7 +80,7 @@ def rows(
     """
     found: list[MatrixRow] = []
     for test_id, name in names:
-        assessment = assessments.get(test_id, UNKNOWN)
+        assessment = assessments.get(test_id, UNKNOWN_ASSESSMENT)
         keys = [(build, (build.app_id, test_id, build.build_id)) for build in builds]
         found.append(
             MatrixRow(
@@ -89,7 +89,7 @@ def rows(
                 cells=[MatrixCell(build, cells[key]) for build, key in keys if key in cells],
                 flaky_score=assessment.score,
                 classification=assessment.classification,
-                classification_detail=sentence(assessment, versions),
+                classification_detail=classification_detail(assessment, versions),
                 quarantine=quarantines.get(test_id),
             )
         )

@@ -31,12 +31,14 @@ class Targets:
         return self.followed.version if self.followed else None
 
 
-def targets(current_version: str | None, newest: BuildSnapshot | None, named: Iterable[BuildSnapshot]) -> Targets:
+def resolve_targets(
+    current_version: str | None, newest: BuildSnapshot | None, named: Iterable[BuildSnapshot]
+) -> Targets:
     """`named` are the builds whose versions the app or a pin names, as far as there are such builds."""
     by_version = {build.version: build for build in named}
     return Targets(by_version.get(current_version) if current_version else None, newest, by_version)
 
 
-def named_versions(current_version: str | None, attachments: Iterable[AttachmentSnapshot]) -> set[str]:
+def targeted_versions(current_version: str | None, attachments: Iterable[AttachmentSnapshot]) -> set[str]:
     """The versions that `targets` needs the builds of."""
     return {version for version in (current_version, *(a.pinned_version for a in attachments)) if version}

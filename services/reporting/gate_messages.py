@@ -1,0 +1,95 @@
+"""Comparisons and gates as messages of the contract."""
+
+from mobiletest.reporting.v1 import reports_pb2
+
+from services.reporting.messages import quarantine_message, timestamp
+from services.reporting.model.reports.breakage import Breakage, ComparedBuild
+from services.reporting.model.reports.compare import ComparedTest, Comparison
+from services.reporting.model.reports.gate import Gate, GateReason
+from services.reporting.proto_enums import (
+    CLASSIFICATION_NUMBER,
+    GATE_RESULT_NUMBER,
+    GATE_RULE_NUMBER,
+    LAST_STATUS_NUMBER,
+)
+
+
+def comparison_message(comparison: Comparison) -> reports_pb2.BuildComparison:
+    return reports_pb2.BuildComparison(
+        app_id=comparison.app_id,
+        build=_compared_build(comparison.build),
+        base=_compared_build(comparison.base),
+        newly_failing=map(_compared_test, comparison.newly_failing),
+        still_failing=map(_compared_test, comparison.still_failing),
+        fixed=map(_compared_test, comparison.fixed),
+        flaky=map(_compared_test, comparison.flaky),
+        not_run=map(_compared_test, comparison.not_run),
+        passing=comparison.passing,
+        total=comparison.total,
+    )
+
+
+def _compared_build(build: ComparedBuild) -> reports_pb2.ComparedBuild:
+    return reports_pb2.ComparedBuild(
+        build_id=build.build_id,
+        version=build.version,
+        uploaded_at=timestamp(build.uploaded_at),
+        branch=build.branch,
+        commit_sha=build.commit_sha,
+    )
+
+
+def _compared_test(test: ComparedTest) -> reports_pb2.ComparedTest:
+    return reports_pb2.ComparedTest(
+        test_id=test.test_id,
+        test_name=test.test_name,
+        status=LAST_STATUS_NUMBER[test.status],
+        base_status=LAST_STATUS_NUMBER[test.base_status],
+        failure_reason=test.failure_reason,
+        execution_id=test.execution_id,
+        breakage=_breakage(test.breakage),
+        classification=CLASSIFICATION_NUMBER[test.classification],
+        flaky_score=test.flaky_score,
+        quarantine=quarantine_message(test.quarantine),
+    )
+
+
+def _breakage(found: Breakage | None) -> reports_pb2.Breakage | None:
+    if found is None:
+        return None
+    return reports_pb2.Breakage(
+        first_failing=_compared_build(found.first_failing),
+        last_passing=_compared_build(found.last_passing) if found.last_passing else None,
+        commit_range=found.commit_range,
+    )
+
+
+def gate_message(gate: Gate) -> reports_pb2.Gate:
+    return reports_pb2.Gate(
+        execution_id=gate.execution_id,
+        result=GATE_RESULT_NUMBER[gate.result],
+        summary=gate.summary,
+        base_branch=gate.base_branch,
+        reasons=map(_reason, gate.reasons),
+        total_runs=gate.total,
+        passed_runs=gate.passed,
+        pending_runs=gate.pending,
+        storm=gate.storm,
+    )
+
+
+def _reason(reason: GateReason) -> reports_pb2.GateReason:
+    run = reason.run
+    return reports_pb2.GateReason(
+        test_id=run.test_id,
+        test_name=run.test_name,
+        run_id=run.run_id,
+        app_id=run.app_id,
+        build_version=run.build_version,
+        blocks=reason.rule.blocks,
+        rule=GATE_RULE_NUMBER[reason.rule],
+        detail=reason.detail,
+        failure_reason=run.failure_reason,
+        breakage=_breakage(reason.breakage),
+        quarantine=quarantine_message(reason.quarantine),
+    )

@@ -1,0 +1,117 @@
+"""What failures are grouped by: their message with everything accidental replaced, and a fingerprint of it.
+
+Placeholders: <stack>, <id>, <address>, <time>, <n>, <path>, <query>. Quoted UI text and element ids stay as they are.
+What is recognised as what stands in accidents.py.
+"""
+
+import hashlib
+import re
+
+from services.reporting.model import volatile_patterns
+
+REASON_LENGTH = 200
+MAX_MESSAGE_LENGTH = 16_000  # characters; both bound the time that a hostile message can cost
+MAX_LENGTH_WITHOUT_FRAMES = 4_000
+_STACK = "<stack>"
+
+
+def normalise(message: str) -> str:
+    """The message without what differs from run to run, in one line of at most 200 characters."""
+    text = volatile_patterns.UNPRINTABLE.sub("", volatile_patterns.ANSI.sub("", message[:MAX_MESSAGE_LENGTH]))
+    return _replace_volatile("\n".join(_collapse_stacks(text))[:MAX_LENGTH_WITHOUT_FRAMES])
+
+
+def fingerprint(category: str, step_kind: str, reason: str) -> str:
+    """The group of a failure: 16 hex digits over its category, the kind of its step and the normalised text."""
+    return hashlib.sha256("\0".join((category, step_kind, reason)).encode(errors="replace")).hexdigest()[:16]
+
+
+def _collapse_stacks(text: str) -> list[str]:
+    """The lines with single spaces; those of a stack, one after the other, are one."""
+    lines: list[str] = []
+    quotes_source = False  # Python prints the source, indented by four, after each frame
+    for raw in text.splitlines():
+        prefix = volatile_patterns.LOG_PREFIX.match(raw)
+        line = raw[prefix.end() :] if prefix else raw
+        frame = (quotes_source and line.startswith("    ")) or volatile_patterns.FRAME.fullmatch(line)
+        quotes_source = bool(frame) and (quotes_source or line.lstrip().startswith('File "'))
+        if not frame:
+            lines.append(" ".join(line.split()))
+        elif not lines or lines[-1] != _STACK:
+            lines.append(_STACK)
+    return [line for line in lines if line]
+
+
+def _replace_volatile(text: str) -> str:
+    """The text with placeholders, in one line, as far as it is shown."""
+    shown: list[str] = []
+    length = end = 0
+    for token in volatile_patterns.TOKEN.finditer(text):
+        shown += (text[end : token.start()], _replace_token(token))
+        length += len(shown[-2]) + len(shown[-1])
+        end = token.end()
+        if length > 2 * REASON_LENGTH:
+            break
+    shown.append(text[end : end + 2 * REASON_LENGTH])
+    return " ".join("".join(shown).split())[:REASON_LENGTH].rstrip()
+
+
+def _replace_token(token: re.Match[str]) -> str:
+    text = token.group()
+    match token.lastgroup:
+        case "quoted":
+            return _quoted(text)
+        case "xpath":
+            return text
+        case "serial":
+            return f"{text[0]}<id>{text[-1]}"
+        case "element":
+            return _element(text)
+        case "prose":
+            return _prose(text)
+        case "url":
+            return _url(text)
+        case "slashed":
+            return _slashed(text)
+        case kind:
+            return f"<{kind}>"
+
+
+def _quoted(text: str) -> str:
+    """UI text stays, but for what no UI shows; a quoted path or id is none."""
+    if volatile_patterns.VOLATILE_QUOTE.fullmatch(text):
+        return text[0] + _replace_volatile(text[1:-1]) + text[-1]
+    return volatile_patterns.VOLATILE_IN_QUOTES.sub(lambda found: f"<{found.lastgroup}>", text)
+
+
+def _element(text: str) -> str:
+    """`id=<uuid>` is the id of a session or a request, not that of an element; Android's have a number before them."""
+    number, slash, rest = text.partition("/")
+    text = f"<n>/{rest}" if slash and number.isdecimal() else text
+    return volatile_patterns.IDS.sub("<id>", text)
+
+
+def _prose(text: str) -> str:
+    """A value that is a message: quotes within it are quotes."""
+    start = re.search(r"[:=]\s?[\"']", text)
+    if start is None:
+        return text
+    return text[: start.end()] + _replace_volatile(text[start.end() :])
+
+
+def _slashed(text: str) -> str:
+    """A path, if it ends like a file; else alternatives, a media type and the like."""
+    if volatile_patterns.EXTENSION.fullmatch(text):
+        return "<path>"
+    return "/".join(map(_replace_volatile, text.split("/")))
+
+
+def _url(text: str) -> str:
+    """Scheme and host, without what differs; what ends the sentence stands after it."""
+    whole = text.rstrip(".,:;!?}")
+    parts = volatile_patterns.URL_PARTS.fullmatch(whole)
+    if parts is None:
+        return "<path>"
+    scheme, host, path, query = parts.groups()
+    host = "<address>" if volatile_patterns.NETWORK.fullmatch(host) else re.sub(r":\d+$", ":<n>", host)
+    return f"{scheme}{host}{'/<path>' if path.strip('/') else path}{'<query>' if query else ''}{text[len(whole) :]}"

@@ -1,0 +1,96 @@
+"""The gRPC service Operations, and the metrics of operations, whoever carries them out."""
+
+# ruff: noqa: N802 (gRPC names the methods)
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from typing import Any
+
+from mobiletest.reporting.v1 import operations_pb2, operations_pb2_grpc
+
+from services.chassis import logs, metrics
+from services.chassis.consumer import is_transient
+from services.reporting.rebuild.job import RebuildJob
+from services.reporting.rebuild.state import Difference, JobProgress, JobState, Operation, Phase
+
+EVERY_SECONDS = 15.0
+_PHASE: dict[Phase, Any] = {
+    Phase.REPLAYING: operations_pb2.OPERATION_PHASE_REPLAYING,
+    Phase.COMPARING: operations_pb2.OPERATION_PHASE_COMPARING,
+    Phase.SWAPPING: operations_pb2.OPERATION_PHASE_SWAPPING,
+    Phase.DONE: operations_pb2.OPERATION_PHASE_DONE,
+}
+_LABELS = ["operation", "phase"]
+_done = metrics.gauge("mobiletest_reporting_operation_done", "Facts or documents dealt with in this phase", _LABELS)
+_total = metrics.gauge("mobiletest_reporting_operation_total", "Facts or documents of this phase, about", _LABELS)
+_differences = metrics.gauge("mobiletest_reporting_operation_differences", "Differences found", ["operation"])
+
+log = logs.get(__name__)
+
+
+class OperationsServicer(operations_pb2_grpc.OperationsServicer):
+    """See the proto. Each call has an operation of its own, so that two calls are two that ask for the turn."""
+
+    def __init__(self, operating: Callable[[], RebuildJob]) -> None:
+        self._operating = operating
+
+    async def Verify(
+        self, request: operations_pb2.VerifyRequest, context: Any
+    ) -> AsyncIterator[operations_pb2.OperationProgress]:
+        async with aclosing(self._operating().run(Operation.VERIFY, restart=request.restart)) as steps:
+            async for progress in steps:
+                yield progress_message(progress)
+
+    async def Rebuild(
+        self, request: operations_pb2.RebuildRequest, context: Any
+    ) -> AsyncIterator[operations_pb2.OperationProgress]:
+        async with aclosing(self._operating().run(Operation.REBUILD, restart=request.restart)) as steps:
+            async for progress in steps:
+                yield progress_message(progress)
+
+
+def progress_message(progress: JobProgress) -> operations_pb2.OperationProgress:
+    """Where the operation stands, as a message."""
+    state = progress.state
+    message = operations_pb2.OperationProgress(
+        phase=_PHASE[state.phase],
+        done=state.done,
+        total=state.total,
+        differences=state.differences,
+        found=map(_difference, progress.found),
+    )
+    message.began_at.FromDatetime(state.began_at)
+    return message
+
+
+def _difference(found: Difference) -> operations_pb2.Difference:
+    return operations_pb2.Difference(
+        collection=found.collection,
+        id=found.id,
+        field=found.field,
+        serving=found.serving,
+        recounted=found.recounted,
+    )
+
+
+async def export_metrics(current: Callable[[], Awaitable[JobState | None]]) -> None:
+    """Show for ever where the newest operation stands, as metrics."""
+    while True:
+        try:
+            if (state := await current()) is not None:
+                set_metrics(state)
+        except Exception as error:
+            if not is_transient(error):
+                raise
+            log.debug("operation_unknown", error=repr(error))
+        await asyncio.sleep(EVERY_SECONDS)
+
+
+def set_metrics(state: JobState) -> None:
+    """The operation as metrics."""
+    _done.clear()
+    _total.clear()
+    _done.labels(state.operation.value, state.phase.value).set(state.done)
+    _total.labels(state.operation.value, state.phase.value).set(state.total)
+    _differences.labels(state.operation.value).set(state.differences)

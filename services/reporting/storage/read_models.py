@@ -1,0 +1,134 @@
+"""Looking the read models up in MongoDB, for the caller's organisation: each by `_id` or by an index."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from services.chassis.context import current
+from services.chassis.mongo import Mongo
+from services.chassis.org_collection import OrgCollection
+from services.reporting.model.attempts import BuildRef
+from services.reporting.model.flaky import Assessment
+from services.reporting.model.reports.apps import VerdictCount
+from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, Outcome, TestSnapshot
+from services.reporting.model.tables import Cell, CellKey
+from services.reporting.ports import Counts, Page
+from services.reporting.storage import documents as d
+from services.reporting.storage.generations import ServingGeneration, collection_name
+from services.reporting.storage.subdocuments import Document, decode_assessment, decode_build
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+_VERDICTS = [outcome.value for outcome in Outcome if outcome.verdict]
+_ALWAYS = datetime(9999, 1, 1, tzinfo=UTC)
+
+
+class MongoReadModels:
+    """See ports.ReadModels."""
+
+    def __init__(self, mongo: Mongo) -> None:
+        self._mongo = mongo
+        self._serving = ServingGeneration(mongo)
+
+    async def app(self, app_id: str) -> AppSnapshot | None:
+        return (await self._by_ids(d.APPS, [app_id])).get(app_id)
+
+    async def counters(self, names: Collection[str], fields: Collection[str] = ()) -> Counts:
+        ids = {d.counter_id(current().org_id, name): name for name in names}
+        projection = dict.fromkeys(fields, 1) if fields else {"org_id": 0}
+        found = await self._find(d.COUNTERS, {"_id": {"$in": list(ids)}}, projection) if ids else ()
+        return {ids[document.pop("_id")]: document for document in found}
+
+    async def builds(self, app_id: str, page: Page) -> Sequence[BuildSnapshot]:
+        query = {"app_id": app_id, "deleted": False}
+        found = await self._page(d.BUILDS.collection, query, page, newest="uploaded_at")
+        return [d.decode_build_copy(build)[1] for build in found]
+
+    async def builds_of_versions(self, app_id: str, versions: Collection[str]) -> Sequence[BuildSnapshot]:
+        query = {"app_id": app_id, "version": {"$in": list(versions)}, "deleted": False}
+        return [d.decode_build_copy(build)[1] for build in await self._find(d.BUILDS.collection, query)]
+
+    async def builds_by_id(self, build_ids: Collection[str]) -> Mapping[str, BuildSnapshot]:
+        return await self._by_ids(d.BUILDS, build_ids)
+
+    async def tests_by_id(self, test_ids: Collection[str]) -> Mapping[str, TestSnapshot]:
+        return await self._by_ids(d.TESTS, test_ids)
+
+    async def attachments(self, app_id: str) -> Sequence[AttachmentSnapshot]:
+        found = await self._find(d.ATTACHMENTS.collection, {"app_id": app_id, "attached": True})
+        return [d.decode_attachment(document)[1] for document in found]
+
+    async def verdicts(
+        self, app_id: str, build_ids: Collection[str], test_ids: Collection[str]
+    ) -> Sequence[VerdictCount]:
+        """Counted by the database, from the index alone: there are as many as builds times tests."""
+        query = {
+            "app_id": app_id,
+            "build_id": {"$in": list(build_ids)},
+            "test_id": {"$in": list(test_ids)},
+            "verdict.outcome": {"$in": _VERDICTS},
+        }
+        by_outcome = {"_id": {"build": "$build_id", "outcome": "$verdict.outcome"}, "tests": {"$sum": 1}}
+        cells = await self._serving_one(d.CELLS.collection)
+        return [
+            VerdictCount(row["_id"]["build"], row["_id"]["outcome"] == Outcome.PASSED.value, row["tests"])
+            for row in await cells.aggregate([{"$match": query}, {"$group": by_outcome}])
+        ]
+
+    async def cells_of_builds(self, app_id: str, build_ids: Collection[str]) -> Mapping[CellKey, Cell]:
+        query = {"app_id": app_id, "build_id": {"$in": list(build_ids)}}
+        return dict(map(d.decode_cell, await self._find(d.CELLS.collection, query, {"active": 0})))
+
+    async def cells(self, keys: Collection[CellKey]) -> Mapping[CellKey, Cell]:
+        return await self._by_ids(d.CELLS, keys, {"groups": 0})
+
+    async def assessments(self, app_id: str, test_ids: Collection[str]) -> Mapping[str, Assessment]:
+        fields = ("test_id", "flaky_score", "classification", "evidence")
+        found = await self._histories(app_id, test_ids, fields)
+        return {document["test_id"]: decode_assessment(document) for document in found}
+
+    async def observed(self, app_id: str, test_ids: Collection[str]) -> Mapping[str, BuildRef]:
+        found = await self._histories(app_id, test_ids, ("test_id", "observed"))
+        builds = {document["test_id"]: decode_build(document["observed"]) for document in found}
+        return {test_id: build for test_id, build in builds.items() if build}
+
+    async def runs_of_build(self, build_id: str, page: Page) -> Sequence[bytes]:
+        return await self._page_of_runs({"build_id": build_id}, page)
+
+    async def runs_of_test(self, test_id: str, page: Page) -> Sequence[bytes]:
+        return await self._page_of_runs({"test_id": test_id}, page)
+
+    async def _page_of_runs(self, query: Document, page: Page) -> Sequence[bytes]:
+        found = await self._page(d.RUNS.collection, query, page, {"_id": 0, "shown": 1}, newest="listed_at")
+        return [bytes(document["shown"]) for document in found]
+
+    async def _histories(self, app_id: str, test_ids: Collection[str], fields: Sequence[str]) -> list[Document]:
+        ids = [d.document_id((app_id, test_id)) for test_id in test_ids]
+        return await self._find(d.HISTORIES.collection, {"_id": {"$in": ids}}, fields) if ids else []
+
+    async def _by_ids(
+        self, kind: d.TableCodec[K, V], keys: Collection[K], projection: Document | None = None
+    ) -> Mapping[K, V]:
+        names: Collection[Any] = keys
+        query = {"_id": {"$in": [d.document_id(key) for key in names]}}
+        return dict(map(kind.decode, await self._find(kind.collection, query, projection))) if keys else {}
+
+    async def _page(
+        self, collection: str, query: Document, page: Page, projection: Document | None = None, *, newest: str
+    ) -> list[Document]:
+        """By the moment `newest`, which is always compared: the indexes of runs have only those that have one."""
+        query = {**query, newest: {"$lt": page.before or _ALWAYS}}
+        cursor = (await self._serving_one(collection)).find(query, projection).sort([(newest, -1), ("_id", -1)])
+        found: list[Document] = await cursor.skip(page.skip).limit(page.limit).to_list(None)
+        return found
+
+    async def _find(
+        self, collection: str, query: Document, projection: Document | Sequence[str] | None = None
+    ) -> list[Document]:
+        found: list[Document] = await (await self._serving_one(collection)).find(query, projection).to_list(None)
+        return found
+
+    async def _serving_one(self, collection: str) -> OrgCollection:
+        """The collection of the generation that serves."""
+        return OrgCollection(self._mongo, collection_name(collection, await self._serving.generation()))

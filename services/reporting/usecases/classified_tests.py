@@ -1,0 +1,82 @@
+"""What reporting says of tests, whatever they ran on: which behave so, and which are in quarantine now."""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from services.chassis.clock import Clock
+from services.reporting.model.flaky import Classification
+from services.reporting.model.quarantine import Quarantine, active_quarantines
+from services.reporting.model.text_search import search_pattern
+from services.reporting.ports import CatalogTests, Page, ReadModels, TestFilter
+
+NO_HISTORY = Classification.INSUFFICIENT_DATA
+"""What a test without a history is."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifiedQuery:
+    """Which tests: that behave so on any app, or as they do on `app_id` among those attached to it."""
+
+    classification: Classification
+    app_id: str | None = None
+    search: str | None = None
+    platform: str | None = None
+    tag: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TestsPage:
+    """The ids of the tests on a page, and how many there are on all pages."""
+
+    __test__ = False
+
+    test_ids: Sequence[str]
+    total: int
+
+
+class ClassifiedTests:
+    """Lists of tests by how they behave; their cost is bounded by the number of tests, not of runs."""
+
+    def __init__(self, read_models: ReadModels, tests: CatalogTests) -> None:
+        self._read = read_models
+        self._tests = tests
+
+    async def list(self, query: ClassifiedQuery, page: Page) -> TestsPage:
+        """A page of the tests that are not deleted and fit, newest first, ids breaking ties."""
+        pattern = search_pattern(query.search) if query.search else None
+        if query.search and pattern is None:
+            return TestsPage((), 0)
+        only, without = await self._named(query)
+        filter = TestFilter(query.platform, query.tag, pattern, only=only, without=without)
+        if only is not None and not only:
+            return TestsPage((), 0)
+        found, total = await asyncio.gather(self._tests.newest(filter, page), self._tests.count(filter))
+        return TestsPage(found, total)
+
+    async def _named(self, query: ClassifiedQuery) -> tuple[frozenset[str] | None, frozenset[str]]:
+        """The tests that may be in the list (None: all), and those that may not."""
+        if query.app_id is not None:
+            return await self._on_app(query.app_id, query.classification), frozenset()
+        found = await self._tests.with_history(query.classification)
+        if query.classification is not NO_HISTORY:
+            return found, frozenset()
+        return None, await self._tests.with_history() - found
+
+    async def _on_app(self, app_id: str, classification: Classification) -> frozenset[str]:
+        attached = [attachment.test_id for attachment in await self._read.attachments(app_id)]
+        known = await self._read.assessments(app_id, attached)
+        found = {test_id: assessment.classification for test_id, assessment in known.items()}
+        return frozenset(test_id for test_id in attached if found.get(test_id, NO_HISTORY) is classification)
+
+
+class Quarantines:
+    """Which tests are in quarantine now."""
+
+    def __init__(self, tests: CatalogTests, clock: Clock) -> None:
+        self._tests = tests
+        self._clock = clock
+
+    async def of(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
+        """The quarantines that last of these tests, by test."""
+        return active_quarantines(await self._tests.quarantines(test_ids), self._clock.now()) if test_ids else {}

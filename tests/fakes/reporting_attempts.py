@@ -1,0 +1,51 @@
+"""Builders and stand-ins for the tests of reporting: histories written as letters."""
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import HealthCheck, settings
+
+from services.reporting.model.attempts import Attempt, BuildRef
+
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""For properties: a busy machine is no failure."""
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def build_ref(number: int, *, step: timedelta = timedelta(hours=1)) -> BuildRef:
+    """The build `number` (from 1), uploaded one step after the one before."""
+    return BuildRef(START + number * step, f"build-{number:03}", f"1.{number}")
+
+
+def attempts_from_letters(text: str) -> list[Attempt]:
+    """A history as docs/flaky.md writes it.
+
+    Builds stand left to right with "/" between; letters are attempts in time order; "x:" a feature branch;
+    "*" the next attempt failed in a storm; "'" the steps were edited before it.
+    """
+    attempts: list[Attempt] = []
+    test_version = 1
+    for number, cell in enumerate(text.split("/"), start=1):
+        branch, cell = ("feature", cell[2:]) if cell.startswith("x:") else ("main", cell)
+        storm = False
+        for letter in cell:
+            if letter in "*'":
+                storm, test_version = letter == "*", test_version + (letter == "'")
+                continue
+            attempts.append(_attempt(len(attempts), build_ref(number), letter, test_version, branch, storm=storm))
+            storm = False
+    return attempts
+
+
+def _attempt(index: int, build: BuildRef, letter: str, version: int, branch: str, *, storm: bool) -> Attempt:
+    return Attempt(
+        run_id=f"run-{index:03}",
+        number=1,
+        execution_id="the-storm" if storm else f"execution-{index:03}",
+        started_at=START + timedelta(days=1, minutes=index),
+        build=build,
+        test_version=version,
+        passed=letter == "P" and not storm,
+        branch=branch,
+        storm=storm,
+    )

@@ -1,0 +1,89 @@
+"""Stories as CI tells them: executions on builds of branches, for the tests of comparison and gate."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from mobiletest.reporting.v1 import reports_pb2
+
+from services.reporting.model.attempts import BuildRef
+from services.reporting.model.batch import Snapshot
+from services.reporting.model.quarantine import Quarantine
+from services.reporting.model.reports.gate import Gate
+from services.reporting.model.snapshots import RunSnapshot, Status, TestSnapshot
+from services.reporting.usecases import Comparisons, Gates
+from services.reporting.usecases.breakages import Breakages
+from services.reporting.usecases.gate import GateRequest
+from tests.fakes.reporting_read_models import FakeReadModels
+from tests.fakes.reporting_story import APP, NOW, ORG, StillClock, Story
+from tests.fakes.reporting_verdicts import FakeVerdicts
+
+
+class CiStory(Story):
+    """A story whose runs name the branch and the commit of the execution that is being told."""
+
+    def __init__(self, clock: StillClock | None = None) -> None:
+        super().__init__(clock)
+        read_models, verdicts = FakeReadModels(self.tables), FakeVerdicts(self.tables)
+        clock = clock or StillClock()
+        self.comparisons = Comparisons(read_models, verdicts, clock, revision_wait=0.05)
+        self.gates = Gates(read_models, verdicts, clock, ended_wait=0.05)
+        self.breakages = Breakages(read_models, verdicts)
+        self._ci: tuple[str | None, str | None] = (None, None)
+        self._executions = 0
+
+    def tell(self, *snapshots: Snapshot) -> None:
+        super().tell(*(self._named(told) if isinstance(told, RunSnapshot) else told for told in snapshots))
+
+    def ci(
+        self,
+        build: BuildRef | None,
+        branch: str | None = None,
+        commit: str | None = None,
+        *,
+        total: int | None = None,
+        app: str | None = APP,
+        **endings: str,
+    ) -> str:
+        """An execution of these tests on a build, by test; gives its id. `total`: when some have not been heard of."""
+        self._executions += 1
+        execution, self._ci = f"ci-{self._executions:04}", (branch, commit)
+        for test, ending in endings.items():
+            self.run(test, build, ending, execution=execution, app=app, at=self._later())
+        self.execution(execution, len(endings) if total is None else total)
+        return execution
+
+    def main(self, version: str, **endings: str) -> BuildRef:
+        """A build of the branch main, and an execution on it; its commit is called as the build."""
+        return self.on("main", version, **endings)
+
+    def on(self, branch: str | None, version: str, **endings: str) -> BuildRef:
+        """A build of a branch, and an execution on it; its commit is called as the build."""
+        build = self.build(version)
+        if endings:
+            self.ci(build, branch, f"c{version}" if branch else None, total=len(endings), app=APP, **endings)
+        return build
+
+    def quarantine(self, test: str, until: datetime) -> None:
+        """The test is put into quarantine."""
+        quarantine = Quarantine("Waits for the fix", until, "ci key", NOW - timedelta(days=1))
+        self.tell(TestSnapshot(test, ORG, self.revision(), False, f"Name of {test}", quarantine=quarantine))
+
+    async def gate(self, execution: str, base: str = "main", **known: int) -> Gate:
+        """What the gate says; `known`: ended, total."""
+        return await self.gates.of(GateRequest(execution, base, **known))
+
+    def _later(self) -> datetime:
+        return NOW - timedelta(days=1) + timedelta(seconds=self.revision())
+
+    def _named(self, run: RunSnapshot) -> RunSnapshot:
+        branch, commit = self._ci
+        shown = reports_pb2.BuildRunItem(test_name=run.test_name, success=bool(run.success), run_id=run.run_id)
+        said = {"branch": branch, "commit_sha": commit}
+        shown.metadata.update({name: value for name, value in said.items() if value is not None})
+        if run.failure:
+            shown.report_metadata.update({"category": run.failure.category, "top_failure": run.failure.message})
+        if run.build:
+            shown.resolved_build_version = run.build.version
+        if run.completed_at and run.status is not Status.QUEUED:
+            shown.completed_at.FromDatetime(run.completed_at)
+        return replace(run, branch=branch, commit_sha=commit, shown=shown.SerializeToString())

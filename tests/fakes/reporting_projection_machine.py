@@ -1,0 +1,190 @@
+"""A consumer group that folds a world, as a state machine: what Kafka, its members and the database may do to events.
+
+The partitions hold every event one to five times, shuffled. Two members take batches from the partitions that they
+own, fold them, and commit. Meanwhile transactions fail before and after their commit, members crash and come back,
+lose partitions while they have a batch in hand, and offsets are wound back. After each step the read models are those
+of a recount of whatever was applied by then, byte for byte.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from random import Random
+from typing import Protocol
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from services.reporting.model.batch import Batch, Snapshot
+from services.reporting.model.projection import Rules
+from services.reporting.model.snapshots import RunSnapshot
+from services.reporting.ports import Projections, ProjectionTransaction
+from services.reporting.usecases import Projector
+from tests.fakes.reporting_recount import recount
+from tests.fakes.reporting_stored_bytes import Contents, contents, differences
+from tests.fakes.reporting_strategies import BUILDS, build_number, snapshot_lists
+
+PARTITIONS = 3
+MEMBERS = 2
+
+
+class Outcome(Enum):
+    """What becomes of a transaction."""
+
+    COMMITTED = "committed"
+    LOST = "lost"
+    """It failed, and nothing of it is there."""
+    UNSURE = "unsure"
+    """It was committed, but the answer was lost."""
+
+
+class Away(Exception):
+    """The database did not answer."""
+
+
+class Stored(Protocol):
+    """The read models under test."""
+
+    @property
+    def folds(self) -> Projections: ...
+
+    async def contents(self) -> Contents: ...
+
+    async def clear(self) -> None: ...
+
+
+class Unreliable:
+    """Folds whose transactions end as they are told to."""
+
+    def __init__(self, folds: Projections) -> None:
+        self._folds = folds
+        self.outcome = Outcome.COMMITTED
+
+    async def transaction(self, work: Callable[[ProjectionTransaction], Awaitable[None]]) -> None:
+        async def then_lost(transaction: ProjectionTransaction) -> None:
+            await work(transaction)
+            raise Away
+
+        await self._folds.transaction(work if self.outcome is not Outcome.LOST else then_lost)
+        if self.outcome is Outcome.UNSURE:
+            raise Away
+
+
+@dataclass
+class Member:
+    """One member: where it reads next, and the batch it has in hand."""
+
+    folding: Projector
+    positions: dict[int, int] = field(default_factory=dict)
+    hand: list[Snapshot] = field(default_factory=list)
+    ends: dict[int, int] = field(default_factory=dict)
+
+    def drop(self) -> None:
+        """Forget the batch in hand."""
+        self.hand, self.ends = [], {}
+
+
+class ProjectionMachine(RuleBasedStateMachine):
+    """The group. `stored` is empty at first; `runner` runs its coroutines."""
+
+    def __init__(self, stored: Stored, runner: asyncio.Runner, rules: Rules) -> None:
+        super().__init__()
+        self._stored, self._runner, self._rules = stored, runner, rules
+        self._unreliable = Unreliable(stored.folds)
+        self._log: list[list[Snapshot]] = [[] for _ in range(PARTITIONS)]
+        self._owner = [partition % MEMBERS for partition in range(PARTITIONS)]
+        self._committed = [0] * PARTITIONS
+        self._members = [Member(self._folding()) for _ in range(MEMBERS)]
+        self._applied: list[Snapshot] = []
+        runner.run(stored.clear())
+
+    def _folding(self) -> Projector:
+        return Projector(self._unreliable, self._rules)
+
+    @initialize(world=snapshot_lists(), random=st.randoms(use_true_random=False))
+    def publish(self, world: list[Snapshot], random: Random) -> None:
+        """Every event one to five times, each copy on some partition, in no order."""
+        copies = [one for told in move_runs(world, random) for one in [told] * random.choice([1, 1, 1, 2, 2, 3, 5])]
+        random.shuffle(copies)
+        for one in copies:
+            self._log[random.randrange(PARTITIONS)].append(one)
+        for partition, owner in enumerate(self._owner):
+            self._members[owner].positions[partition] = 0
+
+    @rule(number=st.integers(0, MEMBERS - 1), size=st.integers(1, 40))
+    def take(self, number: int, size: int) -> None:
+        """A member fetches up to `size` events of each of its partitions."""
+        member = self._members[number]
+        member.drop()
+        for partition, position in member.positions.items():
+            records = self._log[partition][position : position + size]
+            member.hand += records
+            member.ends[partition] = position + len(records)
+
+    @rule(number=st.integers(0, MEMBERS - 1), outcome=st.sampled_from(Outcome), commits=st.booleans())
+    def apply(self, number: int, outcome: Outcome, *, commits: bool) -> None:
+        """A member folds what it has in hand, even if the partitions are not its own any more, and may commit."""
+        member = self._members[number]
+        self._unreliable.outcome = outcome
+        with suppress(Away):
+            self._runner.run(member.folding.apply_events(Batch.of(member.hand)))
+        if outcome is not Outcome.LOST:
+            self._applied += member.hand
+        if outcome is Outcome.COMMITTED:
+            self._advance(member, commits=commits)
+
+    def _advance(self, member: Member, *, commits: bool) -> None:
+        for partition, end in member.ends.items():
+            if partition in member.positions:
+                member.positions[partition] = end
+                if commits:
+                    self._committed[partition] = end
+        member.drop()
+
+    @rule(number=st.integers(0, MEMBERS - 1))
+    def crash(self, number: int) -> None:
+        """A member is killed and comes back: it reads from what was committed, and remembers nothing."""
+        positions = {place: self._committed[place] for place in self._members[number].positions}
+        self._members[number] = Member(self._folding(), positions)
+
+    @rule(partition=st.integers(0, PARTITIONS - 1))
+    def rebalance(self, partition: int) -> None:
+        """A partition goes to the other member; the batch in the hand of the first stays there."""
+        self._members[self._owner[partition]].positions.pop(partition, None)
+        self._owner[partition] = 1 - self._owner[partition]
+        self._members[self._owner[partition]].positions[partition] = self._committed[partition]
+
+    @rule(partition=st.integers(0, PARTITIONS - 1), by=st.integers(1, 1000))
+    def wind_back(self, partition: int, by: int) -> None:
+        """Somebody sets the offsets of a partition back."""
+        self._committed[partition] = max(0, self._committed[partition] - by)
+        self._members[self._owner[partition]].positions[partition] = self._committed[partition]
+
+    @precondition(lambda self: any(self._log))
+    @rule(size=st.integers(5, 200))
+    def catch_up(self, size: int) -> None:
+        """Both members read to the end, in turns."""
+        while any(end < len(log) for end, log in zip(self._committed, self._log, strict=True)):
+            for number in range(MEMBERS):
+                self.take(number, size)
+                self.apply(number, Outcome.COMMITTED, commits=True)
+
+    @invariant()
+    def equals_a_recount(self) -> None:
+        found = self._runner.run(self._stored.contents())
+        wrong = differences(found, contents(recount(self._applied, self._rules)))
+        assert not wrong, "\n".join(wrong)
+
+
+def move_runs(world: list[Snapshot], random: Random) -> list[Snapshot]:
+    """The world with some runs that were to run on another build before they ended on theirs."""
+    return [_moved(one, random) for one in world]
+
+
+def _moved(one: Snapshot, random: Random) -> Snapshot:
+    if not isinstance(one, RunSnapshot) or one.build is None or one.status.terminal or random.random() < 0.5:
+        return one
+    app = int((one.app_id or "").removeprefix("app-"))
+    return replace(one, build=build_number(app, random.randrange(BUILDS)))

@@ -1,0 +1,214 @@
+"""The read models computed from scratch, in the plainest way: what every fold must equal.
+
+Used by the tests: nothing that serves calls it.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+
+from services.reporting.model import counters
+from services.reporting.model.attempts import BuildRef, retained_attempts
+from services.reporting.model.batch import Batch, Snapshot
+from services.reporting.model.cells import GROUPS_SHOWN, failure_group
+from services.reporting.model.flaky import assess
+from services.reporting.model.histories import decided_attempts, newer_build
+from services.reporting.model.list_positions import count_in_list, day_of, list_counters
+from services.reporting.model.projection import DEFAULT_RULES, Rules
+from services.reporting.model.run_changes import run_row
+from services.reporting.model.snapshots import Outcome, RunSnapshot, Status
+from services.reporting.model.storms import is_storm
+from services.reporting.model.tables import (
+    Active,
+    Cell,
+    CellKey,
+    EndedRun,
+    ExecutionRow,
+    Group,
+    History,
+    HistoryKey,
+    LastRun,
+    SourceRevision,
+    Table,
+    Tables,
+)
+
+
+def recount(told: Iterable[Snapshot], rules: Rules = DEFAULT_RULES) -> Tables:
+    """The read models of everything that was told, in any order, with any duplicates."""
+    batch = Batch.of(told)
+    runs = list(batch.runs.values())
+    executions = _executions(batch, rules)
+    return Tables(
+        runs=Table((run.run_id, run_row(run)) for run in runs),
+        executions=executions,
+        counters=_counters(batch, executions),
+        cells=Table((key, _cell(those)) for key, those in _by_cell(runs).items()),
+        groups=Table(
+            ((*key, group.fingerprint), group) for key, those in _by_cell(runs).items() for group in _groups(those)
+        ),
+        histories=Table((key, _history(those, executions, rules)) for key, those in _by_history(runs).items()),
+        apps=Table(batch.apps.items()),
+        builds=Table(batch.builds.items()),
+        tests=Table(batch.tests.items()),
+        attachments=Table(batch.attachments.items()),
+    )
+
+
+def _finished(runs: Iterable[RunSnapshot]) -> list[RunSnapshot]:
+    return [run for run in runs if run.outcome is not None]
+
+
+def _by_cell(runs: Iterable[RunSnapshot]) -> dict[CellKey, list[RunSnapshot]]:
+    found: dict[CellKey, list[RunSnapshot]] = {}
+    for run in runs:
+        if run.app_id and run.build:
+            found.setdefault((run.app_id, run.test_id, run.build.id), []).append(run)
+    return found
+
+
+def _by_history(runs: Iterable[RunSnapshot]) -> dict[HistoryKey, list[RunSnapshot]]:
+    found: dict[HistoryKey, list[RunSnapshot]] = {}
+    for run in _finished(runs):
+        if run.app_id:
+            found.setdefault((run.app_id, run.test_id), []).append(run)
+    return found
+
+
+def _executions(batch: Batch, rules: Rules) -> Table[str, ExecutionRow]:
+    by_execution: dict[str, list[RunSnapshot]] = {key: [] for key in batch.executions}
+    for run in _finished(batch.runs.values()):
+        by_execution.setdefault(run.execution_id, []).append(run)
+    return Table((key, _execution(key, those, batch, rules)) for key, those in by_execution.items())
+
+
+def _execution(execution_id: str, finished: Sequence[RunSnapshot], batch: Batch, rules: Rules) -> ExecutionRow:
+    told = batch.executions.get(execution_id)
+    tested = {run.run_id: _tested(run) for run in finished if run.app_id}
+    total = told.total if told else None
+    ended = total is not None and (len(finished) >= total or total < rules.storm.tests)
+    days: dict[str, date] = {}
+    for run in finished:
+        if run.app_id:
+            days[run.app_id] = max(days.get(run.app_id, date.min), run.ended_at.date())
+    return ExecutionRow(
+        org_id=told.org_id if told else finished[0].org_id,
+        revision=told.revision if told else -1,
+        total=total,
+        finished=len(finished),
+        tested={} if ended else tested,
+        days=days,
+        storm=is_storm(tested.values(), rules.storm) if ended else None,
+    )
+
+
+def _tested(run: RunSnapshot) -> EndedRun:
+    group = failure_group(run)
+    verdict = run.outcome is not None and run.outcome.verdict
+    return EndedRun(run.app_id or "", run.test_id, verdict, group.fingerprint if group else None)
+
+
+def _counters(batch: Batch, executions: Table[str, ExecutionRow]) -> counters.Counters:
+    table: counters.Counters = Table()
+    for run in batch.runs.values():
+        counters.add(table, run.org_id, counters.test(run.test_id), {"runs": 1})
+        for name in list_counters(run_row(run)):
+            count_in_list(table, run.org_id, name, run.listed_at, 1)
+        if run.build:
+            outcome = {run.outcome.value: 1} if run.outcome else {}
+            counters.add(table, run.org_id, counters.build(run.build.id), {"runs": 1, **outcome})
+        if run.app_id and run.outcome:
+            _count_day(table, run.org_id, run.app_id, run.ended_at.date(), run.outcome.value)
+            if run.build:
+                counters.add(table, run.org_id, counters.app_all(run.app_id), {"attributed": 1})
+    for _, execution in executions.rows():
+        for app_id, day in execution.days.items():
+            _count_day(table, execution.org_id, app_id, day, "executions")
+    for build in batch.builds.values():
+        if not build.deleted:
+            counters.add(table, build.org_id, counters.app_all(build.app_id), {"builds": 1})
+            counters.add(table, build.org_id, counters.app_builds(build.app_id), {day_of(build.uploaded_at): 1})
+    return table
+
+
+def _count_day(table: counters.Counters, org_id: str, app_id: str, day: date, name: str) -> None:
+    counters.add(table, org_id, counters.app_month(app_id, day), {counters.day_field(day, name): 1})
+
+
+def _cell(runs: Sequence[RunSnapshot]) -> Cell:
+    finished = _finished(runs)
+    last = max(finished, key=_recency, default=None)
+    verdicts = [run for run in finished if run.outcome and run.outcome.verdict]
+    outcomes = [run.outcome for run in finished]
+    return Cell(
+        org_id=runs[0].org_id,
+        uploaded_at=max(run.build.uploaded_at for run in runs if run.build),
+        passed=outcomes.count(Outcome.PASSED),
+        failed=outcomes.count(Outcome.FAILED),
+        infra_failed=outcomes.count(Outcome.INFRA_FAILED),
+        cancelled=outcomes.count(Outcome.CANCELLED),
+        test_version=max((run.test_version for run in finished), default=0),
+        test_name=last.test_name if last else "",
+        last=_last(last),
+        verdict=_last(max(verdicts, key=_recency, default=None)),
+        named=_named(finished),
+        active={run.run_id: _active(run) for run in runs if run.outcome is None},
+        groups=tuple(sorted(_groups(runs), key=lambda group: group.rank, reverse=True)[:GROUPS_SHOWN]),
+    )
+
+
+def _recency(run: RunSnapshot) -> tuple[object, str]:
+    return (run.ended_at, run.run_id)
+
+
+def _last(run: RunSnapshot | None) -> LastRun | None:
+    if run is None or run.outcome is None:
+        return None
+    return LastRun(run.ended_at, run.run_id, run.execution_id, run.outcome, run.seconds)
+
+
+def _named(finished: Iterable[RunSnapshot]) -> SourceRevision | None:
+    naming = [run for run in finished if run.branch is not None or run.commit_sha is not None]
+    run = max(naming, key=lambda run: (run.branch is not None, *_recency(run)), default=None)
+    return SourceRevision(run.ended_at, run.run_id, run.branch, run.commit_sha) if run else None
+
+
+def _active(run: RunSnapshot) -> Active:
+    status = Status.RUNNING if run.status is Status.RUNNING else Status.QUEUED
+    return Active(status, run.under_way_since, run.execution_id)
+
+
+def _groups(runs: Iterable[RunSnapshot]) -> list[Group]:
+    alone: dict[str, list[Group]] = {}
+    for run in runs:
+        if group := failure_group(run):
+            alone.setdefault(group.fingerprint, []).append(group)
+    return [_together(groups) for groups in alone.values()]
+
+
+def _together(groups: Sequence[Group]) -> Group:
+    newest = max(groups, key=lambda group: group.recency)
+    return Group(
+        org_id=newest.org_id,
+        fingerprint=newest.fingerprint,
+        category=newest.category,
+        reason=newest.reason,
+        count=len(groups),
+        first_seen_at=min(group.first_seen_at for group in groups),
+        last_seen_at=newest.last_seen_at,
+        run_id=newest.run_id,
+        execution_id=newest.execution_id,
+        sample_message=newest.sample_message,
+        step_index=newest.step_index,
+    )
+
+
+def _history(runs: Sequence[RunSnapshot], executions: Table[str, ExecutionRow], rules: Rules) -> History:
+    attempts = []
+    observed: BuildRef | None = None
+    for run in runs:
+        execution = executions.get(run.execution_id)
+        attempts += decided_attempts(run, storm=execution.storm if execution else None)
+        if run.build and run.outcome and run.outcome.verdict:
+            observed = newer_build(observed, run.build)
+    kept = retained_attempts(attempts, rules.flaky.window)
+    return History(runs[0].org_id, kept, observed, assess(attempts, rules.flaky))

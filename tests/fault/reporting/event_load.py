@@ -1,0 +1,45 @@
+"""Publishes an estate, and says how far the replicas have come with it."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from services.chassis.events import Event
+from services.chassis.producer import Producer
+from services.reporting.consumer import TOPICS
+from tests.fault.reporting.event_delivery import delivered
+from tests.fault.reporting.event_generator import EventGenerator
+from tests.fault.reporting.replicas import Replicas
+
+PIECE = 500
+EVENTS_PER_RUN = 1.9
+
+
+class Load:
+    """Every event of the estate, each until it is acknowledged."""
+
+    def __init__(self, found: Replicas, estate: EventGenerator) -> None:
+        self._replicas = found
+        self._estate = estate
+        self.expected = int(EVENTS_PER_RUN * estate.runs)
+        self.published = 0
+        self.over = False
+
+    async def publish(self) -> None:
+        """All of it, as fast as the broker takes it."""
+        events: Iterator[Event] = delivered(self._estate)
+        async with Producer(self._replicas.broker.bootstrap, TOPICS, idempotence=False, timeout=30) as producer:
+            while piece := list(islice(events, PIECE)):
+                await self._acknowledged(producer, piece)
+                self.published += len(piece)
+        self.over = True
+
+    async def _acknowledged(self, producer: Producer, events: list[Event]) -> None:
+        while events:
+            results = list(zip(events, await producer.publish(events), strict=True))
+            good = [(event, result) for event, result in results if not isinstance(result, Exception)]
+            self._replicas.published.note([event for event, _ in good], [result for _, result in good])
+            events = [event for event, result in results if isinstance(result, Exception)]
+
+    async def committed(self) -> int:
+        """How many of the published events the replicas have dealt with."""
+        return self.published - await self._replicas.behind()

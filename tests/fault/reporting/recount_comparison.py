@@ -1,0 +1,34 @@
+"""Compares what is stored with a recount of everything that was told, organisation by organisation, byte for byte."""
+
+from typing import Any
+
+from pymongo import MongoClient
+
+from services.reporting.events import parse_event
+from services.reporting.storage.documents import COUNTERS, TABLE_CODECS
+from tests.contract.reporting.projections import stored
+from tests.fakes.reporting_recount import recount
+from tests.fakes.reporting_stored_bytes import contents, differences
+from tests.fault.reporting.event_generator import EventGenerator
+from tests.fault.reporting.replicas import DATABASE
+
+
+def compared(client: MongoClient[dict[str, Any]], estate: EventGenerator) -> tuple[list[str], int]:
+    """Every difference, and how many documents were compared."""
+    wrong: list[str] = []
+    documents = 0
+    for number in range(estate.organisations):
+        told = (snapshot for event in estate.told(number) if (snapshot := parse_event(event)))
+        expected = contents(recount(told))
+        found = stored(client, DATABASE, {"org_id": f"org-{number}"})
+        documents += sum(map(len, expected.values()))
+        wrong += differences(found, expected)
+    return wrong + _strangers(client, estate), documents
+
+
+def _strangers(client: MongoClient[dict[str, Any]], estate: EventGenerator) -> list[str]:
+    """Documents of organisations that there are not."""
+    known = {f"org-{number}" for number in range(estate.organisations)}
+    names = [*(kind.collection for kind in TABLE_CODECS), COUNTERS]
+    found = {name: set(client[DATABASE][name].distinct("org_id")) - known for name in names}
+    return [f"{name}: documents of {strangers}" for name, strangers in found.items() if strangers]

@@ -1,0 +1,179 @@
+"""What each lookup reads grows with what it gives, never with how much there is: MongoDB's profiler says so."""
+
+import inspect
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from services.chassis.context import Caller, bind
+from services.chassis.mongo import Mongo
+from services.reporting.model.attempts import BuildRef
+from services.reporting.model.batch import Batch
+from services.reporting.model.flaky import Classification
+from services.reporting.model.reports.breakage import ANY, SearchSide, VerdictQuery
+from services.reporting.model.snapshots import BuildSnapshot, RunSnapshot
+from services.reporting.ports import CatalogTests, ExpirableRuns, ListedTest, Page, ReadModels, TestFilter, Verdicts
+from services.reporting.storage import (
+    MongoCatalogTests,
+    MongoExpirableRuns,
+    MongoProjections,
+    MongoReadModels,
+    MongoVerdicts,
+)
+from services.reporting.usecases import Projector
+from tests.fakes.reporting_story import APP, NOW, ORG, Story
+
+BUILDS, TESTS, ROUNDS = 8, 12, 6
+BUILD = "build-1.4"
+SOME_BUILDS = ["build-1.2", BUILD]
+SOME_TESTS = ["test-02", "test-03", "test-05"]
+SOME_CELLS = [(APP, test, BUILD) for test in SOME_TESTS]
+
+
+@dataclass(frozen=True)
+class Stores:
+    """What is asked."""
+
+    read: MongoReadModels
+    tests: MongoCatalogTests
+    verdicts: MongoVerdicts
+    listed: MongoExpirableRuns
+
+
+Ask = Callable[[Stores], Awaitable[Any]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A lookup, and how many index keys it may examine: for each document that it gives, and besides."""
+
+    ask: Ask
+    each: int = 2
+    besides: int = 2
+
+
+def build_copy(number: int) -> BuildSnapshot:
+    uploaded_at = NOW - timedelta(days=100 - number)
+    return BuildSnapshot(f"build-1.{number}", ORG, 1, False, APP, f"1.{number}", uploaded_at)
+
+
+PAGE = Page(3, 4)
+CASES: dict[str, Case] = {
+    "ReadModels.app": Case(lambda s: s.read.app(APP)),
+    "ReadModels.counters": Case(lambda s: s.read.counters([f"build:{build}" for build in SOME_BUILDS], ["runs"])),
+    "ReadModels.builds": Case(lambda s: s.read.builds(APP, PAGE), besides=PAGE.skip + 2),
+    "ReadModels.builds_of_versions": Case(lambda s: s.read.builds_of_versions(APP, ["1.2", "1.4", "9"])),
+    "ReadModels.builds_by_id": Case(lambda s: s.read.builds_by_id(SOME_BUILDS)),
+    "ReadModels.tests_by_id": Case(lambda s: s.read.tests_by_id(SOME_TESTS)),
+    "ReadModels.attachments": Case(lambda s: s.read.attachments(APP)),
+    "ReadModels.verdicts": Case(
+        lambda s: s.read.verdicts(APP, SOME_BUILDS, SOME_TESTS), besides=2 * len(SOME_BUILDS) * len(SOME_TESTS)
+    ),
+    "ReadModels.cells_of_builds": Case(lambda s: s.read.cells_of_builds(APP, SOME_BUILDS)),
+    "ReadModels.cells": Case(lambda s: s.read.cells(SOME_CELLS)),
+    "ReadModels.assessments": Case(lambda s: s.read.assessments(APP, SOME_TESTS)),
+    "ReadModels.observed": Case(lambda s: s.read.observed(APP, SOME_TESTS)),
+    "ReadModels.runs_of_build": Case(lambda s: s.read.runs_of_build(BUILD, PAGE), besides=PAGE.skip + 2),
+    "ReadModels.runs_of_test": Case(
+        lambda s: s.read.runs_of_test("test-02", replace(PAGE, before=NOW)), besides=PAGE.skip + 2
+    ),
+    "CopiedTests.with_history": Case(lambda s: s.tests.with_history(Classification.STABLE)),
+    "CopiedTests.newest": Case(lambda s: s.tests.newest(TestFilter(), PAGE), besides=PAGE.skip + 2),
+    "CopiedTests.count": Case(lambda s: s.tests.count(TestFilter()), besides=TESTS + 2),
+    "CopiedTests.quarantines": Case(lambda s: s.tests.quarantines(SOME_TESTS), besides=2 * len(SOME_TESTS)),
+    "Verdicts.sightings": Case(
+        lambda s: s.verdicts.sightings(SOME_CELLS, VerdictQuery(SearchSide.BEFORE, ANY, (None,))), each=6, besides=8
+    ),
+    "Verdicts.attempts": Case(lambda s: s.verdicts.attempts([(APP, test) for test in SOME_TESTS])),
+    "Verdicts.builds_before": Case(lambda s: s.verdicts.builds_before(build_copy(5), 2), besides=3),
+    "Verdicts.progress": Case(lambda s: s.verdicts.progress("execution-2")),
+    "Verdicts.runs_of_execution": Case(lambda s: s.verdicts.runs_of_execution("execution-2")),
+    "Listed.test_after": Case(lambda s: s.listed.test_after(ListedTest(ORG, "test-02"))),
+    "Listed.runs": Case(lambda s: s.listed.runs(ListedTest(ORG, "test-02"), PAGE), besides=PAGE.skip + 2),
+    "Listed.tidy": Case(lambda s: s.listed.tidy(ORG, [f"build:{BUILD}"])),
+}
+
+
+def methods(port: type) -> set[str]:
+    names = [name for name, _ in inspect.getmembers(port, inspect.isfunction) if not name.startswith("_")]
+    return {f"{port.__name__}.{name}" for name in names}
+
+
+def test_every_lookup_has_a_case() -> None:
+    ports: tuple[type, ...] = (ReadModels, CatalogTests, Verdicts, ExpirableRuns)
+    assert set.union(*map(methods, ports)) == set(CASES)
+
+
+@pytest.fixture(scope="module")
+def story() -> Story:
+    """Every test on every build, some rounds on different days, each in executions of its own."""
+    story = Story()
+    story.app(current="1.7")
+    builds = [BuildRef(copy.uploaded_at, copy.build_id, copy.version) for copy in map(build_copy, range(BUILDS))]
+    story.tell(*map(build_copy, range(BUILDS)))
+    for test in range(TESTS):
+        story.test(f"test-{test:02}", f"Test {test}")
+        story.attach(f"test-{test:02}")
+    for number in range(ROUNDS * BUILDS):
+        build = builds[number % BUILDS]
+        story.execution(f"execution-{number}", TESTS)
+        for test in range(TESTS):
+            at = NOW - timedelta(days=number // 3, hours=1, minutes=test)
+            ending = "failed" if (number + test) % 5 == 0 else "passed"
+            story.run(f"test-{test:02}", build, ending, at=at, execution=f"execution-{number}")
+    return story
+
+
+async def filled(mongo: Mongo, story: Story) -> Stores:
+    told = [replace(one, shown=b"") if isinstance(one, RunSnapshot) else one for one in story.told]
+    await Projector(MongoProjections(mongo)).apply_events(Batch.of(told))
+    return Stores(MongoReadModels(mongo), MongoCatalogTests(mongo), MongoVerdicts(mongo), MongoExpirableRuns(mongo))
+
+
+async def profiled(mongo: Mongo, ask: Ask, stores: Stores) -> list[dict[str, Any]]:
+    """What MongoDB did for it; the generation is known already."""
+    await mongo.database.command("profile", 2)
+    await ask(stores)
+    await mongo.database.command("profile", 0)
+    query = {"planSummary": {"$exists": True}, "ns": {"$not": {"$regex": r"system\.|\._"}}}
+    found: list[dict[str, Any]] = await mongo.collection("system.profile").find(query).to_list(None)
+    await mongo.collection("system.profile").drop()
+    return found
+
+
+def waste(case: Case, plans: list[dict[str, Any]]) -> object:
+    """What was read in vain; None when nothing was."""
+    given, keys, documents = (
+        sum(plan.get(name, 0) for plan in plans) for name in ("nreturned", "keysExamined", "docsExamined")
+    )
+    bound = case.each * given + case.besides
+    sorts = any(plan.get("hasSortStage") for plan in plans)
+    summary = {plan["planSummary"] for plan in plans}
+    if keys <= bound and documents <= bound and not sorts and "COLLSCAN" not in str(summary) and plans:
+        return None
+    return {"plans": summary, "given": given, "keys": keys, "documents": documents, "bound": bound, "sorts": sorts}
+
+
+async def wasted(mongo: Mongo, stores: Stores, names: Collection[str]) -> dict[str, object]:
+    """By lookup; each is asked once before, so that the generation that serves is known."""
+    found: dict[str, object] = {}
+    with bind(Caller(ORG)):
+        for name in names:
+            await CASES[name].ask(stores)
+            found[name] = waste(CASES[name], await profiled(mongo, CASES[name].ask, stores))
+    return {name: why for name, why in found.items() if why}
+
+
+async def test_every_lookup_examines_what_it_gives(mongo: Mongo, story: Story) -> None:
+    assert await wasted(mongo, await filled(mongo, story), CASES) == {}
+
+
+async def test_a_missing_index_is_noticed(mongo: Mongo, story: Story) -> None:
+    stores = await filled(mongo, story)
+    for collection, index in (("runs", "list_of_build"), ("cells", "verdicts_of_build"), ("builds", "list_of_app")):
+        await mongo.collection(collection).drop_index(index)
+    missed = await wasted(mongo, stores, CASES)
+    assert {"ReadModels.runs_of_build", "ReadModels.cells_of_builds", "ReadModels.builds"} <= missed.keys()

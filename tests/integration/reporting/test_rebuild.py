@@ -1,0 +1,486 @@
+"""Verify finds what is wrong and nothing else; rebuild repairs it while events come and readers read."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from random import Random
+from time import monotonic
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from mobiletest.reporting.v1 import reports_pb2
+from pymongo.errors import OperationFailure
+
+from services.chassis.clock import truncate_to_milliseconds
+from services.chassis.context import Caller, bind
+from services.chassis.errors import Aborted, FailedPrecondition
+from services.chassis.leases import Lease
+from services.chassis.migrations import migrate
+from services.chassis.mongo import Mongo
+from services.reporting.events import parse_event
+from services.reporting.model import counters
+from services.reporting.model.batch import Batch, Snapshot
+from services.reporting.model.projection import DEFAULT_RULES
+from services.reporting.model.retention import expire_runs
+from services.reporting.model.snapshots import RunSnapshot, TestSnapshot
+from services.reporting.model.tables import Tables
+from services.reporting.ports import Page, ProjectionTransaction, RowKeys
+from services.reporting.rebuild.comparison import COLLECTIONS
+from services.reporting.rebuild.job import RebuildJob
+from services.reporting.rebuild.state import Difference, JobState, Operation, Phase, ReplaySource
+from services.reporting.rebuild.steps import RebuildTimings
+from services.reporting.rebuild.store import MongoRebuildStore
+from services.reporting.storage import MIGRATIONS, MongoProjections, MongoReadModels
+from services.reporting.storage.documents import COUNTERS, TABLE_CODECS
+from services.reporting.storage.generations import (
+    FRESH_SECONDS,
+    Generations,
+    collection_name,
+    read_generations,
+    split_collection_name,
+)
+from services.reporting.usecases import Projector
+from tests.contract.reporting.test_read_models import contents
+from tests.eventually import eventually
+from tests.fakes.reporting_attempts import START
+from tests.fakes.reporting_event_log import EventLog
+from tests.fakes.reporting_rebuild import FakeConsumerProgress, FakeFactHistory
+from tests.fakes.reporting_recount import recount
+from tests.integration.reporting.test_upgrade import Mortal, as_told_then, install_old
+
+DROP_AFTER = 4.0
+QUICK = RebuildTimings(outbox=0, stalled=0, look=0, drop=0, poll=0.01)
+BUILDS = [("build-1", "1.0"), ("build-2", "1.1")]
+TESTS = ["test-0", "test-1", "test-2"]
+
+
+@dataclass
+class World:
+    """The read models of a reporting service, and the history behind them."""
+
+    mongo: Mongo
+    desk: EventLog = field(default_factory=EventLog)
+    history: FakeFactHistory = field(default_factory=FakeFactHistory)
+    offsets: FakeConsumerProgress = field(default_factory=FakeConsumerProgress)
+    random: Random = field(default_factory=lambda: Random(20261121))
+
+    def made(self, runs: int) -> list[Snapshot]:
+        """What executor and catalog tell of so many runs, and have committed."""
+        events = [self.desk.build(*BUILDS[0], age=2), self.desk.build(*BUILDS[1]), self.desk.app()]
+        events += [self.desk.attachment(test, test) for test in TESTS]
+        for number in range(runs):
+            ending = self.random.choice(["passed", "failed", "infra", "cancelled"])
+            life = self.desk.life(BUILDS[number % 2], TESTS[number % 3], ending)
+            events += life[: self.random.choice([2, 3, 4, 4, 4])]
+        timed = [replace(event, time=truncate_to_milliseconds(event.time)) for event in events]
+        told = [snapshot for event in timed if (snapshot := parse_event(event))]
+        self.history.commit(told)
+        return told
+
+    async def fold(self, told: Iterable[Snapshot]) -> None:
+        """Fold as the consumer does."""
+        await Projector(MongoProjections(self.mongo)).apply_events(Batch.of(told))
+
+    def operating(self, patience: RebuildTimings = QUICK) -> RebuildJob:
+        turn = Lease(self.mongo, "operation", str(uuid4()), seconds=30)
+        bench = MongoRebuildStore(self.mongo, DEFAULT_RULES)
+        return RebuildJob(self.history, bench, self.offsets, turn, passes=lambda _: False, patience=patience)
+
+    async def run(
+        self, operation: Operation, *, restart: bool = False, patience: RebuildTimings = QUICK
+    ) -> tuple[JobState, list[Difference]]:
+        """Carry the operation out; gives how it ended, and what it found."""
+        found: list[Difference] = []
+        async with aclosing(self.operating(patience).run(operation, restart=restart)) as steps:
+            async for progress in steps:
+                found += progress.found
+        return progress.state, found
+
+    async def step(self, operation: Operation) -> JobState:
+        """One piece of the operation, then it is interrupted."""
+        async with aclosing(self.operating().run(operation)) as steps:
+            before = await anext(steps)
+            while before.state.phase is not Phase.DONE:
+                return (await anext(steps)).state
+            return before.state
+
+    async def tables(self, generation: int) -> Tables:
+        """Everything that a generation has."""
+        tables = Tables()
+        for kind in TABLE_CODECS:
+            documents = await self.mongo.collection(collection_name(kind.collection, generation)).find().to_list(None)
+            getattr(tables, kind.table).load(map(kind.decode, documents))
+        for row in await self.mongo.collection(collection_name(COUNTERS, generation)).find().to_list(None):
+            org_id = row.pop("org_id")
+            tables.counters.load([((org_id, row.pop("_id").removeprefix(f"{org_id}:")), row)])
+        return tables
+
+    async def assert_right(self) -> None:
+        """What serves is what the history says, and nothing else is left."""
+        known = await read_generations(self.mongo)
+        assert known.building is None
+        assert contents(await self.tables(known.serving)) == contents(recount(self.history.told()))
+        left = [split_collection_name(name) for name in await self.mongo.database.list_collection_names()]
+        assert {generation for name, generation in left if name in COLLECTIONS} == {known.serving}
+
+
+@pytest.fixture
+async def world(request: pytest.FixtureRequest, mongo_uri: str, mongo_database: str) -> AsyncIterator[World]:
+    mongo = await Mongo.connect(mongo_uri, mongo_database, getattr(request, "param", "motor"))
+    await migrate(mongo, MIGRATIONS)
+    yield World(mongo)
+    await mongo.close()
+
+
+async def test_verify_finds_nothing_where_nothing_is_wrong(world: World) -> None:
+    await world.fold(world.made(40))
+    state, found = await world.run(Operation.VERIFY)
+    assert (state.differences, found, state.unreadable) == (0, [], 0)
+    assert await read_generations(world.mongo) == Generations(0)
+    await world.assert_right()
+
+
+async def plant(world: World) -> set[tuple[str, str, str]]:
+    """Spoil the read models; gives (collection, id, field) of each spot."""
+    mongo, org = world.mongo, world.desk.org_id
+    counter = f"{org}:{counters.build('build-1')}"
+    await mongo.collection(COUNTERS).update_one({"_id": counter}, {"$inc": {"passed": 1}})
+    cell = f"{world.desk.app_id}:test-1:build-2"
+    await mongo.collection("cells").delete_one({"_id": cell})
+    run = await mongo.collection("runs").find_one({"test_id": "test-0"})
+    await mongo.collection("runs").insert_one({**run, "_id": "too-many"})
+    lied = reports_pb2.BuildRunItem(run_id=run["_id"], test_name="Another").SerializeToString()
+    await mongo.collection("runs").update_one({"_id": run["_id"]}, {"$set": {"shown": lied}})
+    history = f"{world.desk.app_id}:test-2"
+    await mongo.collection("histories").update_one({"_id": history}, {"$unset": {"observed": ""}})
+    return {
+        (COUNTERS, counter, "passed"),
+        ("cells", cell, ""),
+        ("runs", "too-many", ""),
+        ("runs", run["_id"], "shown"),
+        ("histories", history, "observed"),
+    }
+
+
+def spots(found: Iterable[Difference]) -> set[tuple[str, str, str]]:
+    return {(difference.collection, difference.id, difference.field) for difference in found}
+
+
+async def test_verify_names_every_spot_that_is_wrong_and_changes_nothing(world: World) -> None:
+    await world.fold(world.made(40))
+    planted = await plant(world)
+    state, found = await world.run(Operation.VERIFY)
+    assert spots(found) == planted
+    assert state.differences == len(planted)
+    by_spot = {difference.collection: difference for difference in found}
+    assert (by_spot["cells"].serving, by_spot["cells"].recounted != "") == ("", True)
+    assert int(by_spot[COUNTERS].serving) == int(by_spot[COUNTERS].recounted or 0) + 1
+    assert (await read_generations(world.mongo)).serving == 0
+    assert spots((await world.run(Operation.VERIFY))[1]) == planted
+
+
+@pytest.mark.parametrize("world", ["motor", "pymongo"], indirect=True)
+async def test_rebuild_tells_what_was_wrong_and_repairs_it(world: World) -> None:
+    await world.fold(world.made(40))
+    planted = await plant(world)
+    state, found = await world.run(Operation.REBUILD)
+    assert spots(found) == planted
+    assert (await read_generations(world.mongo)).serving == state.generation == 1
+    await world.assert_right()
+    assert (await world.run(Operation.VERIFY))[1] == []
+    assert (await world.run(Operation.REBUILD))[0].generation == 3
+    await world.assert_right()
+
+
+async def test_what_nobody_is_told_is_no_difference(world: World) -> None:
+    """Revisions of what changed invisibly, links to artifacts that are gone, former names, counters that are 0."""
+    await world.fold(world.made(20))
+    mongo = world.mongo
+    for name in ("runs", "executions", "tests"):
+        await mongo.collection(name).update_many({}, {"$inc": {"revision": 1}})
+    await mongo.collection("attachments").update_many({}, {"$set": {"test_name": "Once"}})
+    await mongo.collection(COUNTERS).update_many({}, {"$set": {"none": 0}})
+    await mongo.collection(COUNTERS).insert_one({"_id": "org:nothing", "org_id": "org", "runs": 0})
+    for run in await mongo.collection("runs").find().to_list(None):
+        shown = reports_pb2.BuildRunItem.FromString(run["shown"])
+        shown.report_metadata["artifacts"] = [{"name": "gone.png"}]
+        changed = {"$set": {"shown": shown.SerializeToString()}}
+        await mongo.collection("runs").update_one({"_id": run["_id"]}, changed)
+    assert (await world.run(Operation.VERIFY))[1] == []
+
+
+async def test_rebuild_makes_what_was_lost_wholly(world: World) -> None:
+    """Events that nobody folded are in the history."""
+    world.made(30)
+    await world.run(Operation.REBUILD)
+    await world.assert_right()
+
+
+async def test_events_and_readers_go_on_during_a_rebuild(world: World) -> None:
+    await world.fold(world.made(30))
+    reads = MongoReadModels(world.mongo)
+    rebuilt = asyncio.Event()
+    delivered = seen = 0
+
+    async def deliver() -> None:
+        """Committed first, then told, some of it only later, as Kafka would."""
+        nonlocal delivered
+        late: list[Snapshot] = []
+        while not rebuilt.is_set() or delivered < 10:
+            told = world.made(3)
+            world.random.shuffle(told)
+            await world.fold(late + told[:8])
+            late, delivered = told[8:], delivered + 1
+        await world.fold(late)
+
+    async def look() -> None:
+        nonlocal seen
+        while not rebuilt.is_set():
+            began = monotonic()
+            with bind(Caller(world.desk.org_id)):
+                app = await reads.app(world.desk.app_id)
+                runs = await reads.runs_of_test("test-0", Page(0, 10))
+                counted = (await reads.counters([counters.test("test-0")])).get(counters.test("test-0"), {})
+            if monotonic() - began > DROP_AFTER - FRESH_SECONDS:
+                continue  # InTime would not let it out
+            assert app
+            assert len(runs) == 10
+            assert counted["runs"] >= seen
+            seen = counted["runs"]
+
+    async def rebuild() -> None:
+        for _ in range(2):
+            await world.run(Operation.REBUILD, patience=replace(QUICK, drop=DROP_AFTER))
+        rebuilt.set()
+
+    await asyncio.gather(deliver(), look(), rebuild())
+    assert seen
+    await world.assert_right()
+
+
+@pytest.mark.parametrize("operation", list(Operation))
+async def test_interrupted_after_each_piece_it_goes_on_to_the_same_end(world: World, operation: Operation) -> None:
+    await world.fold(world.made(20))
+    planted = await plant(world)
+    steps = [await world.step(operation)]
+    while steps[-1].phase is not Phase.DONE:
+        if len(steps) % 5 == 0:
+            await world.fold(world.made(1))
+        steps.append(await world.step(operation))
+    assert {state.generation for state in steps} == {1}
+    assert {state.phase for state in steps} >= {Phase.REPLAYING, Phase.COMPARING, Phase.DONE}
+    assert planted <= {("runs", "too-many", "")} | planted
+    assert steps[-1].differences == len(planted)
+    if operation is Operation.REBUILD:
+        await world.assert_right()
+    else:
+        assert await read_generations(world.mongo) == Generations(0)
+
+
+async def test_what_an_interrupted_one_found_is_told_when_it_goes_on(world: World) -> None:
+    await world.fold(world.made(20))
+    planted = await plant(world)
+    while (await world.step(Operation.VERIFY)).place != "tests":
+        pass
+    assert spots((await world.run(Operation.VERIFY))[1]) == planted
+
+
+async def test_restart_begins_anew(world: World) -> None:
+    await world.fold(world.made(20))
+    for _ in range(4):
+        await world.step(Operation.REBUILD)
+    state, _ = await world.run(Operation.REBUILD, restart=True)
+    assert state.generation == 2
+    await world.assert_right()
+
+
+async def test_another_operation_takes_the_place_of_an_interrupted_one(world: World) -> None:
+    await world.fold(world.made(20))
+    for _ in range(4):
+        await world.step(Operation.VERIFY)
+    await world.run(Operation.REBUILD)
+    await world.assert_right()
+
+
+async def test_a_rebuild_that_serves_already_is_brought_to_its_end_first(world: World) -> None:
+    await world.fold(world.made(20))
+    while (await world.step(Operation.REBUILD)).swapped_at is None:
+        pass
+    assert (await world.run(Operation.VERIFY))[1] == []
+    assert (await read_generations(world.mongo)).serving == 1
+    await world.assert_right()
+
+
+async def test_one_operation_at_a_time(world: World) -> None:
+    await world.fold(world.made(5))
+    async with aclosing(world.operating().run(Operation.VERIFY)) as steps:
+        await anext(steps)
+        with pytest.raises(Aborted, match="under way"):
+            await world.run(Operation.REBUILD)
+    await world.run(Operation.REBUILD)
+
+
+async def test_who_lost_the_operation_writes_nothing_more(world: World) -> None:
+    await world.fold(world.made(20))
+    reading, going_on = asyncio.Event(), asyncio.Event()
+
+    async def wait(source: ReplaySource, _: str) -> None:
+        if source is ReplaySource.RUNS and not reading.is_set():
+            reading.set()
+            await going_on.wait()
+
+    world.history.before = wait
+    zombie = asyncio.create_task(world.run(Operation.REBUILD))
+    await reading.wait()
+    await world.mongo.collection("_leases").delete_one({"_id": "operation"})
+    await world.run(Operation.REBUILD, restart=True)
+    going_on.set()
+    with pytest.raises(Aborted, match="taken"):
+        await zombie
+    await world.assert_right()
+
+
+class Died(Exception):
+    """The process ended here."""
+
+
+class Picky(Mongo):
+    """Does with the next transactions what `fates` say: refuses one with an error, or runs it (None)."""
+
+    fates: tuple[Exception | None, ...] = ()
+
+    async def transaction(self, work: Callable[[Any], Awaitable[Any]]) -> Any:
+        fate, *rest = self.fates or (None,)
+        self.fates = tuple(rest)
+        if fate is not None:
+            raise fate
+        return await super().transaction(work)
+
+
+async def test_a_process_that_dies_between_the_parts_of_a_batch_loses_none(mongo_uri: str, mongo_database: str) -> None:
+    """MongoDB does not take the batch as a whole; one half of it is folded when the process dies."""
+    mongo = await Picky.connect(mongo_uri, mongo_database)
+    assert isinstance(mongo, Picky)
+    await migrate(mongo, MIGRATIONS)
+    world = World(mongo)
+    await world.fold(world.made(20))
+
+    async def half(source: ReplaySource, token: str) -> None:
+        if source is ReplaySource.RUNS and token:
+            mongo.fates = (OperationFailure("too large", 356), None, Died())
+
+    world.history.before = half
+    with pytest.raises(Died):
+        await world.run(Operation.REBUILD)
+    world.history.before = None
+    state, _ = await world.run(Operation.REBUILD)
+    assert state.generation == 1
+    await world.assert_right()
+    await mongo.close()
+
+
+async def test_a_fold_that_began_before_is_in_the_history(world: World) -> None:
+    """It commits into the serving generation alone, while the history is read."""
+    told = world.made(10)
+    begun, replayed = asyncio.Event(), asyncio.Event()
+
+    async def late(transaction: ProjectionTransaction) -> None:
+        begun.set()
+        await replayed.wait()
+        await transaction.load(Tables(), RowKeys(runs=["none"]))
+
+    class Late(MongoProjections):
+        async def transaction(self, work: object) -> None:
+            async def waiting(transaction: ProjectionTransaction) -> None:
+                await late(transaction)
+                await work(transaction)  # type: ignore[operator]
+
+            await super().transaction(waiting)
+
+    async def folded() -> bool:
+        return bool(await world.mongo.collection("runs").count_documents({}))
+
+    slow = asyncio.create_task(Projector(Late(world.mongo)).apply_events(Batch.of(told)))
+    await begun.wait()
+    async with aclosing(world.operating().run(Operation.REBUILD)) as steps:
+        async for progress in steps:
+            if progress.state.phase is Phase.COMPARING and not replayed.is_set():
+                assert not await folded()
+                replayed.set()
+                await slow
+    await eventually(folded) if (await read_generations(world.mongo)).serving == 0 else None
+    await world.assert_right()
+
+
+async def test_what_left_the_lists_is_no_difference_and_does_not_come_back(world: World) -> None:
+    told = world.made(30)
+    await world.fold(told)
+    runs = await world.mongo.collection("runs").find({"status": "completed"}, {"_id": 1}).limit(10).to_list(None)
+    ids = [run["_id"] for run in runs]
+    assert ids
+
+    async def work(transaction: ProjectionTransaction) -> None:
+        tables = Tables()
+        await transaction.load(tables, RowKeys(runs=ids))
+        assert expire_runs(tables, ids) == len(ids)
+        await transaction.save(tables)
+
+    await MongoProjections(world.mongo).transaction(work)
+    before = contents(await world.tables(0))
+    assert (await world.run(Operation.VERIFY))[1] == []
+    await world.run(Operation.REBUILD)
+    assert contents(await world.tables(2)) == before
+
+
+async def test_what_contradicts_itself_never_serves(world: World) -> None:
+    await world.fold(world.made(20))
+
+    async def spoil(source: ReplaySource, token: str) -> None:
+        if source is ReplaySource.RUNS and token:
+            await world.mongo.collection("cells.g1").update_one({}, {"$inc": {"passed": 1}})
+
+    world.history.before = spoil
+    with pytest.raises(FailedPrecondition, match=r"contradicts itself.*runs in cells: 2[0-9] of 20"):
+        await world.run(Operation.REBUILD)
+    assert await read_generations(world.mongo) == Generations(0)
+    await world.assert_right()
+
+
+async def test_that_events_wait_is_said(world: World) -> None:
+    await world.fold(world.made(5))
+    world.offsets.left = 3
+    async with aclosing(world.operating().run(Operation.VERIFY)) as steps:
+        assert [progress.behind async for progress in steps if progress.behind] == [3]
+
+
+async def test_an_installation_of_the_previous_version_is_right_after_a_rebuild(
+    mongo_uri: str, mongo_database: str
+) -> None:
+    """What it did not keep is in the history. Verify says what that is, and nothing that people count is among it."""
+    mongo = await Mortal.connect(mongo_uri, mongo_database)
+    assert isinstance(mongo, Mortal)
+    world = World(mongo)
+    told = [with_news(snapshot) for snapshot in world.made(30)]
+    told += [TestSnapshot(test, world.desk.org_id, 1, False, test, "iOS", ("smoke",), 2, START) for test in TESTS]
+    world.history = FakeFactHistory()
+    world.history.commit(told)
+    await install_old(mongo, recount(as_told_then(snapshot) for snapshot in told))
+    await migrate(mongo, MIGRATIONS)
+    _, found = await world.run(Operation.VERIFY)
+    assert {difference.collection for difference in found} <= {"runs", "cells", "tests", COUNTERS}
+    places = [difference for difference in found if difference.collection == COUNTERS]
+    assert all(difference.field[:1].isdigit() or not difference.field for difference in places)
+    await world.run(Operation.REBUILD)
+    await world.assert_right()
+    assert (await world.run(Operation.VERIFY))[1] == []
+    await mongo.close()
+
+
+def with_news(snapshot: Snapshot) -> Snapshot:
+    """What events say now and did not say before."""
+    if not isinstance(snapshot, RunSnapshot):
+        return snapshot
+    return replace(snapshot, created_at=snapshot.under_way_since - timedelta(minutes=2), commit_sha="c0ffee")

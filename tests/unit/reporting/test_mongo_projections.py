@@ -1,0 +1,36 @@
+"""How MongoDB's refusals of a fold come out."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from pymongo.errors import AutoReconnect, OperationFailure, PyMongoError
+
+from services.chassis.errors import Aborted
+from services.reporting.storage import MongoProjections
+
+
+class Refusing:
+    """A database whose transactions all end like this."""
+
+    def __init__(self, error: PyMongoError) -> None:
+        self._error = error
+
+    async def transaction(self, work: Callable[[Any], Awaitable[None]]) -> None:
+        raise self._error
+
+
+async def nothing(_: object) -> None:
+    """No work."""
+
+
+@pytest.mark.parametrize("code", [112, 251, 356])
+async def test_what_mongodb_goes_on_ending_is_aborted_so_that_less_is_tried(code: int) -> None:
+    with pytest.raises(Aborted):
+        await MongoProjections(Refusing(OperationFailure("ended", code))).transaction(nothing)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("error", [OperationFailure("unknown operator", 9), AutoReconnect("gone")])
+async def test_other_errors_come_out_as_they_are(error: PyMongoError) -> None:
+    with pytest.raises(type(error)):
+        await MongoProjections(Refusing(error)).transaction(nothing)  # type: ignore[arg-type]

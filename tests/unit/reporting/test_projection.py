@@ -1,0 +1,108 @@
+"""The read models are the same whatever the order, the duplicates and the cut into batches: those of a recount."""
+
+from dataclasses import fields, replace
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from services.reporting.model.batch import Batch, Snapshot
+from services.reporting.model.flaky import FlakyRules
+from services.reporting.model.projection import Rules, fold
+from services.reporting.model.snapshots import RunSnapshot
+from services.reporting.model.tables import Table, Tables
+from tests.fakes.reporting_attempts import UNHURRIED
+from tests.fakes.reporting_recount import recount
+from tests.fakes.reporting_strategies import snapshot_lists
+
+SMALL_WINDOWS = Rules(flaky=FlakyRules(window=3))
+
+
+def contents(tables: Tables) -> dict[str, dict[object, object]]:
+    """Everything in the tables; counters without their zeros."""
+    found = {}
+    for field in fields(tables):
+        table: Table[object, object] = getattr(tables, field.name)
+        found[field.name] = {key: _without_zeros(row) for key, row in table.rows()}
+    return {name: {key: row for key, row in rows.items() if row != {}} for name, rows in found.items()}
+
+
+def _without_zeros(row: object) -> object:
+    return {name: amount for name, amount in row.items() if amount} if isinstance(row, dict) else row
+
+
+def folded(batches: list[list[Snapshot]], rules: Rules) -> Tables:
+    tables = Tables()
+    for batch in batches:
+        fold(tables, Batch.of(batch), rules)
+    return tables
+
+
+def cut(told: list[Snapshot], random: Random) -> list[list[Snapshot]]:
+    """The list in pieces of random length."""
+    batches, rest = [], list(told)
+    while rest:
+        length = random.randint(1, 8)
+        batches.append(rest[:length])
+        rest = rest[length:]
+    return batches
+
+
+@UNHURRIED
+@given(snapshot_lists())
+def test_one_batch_equals_a_recount(told: list[Snapshot]) -> None:
+    assert contents(folded([told], SMALL_WINDOWS)) == contents(recount(told, SMALL_WINDOWS))
+
+
+@settings(UNHURRIED, max_examples=150)
+@given(snapshot_lists(), st.randoms(use_true_random=False), st.integers(1, 3))
+def test_order_duplicates_and_batches_change_nothing(told: list[Snapshot], random: Random, times: int) -> None:
+    expected = contents(recount(told, SMALL_WINDOWS))
+    shuffled = told * times
+    random.shuffle(shuffled)
+    assert contents(folded(cut(shuffled, random), SMALL_WINDOWS)) == expected
+
+
+def _asking(told: list[Snapshot]) -> list[Snapshot]:
+    """The same with one more fact after each of a run that goes on: it asks a person, and its status stays."""
+    doubled = [replace(one, revision=2 * one.revision) if isinstance(one, RunSnapshot) else one for one in told]
+    open_ones = [one for one in doubled if isinstance(one, RunSnapshot) and not one.status.terminal]
+    return [*doubled, *(replace(one, revision=one.revision + 1) for one in open_ones)]
+
+
+@UNHURRIED
+@given(snapshot_lists(), st.randoms(use_true_random=False))
+def test_facts_about_a_run_whose_status_stays_change_nothing(told: list[Snapshot], random: Random) -> None:
+    asking = _asking(told)
+    random.shuffle(asking)
+    expected, found = (contents(folded(cut(facts, random), SMALL_WINDOWS)) for facts in (told, asking))
+    for name in ("counters", "groups", "histories"):
+        assert found[name] == expected[name]
+
+
+@UNHURRIED
+@given(snapshot_lists(), st.randoms(use_true_random=False))
+def test_replaying_everything_changes_nothing(told: list[Snapshot], random: Random) -> None:
+    tables = folded(cut(told, random), SMALL_WINDOWS)
+    before = contents(tables)
+    for batch in cut(told, random):
+        fold(tables, Batch.of(batch), SMALL_WINDOWS)
+    assert contents(tables) == before
+
+
+@UNHURRIED
+@given(snapshot_lists())
+def test_counts_are_conserved(told: list[Snapshot]) -> None:
+    """Every finished run of an app is in exactly one day; every one with a build in exactly one cell."""
+    tables = folded([told], SMALL_WINDOWS)
+    finished = [run for run in Batch.of(told).runs.values() if run.outcome]
+    days = [
+        row
+        for (_, name), row in tables.counters.rows()
+        if name.startswith("app:") and not name.endswith((":all", ":builds"))
+    ]
+    counted = sum(amount for row in days for field, amount in row.items() if not field.endswith("_executions"))
+    assert counted == sum(run.app_id is not None for run in finished)
+    cells = [cell for _, cell in tables.cells.rows()]
+    in_cells = sum(cell.passed + cell.failed + cell.infra_failed + cell.cancelled for cell in cells)
+    assert in_cells == sum(run.build is not None for run in finished)

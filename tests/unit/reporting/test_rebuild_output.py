@@ -1,0 +1,153 @@
+"""Where an operation stands after each piece, and how that is shown."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+
+import orjson
+import pytest
+
+from services.chassis import metrics
+from services.reporting.rebuild.operations_servicer import progress_message, set_metrics
+from services.reporting.rebuild.output import JsonOutput, TextOutput, describe_difference, result_summary, status_line
+from services.reporting.rebuild.state import (
+    CATCHING_UP,
+    REPLAY_SOURCES,
+    Difference,
+    JobProgress,
+    JobState,
+    Operation,
+    Phase,
+    ReplaySource,
+    after_comparison,
+    after_replay,
+    begin_comparison,
+)
+from tests.fakes.reporting_attempts import START
+
+BEGUN = JobState(Operation.REBUILD, 3, START)
+FOUND = Difference("cells", "app:test:build", "passed", "3", "4")
+MISSING = Difference("cells", "app:test:build", "", "", '{"passed":4}')
+
+
+def test_all_sources_are_replayed_then_it_compares() -> None:
+    places, state = [], BEGUN
+    for source in REPLAY_SOURCES:
+        state = after_replay(state, 10, token="more", total=20)
+        assert (state.place, state.token) == (source, "more")
+        state = after_replay(state, 5, token="", total=20)
+        places.append(state.place)
+    assert places == [*REPLAY_SOURCES[1:], CATCHING_UP]
+    assert (state.phase, state.done, state.total, state.token) == (Phase.COMPARING, 0, 0, "")
+
+
+def test_the_total_is_never_less_than_what_is_done() -> None:
+    state = after_replay(BEGUN, 30, token="more", total=20)
+    assert (state.done, state.total) == (30, 30)
+
+
+@pytest.mark.parametrize(("operation", "phase"), [(Operation.VERIFY, Phase.DONE), (Operation.REBUILD, Phase.SWAPPING)])
+def test_after_the_last_collection_verify_is_done_and_rebuild_swaps(operation: Operation, phase: Phase) -> None:
+    state = begin_comparison(replace(BEGUN, operation=operation, phase=Phase.COMPARING), {"runs": 2, "cells": 1})
+    state = after_comparison(state, 1, 1, token="r1")
+    assert (state.place, state.token, state.differences) == ("runs", "r1", 1)
+    state = after_comparison(state, 1, 0, token="")
+    assert (state.place, state.token, state.done) == ("cells", "", 2)
+    state = after_comparison(state, 1, 2, token="")
+    assert (state.phase, state.differences, state.done) == (phase, 3, 3)
+
+
+def test_the_line_says_what_how_far_and_how_fast() -> None:
+    state = replace(BEGUN, place=ReplaySource.RUNS, done=1200, totals={"runs": 10_000}, differences=2)
+    assert status_line(state, 99.6) == "rebuild: replaying runs, 1200 of 10000 (12 %), 100/s, 2 differences"
+
+
+def test_a_difference_reads_as_what_serves_and_what_was_recounted() -> None:
+    assert describe_difference(FOUND) == "cells app:test:build passed: 3, recounted 4"
+    assert describe_difference(MISSING) == 'cells app:test:build: missing, recounted {"passed":4}'
+    too_many = replace(MISSING, serving='{"passed":4}', recounted="")
+    assert describe_difference(too_many) == 'cells app:test:build: {"passed":4}, recounted none'
+
+
+def test_the_summary_says_what_cannot_be_folded_too() -> None:
+    state = replace(BEGUN, differences=3, unreadable=1)
+    assert (
+        result_summary(state) == "rebuilt: generation 3 serves, 3 differences repaired, 1 facts that cannot be folded"
+    )
+    assert result_summary(replace(state, operation=Operation.VERIFY, unreadable=0)) == "3 differences"
+
+
+class Terminal(io.StringIO):
+    """A terminal that people look at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(aside: io.StringIO, progress: Sequence[JobProgress]) -> str:
+    """What goes to stdout."""
+    out = io.StringIO()
+    text = TextOutput(out, aside)
+    for each in progress:
+        text.progress(each)
+    text.ended(progress[-1].state)
+    return out.getvalue()
+
+
+STEPS = [
+    JobProgress(BEGUN),
+    JobProgress(replace(BEGUN, done=1)),
+    JobProgress(replace(BEGUN, phase=Phase.COMPARING, differences=1), (FOUND,), behind=7),
+]
+
+
+def test_where_nobody_looks_a_line_is_printed_for_each_phase() -> None:
+    aside = io.StringIO()
+    assert (
+        shown(aside, STEPS) == f"{describe_difference(FOUND)}\nrebuilt: generation 3 serves, 1 differences repaired\n"
+    )
+    lines = aside.getvalue().splitlines()
+    assert [line.split(",")[0] for line in lines] == [
+        "rebuild: replaying catalog",
+        "7 events wait that nobody folds: what they tell shows as differences",
+        "rebuild: comparing catalog",
+    ]
+
+
+def test_on_a_terminal_one_line_changes_and_is_cleared_for_what_stays() -> None:
+    aside = Terminal()
+    shown(aside, STEPS)
+    assert aside.getvalue().count("\r") == len(STEPS) + 4
+    assert aside.getvalue().endswith("\r")
+
+
+def test_programs_get_an_object_per_line() -> None:
+    out = io.StringIO()
+    lines = JsonOutput(out)
+    for step in STEPS:
+        lines.progress(step)
+    lines.ended(STEPS[-1].state)
+    lines.failed("no")
+    said = [orjson.loads(line) for line in out.getvalue().splitlines()]
+    assert [next(iter(line)) for line in said] == ["progress", "progress", "difference", "progress", "result", "error"]
+    assert said[2]["difference"]["serving"] == "3"
+    assert (said[3]["progress"]["phase"], said[3]["progress"]["events_behind"]) == ("comparing", 7)
+    assert said[4]["result"] == {"operation": "rebuild", "differences": 1, "unreadable": 0, "generation": 3}
+
+
+def test_the_stream_tells_the_same() -> None:
+    message = progress_message(STEPS[-1])
+    assert (message.phase, message.done, message.differences) == (2, 0, 1)
+    assert (message.found[0].field, message.found[0].recounted) == ("passed", "4")
+    assert message.began_at.ToSeconds() == int(START.timestamp())
+
+
+def test_metrics_show_the_present_phase_only() -> None:
+    set_metrics(replace(BEGUN, done=3, totals={"runs": 9}))
+    set_metrics(replace(BEGUN, phase=Phase.COMPARING, done=4, totals={"runs": 8}, differences=2))
+    lines = metrics.render().decode().splitlines()
+    assert [line for line in lines if line.startswith("mobiletest_reporting_operation_")] == [
+        'mobiletest_reporting_operation_done{operation="rebuild",phase="comparing"} 4.0',
+        'mobiletest_reporting_operation_total{operation="rebuild",phase="comparing"} 8.0',
+        'mobiletest_reporting_operation_differences{operation="rebuild"} 2.0',
+    ]

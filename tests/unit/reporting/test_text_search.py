@@ -1,0 +1,17 @@
+"""A search finds the same names as the catalog's."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.catalog.model import text as catalog
+from services.reporting.model import text_search
+from tests.fakes.reporting_attempts import UNHURRIED
+
+
+@UNHURRIED
+@given(st.text(max_size=700))
+def test_text_is_folded_and_searched_as_the_catalog_does(searched: str) -> None:
+    """To the letter."""
+    assert text_search.fold_case(searched) == catalog.fold_case(searched)
+    assert text_search.search_pattern(searched) == catalog.search_pattern(searched)
+    assert text_search.NEEDLE_LIMIT == catalog.NEEDLE_LIMIT
