@@ -55,8 +55,8 @@ class Automaton:
     def accepts(self, text: str, work: Work) -> bool:
         """Whether the whole text leads from the start to the end. TooMuchWork."""
         current = self._closure([self.start], begins=True, ends=text[:1] in ("", "\n"))
-        for place, character in enumerate(text, 1):
-            current = self._after((current, character, text[place : place + 1] in ("", "\n")), work)
+        for location, character in enumerate(text, 1):
+            current = self._after((current, character, text[location : location + 1] in ("", "\n")), work)
             if not current:
                 return False
         return self.end in current

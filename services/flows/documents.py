@@ -20,7 +20,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from services.flows.nodes import DocumentError, Node, Place, Scalar
+from services.flows.nodes import DocumentError, Location, Node, Scalar
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """Only its event stream is used: nothing is ever constructed by it."""
@@ -38,7 +38,7 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]{1,40}|[0-9]{1,40}(\.[0-9]{0,40})?)([eE][-+]?
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class Limits:
     """What a document may have at most: characters, levels, values."""
 
     characters: int = 256 * 1024
@@ -46,16 +46,16 @@ class Bounds:
     values: int = 20_000
 
 
-def read_yaml(text: str, root: str, bounds: Bounds = Bounds()) -> Node:
+def read_yaml(text: str, root: str, bounds: Limits = Limits()) -> Node:
     """The one document of a YAML text; DocumentError with line and column for everything that is not plain data."""
     return read_documents(text, root, bounds, limit=1)[0]
 
 
-def read_documents(text: str, root: str, bounds: Bounds = Bounds(), *, limit: int) -> tuple[Node, ...]:
+def read_documents(text: str, root: str, bounds: Limits = Limits(), *, limit: int) -> tuple[Node, ...]:
     """The documents of a YAML text, 1 to `limit`; the bounds are for all of them together. DocumentError."""
     if len(text) > bounds.characters:
         raise DocumentError(root, 1, 1, f"the text is longer than {bounds.characters} characters")
-    builder = _Builder(root, bounds, limit)
+    builder = _NodeBuilder(root, bounds, limit)
     try:
         for event in yaml.parse(text, Loader=LOADER):
             builder.take(event)
@@ -63,12 +63,12 @@ def read_documents(text: str, root: str, bounds: Bounds = Bounds(), *, limit: in
         raise _syntax_error(root, error) from error
     except (yaml.YAMLError, UnicodeError) as error:
         raise DocumentError(root, 1, 1, "the text has characters that YAML does not allow") from error
-    return tuple(builder.results) or (Node(None, Place(root, 1, 1)),)
+    return tuple(builder.results) or (Node(None, Location(root, 1, 1)),)
 
 
-def read_json(value: object, root: str, bounds: Bounds = Bounds()) -> Node:
+def read_json(value: object, root: str, bounds: Limits = Limits()) -> Node:
     """The nodes of a JSON value: mappings with text keys, lists, texts, numbers, booleans, null."""
-    builder = _Builder(root, bounds, 1)
+    builder = _NodeBuilder(root, bounds, 1)
     stack: list[Iterator[object]] = [iter((value,))]
     while stack:
         for child in stack[-1]:
@@ -80,34 +80,34 @@ def read_json(value: object, root: str, bounds: Bounds = Bounds()) -> Node:
             stack.pop()
             if stack:
                 builder.close()
-    return builder.results[0] if builder.results else Node(None, Place(root))
+    return builder.results[0] if builder.results else Node(None, Location(root))
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenCollection:
     """A list or mapping that is not closed yet."""
 
-    place: Place
-    named_at: Place | None = None
+    location: Location
+    key_location: Location | None = None
     items: list[Node] | None = None
     entries: dict[str, Node] | None = None
     key: str | None = None
-    key_place: Place | None = None
+    next_key_location: Location | None = None
 
     def path_of_next(self) -> str:
         if self.items is not None:
-            return f"{self.place.path}[{len(self.items)}]"
-        return f"{self.place.path}.{self.key}" if self.key is not None else self.place.path
+            return f"{self.location.path}[{len(self.items)}]"
+        return f"{self.location.path}.{self.key}" if self.key is not None else self.location.path
 
 
 @dataclass(slots=True)
-class _Builder:
+class _NodeBuilder:
     """Puts nodes together from a stream of values, checking the bounds as they come."""
 
     root: str
-    bounds: Bounds
+    bounds: Limits
     limit: int
-    open: list[_Open] = field(default_factory=list)
+    open: list[_OpenCollection] = field(default_factory=list)
     results: list[Node] = field(default_factory=list)
     values: int = 0
     characters: int = 0
@@ -117,10 +117,10 @@ class _Builder:
         """The next event of a YAML parser."""
         match event:
             case AliasEvent():
-                raise self._place(event).fault("aliases (*name) are not allowed: write the value out")
+                raise self._place(event).error("aliases (*name) are not allowed: write the value out")
             case ScalarEvent():
                 self._refuse_decoration(event)
-                self._scalar(_resolved(event), event.value, self._place(event))
+                self._scalar(_scalar_value(event), event.value, self._place(event))
             case SequenceStartEvent():
                 self._refuse_decoration(event)
                 self._begin(self._opened(self._place(event), items=[]))
@@ -132,77 +132,77 @@ class _Builder:
             case DocumentStartEvent():
                 self.documents += 1
                 if self.documents > self.limit:
-                    raise self._place(event).fault(_TOO_MANY[self.limit])
+                    raise self._place(event).error(_TOO_MANY[self.limit])
             case _:
                 pass
 
     def json(self, value: object) -> Iterator[object] | None:
         """Take a value; a list or mapping is opened, and the iterator over what is in it returned."""
-        place = Place(self._path())
+        location = Location(self._path())
         match value:
             case Mapping():
-                self._begin(self._opened(place, entries={}))
+                self._begin(self._opened(location, entries={}))
                 return self._members(value)
             case list() | tuple():
-                self._begin(self._opened(place, items=[]))
+                self._begin(self._opened(location, items=[]))
                 return iter(value)
             case bool():
-                self._add(value, "true" if value else "false", place)
+                self._add(value, "true" if value else "false", location)
             case str() | int() | float():
-                self._add(value, _written(value), place)
+                self._add(value, _scalar_text(value), location)
             case None:
-                self._add(None, "", place)
+                self._add(None, "", location)
             case _:
-                raise place.fault(f"{type(value).__name__} is not a JSON value")
+                raise location.error(f"{type(value).__name__} is not a JSON value")
         return None
 
     def close(self) -> None:
         done = self.open.pop()
         value = tuple(done.items) if done.items is not None else (done.entries or {})
-        self._attach(Node(value, done.place, named_at=done.named_at))
+        self._attach(Node(value, done.location, key_location=done.key_location))
 
     def _members(self, value: Mapping[object, object]) -> Iterator[object]:
         for key, child in value.items():
             if not isinstance(key, str):
-                raise Place(self._path()).fault("a key must be a text")
+                raise Location(self._path()).error("a key must be a text")
             if len(key) > KEY_LIMIT:
-                raise Place(self._path()).fault(f"the name of a field is longer than {KEY_LIMIT} characters")
+                raise Location(self._path()).error(f"the name of a field is longer than {KEY_LIMIT} characters")
             self.open[-1].key = key
             yield child
 
-    def _scalar(self, value: Scalar, written: str, place: Place) -> None:
+    def _scalar(self, value: Scalar, raw: str, location: Location) -> None:
         parent = self.open[-1] if self.open else None
         if parent is not None and parent.entries is not None and parent.key is None:
-            if len(written) > KEY_LIMIT:
-                raise place.fault(f"the name of a field is longer than {KEY_LIMIT} characters")
-            if written in parent.entries:
-                raise place.fault(f'"{written}" stands here twice')
-            parent.key, parent.key_place = written, place
+            if len(raw) > KEY_LIMIT:
+                raise location.error(f"the name of a field is longer than {KEY_LIMIT} characters")
+            if raw in parent.entries:
+                raise location.error(f'"{raw}" stands here twice')
+            parent.key, parent.next_key_location = raw, location
             return
-        self._add(value, written, place)
+        self._add(value, raw, location)
 
-    def _add(self, value: Scalar, written: str, place: Place) -> None:
-        self._count(place)
-        self.characters += len(written)
+    def _add(self, value: Scalar, raw: str, location: Location) -> None:
+        self._count(location)
+        self.characters += len(raw)
         if self.characters > self.bounds.characters:
-            raise place.fault(f"more than {self.bounds.characters} characters in all")
-        self._attach(Node(value, place, written, self._key_place()))
+            raise location.error(f"more than {self.bounds.characters} characters in all")
+        self._attach(Node(value, location, raw, self._key_place()))
 
     def _opened(
-        self, place: Place, *, items: list[Node] | None = None, entries: dict[str, Node] | None = None
-    ) -> _Open:
-        return _Open(place, self._key_place(), items, entries)
+        self, location: Location, *, items: list[Node] | None = None, entries: dict[str, Node] | None = None
+    ) -> _OpenCollection:
+        return _OpenCollection(location, self._key_place(), items, entries)
 
-    def _key_place(self) -> Place | None:
-        return self.open[-1].key_place if self.open else None
+    def _key_place(self) -> Location | None:
+        return self.open[-1].next_key_location if self.open else None
 
-    def _begin(self, opened: _Open) -> None:
-        self._count(opened.place)
+    def _begin(self, opened: _OpenCollection) -> None:
+        self._count(opened.location)
         if len(self.open) >= self.bounds.depth:
-            raise opened.place.fault(f"nested deeper than {self.bounds.depth} levels")
+            raise opened.location.error(f"nested deeper than {self.bounds.depth} levels")
         parent = self.open[-1] if self.open else None
         if parent is not None and parent.entries is not None and parent.key is None:
-            raise opened.place.fault("a key must be a text")
+            raise opened.location.error("a key must be a text")
         self.open.append(opened)
 
     def _attach(self, node: Node) -> None:
@@ -213,29 +213,29 @@ class _Builder:
             parent.items.append(node)
         elif parent.entries is not None and parent.key is not None:
             parent.entries[parent.key] = node
-            parent.key = parent.key_place = None
+            parent.key = parent.next_key_location = None
 
-    def _count(self, place: Place) -> None:
+    def _count(self, location: Location) -> None:
         self.values += 1
         if self.values > self.bounds.values:
-            raise place.fault(f"more than {self.bounds.values} values")
+            raise location.error(f"more than {self.bounds.values} values")
 
     def _path(self) -> str:
         return self.open[-1].path_of_next() if self.open else self.root
 
-    def _place(self, event: Event) -> Place:
+    def _place(self, event: Event) -> Location:
         mark = event.start_mark
         assert mark is not None, "a parser's events know where they stand"  # noqa: S101
-        return Place(self._path(), mark.line + 1, mark.column + 1)
+        return Location(self._path(), mark.line + 1, mark.column + 1)
 
     def _refuse_decoration(self, event: ScalarEvent | SequenceStartEvent | MappingStartEvent) -> None:
         if event.anchor is not None:
-            raise self._place(event).fault("anchors (&name) are not allowed: write the value out")
+            raise self._place(event).error("anchors (&name) are not allowed: write the value out")
         if event.tag is not None:
-            raise self._place(event).fault(f"tags ({event.tag}) are not allowed")
+            raise self._place(event).error(f"tags ({event.tag}) are not allowed")
 
 
-def _resolved(event: ScalarEvent) -> Scalar:
+def _scalar_value(event: ScalarEvent) -> Scalar:
     """The value of a scalar by the core schema of YAML 1.2; quoted and block scalars are texts."""
     text: str = event.value
     if not event.implicit[0]:
@@ -249,7 +249,7 @@ def _resolved(event: ScalarEvent) -> Scalar:
     return float(text) if _FLOAT.fullmatch(text) else text
 
 
-def _written(value: str | int | float) -> str:
+def _scalar_text(value: str | int | float) -> str:
     """How a JSON scalar reads; a whole float (JSON numbers that passed through doubles) reads as the integer."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))

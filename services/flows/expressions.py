@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from services.flows.nodes import shown
-from services.flows.values import OPERATORS, ExpressionError, Unknown, Value, true_of
+from services.flows.nodes import quote
+from services.flows.values import OPERATORS, ExpressionError, UnknownVariable, Value, is_true
 
 Lookup: TypeAlias = Callable[[str], Value]
 """Gives the value of a name; raises ExpressionError, or Unknown when there is no such name."""
@@ -114,7 +114,7 @@ class _Parser:
             raise self.error()
         self._advance()
         if kind == "word" and self.symbol == "(":
-            raise ExpressionError(f"{shown(symbol + '(...)')} cannot be called here: {_NO_SCRIPT}")
+            raise ExpressionError(f"{quote(symbol + '(...)')} cannot be called here: {_NO_SCRIPT}")
         return _operand(kind, symbol)
 
     def _takes(self, *signs: str) -> str:
@@ -139,7 +139,7 @@ class _Parser:
             return ExpressionError("a closing brace is missing behind ${")
         if self.symbol == "}":
             return ExpressionError("something is missing before the closing brace of ${...}")
-        return ExpressionError(f"{shown(self.symbol)} is not expected in ${{...}}: {_NO_SCRIPT}")
+        return ExpressionError(f"{quote(self.symbol)} is not expected in ${{...}}: {_NO_SCRIPT}")
 
 
 def _operand(kind: str, symbol: str) -> Evaluate:
@@ -168,7 +168,7 @@ def _or(branches: Sequence[Evaluate]) -> Evaluate:
     def evaluate(lookup: Lookup) -> Value:
         for branch in branches[:-1]:
             value = _perhaps(branch, lookup)
-            if true_of(value):
+            if is_true(value):
                 return value
         return branches[-1](lookup)
 
@@ -179,7 +179,7 @@ def _perhaps(value: Evaluate, lookup: Lookup) -> Value:
     """The value; of a mere name that is not known, null."""
     try:
         return value(lookup)
-    except Unknown:
+    except UnknownVariable:
         if not isinstance(value, _Name):
             raise
         return None
@@ -188,13 +188,13 @@ def _perhaps(value: Evaluate, lookup: Lookup) -> Value:
 def _and(left: Evaluate, right: Evaluate) -> Evaluate:
     def evaluate(lookup: Lookup) -> Value:
         value = left(lookup)
-        return right(lookup) if true_of(value) else value
+        return right(lookup) if is_true(value) else value
 
     return evaluate
 
 
 def _not(value: Evaluate) -> Evaluate:
-    return lambda lookup: not true_of(_perhaps(value, lookup))
+    return lambda lookup: not is_true(_perhaps(value, lookup))
 
 
 def _binary(operator: Callable[[Value, Value], Value], left: Evaluate, right: Evaluate) -> Evaluate:

@@ -34,14 +34,14 @@ class DocumentError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """Where a value stands."""
 
     path: str
     line: int | None = None
     column: int | None = None
 
-    def fault(self, message: str) -> DocumentError:
+    def error(self, message: str) -> DocumentError:
         """The error to raise about the value that stands here."""
         return DocumentError(self.path, self.line, self.column, message)
 
@@ -50,24 +50,24 @@ class Place:
 class Node:
     """A scalar, a list or a mapping, and its place.
 
-    `written` is how a scalar stood in the source ("007"); `named_at` is where the key of this value stands. A scalar
+    `raw` is how a scalar stood in the source ("007"); `key_location` is where the key of this value stands. A scalar
     with variables in it is `pending` until they are filled in, and reads as some allowed value; `template` is what it
     was filled in from.
     """
 
     value: "Scalar | tuple[Node, ...] | Mapping[str, Node]"
-    place: Place
-    written: str = ""
-    named_at: Place | None = None
+    location: Location
+    raw: str = ""
+    key_location: Location | None = None
     pending: bool = False
     template: str = ""
 
-    def fault(self, message: str) -> DocumentError:
-        return self.place.fault(message)
+    def error(self, message: str) -> DocumentError:
+        return self.location.error(message)
 
-    def fault_of_name(self, message: str) -> DocumentError:
+    def error_at_key(self, message: str) -> DocumentError:
         """The error to raise about the key of this value."""
-        return (self.named_at or self.place).fault(message)
+        return (self.key_location or self.location).error(message)
 
     @property
     def is_null(self) -> bool:
@@ -80,7 +80,7 @@ class Node:
     def mapping(self) -> "Mapping[str, Node]":
         """The entries; anything but a mapping is refused."""
         if not isinstance(self.value, Mapping):
-            raise self.fault(f"expected a mapping of names to values, not {self._kind()}")
+            raise self.error(f"expected a mapping of names to values, not {self._kind()}")
         return self.value
 
     def fields(self, allowed: Iterable[str], *, required: Iterable[str] = ()) -> "Mapping[str, Node]":
@@ -89,32 +89,32 @@ class Node:
         entries = self.mapping()
         for key, node in entries.items():
             if key not in known:
-                hint = nearest(key, known) or f"; known: {', '.join(known)}"
-                raise node.fault_of_name(f"unknown field {shown(key)}{hint}")
+                hint = suggest(key, known) or f"; known: {', '.join(known)}"
+                raise node.error_at_key(f"unknown field {quote(key)}{hint}")
         for key in required:
             if key not in entries:
-                raise self.fault(f"{key} is missing")
+                raise self.error(f"{key} is missing")
         return entries
 
     def items(self) -> "tuple[Node, ...]":
         """The entries of a list; anything else is refused."""
         if not isinstance(self.value, tuple):
-            raise self.fault(f"expected a list, not {self._kind()}")
+            raise self.error(f"expected a list, not {self._kind()}")
         return self.value
 
     def string(self, *, limit: int = 10_000) -> str:
         """A text of at most `limit` characters; numbers and booleans count as they were written."""
         if not isinstance(self.value, str | int | float | bool):
-            raise self.fault(f"expected a text, not {self._kind()}")
-        if len(self.written) > limit:
-            raise self.fault(f"the text is longer than {limit} characters")
-        return self.written
+            raise self.error(f"expected a text, not {self._kind()}")
+        if len(self.raw) > limit:
+            raise self.error(f"the text is longer than {limit} characters")
+        return self.raw
 
     def boolean(self) -> bool:
         if self.pending:
             return False
         if not isinstance(self.value, bool):
-            raise self.fault(f"expected true or false, not {self._kind()}")
+            raise self.error(f"expected true or false, not {self._kind()}")
         return self.value
 
     def integer(self, low: int, high: int) -> int:
@@ -123,7 +123,7 @@ class Node:
             return low
         number = self.number(low, high)
         if number != int(number):
-            raise self.fault(f"expected a whole number, not {self.written}")
+            raise self.error(f"expected a whole number, not {self.raw}")
         return int(number)
 
     def number(self, low: float, high: float) -> float:
@@ -131,21 +131,21 @@ class Node:
         if self.pending:
             return low
         try:
-            number = float(self.written) if not isinstance(self.value, bool | None) else float("nan")
+            number = float(self.raw) if not isinstance(self.value, bool | None) else float("nan")
         except ValueError:
             number = float("nan")
         if not low <= number <= high:
-            raise self.fault(f"expected a number from {low} to {high}, not {self._kind()}")
+            raise self.error(f"expected a number from {low} to {high}, not {self._kind()}")
         return number
 
     def seconds(self, low: float, high: float) -> float:
         """A length of time: "500ms", "2s", "1m", or a number of seconds."""
-        found = _DURATION.fullmatch(self.written.strip()) if not isinstance(self.value, bool | None) else None
+        found = _DURATION.fullmatch(self.raw.strip()) if not isinstance(self.value, bool | None) else None
         if found is None:
-            raise self.fault(f"expected a length of time such as 500ms or 2s, not {self._kind()}")
+            raise self.error(f"expected a length of time such as 500ms or 2s, not {self._kind()}")
         seconds = float(found[1]) * _UNITS[found[2] or "s"]
         if not low <= seconds <= high:
-            raise self.fault(f"expected a time from {low:g} to {high:g} seconds, not {shown(self.written)}")
+            raise self.error(f"expected a time from {low:g} to {high:g} seconds, not {quote(self.raw)}")
         return seconds
 
     def choice(self, allowed: Iterable[str]) -> str:
@@ -155,14 +155,14 @@ class Node:
             return known[0]
         word = self.string().strip().lower()
         if word not in known:
-            raise self.fault(f"expected one of {', '.join(known)}, not {shown(self.written)}{nearest(word, known)}")
+            raise self.error(f"expected one of {', '.join(known)}, not {quote(self.raw)}{suggest(word, known)}")
         return word
 
     def texts(self, *, limit: int, each: int) -> "tuple[str, ...]":
         """A list of at most `limit` texts of at most `each` characters."""
         items = self.items()
         if len(items) > limit:
-            raise self.fault(f"more than {limit} entries")
+            raise self.error(f"more than {limit} entries")
         return tuple(item.string(limit=each) for item in items)
 
     def _kind(self) -> str:
@@ -174,26 +174,30 @@ class Node:
             case Mapping():
                 return "a mapping"
             case bool():
-                return self.written
+                return self.raw
             case _:
-                return shown(self.written)
+                return quote(self.raw)
 
 
-def given(entries: Mapping[str, Node], key: str, read: Callable[[Node], T]) -> T | None:
+def read_optional(entries: Mapping[str, Node], key: str, read: Callable[[Node], T]) -> T | None:
     """What `read` makes of the entry, or None where there is no such entry."""
     return read(entries[key]) if key in entries else None
 
 
-def shown(text: str, limit: int = 60) -> str:
+def quote(text: str, limit: int = 60) -> str:
     """The text in quotes, cut to a length that fits a message."""
     flat = " ".join(text.split())
     return f'"{flat}"' if len(flat) <= limit else f'"{flat[:limit]}..."'
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def suggest(word: str, known: Iterable[str]) -> str:
     """ "; did you mean X?" for the known word that is nearest to this one, rather one that begins alike, or nothing."""
     by_folded = {candidate.casefold(): candidate for candidate in known}
     folded = word[:100].casefold()
     found = difflib.get_close_matches(folded, by_folded, n=3, cutoff=0.6)
     alike = [candidate for candidate in found if candidate[:2] == folded[:2]] or found
     return f"; did you mean {by_folded[alike[0]]}?" if alike else ""
+
+
+class StepError(DocumentError):
+    """A step, or the list of steps, that cannot be accepted: its path, line and column (in text), and what to do."""

@@ -4,16 +4,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from services.flows.commands import ALWAYS, Command, Flow, Repeat, Retry, RunFlow, Sentence, Step
+from services.flows.argument_readers import COMMON_FIELDS, is_optional, read_condition, read_env
+from services.flows.command_readers import COMMAND_READERS
 from services.flows.configuration import is_configuration, read_configuration
-from services.flows.documents import Bounds, read_json, read_yaml
-from services.flows.errors import StepError
-from services.flows.filling import filled, marked
-from services.flows.leaves import LEAVES
-from services.flows.nodes import DocumentError, Node, given, nearest
-from services.flows.reading import COMMON, condition, env, optional_within
-from services.flows.refusals import REFUSED, unknown
-from services.flows.templates import parse_template
+from services.flows.documents import Limits, read_json, read_yaml
+from services.flows.interpolation import fill_node, mark_pending, parse_template
+from services.flows.nodes import DocumentError, Node, StepError, read_optional, suggest
+from services.flows.steps import ALWAYS, Command, Flow, Repeat, Retry, RunFlow, Sentence, Step
+from services.flows.unsupported_commands import UNSUPPORTED, describe_unknown
 from services.flows.values import ExpressionError
 from services.flows.variables import Scope
 
@@ -24,11 +22,11 @@ SENTENCE_LIMIT = 500
 NESTING_LIMIT = 8
 TIMES_LIMIT = 1_000
 RETRIES_LIMIT = 10
-BOUNDS = Bounds()
-BOUNDS_OF_VALUES = Bounds(characters=512 * 1024)
+TEXT_LIMITS = Limits()
+JSON_LIMITS = Limits(characters=512 * 1024)
 """Of a list of steps in JSON: what a Maestro file becomes with the files that it runs, too."""
 
-Inside = Callable[[Node], tuple[Step, ...]]
+StepsReader = Callable[[Node], tuple[Step, ...]]
 """Reads the steps that a step holds."""
 
 
@@ -64,7 +62,7 @@ def faults(node: Node) -> tuple[StepError, ...]:
     return tuple(found)
 
 
-def filled_step(step: Step, scope: Scope) -> Step:
+def fill_step(step: Step, scope: Scope) -> Step:
     """The step with the values that its variables have now; it can be filled again later. StepError: one has none, or
     the command cannot have this value.
     """
@@ -73,8 +71,8 @@ def filled_step(step: Step, scope: Scope) -> Step:
         return step
     try:
         if isinstance(step.command, Sentence):
-            return replace(_sentence(filled(node, lambda text: _spoken(text, scope))), pending=node)
-        whole = filled(node, lambda text: parse_template(text).fill(scope.lookup))
+            return replace(_sentence(fill_node(node, lambda text: _spoken(text, scope))), pending=node)
+        whole = fill_node(node, lambda text: parse_template(text).fill(scope.lookup))
         command = step.command
         held = command.commands if isinstance(command, RunFlow | Repeat | Retry) else ()
         return replace(_read(step.name, whole, lambda _: held), pending=node)
@@ -83,7 +81,7 @@ def filled_step(step: Step, scope: Scope) -> Step:
 
 
 def _read_value(value: object, root: str) -> Node:
-    return read_yaml(value, root, BOUNDS) if isinstance(value, str) else read_json(value, root, BOUNDS_OF_VALUES)
+    return read_yaml(value, root, TEXT_LIMITS) if isinstance(value, str) else read_json(value, root, JSON_LIMITS)
 
 
 def read_flow(node: Node) -> Flow:
@@ -94,7 +92,7 @@ def read_flow(node: Node) -> Flow:
         flow, items = _configuration(items[0]), items[1:]
     steps = tuple(_outermost(item) for item in items)
     if len(steps) == 0:
-        raise node.fault("a test needs at least one step")
+        raise node.error("a test needs at least one step")
     _count((*flow.on_start, *steps, *flow.on_complete))
     return replace(flow, steps=steps)
 
@@ -140,9 +138,9 @@ def _count(steps: tuple[Step, ...]) -> None:
 
 def _steps(node: Node, depth: int) -> tuple[Step, ...]:
     if depth > NESTING_LIMIT:
-        raise node.fault(f"steps may be nested at most {NESTING_LIMIT} deep")
+        raise node.error(f"steps may be nested at most {NESTING_LIMIT} deep")
     if not node.items():
-        raise node.fault("there is no command here")
+        raise node.error("there is no command here")
     return tuple(_step(item, depth) for item in node.items())
 
 
@@ -150,15 +148,15 @@ def _step(node: Node, depth: int) -> Step:
     if isinstance(node.value, str):
         return _sentence_or_bare_command(node, depth)
     if not node.is_mapping:
-        raise node.fault("a step is a sentence or one command with its arguments")
+        raise node.error("a step is a sentence or one command with its arguments")
     entries = node.mapping()
     if is_configuration(node, COMMANDS):
-        raise node.fault("the flow's configuration (appId, name, tags, env, ...) stands once, before the first step")
+        raise node.error("the flow's configuration (appId, name, tags, env, ...) stands once, before the first step")
     if len(entries) != 1:
-        raise node.fault(f"a step has one command, not {len(entries)}" + _begins_a_new_step(entries))
+        raise node.error(f"a step has one command, not {len(entries)}" + _begins_a_new_step(entries))
     name, arguments = next(iter(entries.items()))
     if name not in COMMANDS:
-        raise arguments.fault_of_name(unknown(name, COMMANDS))
+        raise arguments.error_at_key(describe_unknown(name, COMMANDS))
     return _command(name, arguments, depth)
 
 
@@ -170,18 +168,18 @@ def _begins_a_new_step(entries: Mapping[str, Node]) -> str:
 def _sentence_or_bare_command(node: Node, depth: int) -> Step:
     text = node.string(limit=SENTENCE_LIMIT).strip()
     if text in COMMANDS:
-        return _command(text, Node(None, node.place), depth)
-    if text in REFUSED or _looks_like_a_command(text):
-        raise node.fault(unknown(text, COMMANDS))
-    sentence, pending = marked(node)
+        return _command(text, Node(None, node.location), depth)
+    if text in UNSUPPORTED or _looks_like_a_command(text):
+        raise node.error(describe_unknown(text, COMMANDS))
+    sentence, pending = mark_pending(node)
     return replace(_sentence(sentence), pending=sentence if pending else None)
 
 
 def _sentence(node: Node) -> Step:
     text = node.string(limit=SENTENCE_LIMIT).strip()
     if not text:
-        raise node.fault("the sentence is empty")
-    return Step(path=node.place.path, name="sentence", command=Sentence(text))
+        raise node.error("the sentence is empty")
+    return Step(path=node.location.path, name="sentence", command=Sentence(text))
 
 
 def _spoken(text: str, scope: Scope) -> str:
@@ -200,51 +198,55 @@ def _looks_like_a_command(text: str) -> bool:
     """One word in camel case, or one that is nearly a command's name, is no sentence."""
     if not re.fullmatch(r"[A-Za-z]+", text):
         return False
-    return re.search(r"[a-z][A-Z]", text) is not None or (text.islower() and bool(nearest(text, COMMANDS)))
+    return re.search(r"[a-z][A-Z]", text) is not None or (text.islower() and bool(suggest(text, COMMANDS)))
 
 
 def _command(name: str, arguments: Node, depth: int) -> Step:
-    node, pending = marked(arguments)
+    node, pending = mark_pending(arguments)
     return replace(_read(name, node, lambda held: _steps(held, depth + 1)), pending=node if pending else None)
 
 
-def _read(name: str, node: Node, inside: Inside) -> Step:
+def _read(name: str, node: Node, inside: StepsReader) -> Step:
     label, optional = None, False
     if node.is_mapping:
-        label = given(node.mapping(), "label", lambda found: found.string(limit=SENTENCE_LIMIT))
-        optional = optional_within(node.mapping())
-    command = HOLDERS[name](node, inside) if name in HOLDERS else LEAVES[name](node)
-    return Step(path=node.place.path, name=name, command=command, label=label, optional=optional)
+        label = read_optional(node.mapping(), "label", lambda found: found.string(limit=SENTENCE_LIMIT))
+        optional = is_optional(node.mapping())
+    command = BLOCK_READERS[name](node, inside) if name in BLOCK_READERS else COMMAND_READERS[name](node)
+    return Step(path=node.location.path, name=name, command=command, label=label, optional=optional)
 
 
-def _run_flow(node: Node, inside: Inside) -> Command:
+def _run_flow(node: Node, inside: StepsReader) -> Command:
     if not node.is_mapping or "file" in node.mapping():
-        raise node.fault(f"runFlow with a file is {_INLINE}")
-    entries = node.fields(("commands", "when", "env", *COMMON), required=("commands",))
-    when = given(entries, "when", condition)
-    return RunFlow(inside(entries["commands"]), when or ALWAYS, given(entries, "env", env) or ())
+        raise node.error(f"runFlow with a file is {_INLINE}")
+    entries = node.fields(("commands", "when", "env", *COMMON_FIELDS), required=("commands",))
+    when = read_optional(entries, "when", read_condition)
+    return RunFlow(inside(entries["commands"]), when or ALWAYS, read_optional(entries, "env", read_env) or ())
 
 
-def _repeat(node: Node, inside: Inside) -> Command:
-    entries = node.fields(("times", "while", "commands", *COMMON), required=("commands",))
+def _repeat(node: Node, inside: StepsReader) -> Command:
+    entries = node.fields(("times", "while", "commands", *COMMON_FIELDS), required=("commands",))
     if "times" not in entries and "while" not in entries:
-        raise node.fault("repeat needs times, while, or both")
-    times = given(entries, "times", lambda found: found.integer(0, TIMES_LIMIT))
-    return Repeat(inside(entries["commands"]), times, given(entries, "while", condition) or ALWAYS)
+        raise node.error("repeat needs times, while, or both")
+    times = read_optional(entries, "times", lambda found: found.integer(0, TIMES_LIMIT))
+    return Repeat(inside(entries["commands"]), times, read_optional(entries, "while", read_condition) or ALWAYS)
 
 
-def _retry(node: Node, inside: Inside) -> Command:
+def _retry(node: Node, inside: StepsReader) -> Command:
     if node.is_mapping and "file" in node.mapping():
-        raise node.mapping()["file"].fault_of_name(f"retry with a file is {_INLINE}")
-    entries = node.fields(("maxRetries", "commands", *COMMON), required=("commands",))
-    retries = given(entries, "maxRetries", lambda found: found.integer(0, RETRIES_LIMIT))
+        raise node.mapping()["file"].error_at_key(f"retry with a file is {_INLINE}")
+    entries = node.fields(("maxRetries", "commands", *COMMON_FIELDS), required=("commands",))
+    retries = read_optional(entries, "maxRetries", lambda found: found.integer(0, RETRIES_LIMIT))
     return Retry(inside(entries["commands"]), 1 if retries is None else retries)
 
 
 _INLINE = "not supported in steps: write its commands inline, under commands, or send flow and flow_files"
 
-HOLDERS: Mapping[str, Callable[[Node, Inside], Command]] = {"runFlow": _run_flow, "repeat": _repeat, "retry": _retry}
+BLOCK_READERS: Mapping[str, Callable[[Node, StepsReader], Command]] = {
+    "runFlow": _run_flow,
+    "repeat": _repeat,
+    "retry": _retry,
+}
 """The commands that hold other steps."""
 
-COMMANDS = frozenset((*LEAVES, *HOLDERS))
+COMMANDS = frozenset((*COMMAND_READERS, *BLOCK_READERS))
 """The commands that are supported, by their names in Maestro."""

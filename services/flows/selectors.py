@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias
 
-from services.flows.pattern import Pattern
+from services.flows.patterns import Pattern
 
 Direction: TypeAlias = Literal["up", "down", "left", "right"]
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from services.flows.nodes import shown
+from services.flows.nodes import quote
 
 Value: TypeAlias = str | float | bool | None
 
@@ -16,18 +16,18 @@ class ExpressionError(ValueError):
     """The expression is malformed, or has no value; the message says why."""
 
 
-class Unknown(ExpressionError):
+class UnknownVariable(ExpressionError):
     """There is no variable of this name."""
 
 
-def true_of(value: Value) -> bool:
+def is_true(value: Value) -> bool:
     """Whether a value counts as true: not empty, "false", "null", "undefined" or zero."""
     if isinstance(value, str):
         return value.strip().lower() not in ("", "false", "null", "undefined") and _number(value) != 0
     return bool(value)
 
 
-def text_of(value: Value) -> str:
+def to_text(value: Value) -> str:
     """How a value reads in a text; a whole number has no point."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -47,14 +47,14 @@ def _numbers(sign: str, left: Value, right: Value) -> tuple[float, float]:
     one, other = _number(left), _number(right)
     if one is None or other is None:
         wrong = left if one is None else right
-        raise ExpressionError(f"{sign} is for numbers, not for {shown(text_of(wrong))}")
+        raise ExpressionError(f"{sign} is for numbers, not for {quote(to_text(wrong))}")
     return one, other
 
 
 def _equal(left: Value, right: Value) -> bool:
     """Numbers by their value, also those that are written as texts; everything else by how it reads."""
     one, other = _number(left), _number(right)
-    return one == other if one is not None and other is not None else text_of(left) == text_of(right)
+    return one == other if one is not None and other is not None else to_text(left) == to_text(right)
 
 
 def _less(left: Value, right: Value) -> bool:
@@ -64,41 +64,41 @@ def _less(left: Value, right: Value) -> bool:
     return one < other
 
 
-def _plus(left: Value, right: Value) -> Value:
+def _add(left: Value, right: Value) -> Value:
     if isinstance(left, str) or isinstance(right, str):
-        text = text_of(left) + text_of(right)
+        text = to_text(left) + to_text(right)
         if len(text) > TEXT_LIMIT:
             raise ExpressionError(f"the text becomes longer than {TEXT_LIMIT} characters")
         return text
     one, other = _numbers("+", left, right)
-    return _bounded(one + other)
+    return _check_size(one + other)
 
 
-def _minus(left: Value, right: Value) -> Value:
+def _subtract(left: Value, right: Value) -> Value:
     one, other = _numbers("-", left, right)
-    return _bounded(one - other)
+    return _check_size(one - other)
 
 
-def _times(left: Value, right: Value) -> Value:
+def _multiply(left: Value, right: Value) -> Value:
     one, other = _numbers("*", left, right)
-    return _bounded(one * other)
+    return _check_size(one * other)
 
 
-def _divided(left: Value, right: Value) -> Value:
+def _divide(left: Value, right: Value) -> Value:
     one, other = _numbers("/", left, right)
     if other == 0:
         raise ExpressionError("nothing can be divided by 0")
-    return _bounded(one / other)
+    return _check_size(one / other)
 
 
-def _rest(left: Value, right: Value) -> Value:
+def _remainder(left: Value, right: Value) -> Value:
     one, other = _numbers("%", left, right)
     if other == 0:
         raise ExpressionError("nothing can be divided by 0")
     return math.fmod(one, other)
 
 
-def _bounded(number: float) -> float:
+def _check_size(number: float) -> float:
     if not abs(number) <= 1e300:
         raise ExpressionError("the number becomes too large")
     return number
@@ -111,9 +111,9 @@ OPERATORS: Mapping[str, Callable[[Value, Value], Value]] = {
     ">": lambda left, right: _less(right, left),
     "<=": lambda left, right: not _less(right, left),
     ">=": lambda left, right: not _less(left, right),
-    "+": _plus,
-    "-": _minus,
-    "*": _times,
-    "/": _divided,
-    "%": _rest,
+    "+": _add,
+    "-": _subtract,
+    "*": _multiply,
+    "/": _divide,
+    "%": _remainder,
 }

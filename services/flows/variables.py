@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from services.flows.errors import StepError
-from services.flows.nodes import nearest, shown
-from services.flows.templates import parse_template
-from services.flows.values import ExpressionError, Unknown, Value
+from services.flows.interpolation import parse_template
+from services.flows.nodes import StepError, quote, suggest
+from services.flows.values import ExpressionError, UnknownVariable, Value
 
 COPIED = "maestro.copiedText"
 PLATFORM = "maestro.platform"
@@ -15,7 +14,7 @@ BUILT_IN = (COPIED, PLATFORM, APP_ID)
 
 
 @dataclass(slots=True)
-class Memory:
+class BuiltInVariables:
     """What the steps of one attempt share: the platform, the id of the app (None: not known), and the text that was
     copied last (None: none was).
     """
@@ -29,7 +28,7 @@ class Memory:
 class Scope:
     """Names and values; what is not known here is asked of the flow around it."""
 
-    memory: Memory = field(default_factory=Memory)
+    memory: BuiltInVariables = field(default_factory=BuiltInVariables)
     values: Mapping[str, str] = field(default_factory=dict)
     around: "Scope | None" = None
 
@@ -43,18 +42,18 @@ class Scope:
         if built_in is not None:
             value = built_in(self.memory)
             if value is None:
-                raise Unknown(f"{name} has no value: {_MISSING[name]}")
+                raise UnknownVariable(f"{name} has no value: {_WHY_MISSING[name]}")
             return value
         scope: Scope | None = self
         while scope is not None:
             if name in scope.values:
                 return scope.values[name]
             scope = scope.around
-        raise Unknown(f"there is no variable {shown(name)}{self._hint(name)}")
+        raise UnknownVariable(f"there is no variable {quote(name)}{self._hint(name)}")
 
     def _hint(self, name: str) -> str:
         known = sorted(self._names())
-        near = nearest(name, known)
+        near = suggest(name, known)
         return near or f"; known: {', '.join(known[:20])}. Variables are given under env of the flow, or of runFlow"
 
     def _names(self) -> set[str]:
@@ -66,24 +65,24 @@ class Scope:
         return names
 
 
-_BUILT_IN: Mapping[str, Callable[[Memory], str | None]] = {
+_BUILT_IN: Mapping[str, Callable[[BuiltInVariables], str | None]] = {
     COPIED: lambda memory: memory.copied,
     PLATFORM: lambda memory: memory.platform,
     APP_ID: lambda memory: memory.app_id,
 }
-_MISSING = {COPIED: "copyTextFrom comes first", PLATFORM: "no device is known", APP_ID: "the build names none"}
+_WHY_MISSING = {COPIED: "copyTextFrom comes first", PLATFORM: "no device is known", APP_ID: "the build names none"}
 
 
-def scope_of(env: Iterable[tuple[str, str]], memory: Memory) -> Scope:
+def initial_scope(env: Iterable[tuple[str, str]], memory: BuiltInVariables) -> Scope:
     """The variables that a flow begins with; each may use those before it. StepError.
 
     One that stands for itself (`NAME: ${NAME}`) is to be given from outside: where it is not, there is none.
     """
     values: dict[str, str] = {}
-    for name, written in env:
+    for name, raw in env:
         try:
-            values[name] = parse_template(written).fill(Scope(memory, values).lookup)
+            values[name] = parse_template(raw).fill(Scope(memory, values).lookup)
         except ExpressionError as error:
-            if not (isinstance(error, Unknown) and written.strip() == f"${{{name}}}"):
+            if not (isinstance(error, UnknownVariable) and raw.strip() == f"${{{name}}}"):
                 raise StepError(f"env.{name}", None, None, str(error)) from error
     return Scope(memory, values)

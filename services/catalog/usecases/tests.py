@@ -18,7 +18,7 @@ from services.catalog.usecases.violations import invalid_argument, reports_viola
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.ids import new_id
-from services.flows.files import NO_FILES, Files, check_flow, parse_flow
+from services.flows.loader import NO_FILES, Files, check_flow, parse_flow
 from services.flows.parser import check_steps, parse
 
 TestChanges = Mapping[str, Any]

@@ -19,7 +19,7 @@ from services.executor.automation.sentences.intents import Action, Intent
 from services.executor.automation.watching import Watcher
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category
-from services.flows.commands import Sentence, Step
+from services.flows.steps import Sentence, Step
 
 QUESTIONS_LIMIT = 3
 """How often a person is asked about one step."""

@@ -36,11 +36,11 @@ from services.executor.automation.witness import LATE_SECONDS, Witness
 from services.executor.model.attempts import Result
 from services.executor.model.failures import Category, Failure
 from services.executor.model.run_config import DEFAULTS, CacheRetryMode, FallbackTrigger, Grounder, RunConfig, effective
-from services.flows.actions import LaunchApp
-from services.flows.commands import Flow, Sentence, Step
-from services.flows.errors import StepError
+from services.flows.command_types import LaunchApp
+from services.flows.nodes import StepError
 from services.flows.parser import parse
-from services.flows.variables import Memory, Scope, scope_of
+from services.flows.steps import Flow, Sentence, Step
+from services.flows.variables import BuiltInVariables, Scope, initial_scope
 
 RELEASE_SECONDS = 1.5
 """How long an attempt that ends waits for its device to be closed; longer closing goes on behind its back."""
@@ -112,7 +112,7 @@ class Automation:
         """
         try:
             flow = parse(plan.steps)
-            scope = scope_of(flow.env, Memory(plan.platform, plan.build.package_name))
+            scope = initial_scope(flow.env, BuiltInVariables(plan.platform, plan.build.package_name))
             config = effective(plan.config)
             self._check_model(plan, config)
         except StepError as error:

@@ -5,7 +5,7 @@ from services.executor.automation.deeds import Deed
 from services.executor.automation.devices import Device
 from services.executor.automation.staging import Stage
 from services.executor.automation.watching import Watcher
-from services.flows.actions import (
+from services.flows.command_types import (
     AssertNotVisible,
     AssertTrue,
     AssertVisible,
@@ -24,9 +24,9 @@ from services.flows.actions import (
     TapOn,
     WaitForAnimationToEnd,
 )
-from services.flows.commands import Command, Repeat, Retry, RunFlow, Sentence
 from services.flows.selectors import Condition
-from services.flows.variables import Memory
+from services.flows.steps import Command, Repeat, Retry, RunFlow, Sentence
+from services.flows.variables import BuiltInVariables
 
 
 class Commander:
@@ -37,7 +37,7 @@ class Commander:
         device: Device,
         watcher: Watcher,
         platform: str,
-        memory: Memory,
+        memory: BuiltInVariables,
         *,
         own_ids: frozenset[str] = frozenset(),
         seconds: float,

@@ -8,7 +8,7 @@ from services.executor.automation.selecting import select
 from services.executor.automation.sentences.grounder import SHOWN_CANDIDATES, Reason, ground
 from services.executor.automation.sentences.intents import Action
 from services.executor.automation.sentences.matching import Outline
-from services.flows.actions import (
+from services.flows.command_types import (
     AssertNotVisible,
     AssertTrue,
     AssertVisible,
@@ -36,8 +36,8 @@ from services.flows.actions import (
     TapOn,
     WaitForAnimationToEnd,
 )
-from services.flows.commands import Command, Repeat, Retry, RunFlow, Sentence
 from services.flows.selectors import Selector
+from services.flows.steps import Command, Repeat, Retry, RunFlow, Sentence
 
 HOLDERS = (RunFlow, Repeat, Retry)
 """Commands that hold other steps: each of those is a step of its own."""

@@ -13,7 +13,7 @@ from services.executor.automation.ports import Evidence, Progress
 from services.executor.automation.sentences.intents import Action
 from services.executor.model.attempts import Artifact, Resolution, Step, StepStatus
 from services.executor.model.failures import Category, Failure
-from services.flows import commands as flows
+from services.flows import steps as flows
 
 STEPS_LIMIT = 2_000
 """How many steps an attempt may carry out, repetitions included."""

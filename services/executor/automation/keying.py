@@ -7,14 +7,7 @@ from services.executor.automation.failing import StepFailed
 from services.executor.automation.sentences.intents import Action
 from services.executor.automation.staging import Stage, deed
 from services.executor.model.failures import Category
-from services.flows.actions import (
-    CopyTextFrom,
-    EraseText,
-    InputText,
-    PasteText,
-    PressKey,
-    SetClipboard,
-)
+from services.flows.command_types import CopyTextFrom, EraseText, InputText, PasteText, PressKey, SetClipboard
 from services.flows.selectors import Selector
 
 Typing = InputText | EraseText | PressKey | CopyTextFrom | SetClipboard | PasteText

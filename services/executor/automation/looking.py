@@ -7,7 +7,7 @@ from services.executor.automation.sentences.intents import Action
 from services.executor.automation.staging import First, Stage, deed
 from services.executor.automation.stillness import still
 from services.executor.model.failures import Category
-from services.flows.actions import (
+from services.flows.command_types import (
     AssertNotVisible,
     AssertTrue,
     AssertVisible,
@@ -15,7 +15,7 @@ from services.flows.actions import (
     WaitForAnimationToEnd,
 )
 from services.flows.selectors import Condition, Selector
-from services.flows.values import true_of
+from services.flows.values import is_true
 
 Looking = AssertVisible | AssertNotVisible | AssertTrue | ExtendedWaitUntil | WaitForAnimationToEnd
 
@@ -44,7 +44,7 @@ async def holds(stage: Stage, condition: Condition) -> bool:
     """Whether a condition holds; the screen gets a moment to become what it is going to be."""
     if condition.platform is not None and condition.platform != stage.platform:
         return False
-    if condition.truth is not None and not true_of(condition.truth):
+    if condition.truth is not None and not is_true(condition.truth):
         return False
     if condition.visible is not None:
         seconds = min(CONDITION_SECONDS, stage.seconds)
@@ -54,9 +54,9 @@ async def holds(stage: Stage, condition: Condition) -> bool:
 
 
 def _true(command: AssertTrue) -> Deed:
-    if not true_of(command.value):
-        what = command.written or command.value
-        said = f"{what} is not true" + (f": it is {command.value or 'empty'}" if command.written else "")
+    if not is_true(command.value):
+        what = command.raw or command.value
+        said = f"{what} is not true" + (f": it is {command.value or 'empty'}" if command.raw else "")
         raise StepFailed(Category.ASSERTION_FAILED, said, reason=f"{what} is not true")
     return deed(Doing.ASSERT_TRUE)
 

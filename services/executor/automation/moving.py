@@ -8,7 +8,7 @@ from services.executor.automation.sentences.intents import Action
 from services.executor.automation.sentences.matching import Outline
 from services.executor.automation.staging import First, Stage, deed
 from services.executor.automation.stillness import still
-from services.flows.actions import Scroll, ScrollUntilVisible, Swipe
+from services.flows.command_types import Scroll, ScrollUntilVisible, Swipe
 
 Moving = Swipe | Scroll | ScrollUntilVisible
 

@@ -19,17 +19,9 @@ from services.executor.automation.transcribing import Transcripts
 from services.executor.automation.witness import Witness
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category, Failure
-from services.flows.commands import (
-    Command,
-    Flow,
-    Repeat,
-    Retry,
-    RunFlow,
-    Sentence,
-    Step,
-)
-from services.flows.errors import StepError
-from services.flows.parser import filled_step, parse_steps
+from services.flows.nodes import StepError
+from services.flows.parser import fill_step, parse_steps
+from services.flows.steps import Command, Flow, Repeat, Retry, RunFlow, Sentence, Step
 from services.flows.variables import Scope
 
 REPEAT_LIMIT = 1_000
@@ -106,7 +98,7 @@ class Runner:
     def _filled(self, step: Step) -> tuple[Step, StepFailed | None]:
         """The step with the values of its variables; as it was written where one has none."""
         try:
-            return filled_step(step, self._scope), None
+            return fill_step(step, self._scope), None
         except StepError as error:
             return step, StepFailed(Category.SCRIPT_ERROR, f"{error.message} ({error.path})", reason=error.message)
 
@@ -153,7 +145,7 @@ class Runner:
     def _written(self, text: str) -> Command:
         """A step that a person wrote, in one line."""
         try:
-            command = filled_step(parse_steps([text])[0], self._scope).command
+            command = fill_step(parse_steps([text])[0], self._scope).command
         except StepError as error:
             raise StepFailed(Category.SCRIPT_ERROR, f"{text!r} is no step: {error.message}") from error
         if isinstance(command, RunFlow | Repeat | Retry):
@@ -315,4 +307,4 @@ def _own_seconds(command: Command) -> float:
             meaning = understand(text)
             return meaning.seconds or 0.0 if isinstance(meaning, Intent) else 0.0
         case _:
-            return command.own_seconds
+            return command.declared_seconds

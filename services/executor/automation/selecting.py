@@ -6,7 +6,7 @@ from services.executor.automation.elements import Element, Point
 from services.executor.automation.sentences.matching import Outline
 from services.flows.automaton import TooMuchWork as TooMuchWork
 from services.flows.automaton import Work
-from services.flows.pattern import Pattern
+from services.flows.patterns import Pattern
 from services.flows.selectors import Selector
 
 Beside = Callable[[Element, Element], bool]

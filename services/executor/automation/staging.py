@@ -12,7 +12,7 @@ from services.executor.automation.watching import Watcher
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category
 from services.flows.selectors import Selector
-from services.flows.variables import Memory
+from services.flows.variables import BuiltInVariables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,7 @@ class Stage:
     device: Device
     watcher: Watcher
     platform: str
-    memory: Memory
+    memory: BuiltInVariables
     own_ids: frozenset[str]
     seconds: float
 

@@ -7,7 +7,7 @@ from services.executor.automation.sentences.intents import Action
 from services.executor.automation.staging import Stage, deed
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category
-from services.flows.actions import (
+from services.flows.command_types import (
     Back,
     ClearState,
     HideKeyboard,

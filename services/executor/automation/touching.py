@@ -6,7 +6,7 @@ from services.executor.automation.gestures import point
 from services.executor.automation.sentences.intents import Action
 from services.executor.automation.staging import Stage, deed
 from services.executor.automation.stillness import Impression, changed, impression, still
-from services.flows.actions import DoubleTapOn, LongPressOn, TapOn
+from services.flows.command_types import DoubleTapOn, LongPressOn, TapOn
 
 Touch = TapOn | DoubleTapOn | LongPressOn
 

@@ -9,9 +9,9 @@ from services.executor.automation.selecting import SIMPLER, TooMuchWork
 from services.executor.automation.sources.nodes import SourceError
 from services.executor.automation.sources.reading import read_source
 from services.executor.model.runs import Platform
-from services.flows.commands import Command, Sentence
-from services.flows.errors import StepError
+from services.flows.nodes import StepError
 from services.flows.parser import parse_steps
+from services.flows.steps import Command, Sentence
 
 ELEMENTS_LIMIT = 2_000
 """On how many elements a command is tried: its selectors may compare each with each."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from services.flows.errors import StepError
+from services.flows.nodes import StepError
 from services.flows.parser import check_steps
 
 ROOT = Path(__file__).parents[3]

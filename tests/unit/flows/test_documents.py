@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.flows.documents import Bounds, read_json, read_yaml
+from services.flows.documents import Limits, read_json, read_yaml
 from services.flows.nodes import DocumentError, Node
 
 
@@ -24,22 +24,22 @@ def test_scalars_are_those_of_yaml_1_2() -> None:
 
 
 def test_scalars_keep_how_they_were_written() -> None:
-    assert [node.written for node in read_yaml("[007, 1.50, true, ' a ']", "x").items()] == [
+    assert [node.raw for node in read_yaml("[007, 1.50, true, ' a ']", "x").items()] == [
         "007",
         "1.50",
         "true",
         " a ",
     ]
-    assert [node.written for node in read_json([7.0, 1.5, True, "a"], "x").items()] == ["7", "1.5", "true", "a"]
+    assert [node.raw for node in read_json([7.0, 1.5, True, "a"], "x").items()] == ["7", "1.5", "true", "a"]
 
 
 def test_every_value_knows_its_place() -> None:
     root = read_yaml("a:\n  - b\n  - c: 1\n", "doc")
     inner = root.mapping()["a"].items()[1].mapping()["c"]
-    assert (inner.place.path, inner.place.line, inner.place.column) == ("doc.a[1].c", 3, 8)
-    assert inner.named_at is not None
-    assert (inner.named_at.line, inner.named_at.column) == (3, 5)
-    assert read_json({"a": [{"c": 1}]}, "doc").mapping()["a"].items()[0].mapping()["c"].place.path == "doc.a[0].c"
+    assert (inner.location.path, inner.location.line, inner.location.column) == ("doc.a[1].c", 3, 8)
+    assert inner.key_location is not None
+    assert (inner.key_location.line, inner.key_location.column) == (3, 5)
+    assert read_json({"a": [{"c": 1}]}, "doc").mapping()["a"].items()[0].mapping()["c"].location.path == "doc.a[0].c"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_json_is_bounded_too() -> None:
     with pytest.raises(DocumentError, match="nested deeper than 40"):
         read_json(deep, "doc")
     with pytest.raises(DocumentError, match="more than 3 values"):
-        read_json([1, 2, 3], "doc", Bounds(values=3))
+        read_json([1, 2, 3], "doc", Limits(values=3))
     with pytest.raises(DocumentError, match="a key must be a text"):
         read_json({1: 2}, "doc")
     with pytest.raises(DocumentError, match="object is not a JSON value"):
@@ -95,13 +95,13 @@ def test_json_is_bounded_too() -> None:
 
 
 def test_the_characters_of_json_are_bounded_all_together() -> None:
-    assert read_json(["abc", "de"], "steps", Bounds(characters=5)).items()
+    assert read_json(["abc", "de"], "steps", Limits(characters=5)).items()
     with pytest.raises(DocumentError, match=r"steps\[1\]: more than 5 characters in all"):
-        read_json(["abc", "def"], "steps", Bounds(characters=5))
+        read_json(["abc", "def"], "steps", Limits(characters=5))
 
 
 def test_numbers_of_any_size_are_read_without_trouble() -> None:
-    assert read_json(10**5000, "doc").written
+    assert read_json(10**5000, "doc").raw
     assert isinstance(read_yaml("9" * 400, "doc").value, str)
     with pytest.raises(DocumentError, match="expected a number from 0 to 9"):
         read_json(float("nan"), "doc").number(0, 9)

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.flows.templates import is_template, parse_template
-from services.flows.values import ExpressionError, Unknown, Value, text_of, true_of
-from services.flows.variables import Memory, Scope, scope_of
+from services.flows.interpolation import is_template, parse_template
+from services.flows.values import ExpressionError, UnknownVariable, Value, is_true, to_text
+from services.flows.variables import BuiltInVariables, Scope, initial_scope
 
 VALUES = {"NAME": "Ada", "N": "3", "EMPTY": "", "ZERO": "0", "FLAG": "true", "QUOTE": "it's"}
-SCOPE = scope_of(VALUES.items(), Memory("android", "com.example.shop", "copied"))
+SCOPE = initial_scope(VALUES.items(), BuiltInVariables("android", "com.example.shop", "copied"))
 
 
 def fill(text: str, values: Mapping[str, str] | None = None) -> str:
@@ -126,20 +126,20 @@ def test_what_has_no_value_says_why(text: str, message: str) -> None:
 def test_inner_variables_hide_outer_ones_and_end_with_their_flow() -> None:
     inner = SCOPE.within({"NAME": "Grace"})
     assert (inner.lookup("NAME"), inner.lookup("N"), SCOPE.lookup("NAME")) == ("Grace", "3", "Ada")
-    with pytest.raises(Unknown, match="copyTextFrom comes first"):
+    with pytest.raises(UnknownVariable, match="copyTextFrom comes first"):
         Scope().lookup("maestro.copiedText")
-    with pytest.raises(Unknown, match="the build names none"):
+    with pytest.raises(UnknownVariable, match="the build names none"):
         Scope().lookup("MAESTRO_APP_ID")
 
 
 @pytest.mark.parametrize("value", ["", " ", "false", "False", "null", "undefined", "0", "0.0", "-0", False, None, 0.0])
 def test_what_counts_as_false(value: Value) -> None:
-    assert not true_of(value)
+    assert not is_true(value)
 
 
 @pytest.mark.parametrize("value", ["x", "true", "1", "no", "'false'", "00x", True, 1.0, -1.0])
 def test_what_counts_as_true(value: Value) -> None:
-    assert true_of(value)
+    assert is_true(value)
 
 
 TOKENS = st.lists(
@@ -169,6 +169,6 @@ def test_a_text_without_variables_is_itself(text: str) -> None:
 
 @given(st.integers(-999_999, 999_999), st.integers(-999_999, 999_999))
 def test_numbers_are_those_of_arithmetic(one: int, other: int) -> None:
-    assert fill("${A * 1 + B}", {"A": str(one), "B": str(other)}) == text_of(f"{one}{other}")
+    assert fill("${A * 1 + B}", {"A": str(one), "B": str(other)}) == to_text(f"{one}{other}")
     assert fill("${A - -B}", {"A": str(one), "B": str(other)}) == str(one + other)
     assert fill("${A < B}", {"A": str(one), "B": str(other)}) == str(one < other).lower()

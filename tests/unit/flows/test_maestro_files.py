@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.flows.commands import Repeat, Retry, RunFlow, Step
-from services.flows.errors import StepError
-from services.flows.files import check_flow, parse_flow
+from services.flows.loader import check_flow, parse_flow
+from services.flows.nodes import StepError
 from services.flows.parser import COMMANDS, check_steps, parse
+from services.flows.steps import Repeat, Retry, RunFlow, Step
 
 FLOWS = {path.stem: path.read_text() for path in sorted((Path(__file__).parent / "maestro").glob("*.yaml"))}
 

@@ -1,6 +1,6 @@
 """Steps are read from JSON and from YAML, and both mean the same."""
 
-from services.flows.actions import (
+from services.flows.command_types import (
     AssertNotVisible,
     AssertVisible,
     Back,
@@ -14,10 +14,10 @@ from services.flows.actions import (
     TakeScreenshot,
     TapOn,
 )
-from services.flows.commands import Repeat, Retry, RunFlow, Sentence, Step
 from services.flows.parser import parse_steps
-from services.flows.pattern import Pattern
+from services.flows.patterns import Pattern
 from services.flows.selectors import Condition, Position, Selector
+from services.flows.steps import Repeat, Retry, RunFlow, Sentence, Step
 
 
 def only(value: object) -> Step:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from services.executor.automation.webdriver.opening import Json
-from services.flows.nodes import Node, nearest, shown
+from services.flows.nodes import Node, quote, suggest
 
 STANDARD = (
     "acceptInsecureCerts",
@@ -40,8 +40,8 @@ def _check(name: str, value: Node) -> None:
     if name in STANDARD:
         return
     if not _VENDOR.fullmatch(name):
-        hint = nearest(name, STANDARD) or f"; write it with its vendor, such as appium:{name}"
-        raise value.fault_of_name(f"{shown(name)} is no standard capability{hint}")
+        hint = suggest(name, STANDARD) or f"; write it with its vendor, such as appium:{name}"
+        raise value.error_at_key(f"{quote(name)} is no standard capability{hint}")
     _refuse_ours(name.removeprefix("appium:"), value)
     if name == "appium:options":
         for option, inside in value.mapping().items():
@@ -50,7 +50,7 @@ def _check(name: str, value: Node) -> None:
 
 def _refuse_ours(name: str, value: Node) -> None:
     if name in _OURS:
-        raise value.fault_of_name(f"appium:{name} cannot be set here: {_OURS[name]}")
+        raise value.error_at_key(f"appium:{name} cannot be set here: {_OURS[name]}")
 
 
 def _json(node: Node) -> Json:

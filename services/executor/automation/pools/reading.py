@@ -12,7 +12,7 @@ from services.executor.automation.pools.pool import DEFAULT, DEFAULT_SLOTS, PLAT
 from services.executor.automation.simulated.model import Pace
 from services.executor.automation.webdriver.opening import NEW_COMMAND_SECONDS, Target
 from services.flows.documents import read_yaml
-from services.flows.nodes import DocumentError, Node, given
+from services.flows.nodes import DocumentError, Node, read_optional
 
 SLOTS_LIMIT = 1_000
 LABELS_LIMIT = 20
@@ -44,11 +44,11 @@ def read_pools(text: str) -> tuple[Pool, ...]:
         entries = read_yaml(text, "").fields(("pools",), required=("pools",))
         pools = tuple(_pool(node) for node in entries["pools"].items())
         if not pools:
-            raise entries["pools"].fault("there is no pool")
+            raise entries["pools"].error("there is no pool")
         names = Counter(pool.name for pool in pools)
         for node, pool in zip(entries["pools"].items(), pools, strict=True):
             if names[pool.name] > 1:
-                raise node.fault(f'two pools are called "{pool.name}"')
+                raise node.error(f'two pools are called "{pool.name}"')
     except DocumentError as error:
         raise PoolsError(error.path, error.line, error.column, error.message) from error
     return pools
@@ -59,7 +59,7 @@ def _pool(node: Node) -> Pool:
     platform = entries["platform"].choice(PLATFORMS)
     kind = Kind(entries["kind"].choice(Kind))
     _refuse(entries, _SIMULATED if kind is Kind.WEBDRIVER else _WEBDRIVER, kind)
-    labels = given(entries, "labels", _labels) or ()
+    labels = read_optional(entries, "labels", _labels) or ()
     return Pool(
         name=_or(entries, "name", lambda found: found.string(limit=100).strip(), "") or f"{kind}-{platform}",
         platform=platform,
@@ -72,19 +72,19 @@ def _pool(node: Node) -> Pool:
 
 
 def _or(entries: Mapping[str, Node], key: str, read: Callable[[Node], T], otherwise: T) -> T:
-    found = given(entries, key, read)
+    found = read_optional(entries, key, read)
     return otherwise if found is None else found
 
 
 def _refuse(entries: Mapping[str, Node], foreign: tuple[str, ...], kind: Kind) -> None:
     for name in foreign:
         if name in entries:
-            raise entries[name].fault_of_name(f"{name} says nothing about a pool of the kind {kind}: remove it")
+            raise entries[name].error_at_key(f"{name} says nothing about a pool of the kind {kind}: remove it")
 
 
 def _labels(node: Node) -> tuple[str, ...]:
     if len(node.items()) > LABELS_LIMIT:
-        raise node.fault(f"more than {LABELS_LIMIT} labels")
+        raise node.error(f"more than {LABELS_LIMIT} labels")
     return tuple(label.string(limit=60).strip() for label in node.items())
 
 
@@ -97,7 +97,7 @@ def _pace(entries: Mapping[str, Node]) -> Pace:
 
 def _hub(node: Node, entries: Mapping[str, Node], labels: tuple[str, ...]) -> Hub:
     if "url" not in entries:
-        raise node.fault("url is missing: a pool of the kind webdriver needs the address of its hub")
+        raise node.error("url is missing: a pool of the kind webdriver needs the address of its hub")
     url = _url(entries["url"])
     target = Target(
         url=url.geturl().rstrip("/"),
@@ -116,13 +116,13 @@ def _url(node: Node) -> SplitResult:
         url = urlsplit(node.string(limit=2_000).strip())
         named = bool(url.hostname) and url.port != 0
     except ValueError as error:
-        raise node.fault(f"this is no address: {error}") from error
+        raise node.error(f"this is no address: {error}") from error
     if url.scheme not in ("http", "https") or not named:
-        raise node.fault("expected an address such as http://127.0.0.1:4723")
+        raise node.error("expected an address such as http://127.0.0.1:4723")
     if url.username is not None or url.password is not None:
-        raise node.fault("no name and password in the address, please: it is shown and stored")
+        raise node.error("no name and password in the address, please: it is shown and stored")
     if url.query or url.fragment:
-        raise node.fault("the address of a hub ends with its path")
+        raise node.error("the address of a hub ends with its path")
     return url
 
 

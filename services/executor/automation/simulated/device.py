@@ -22,7 +22,7 @@ from services.executor.automation.simulated.layout import BAR, HEIGHT, WIDTH, Pl
 from services.executor.automation.simulated.model import NO_PACE, AppModel, Pace, Widget
 from services.executor.automation.simulated.reading import BYTES_LIMIT, ModelError, built_in, read_artifact
 from services.executor.automation.simulated.rendering import home_screen, layout_of, render
-from services.executor.automation.simulated.source import written
+from services.executor.automation.simulated.source import raw
 from services.executor.automation.timers import VirtualTimer
 from services.executor.model.failures import Category
 
@@ -65,9 +65,9 @@ class SimulatedDevice:
     async def _model(self, build: Build) -> AppModel:
         content = await build.read(BYTES_LIMIT + 1) if build.read is not None else b""
         try:
-            written = read_artifact(content)
-            self._any_id = written is None
-            return written or built_in()
+            raw = read_artifact(content)
+            self._any_id = raw is None
+            return raw or built_in()
         except ModelError as error:
             raise DeviceFailure(Category.ARTIFACT_INVALID, f"the build's app model cannot be used: {error}") from error
 
@@ -110,7 +110,7 @@ class SimulatedDevice:
         return render(app, self.info.platform) if app is not None else home_screen(self.info.platform)
 
     async def source(self) -> Source:
-        return Source(written(await self.tree(), self.info.platform))
+        return Source(raw(await self.tree(), self.info.platform))
 
     async def log(self) -> str:
         return self._app.log.taken() if self._app is not None else ""

@@ -26,7 +26,7 @@ from services.executor.automation.simulated.model import (
     Set,
     Widget,
 )
-from services.flows.nodes import Node, given, nearest, shown
+from services.flows.nodes import Node, quote, read_optional, suggest
 
 TYPES = {
     "button": Role.BUTTON,
@@ -76,22 +76,20 @@ class ModelReader:
         entries = node.fields(_WIDGET_FIELDS, required=("type",))
         kind = entries["type"].choice(TYPES)
         if "elements" in entries and kind not in _HOLDERS:
-            raise entries["elements"].fault_of_name(
-                f"a {kind} holds no elements: only {', '.join(sorted(_HOLDERS))} do"
-            )
+            raise entries["elements"].error_at_key(f"a {kind} holds no elements: only {', '.join(sorted(_HOLDERS))} do")
         after, chance = self._appears(entries["appears"]) if "appears" in entries else (0.0, 1.0)
         return Widget(
             key=key,
             role=TYPES[kind],
-            text=given(entries, "text", self.template) or EMPTY,
-            label=given(entries, "label", self.template) or EMPTY,
-            hint=given(entries, "hint", Node.string) or "",
-            id=given(entries, "id", lambda found: found.string(limit=200)) or "",
-            bind=given(entries, "bind", self._variable),
+            text=read_optional(entries, "text", self.template) or EMPTY,
+            label=read_optional(entries, "label", self.template) or EMPTY,
+            hint=read_optional(entries, "hint", Node.string) or "",
+            id=read_optional(entries, "id", lambda found: found.string(limit=200)) or "",
+            bind=read_optional(entries, "bind", self._variable),
             secret=kind == "password",
-            enabled=given(entries, "enabled", self.condition) or ALWAYS,
-            visible=given(entries, "visible", self.condition) or ALWAYS,
-            selected=given(entries, "selected", self.condition) or NEVER,
+            enabled=read_optional(entries, "enabled", self.condition) or ALWAYS,
+            visible=read_optional(entries, "visible", self.condition) or ALWAYS,
+            selected=read_optional(entries, "selected", self.condition) or NEVER,
             after=after,
             chance=chance,
             events={event: self.outcomes(entries[event]) for event in EVENTS if event in entries},
@@ -100,8 +98,8 @@ class ModelReader:
 
     def _appears(self, node: Node) -> tuple[float, float]:
         entries = node.fields(("after", "chance"))
-        after = given(entries, "after", lambda found: found.seconds(0, 600)) or 0.0
-        chance = given(entries, "chance", lambda found: found.number(0, 1))
+        after = read_optional(entries, "after", lambda found: found.seconds(0, 600)) or 0.0
+        chance = read_optional(entries, "chance", lambda found: found.number(0, 1))
         return after, 1.0 if chance is None else chance
 
     def outcomes(self, node: Node, *, only: Iterable[str] | None = None) -> Outcomes:
@@ -116,11 +114,11 @@ class ModelReader:
         entries = node.fields((*(only or ("when", "chance", *EFFECTS)), *ignore))
         effects = [effect for name in EFFECTS if name in entries for effect in self._effects(name, entries[name])]
         if not effects:
-            raise node.fault(f"nothing happens here: say at least one of {', '.join(EFFECTS)}")
-        chance = given(entries, "chance", lambda found: found.number(0, 1))
+            raise node.error(f"nothing happens here: say at least one of {', '.join(EFFECTS)}")
+        chance = read_optional(entries, "chance", lambda found: found.number(0, 1))
         return Outcome(
             tuple(sorted(effects, key=_order)),
-            given(entries, "when", self.condition) or ALWAYS,
+            read_optional(entries, "when", self.condition) or ALWAYS,
             1.0 if chance is None else chance,
         )
 
@@ -145,7 +143,7 @@ class ModelReader:
         try:
             condition = parse_condition(node.string())
         except ExpressionError as error:
-            raise node.fault(f"{error.message}, at character {error.position + 1} of {shown(node.written)}") from error
+            raise node.error(f"{error.message}, at character {error.position + 1} of {quote(node.raw)}") from error
         for name in condition.names:
             self._check(name, node)
         return condition
@@ -164,22 +162,22 @@ class ModelReader:
     def _variable(self, node: Node) -> str:
         name = node.string()
         if name not in self.settable:
-            raise node.fault(f"{shown(name)} is no variable of state{nearest(name, self.settable)}")
+            raise node.error(f"{quote(name)} is no variable of state{suggest(name, self.settable)}")
         return name
 
     def _known(self, name: str, node: Node) -> str:
         if name not in self.settable:
-            raise node.fault_of_name(f"{shown(name)} is no variable of state{nearest(name, self.settable)}")
+            raise node.error_at_key(f"{quote(name)} is no variable of state{suggest(name, self.settable)}")
         return name
 
     def _check(self, name: str, node: Node) -> None:
         if name not in self.variables:
-            raise node.fault(f"{shown(name)} is no variable of state{nearest(name, self.variables)}")
+            raise node.error(f"{quote(name)} is no variable of state{suggest(name, self.variables)}")
 
     def _screen(self, node: Node) -> str:
         name = node.string()
         if name not in self.screens:
-            raise node.fault(f"{shown(name)} is no screen{nearest(name, self.screens)}")
+            raise node.error(f"{quote(name)} is no screen{suggest(name, self.screens)}")
         return name
 
 

@@ -6,14 +6,14 @@ from pathlib import Path
 from services.executor.automation.simulated.expressions import EMPTY, Value
 from services.executor.automation.simulated.fields import ModelReader
 from services.executor.automation.simulated.model import DEVICE, PERMISSION, AppModel, Outcomes, Pace, Screen
-from services.flows.documents import Bounds, read_yaml
-from services.flows.nodes import DocumentError, Node, given
+from services.flows.documents import Limits, read_yaml
+from services.flows.nodes import DocumentError, Node, read_optional
 
 MARK = "app_model"
 """The key that makes a YAML text an app model."""
 
 BYTES_LIMIT = 512 * 1024
-BOUNDS = Bounds(characters=BYTES_LIMIT, depth=20, values=50_000)
+BOUNDS = Limits(characters=BYTES_LIMIT, depth=20, values=50_000)
 BUILT_IN = Path(__file__).with_name("builtin.yaml")
 
 _FIELDS = (MARK, "app", "start", "launch", "state", "permissions", "screens", "links", "pace")
@@ -53,12 +53,12 @@ def built_in() -> AppModel:
 def _model(root: Node) -> AppModel:
     entries = root.fields(_FIELDS, required=(MARK, "app", "start", "screens"))
     if entries[MARK].string() != "1":
-        raise entries[MARK].fault(f"the version of the format is 1, not {entries[MARK].written}")
+        raise entries[MARK].error(f"the version of the format is 1, not {entries[MARK].raw}")
     app = entries["app"].fields(_APP_FIELDS, required=("id",))
     state = _state(entries["state"]) if "state" in entries else {}
     screens = entries["screens"].mapping()
     if not screens:
-        raise entries["screens"].fault("an app has at least one screen")
+        raise entries["screens"].error("an app has at least one screen")
     permissions = _permissions(entries["permissions"]) if "permissions" in entries else ()
     settable = frozenset((*state, *(PERMISSION + name for name in permissions)))
     reader = ModelReader(settable | set(DEVICE), tuple(screens), settable)
@@ -66,8 +66,8 @@ def _model(root: Node) -> AppModel:
     app_id = app["id"].string(limit=200)
     return AppModel(
         id=app_id,
-        name=given(app, "name", lambda node: node.string(limit=200)) or app_id,
-        version=given(app, "version", lambda node: node.string(limit=100)) or "",
+        name=read_optional(app, "name", lambda node: node.string(limit=200)) or app_id,
+        version=read_optional(app, "version", lambda node: node.string(limit=100)) or "",
         start=_start(reader, entries["start"]),
         screens={name: _screen(reader, name, node) for name, node in screens.items()},
         state=state,
@@ -75,18 +75,18 @@ def _model(root: Node) -> AppModel:
         links=_links(reader, entries["links"]) if "links" in entries else {},
         launch=_launch(reader, launch) if launch is not None else (),
         launch_delay=_launch_delay(launch) if launch is not None else 0.0,
-        pace=given(entries, "pace", _pace),
+        pace=read_optional(entries, "pace", _pace),
     )
 
 
 def _state(node: Node) -> Mapping[str, Value]:
     values: dict[str, Value] = {}
-    for name, written in node.mapping().items():
+    for name, raw in node.mapping().items():
         if not name.isidentifier() or name in ("and", "or", "not", "contains", "true", "false"):
-            raise written.fault_of_name(f'"{name}" is no name for a variable')
-        if not isinstance(written.value, str | int | float | bool):
-            raise written.fault("a variable holds a text, a number, true or false")
-        values[name] = written.value
+            raise raw.error_at_key(f'"{name}" is no name for a variable')
+        if not isinstance(raw.value, str | int | float | bool):
+            raise raw.error("a variable holds a text, a number, true or false")
+        values[name] = raw.value
     return values
 
 
@@ -94,7 +94,7 @@ def _permissions(node: Node) -> tuple[str, ...]:
     names = tuple(item.string(limit=100) for item in node.items())
     for name, item in zip(names, node.items(), strict=True):
         if not name.isidentifier():
-            raise item.fault(f'"{name}" is no name for a permission')
+            raise item.error(f'"{name}" is no name for a permission')
     return names
 
 
@@ -108,7 +108,7 @@ def _launch(reader: ModelReader, node: Node) -> Outcomes:
 
 
 def _launch_delay(node: Node) -> float:
-    return given(node.mapping(), "delay", lambda found: found.seconds(0, 600)) or 0.0
+    return read_optional(node.mapping(), "delay", lambda found: found.seconds(0, 600)) or 0.0
 
 
 def _links(reader: ModelReader, node: Node) -> Mapping[str, Outcomes]:
@@ -118,8 +118,8 @@ def _links(reader: ModelReader, node: Node) -> Mapping[str, Outcomes]:
 def _pace(node: Node) -> Pace:
     entries = node.fields(("step", "scale"))
     return Pace(
-        step=given(entries, "step", lambda found: found.seconds(0, 600)) or 0.0,
-        scale=given(entries, "scale", lambda found: found.number(0, 10)) or 0.0,
+        step=read_optional(entries, "step", lambda found: found.seconds(0, 600)) or 0.0,
+        scale=read_optional(entries, "scale", lambda found: found.number(0, 10)) or 0.0,
     )
 
 
@@ -128,8 +128,8 @@ def _screen(reader: ModelReader, name: str, node: Node) -> Screen:
     events = ("back", "swipe_left", "swipe_right", "refresh")
     return Screen(
         name=name,
-        title=given(entries, "title", reader.template) or EMPTY,
-        delay=given(entries, "delay", lambda found: found.seconds(0, 600)) or 0.0,
+        title=read_optional(entries, "title", reader.template) or EMPTY,
+        delay=read_optional(entries, "delay", lambda found: found.seconds(0, 600)) or 0.0,
         events={event: reader.outcomes(entries[event]) for event in events if event in entries},
         widgets=reader.widgets(entries["elements"], name) if "elements" in entries else (),
     )

@@ -10,7 +10,7 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """What XML has no way to write."""
 
 
-def written(root: Element, platform: str) -> str:
+def raw(root: Element, platform: str) -> str:
     """The tree as UiAutomator2 (android) or XCUITest (ios) would say it; the elements' classes are the tags."""
     name, kind = _ROOTS[platform]
     head = f'<?xml version="1.0" encoding="UTF-8"?>\n<{name} simulated="true">'

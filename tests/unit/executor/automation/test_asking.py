@@ -19,7 +19,7 @@ from services.executor.automation.watching import Watcher
 from services.executor.model.attempts import Result, StepStatus
 from services.executor.model.failures import Category
 from services.executor.model.run_config import FallbackTrigger, RunConfig
-from services.flows.commands import Sentence, Step
+from services.flows.steps import Sentence, Step
 from tests.eventually import eventually
 from tests.fakes.devices import FakeDevice, FakeDevices, FakeEvidence, button, screen
 

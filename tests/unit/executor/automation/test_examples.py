@@ -11,7 +11,7 @@ from services.executor.automation.attempt import Automation, Plan
 from services.executor.automation.devices import Build
 from services.executor.automation.pools.places import Pools
 from services.executor.model.run_config import FallbackTrigger, RunConfig
-from services.flows.files import parse_flow
+from services.flows.loader import parse_flow
 from services.flows.parser import check_steps
 
 TESTS: list[dict[str, Any]] = [

@@ -9,7 +9,7 @@ from services.executor.automation.pools.places import Pools
 from services.executor.model.attempts import Result, StepStatus
 from services.executor.model.failures import Category
 from services.executor.model.run_config import FallbackTrigger, RunConfig
-from services.flows.files import parse_flow
+from services.flows.loader import parse_flow
 
 FOLDER = Path(__file__).parents[2] / "flows" / "maestro"
 FLOWS = {path.stem: path.read_text() for path in sorted(FOLDER.glob("*.yaml"))}

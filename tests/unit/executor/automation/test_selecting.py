@@ -7,8 +7,8 @@ import pytest
 from services.executor.automation.elements import Bounds, Element, Role
 from services.executor.automation.selecting import select
 from services.executor.automation.sentences.matching import Outline
-from services.flows.actions import TapOn
 from services.flows.automaton import TooMuchWork
+from services.flows.command_types import TapOn
 from services.flows.parser import parse_steps
 from tests.fakes.devices import names, screen
 

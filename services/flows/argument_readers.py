@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import cast
 
-from services.flows.nodes import Node, given, shown
-from services.flows.pattern import Pattern, PatternError, compiled
+from services.flows.nodes import Node, quote, read_optional
+from services.flows.patterns import Pattern, PatternError, compile_pattern
 from services.flows.selectors import Condition, Direction, Position, Selector
 
 PATTERN_LIMIT = 500
@@ -16,14 +16,14 @@ ENV_LIMIT = 200
 VALUE_LIMIT = 10_000
 PIXELS_LIMIT = 100_000
 
-COMMON = ("label", "optional")
+COMMON_FIELDS = ("label", "optional")
 """What may be said of every command."""
 
 _STATES = ("enabled", "checked", "focused", "selected")
 _SIZES = ("width", "height", "tolerance")
 _RELATIONS = ("below", "above", "leftOf", "rightOf", "childOf", "containsChild", "containsDescendants")
 CRITERIA = ("text", "id", "index", *_STATES, *_SIZES, *_RELATIONS)
-_REFUSED = {
+_UNSUPPORTED = {
     "traits": "say what the element reads or its id",
     "css": "say what the element reads or its id",
     "timeout": "extendedWaitUntil waits for as long as it is told",
@@ -35,30 +35,30 @@ _APP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}")
 _NAME = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
 
 
-def selector(node: Node, *, also: tuple[str, ...] = (), depth: int = 0, required: bool = True) -> Selector:
+def read_selector(node: Node, *, also: tuple[str, ...] = (), depth: int = 0, required: bool = True) -> Selector:
     """A selector: a text, or a mapping of criteria that may have the fields `also` besides."""
     if not node.is_mapping:
-        return Selector(text=pattern(node))
+        return Selector(text=read_pattern(node))
     if depth > NESTING_LIMIT:
-        raise node.fault(f"selectors may be nested at most {NESTING_LIMIT} deep")
-    _refuse(node.mapping(), also)
+        raise node.error(f"selectors may be nested at most {NESTING_LIMIT} deep")
+    _refuse_unsupported(node.mapping(), also)
     entries = node.fields((*CRITERIA, *also))
     if required and not set(entries) & set(CRITERIA):
-        raise node.fault(f"a selector needs at least one of {', '.join(CRITERIA)}")
+        raise node.error(f"a selector needs at least one of {', '.join(CRITERIA)}")
 
     def state(name: str) -> bool | None:
-        return given(entries, name, Node.boolean)
+        return read_optional(entries, name, Node.boolean)
 
     def size(name: str) -> float | None:
-        return given(entries, name, lambda found: found.number(0, PIXELS_LIMIT))
+        return read_optional(entries, name, lambda found: found.number(0, PIXELS_LIMIT))
 
     def other(name: str) -> Selector | None:
-        return given(entries, name, lambda found: selector(found, depth=depth + 1))
+        return read_optional(entries, name, lambda found: read_selector(found, depth=depth + 1))
 
     return Selector(
-        text=given(entries, "text", pattern),
-        id=given(entries, "id", pattern),
-        index=given(entries, "index", lambda found: found.integer(0, INDEX_LIMIT)),
+        text=read_optional(entries, "text", read_pattern),
+        id=read_optional(entries, "id", read_pattern),
+        index=read_optional(entries, "index", lambda found: found.integer(0, INDEX_LIMIT)),
         enabled=state("enabled"),
         checked=state("checked"),
         focused=state("focused"),
@@ -72,100 +72,102 @@ def selector(node: Node, *, also: tuple[str, ...] = (), depth: int = 0, required
         right_of=other("rightOf"),
         child_of=other("childOf"),
         contains_child=other("containsChild"),
-        contains_descendants=given(entries, "containsDescendants", lambda found: _descendants(found, depth + 1)),
+        contains_descendants=read_optional(
+            entries, "containsDescendants", lambda found: _read_descendants(found, depth + 1)
+        ),
     )
 
 
-def _refuse(entries: Mapping[str, Node], also: tuple[str, ...]) -> None:
-    for name, instead in _REFUSED.items():
+def _refuse_unsupported(entries: Mapping[str, Node], also: tuple[str, ...]) -> None:
+    for name, instead in _UNSUPPORTED.items():
         if name in entries and name not in also:
-            raise entries[name].fault_of_name(f"{name} is not supported here: {instead}")
+            raise entries[name].error_at_key(f"{name} is not supported here: {instead}")
 
 
-def _descendants(node: Node, depth: int) -> tuple[Selector, ...]:
+def _read_descendants(node: Node, depth: int) -> tuple[Selector, ...]:
     if not 0 < len(node.items()) <= DESCENDANTS_LIMIT:
-        raise node.fault(f"expected a list of 1 to {DESCENDANTS_LIMIT} selectors")
-    return tuple(selector(item, depth=depth) for item in node.items())
+        raise node.error(f"expected a list of 1 to {DESCENDANTS_LIMIT} selectors")
+    return tuple(read_selector(item, depth=depth) for item in node.items())
 
 
-def pattern(node: Node) -> Pattern:
+def read_pattern(node: Node) -> Pattern:
     """A regular expression for a whole text, or a text that means itself."""
     source = node.string()
     if not source.strip():
-        raise node.fault("the text to look for is empty")
+        raise node.error("the text to look for is empty")
     if len(source) > PATTERN_LIMIT:
-        raise node.fault(f"the text to look for is longer than {PATTERN_LIMIT} characters")
+        raise node.error(f"the text to look for is longer than {PATTERN_LIMIT} characters")
     if node.pending:
         return Pattern(source)
     try:
-        return compiled(source)
+        return compile_pattern(source)
     except PatternError as error:
-        raise node.fault(f"{error}; a selector's text is a regular expression that matches the whole text") from error
+        raise node.error(f"{error}; a selector's text is a regular expression that matches the whole text") from error
 
 
-def condition(node: Node) -> Condition:
+def read_condition(node: Node) -> Condition:
     """A condition of `when` or `while`."""
     allowed = ("visible", "notVisible", "platform", "true")
     entries = node.fields(allowed)
     if not entries:
-        raise node.fault(f"a condition needs at least one of {', '.join(allowed)}")
+        raise node.error(f"a condition needs at least one of {', '.join(allowed)}")
     return Condition(
-        visible=given(entries, "visible", element),
-        not_visible=given(entries, "notVisible", element),
-        platform=given(entries, "platform", lambda found: found.choice(("android", "ios"))),
-        truth=given(entries, "true", lambda found: found.string(limit=VALUE_LIMIT)),
+        visible=read_optional(entries, "visible", read_element),
+        not_visible=read_optional(entries, "notVisible", read_element),
+        platform=read_optional(entries, "platform", lambda found: found.choice(("android", "ios"))),
+        truth=read_optional(entries, "true", lambda found: found.string(limit=VALUE_LIMIT)),
     )
 
 
-def element(node: Node) -> Selector:
+def read_element(node: Node) -> Selector:
     """The selector of an argument, which may say itself that it is optional (see `optional_within`)."""
-    return selector(node, also=COMMON)
+    return read_selector(node, also=COMMON_FIELDS)
 
 
-def optional_within(entries: Mapping[str, Node]) -> bool:
+def is_optional(entries: Mapping[str, Node]) -> bool:
     """Whether a command says that it is optional, by itself or at its element."""
     inner = (entries[name] for name in ("element", "visible", "notVisible") if name in entries)
     said = [entries, *(node.mapping() for node in inner if node.is_mapping)]
-    return any(given(each, "optional", Node.boolean) for each in said)
+    return any(read_optional(each, "optional", Node.boolean) for each in said)
 
 
-def direction(node: Node) -> Direction:
+def read_direction(node: Node) -> Direction:
     return cast("Direction", node.choice(("up", "down", "left", "right")))
 
 
-def position(node: Node) -> Position:
+def read_position(node: Node) -> Position:
     """A point: "50%, 90%" of the screen, or "120, 400" in pixels."""
     if node.pending:
         return Position(0, 0, True)
     found = _POSITION.fullmatch(node.string(limit=100))
     if found is None or found[2] != found[4]:
-        raise node.fault('expected a point such as "50%, 90%" or "120, 400"')
+        raise node.error('expected a point such as "50%, 90%" or "120, 400"')
     relative = found[2] == "%"
     x, y = float(found[1]), float(found[3])
     if relative and not (x <= 100 and y <= 100):
-        raise node.fault("a point in percent lies between 0% and 100%")
+        raise node.error("a point in percent lies between 0% and 100%")
     return Position(x / 100, y / 100, relative) if relative else Position(x, y, relative)
 
 
-def app_id(node: Node) -> str:
+def read_app_id(node: Node) -> str:
     """The id of an app: a package name or a bundle id."""
     text = node.string(limit=500).strip()
     if not node.pending and not _APP_ID.fullmatch(text):
-        raise node.fault('expected the id of an app, such as "com.example.shop"')
+        raise node.error('expected the id of an app, such as "com.example.shop"')
     return text
 
 
-def milliseconds(node: Node, limit_seconds: float) -> float:
+def read_milliseconds(node: Node, limit_seconds: float) -> float:
     """A time that is written in milliseconds, in seconds."""
     return node.number(0, limit_seconds * 1000) / 1000
 
 
-def env(node: Node) -> tuple[tuple[str, str], ...]:
+def read_env(node: Node) -> tuple[tuple[str, str], ...]:
     """Variables by their names; numbers count as they were written."""
     entries = node.mapping()
     if len(entries) > ENV_LIMIT:
-        raise node.fault(f"more than {ENV_LIMIT} variables")
+        raise node.error(f"more than {ENV_LIMIT} variables")
     for name, value in entries.items():
         if not _NAME.fullmatch(name):
-            raise value.fault_of_name(f"{shown(name)} is no name for a variable: letters, digits and _ only")
+            raise value.error_at_key(f"{quote(name)} is no name for a variable: letters, digits and _ only")
     return tuple((name, "" if value.is_null else value.string(limit=VALUE_LIMIT)) for name, value in entries.items())

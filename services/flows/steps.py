@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from services.flows.actions import (
-    About,
+from services.flows.command_types import (
     AssertNotVisible,
     AssertTrue,
     AssertVisible,
     Back,
+    BaseCommand,
     ClearState,
     CopyTextFrom,
     DoubleTapOn,
@@ -37,7 +37,7 @@ from services.flows.selectors import Condition
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence(About):
+class Sentence(BaseCommand):
     text: str
 
 
@@ -45,7 +45,7 @@ ALWAYS = Condition()
 
 
 @dataclass(frozen=True, slots=True)
-class RunFlow(About):
+class RunFlow(BaseCommand):
     """`env` are the variables that the commands inside have besides."""
 
     commands: "tuple[Step, ...]"
@@ -54,7 +54,7 @@ class RunFlow(About):
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat(About):
+class Repeat(BaseCommand):
     """At most `times` rounds, each only while the condition holds."""
 
     commands: "tuple[Step, ...]"
@@ -67,7 +67,7 @@ class Repeat(About):
 
 
 @dataclass(frozen=True, slots=True)
-class Retry(About):
+class Retry(BaseCommand):
     commands: "tuple[Step, ...]"
     max_retries: int = 1
 

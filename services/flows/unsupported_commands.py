@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from services.flows.nodes import nearest, shown
+from services.flows.nodes import quote, suggest
 
 _NO_SCRIPTS = (
     "no JavaScript is run here. Give values under env, compute in ${...} (names, texts, numbers, operators), "
@@ -11,7 +11,7 @@ _NO_SCRIPTS = (
 _NO_AI = "say what is to be seen in a sentence, or with assertVisible"
 _NO_RANDOM = "inputText with a value of your own, if need be from env"
 
-REFUSED: Mapping[str, str] = {
+UNSUPPORTED: Mapping[str, str] = {
     "evalScript": _NO_SCRIPTS,
     "runScript": _NO_SCRIPTS,
     "assertWithAI": _NO_AI,
@@ -40,10 +40,10 @@ REFUSED: Mapping[str, str] = {
 """Commands of Maestro that are not supported, and what to do instead."""
 
 
-def unknown(name: str, known: Collection[str]) -> str:
+def describe_unknown(name: str, known: Collection[str]) -> str:
     """Why there is no such command, with the nearest one."""
-    if name in REFUSED:
-        return f"{name} is not supported: {REFUSED[name]}"
+    if name in UNSUPPORTED:
+        return f"{name} is not supported: {UNSUPPORTED[name]}"
     if " " in name.strip():
-        return f"unknown command {shown(name)}; a sentence with a colon must stand in quotes"
-    return f"unknown command {shown(name)}{nearest(name, known) or '; known: ' + ', '.join(sorted(known))}"
+        return f"unknown command {quote(name)}; a sentence with a colon must stand in quotes"
+    return f"unknown command {quote(name)}{suggest(name, known) or '; known: ' + ', '.join(sorted(known))}"

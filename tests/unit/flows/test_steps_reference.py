@@ -3,11 +3,11 @@
 import re
 from pathlib import Path
 
-from services.flows.commands import Repeat, Retry, RunFlow, Step
-from services.flows.configuration import KEYS
+from services.flows.argument_readers import CRITERIA
+from services.flows.configuration import CONFIGURATION_KEYS
 from services.flows.parser import COMMANDS, parse
-from services.flows.reading import CRITERIA
-from services.flows.refusals import REFUSED
+from services.flows.steps import Repeat, Retry, RunFlow, Step
+from services.flows.unsupported_commands import UNSUPPORTED
 
 TEXT = (Path(__file__).parents[3] / "docs" / "steps.md").read_text()
 EXAMPLES: list[str] = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
@@ -31,12 +31,12 @@ def test_what_a_command_can_be_told_is_named() -> None:
         "permissions arguments clearState clearKeychain stopApp repeat delay retryTapIfNoChange waitToSettleTimeoutMs "
         "direction speed visibilityPercentage centerElement timeout maxRetries times while when env optional label"
     )
-    said = {*CRITERIA, *KEYS, *arguments.split()}
+    said = {*CRITERIA, *CONFIGURATION_KEYS, *arguments.split()}
     assert {word for word in said if not re.search(rf"\b{word}\b", TEXT)} == set()
 
 
 def test_what_is_not_supported_is_no_command() -> None:
     refused = TEXT.split("### Not supported")[1].split("##")[0]
     named = set(re.findall(r"`(\w+)`", refused))
-    assert {"evalScript", "runScript", "killApp"} <= named & set(REFUSED)
-    assert not set(REFUSED) & COMMANDS
+    assert {"evalScript", "runScript", "killApp"} <= named & set(UNSUPPORTED)
+    assert not set(UNSUPPORTED) & COMMANDS

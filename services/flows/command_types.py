@@ -8,7 +8,7 @@ from services.flows.selectors import Direction, Position, Selector
 Argument: TypeAlias = str | int | float | bool
 
 
-class About:
+class BaseCommand:
     """`subject` is what a command is about, in a few words; empty when there is nothing to say."""
 
     __slots__ = ()
@@ -18,13 +18,13 @@ class About:
         return ""
 
     @property
-    def own_seconds(self) -> float:
+    def declared_seconds(self) -> float:
         """How long the command itself says that it may take; 0 if it does not say."""
         return 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class LaunchApp(About):
+class LaunchApp(BaseCommand):
     """Start the app under test, or `app_id`; a running one is stopped first unless `stop_app` is false."""
 
     app_id: str | None = None
@@ -40,7 +40,7 @@ class LaunchApp(About):
 
 
 @dataclass(frozen=True, slots=True)
-class _OfApp(About):
+class _AppCommand(BaseCommand):
     app_id: str | None = None
 
     @property
@@ -49,17 +49,17 @@ class _OfApp(About):
 
 
 @dataclass(frozen=True, slots=True)
-class StopApp(_OfApp):
+class StopApp(_AppCommand):
     pass
 
 
 @dataclass(frozen=True, slots=True)
-class ClearState(_OfApp):
+class ClearState(_AppCommand):
     """Forget what the app has kept; a running one is stopped."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Touch(About):
+class _Tap(BaseCommand):
     """`point` is one of the element, or without a selector one of the screen.
 
     `retry_if_no_change`: once more when the screen stays as it was. `times` with pauses of `pause_seconds`. Then the
@@ -78,27 +78,27 @@ class _Touch(About):
         return ", ".join(str(each) for each in (self.selector, self.point) if each is not None)
 
     @property
-    def own_seconds(self) -> float:
+    def declared_seconds(self) -> float:
         return self.times * (self.pause_seconds + 1) + self.settle_seconds
 
 
 @dataclass(frozen=True, slots=True)
-class TapOn(_Touch):
+class TapOn(_Tap):
     pass
 
 
 @dataclass(frozen=True, slots=True)
-class DoubleTapOn(_Touch):
+class DoubleTapOn(_Tap):
     pass
 
 
 @dataclass(frozen=True, slots=True)
-class LongPressOn(_Touch):
+class LongPressOn(_Tap):
     pass
 
 
 @dataclass(frozen=True, slots=True)
-class InputText(About):
+class InputText(BaseCommand):
     """Type into the field that has the focus."""
 
     text: str
@@ -109,7 +109,7 @@ class InputText(About):
 
 
 @dataclass(frozen=True, slots=True)
-class EraseText(About):
+class EraseText(BaseCommand):
     characters: int = 50
 
     @property
@@ -118,12 +118,12 @@ class EraseText(About):
 
 
 @dataclass(frozen=True, slots=True)
-class PasteText(About):
+class PasteText(BaseCommand):
     """Type what was copied last."""
 
 
 @dataclass(frozen=True, slots=True)
-class PressKey(About):
+class PressKey(BaseCommand):
     key: str
 
     @property
@@ -132,17 +132,17 @@ class PressKey(About):
 
 
 @dataclass(frozen=True, slots=True)
-class Back(About):
+class Back(BaseCommand):
     pass
 
 
 @dataclass(frozen=True, slots=True)
-class HideKeyboard(About):
+class HideKeyboard(BaseCommand):
     pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Swipe(About):
+class Swipe(BaseCommand):
     """From `start` to `end`, or where the finger goes (`direction`), across the screen or from the element `source`."""
 
     direction: Direction | None = None
@@ -158,12 +158,12 @@ class Swipe(About):
 
 
 @dataclass(frozen=True, slots=True)
-class Scroll(About):
+class Scroll(BaseCommand):
     """One swipe that shows what is further down."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScrollUntilVisible(About):
+class ScrollUntilVisible(BaseCommand):
     """Scroll until the element is to be seen with at least this `share` (0..1) of it; then to the middle if `centered`.
 
     `direction` is where what is looked for lies; one swipe takes `seconds`.
@@ -182,12 +182,12 @@ class ScrollUntilVisible(About):
         return str(self.selector)
 
     @property
-    def own_seconds(self) -> float:
+    def declared_seconds(self) -> float:
         return self.timeout_seconds + self.settle_seconds
 
 
 @dataclass(frozen=True, slots=True)
-class _OfElement(About):
+class _ElementCommand(BaseCommand):
     selector: Selector
 
     @property
@@ -196,22 +196,22 @@ class _OfElement(About):
 
 
 @dataclass(frozen=True, slots=True)
-class AssertVisible(_OfElement):
+class AssertVisible(_ElementCommand):
     pass
 
 
 @dataclass(frozen=True, slots=True)
-class AssertNotVisible(_OfElement):
+class AssertNotVisible(_ElementCommand):
     pass
 
 
 @dataclass(frozen=True, slots=True)
-class CopyTextFrom(_OfElement):
+class CopyTextFrom(_ElementCommand):
     """Remember what can be read on an element, as ${maestro.copiedText}."""
 
 
 @dataclass(frozen=True, slots=True)
-class SetClipboard(About):
+class SetClipboard(BaseCommand):
     """Remember this text as if it had been copied."""
 
     text: str
@@ -222,19 +222,19 @@ class SetClipboard(About):
 
 
 @dataclass(frozen=True, slots=True)
-class AssertTrue(About):
+class AssertTrue(BaseCommand):
     """`value` is the text that the condition reads as, `written` the condition if there are variables in it."""
 
     value: str
-    written: str = ""
+    raw: str = ""
 
     @property
     def subject(self) -> str:
-        return self.written or self.value
+        return self.raw or self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExtendedWaitUntil(About):
+class ExtendedWaitUntil(BaseCommand):
     """Wait until the one is visible and the other is not; None for the time limit of a step."""
 
     visible: Selector | None = None
@@ -248,23 +248,23 @@ class ExtendedWaitUntil(About):
         return ", ".join(parts)
 
     @property
-    def own_seconds(self) -> float:
+    def declared_seconds(self) -> float:
         return self.timeout_seconds or 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class WaitForAnimationToEnd(About):
+class WaitForAnimationToEnd(BaseCommand):
     """Wait until the screen stays as it is; after so many seconds the test goes on all the same."""
 
     timeout_seconds: float = 15.0
 
     @property
-    def own_seconds(self) -> float:
+    def declared_seconds(self) -> float:
         return self.timeout_seconds
 
 
 @dataclass(frozen=True, slots=True)
-class TakeScreenshot(About):
+class TakeScreenshot(BaseCommand):
     name: str | None = None
 
     @property
@@ -273,7 +273,7 @@ class TakeScreenshot(About):
 
 
 @dataclass(frozen=True, slots=True)
-class OpenLink(About):
+class OpenLink(BaseCommand):
     link: str
 
     @property
@@ -282,7 +282,7 @@ class OpenLink(About):
 
 
 @dataclass(frozen=True, slots=True)
-class SetLocation(About):
+class SetLocation(BaseCommand):
     """Degrees: latitude -90..90, longitude -180..180."""
 
     latitude: float
@@ -294,7 +294,7 @@ class SetLocation(About):
 
 
 @dataclass(frozen=True, slots=True)
-class SetOrientation(About):
+class SetOrientation(BaseCommand):
     orientation: Literal["portrait", "landscape"]
 
     @property

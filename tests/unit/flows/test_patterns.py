@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.flows.automaton import TooMuchWork, Work
-from services.flows.pattern import PatternError, compiled
+from services.flows.patterns import PatternError, compile_pattern
 
 
 @pytest.mark.parametrize(
@@ -51,13 +51,13 @@ from services.flows.pattern import PatternError, compiled
     ],
 )
 def test_a_pattern_matches_the_whole_text_in_any_case(source: str, text: str, expected: bool) -> None:
-    assert compiled(source).matches(text) is expected
+    assert compile_pattern(source).matches(text) is expected
 
 
 @pytest.mark.parametrize("source", ["+", "*", "Total (2", "a)", "[a", "a\\", "a{3,1}", "a**", "[z-a]"])
 def test_what_is_no_regular_expression_means_itself(source: str) -> None:
-    assert compiled(source).matches(source)
-    assert not compiled(source).matches("something else")
+    assert compile_pattern(source).matches(source)
+    assert not compile_pattern(source).matches("something else")
 
 
 @pytest.mark.parametrize(
@@ -73,13 +73,13 @@ def test_what_is_no_regular_expression_means_itself(source: str) -> None:
 )
 def test_what_an_automaton_cannot_do_is_refused(source: str, why: str) -> None:
     with pytest.raises(PatternError, match=why):
-        compiled(source)
+        compile_pattern(source)
 
 
 @pytest.mark.parametrize("source", ["(a+)+$", "(a|a)*b", "(a|aa)+$", ".*a.*a.*a.*a.*b", "(.*)*x"])
 def test_no_pattern_takes_long(source: str) -> None:
     """Each of these keeps a backtracking engine busy for longer than the suite may take."""
-    assert not compiled(source).matches("a" * 2_000 + "!")
+    assert not compile_pattern(source).matches("a" * 2_000 + "!")
 
 
 FLAGS = re.IGNORECASE | re.DOTALL | re.MULTILINE
@@ -91,13 +91,13 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES, max_size=6).map("".join), st.text(alphabet="abc1 \n", max_size=8))
 def test_it_agrees_with_pythons_engine(source: str, text: str) -> None:
     expected = source.casefold() == text.casefold() or re.fullmatch(source, text, FLAGS) is not None
-    assert compiled(source).matches(text) is expected
+    assert compile_pattern(source).matches(text) is expected
 
 
 @given(st.text(max_size=40), st.text(max_size=20))
 def test_any_text_is_a_pattern_or_refused(source: str, text: str) -> None:
     try:
-        pattern = compiled(source)
+        pattern = compile_pattern(source)
     except PatternError:
         return
     assert pattern.matches(source)
@@ -107,9 +107,9 @@ def test_any_text_is_a_pattern_or_refused(source: str, text: str) -> None:
 def test_what_takes_too_much_work_is_an_error_and_no_answer() -> None:
     """Not to match would let a check pass that something is not to be seen."""
     with pytest.raises(TooMuchWork):
-        compiled("(a|b)*a[ab]{300}").matches("ab" * 250, Work(10_000))
+        compile_pattern("(a|b)*a[ab]{300}").matches("ab" * 250, Work(10_000))
 
 
 def test_many_large_expressions_are_read_without_being_made() -> None:
     """Their automata would have 20 million states: half a minute, and gigabytes."""
-    assert all(compiled(f"x{number}y{{600}}") for number in range(15_000))
+    assert all(compile_pattern(f"x{number}y{{600}}") for number in range(15_000))

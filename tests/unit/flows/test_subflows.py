@@ -2,11 +2,11 @@
 
 import pytest
 
-from services.flows.commands import RunFlow
-from services.flows.errors import StepError
-from services.flows.files import check_flow, parse_flow
-from services.flows.parser import filled_step, parse
-from services.flows.variables import Memory, scope_of
+from services.flows.loader import check_flow, parse_flow
+from services.flows.nodes import StepError
+from services.flows.parser import fill_step, parse
+from services.flows.steps import RunFlow
+from services.flows.variables import BuiltInVariables, initial_scope
 
 LOG_IN = """appId: com.example.shop
 env: {EMAIL: ada@example.com, PASSWORD: secret}
@@ -46,10 +46,10 @@ def test_what_is_said_where_a_file_is_run_goes_before_what_it_says() -> None:
 def test_the_variables_of_a_file_may_use_those_that_are_given_where_it_is_run(around: str) -> None:
     files = {"sub.yaml": 'env: {NAME: Nobody, HELLO: "Hello ${NAME}"}\n---\n- back\n'}
     flow = parse(parse_flow(f"{around}- runFlow: {{file: sub.yaml, env: {{NAME: Ada}}}}\n", files))
-    scope = scope_of(flow.env, Memory())
-    outer = filled_step(flow.steps[0], scope).command
+    scope = initial_scope(flow.env, BuiltInVariables())
+    outer = fill_step(flow.steps[0], scope).command
     assert isinstance(outer, RunFlow)
-    inner = filled_step(outer.commands[0], scope.within(dict(outer.env))).command
+    inner = fill_step(outer.commands[0], scope.within(dict(outer.env))).command
     assert isinstance(inner, RunFlow)
     assert (outer.env, inner.env) == ((("NAME", "Ada"),), (("HELLO", "Hello Ada"),))
     assert [step.name for step in inner.commands] == ["back"]

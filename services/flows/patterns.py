@@ -68,7 +68,7 @@ class Pattern:
         return known
 
 
-def compiled(source: str) -> Pattern:
+def compile_pattern(source: str) -> Pattern:
     """The pattern; PatternError if the expression is too large or beyond what is supported."""
     _piece(source)
     return Pattern(source)

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from services.flows import actions
-from services.flows.commands import Command, Repeat, Retry, RunFlow
-from services.flows.errors import StepError
-from services.flows.parser import COMMANDS, filled_step, parse, parse_steps
-from services.flows.pattern import Pattern
+from services.flows import command_types
+from services.flows.nodes import StepError
+from services.flows.parser import COMMANDS, fill_step, parse, parse_steps
+from services.flows.patterns import Pattern
 from services.flows.selectors import Condition, Position, Selector
-from services.flows.variables import Memory, Scope
+from services.flows.steps import Command, Repeat, Retry, RunFlow
+from services.flows.variables import BuiltInVariables, Scope
 
 PAY = Selector(text=Pattern("Pay"))
 
@@ -24,50 +24,50 @@ def read(text: str) -> Command:
     ("text", "command"),
     [
         ("launchApp: {permissions: {all: deny, camera: ALLOW}, arguments: {a: 1, b: true, c: x, d: 0.5}}",
-         actions.LaunchApp(permissions=(("all", "deny"), ("camera", "allow")),
+         command_types.LaunchApp(permissions=(("all", "deny"), ("camera", "allow")),
                            arguments=(("a", 1), ("b", True), ("c", "x"), ("d", 0.5)))),
-        ("launchApp: {clearKeychain: true, label: x}", actions.LaunchApp(clear_keychain=True)),
-        ("stopApp", actions.StopApp()),
-        ("clearState", actions.ClearState()),
-        ("clearState: com.a", actions.ClearState("com.a")),
-        ("clearState: {appId: com.a, optional: true}", actions.ClearState("com.a")),
-        ("tapOn: {point: '50%, 20%'}", actions.TapOn(point=Position(0.5, 0.2, True))),
-        ("tapOn: {text: Pay, point: '5, 6'}", actions.TapOn(PAY, point=Position(5, 6, False))),
-        ("tapOn: {text: Pay, repeat: 3, delay: 500}", actions.TapOn(PAY, times=3, pause_seconds=0.5)),
+        ("launchApp: {clearKeychain: true, label: x}", command_types.LaunchApp(clear_keychain=True)),
+        ("stopApp", command_types.StopApp()),
+        ("clearState", command_types.ClearState()),
+        ("clearState: com.a", command_types.ClearState("com.a")),
+        ("clearState: {appId: com.a, optional: true}", command_types.ClearState("com.a")),
+        ("tapOn: {point: '50%, 20%'}", command_types.TapOn(point=Position(0.5, 0.2, True))),
+        ("tapOn: {text: Pay, point: '5, 6'}", command_types.TapOn(PAY, point=Position(5, 6, False))),
+        ("tapOn: {text: Pay, repeat: 3, delay: 500}", command_types.TapOn(PAY, times=3, pause_seconds=0.5)),
         ("tapOn: {text: Pay, retryTapIfNoChange: true, waitToSettleTimeoutMs: 250}",
-         actions.TapOn(PAY, retry_if_no_change=True, settle_seconds=0.25)),
-        ("doubleTapOn: Pay", actions.DoubleTapOn(PAY)),
-        ("longPressOn: {text: Pay, optional: true}", actions.LongPressOn(PAY)),
-        ("inputText: {text: x, label: y}", actions.InputText("x")),
-        ("eraseText: {label: y}", actions.EraseText(50)),
-        ("copyTextFrom: {text: Pay}", actions.CopyTextFrom(PAY)),
-        ("setClipboard: x", actions.SetClipboard("x")),
-        ("pasteText", actions.PasteText()),
-        ("pasteText: {label: y}", actions.PasteText()),
-        ("pressKey: Volume Up", actions.PressKey("volume up")),
-        ("pressKey: {key: ENTER}", actions.PressKey("enter")),
-        ("hideKeyboard", actions.HideKeyboard()),
-        ("scroll: {label: x}", actions.Scroll()),
-        ("swipe: {direction: UP, waitToSettleTimeoutMs: 100}", actions.Swipe(direction="up", settle_seconds=0.1)),
-        ("scrollUntilVisible: {element: Pay}", actions.ScrollUntilVisible(selector=PAY, seconds=0.601)),
+         command_types.TapOn(PAY, retry_if_no_change=True, settle_seconds=0.25)),
+        ("doubleTapOn: Pay", command_types.DoubleTapOn(PAY)),
+        ("longPressOn: {text: Pay, optional: true}", command_types.LongPressOn(PAY)),
+        ("inputText: {text: x, label: y}", command_types.InputText("x")),
+        ("eraseText: {label: y}", command_types.EraseText(50)),
+        ("copyTextFrom: {text: Pay}", command_types.CopyTextFrom(PAY)),
+        ("setClipboard: x", command_types.SetClipboard("x")),
+        ("pasteText", command_types.PasteText()),
+        ("pasteText: {label: y}", command_types.PasteText()),
+        ("pressKey: Volume Up", command_types.PressKey("volume up")),
+        ("pressKey: {key: ENTER}", command_types.PressKey("enter")),
+        ("hideKeyboard", command_types.HideKeyboard()),
+        ("scroll: {label: x}", command_types.Scroll()),
+        ("swipe: {direction: UP, waitToSettleTimeoutMs: 100}", command_types.Swipe(direction="up", settle_seconds=0.1)),
+        ("scrollUntilVisible: {element: Pay}", command_types.ScrollUntilVisible(selector=PAY, seconds=0.601)),
         ("scrollUntilVisible: {element: {text: Pay}, direction: LEFT, timeout: 5000, speed: 100,"
          " visibilityPercentage: 50, centerElement: true, waitToSettleTimeoutMs: 700}",
-         actions.ScrollUntilVisible(selector=PAY, direction="left", timeout_seconds=5, seconds=0.001, share=0.5,
+         command_types.ScrollUntilVisible(selector=PAY, direction="left", timeout_seconds=5, seconds=0.001, share=0.5,
                                     centered=True, settle_seconds=0.7)),
-        ("assertTrue: true", actions.AssertTrue("true")),
-        ("assertTrue: {condition: 1}", actions.AssertTrue("1")),
-        ("waitForAnimationToEnd", actions.WaitForAnimationToEnd(15)),
-        ("waitForAnimationToEnd: {timeout: 500}", actions.WaitForAnimationToEnd(0.5)),
-        ("takeScreenshot: {path: a/b}", actions.TakeScreenshot("a/b")),
-        ("openLink: ' shop://x '", actions.OpenLink("shop://x")),
-        ("openLink: {link: shop://x, browser: false}", actions.OpenLink("shop://x")),
-        ("setLocation: {latitude: 52.5, longitude: '-4'}", actions.SetLocation(52.5, -4)),
-        ("setOrientation: LANDSCAPE_RIGHT", actions.SetOrientation("landscape")),
-        ("setOrientation: {orientation: portrait}", actions.SetOrientation("portrait")),
+        ("assertTrue: true", command_types.AssertTrue("true")),
+        ("assertTrue: {condition: 1}", command_types.AssertTrue("1")),
+        ("waitForAnimationToEnd", command_types.WaitForAnimationToEnd(15)),
+        ("waitForAnimationToEnd: {timeout: 500}", command_types.WaitForAnimationToEnd(0.5)),
+        ("takeScreenshot: {path: a/b}", command_types.TakeScreenshot("a/b")),
+        ("openLink: ' shop://x '", command_types.OpenLink("shop://x")),
+        ("openLink: {link: shop://x, browser: false}", command_types.OpenLink("shop://x")),
+        ("setLocation: {latitude: 52.5, longitude: '-4'}", command_types.SetLocation(52.5, -4)),
+        ("setOrientation: LANDSCAPE_RIGHT", command_types.SetOrientation("landscape")),
+        ("setOrientation: {orientation: portrait}", command_types.SetOrientation("portrait")),
         ("assertVisible: {text: Pay, width: 10, height: '20', tolerance: 1.5}",
-         actions.AssertVisible(Selector(text=Pattern("Pay"), width=10, height=20, tolerance=1.5))),
+         command_types.AssertVisible(Selector(text=Pattern("Pay"), width=10, height=20, tolerance=1.5))),
         ("assertVisible: {containsDescendants: [Pay, {text: Pay}]}",
-         actions.AssertVisible(Selector(contains_descendants=(PAY, PAY)))),
+         command_types.AssertVisible(Selector(contains_descendants=(PAY, PAY)))),
     ],
 )  # fmt: skip
 def test_a_command_means(text: str, command: Command) -> None:
@@ -164,33 +164,33 @@ def test_every_command_is_tried_here() -> None:
 @pytest.mark.parametrize(
     ("text", "command"),
     [
-        ("tapOn: '${A}'", actions.TapOn(PAY)),
+        ("tapOn: '${A}'", command_types.TapOn(PAY)),
         ("tapOn: {text: '${A}', index: '${N}', enabled: '${T}'}",
-         actions.TapOn(Selector(text=Pattern("Pay"), index=2, enabled=True))),
-        ("tapOn: {point: '${N}0%, 5%'}", actions.TapOn(point=Position(0.2, 0.05, True))),
-        ("eraseText: '${N}'", actions.EraseText(2)),
-        ("pressKey: '${K}'", actions.PressKey("enter")),
-        ("swipe: {direction: '${D}'}", actions.Swipe(direction="left")),
-        ("setLocation: {latitude: '${N}', longitude: '-${N}.5'}", actions.SetLocation(2, -2.5)),
+         command_types.TapOn(Selector(text=Pattern("Pay"), index=2, enabled=True))),
+        ("tapOn: {point: '${N}0%, 5%'}", command_types.TapOn(point=Position(0.2, 0.05, True))),
+        ("eraseText: '${N}'", command_types.EraseText(2)),
+        ("pressKey: '${K}'", command_types.PressKey("enter")),
+        ("swipe: {direction: '${D}'}", command_types.Swipe(direction="left")),
+        ("setLocation: {latitude: '${N}', longitude: '-${N}.5'}", command_types.SetLocation(2, -2.5)),
         ("launchApp: {appId: 'com.${A}', arguments: {x: '${N}'}}",
-         actions.LaunchApp("com.Pay", arguments=(("x", "2"),))),
-        ("assertTrue: '${N > 1}'", actions.AssertTrue("true", "${N > 1}")),
+         command_types.LaunchApp("com.Pay", arguments=(("x", "2"),))),
+        ("assertTrue: '${N > 1}'", command_types.AssertTrue("true", "${N > 1}")),
     ],
 )  # fmt: skip
 def test_any_argument_may_be_a_variable(text: str, command: Command) -> None:
     (step,) = parse_steps(f"- {text}")
-    scope = Scope(Memory(), {"A": "Pay", "N": "2", "T": "true", "K": "Enter", "D": "LEFT"})
-    filled = filled_step(step, scope)
+    scope = Scope(BuiltInVariables(), {"A": "Pay", "N": "2", "T": "true", "K": "Enter", "D": "LEFT"})
+    filled = fill_step(step, scope)
     assert filled.command == command
-    assert filled_step(filled, scope).command == command
+    assert fill_step(filled, scope).command == command
 
 
 def test_variables_of_inner_steps_are_their_own() -> None:
     (step,) = parse_steps([{"repeat": {"times": "${N}", "label": "${N} times", "commands": [{"inputText": "${X}"}]}}])
-    filled = filled_step(step, Scope(Memory(), {"N": "2"}))
+    filled = fill_step(step, Scope(BuiltInVariables(), {"N": "2"}))
     assert isinstance(filled.command, Repeat)
     assert (filled.command.times, filled.title) == (2, "2 times")
-    assert filled.command.commands[0].command == actions.InputText("${X}")
+    assert filled.command.commands[0].command == command_types.InputText("${X}")
 
 
 def test_an_element_may_say_that_its_command_is_optional() -> None:

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.flows.commands import Step
-from services.flows.configuration import KEYS as CONFIGURATION
-from services.flows.errors import StepError
-from services.flows.parser import COMMANDS, STEP_LIMIT, check_steps, filled_step, parse_steps
-from services.flows.variables import Memory, Scope
+from services.flows.configuration import CONFIGURATION_KEYS as CONFIGURATION
+from services.flows.nodes import StepError
+from services.flows.parser import COMMANDS, STEP_LIMIT, check_steps, fill_step, parse_steps
+from services.flows.steps import Step
+from services.flows.variables import BuiltInVariables, Scope
 
 
 def refusal(value: object) -> StepError:
@@ -162,7 +162,7 @@ def accepted(value: object) -> tuple[Step, ...] | None:
 def filled(step: Step, value: str) -> Step | None:
     """The step with a value for A, or None where that is refused; any other exception fails the test."""
     try:
-        return filled_step(step, Scope(Memory(), {"A": value}))
+        return fill_step(step, Scope(BuiltInVariables(), {"A": value}))
     except StepError:
         return None
 

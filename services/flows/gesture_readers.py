@@ -1,0 +1,103 @@
+"""Reads the commands of the finger: taps, swipes and scrolls."""
+
+from collections.abc import Callable, Mapping
+
+from services.flows import command_types
+from services.flows.argument_readers import (
+    COMMON_FIELDS,
+    CRITERIA,
+    read_direction,
+    read_element,
+    read_milliseconds,
+    read_position,
+    read_selector,
+)
+from services.flows.nodes import Node, read_optional
+from services.flows.steps import Command
+
+SETTLE_LIMIT_SECONDS = 60
+SCROLL_LIMIT_SECONDS = 600
+TIMES_LIMIT = 100
+
+Reader = Callable[[Node], Command]
+
+_TAP_FIELDS = ("point", "retryTapIfNoChange", "waitToSettleTimeoutMs", "repeat", "delay")
+
+
+def _tap_reader(command: Callable[..., Command]) -> Reader:
+    def read(node: Node) -> Command:
+        if not node.is_mapping:
+            return command(read_selector(node))
+        chosen = read_selector(node, also=(*_TAP_FIELDS, *COMMON_FIELDS), required="point" not in node.mapping())
+        entries = node.mapping()
+        pause = read_optional(entries, "delay", lambda found: read_milliseconds(found, SETTLE_LIMIT_SECONDS))
+        return command(
+            selector=chosen if set(entries) & set(CRITERIA) else None,
+            point=read_optional(entries, "point", read_position),
+            retry_if_no_change=read_optional(entries, "retryTapIfNoChange", Node.boolean) or False,
+            settle_seconds=_read_settle_seconds(entries),
+            times=read_optional(entries, "repeat", lambda found: found.integer(1, TIMES_LIMIT)) or 1,
+            pause_seconds=0.1 if pause is None else pause,
+        )
+
+    return read
+
+
+def _read_settle_seconds(entries: Mapping[str, Node]) -> float:
+    found = read_optional(
+        entries, "waitToSettleTimeoutMs", lambda found: read_milliseconds(found, SETTLE_LIMIT_SECONDS)
+    )
+    return found or 0.0
+
+
+def _read_swipe(node: Node) -> Command:
+    timing = ("duration", "waitToSettleTimeoutMs", *COMMON_FIELDS)
+    entries = node.fields(("direction", "start", "end", "from", *timing))
+    seconds = entries["duration"].number(1, 60_000) / 1000 if "duration" in entries else 0.4
+    settle = _read_settle_seconds(entries)
+    if "start" in entries or "end" in entries:
+        if "direction" in entries or "from" in entries:
+            raise node.error("swipe has either start and end, or direction with an optional from")
+        both = node.fields(("start", "end", *timing), required=("start", "end"))
+        start, end = read_position(both["start"]), read_position(both["end"])
+        return command_types.Swipe(start=start, end=end, seconds=seconds, settle_seconds=settle)
+    if "direction" not in entries:
+        raise node.error("swipe needs a direction (up, down, left, right), or start and end")
+    source = read_optional(entries, "from", read_element)
+    towards = read_direction(entries["direction"])
+    return command_types.Swipe(direction=towards, source=source, seconds=seconds, settle_seconds=settle)
+
+
+def _read_scroll(node: Node) -> Command:
+    if not node.is_null:
+        node.fields(COMMON_FIELDS)
+    return command_types.Scroll()
+
+
+def _read_scroll_until_visible(node: Node) -> Command:
+    said = ("direction", "timeout", "speed", "visibilityPercentage", "centerElement", "waitToSettleTimeoutMs")
+    entries = node.fields(("element", *said, *COMMON_FIELDS), required=("element",))
+    speed = read_optional(entries, "speed", lambda found: found.number(0, 100))
+    share = read_optional(entries, "visibilityPercentage", lambda found: found.number(0, 100))
+    timeout = read_optional(entries, "timeout", lambda found: read_milliseconds(found, SCROLL_LIMIT_SECONDS))
+    return command_types.ScrollUntilVisible(
+        selector=read_element(entries["element"]),
+        direction=read_optional(entries, "direction", read_direction) or "down",
+        timeout_seconds=20.0 if timeout is None else timeout,
+        seconds=(100 - (40 if speed is None else speed)) / 100 + 0.001,
+        share=1.0 if share is None else share / 100,
+        centered=read_optional(entries, "centerElement", Node.boolean) or False,
+        settle_seconds=_read_settle_seconds(entries),
+    )
+
+
+TAP_READERS: Mapping[str, Reader] = {
+    "tapOn": _tap_reader(command_types.TapOn),
+    "doubleTapOn": _tap_reader(command_types.DoubleTapOn),
+    "longPressOn": _tap_reader(command_types.LongPressOn),
+}
+SCROLL_READERS: Mapping[str, Reader] = {
+    "swipe": _read_swipe,
+    "scroll": _read_scroll,
+    "scrollUntilVisible": _read_scroll_until_visible,
+}
