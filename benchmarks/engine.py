@@ -30,14 +30,14 @@ from services.chassis.outbox import Outbox
 from services.chassis.outbox_relay import OutboxRelay
 from services.chassis.producer import Producer
 from services.executor.events import topics
-from services.executor.model.executions import BuildConfig, Kind
-from services.executor.model.plans import Plan, Resolved
+from services.executor.model.executions import BuildConfig, ExecutionKind
+from services.executor.model.plans import ResolvedRuns, RunPlan
 from services.executor.model.run_config import RunConfig
-from services.executor.model.runs import Limits, Platform, Target
+from services.executor.model.runs import Platform, RunLimits, RunTarget
 from services.executor.storage.executions import MongoExecutions
-from services.executor.storage.ledger import Ledger
 from services.executor.storage.schema import MIGRATIONS
-from services.executor.usecases.starts import Start, Starts
+from services.executor.storage.transactions import ExecutionTransactions
+from services.executor.usecases.starts import ExecutionStarter, StartRequest
 
 BACKLOG = 1000
 SINGLE = 200
@@ -48,10 +48,10 @@ SLOTS = 8
 class OneTest:
     """The port `Catalog`: every workflow is one test on Android."""
 
-    async def resolve(self, kind: Kind, subject_id: str, build_config: BuildConfig, **_: Any) -> Resolved:
-        target = Target(str(uuid4()), "Log in", 1, Platform.ANDROID, str(uuid4()), "Shop", str(uuid4()), "1.0")
-        plan = Plan(target=target, steps=("Tap it",))
-        return Resolved(workflow_id=subject_id, workflow_name="Nightly", plans=(plan,))
+    async def resolve(self, kind: ExecutionKind, subject_id: str, build_config: BuildConfig, **_: Any) -> ResolvedRuns:
+        target = RunTarget(str(uuid4()), "Log in", 1, Platform.ANDROID, str(uuid4()), "Shop", str(uuid4()), "1.0")
+        plan = RunPlan(target=target, steps=("Tap it",))
+        return ResolvedRuns(workflow_id=subject_id, workflow_name="Nightly", plans=(plan,))
 
     async def artifact(self, org_id: str, build_id: str, limit: int) -> bytes:
         return b""
@@ -66,11 +66,13 @@ class Bench:
 
     mongo: Mongo
     env: dict[str, str]
-    starts: Starts
+    starts: ExecutionStarter
     folder: Path
 
     async def start(self, org_id: str) -> str:
-        wanted = Start(kind=Kind.WORKFLOW, subject_id=str(uuid4()), run_config=RunConfig(), build_config=BuildConfig())
+        wanted = StartRequest(
+            kind=ExecutionKind.WORKFLOW, subject_id=str(uuid4()), run_config=RunConfig(), build_config=BuildConfig()
+        )
         with bind(Caller(org_id=org_id, via_gateway=True)):
             return (await self.starts.start(wanted)).id
 
@@ -108,7 +110,7 @@ async def bench(folder: Path) -> AsyncIterator[Bench]:
         outbox = Outbox(mongo, "benchmark")
         background = await stack.enter_async_context(Background())
         await stack.enter_async_context(background.run("relay", OutboxRelay(mongo, outbox, producer).run()))
-        starts = Starts(OneTest(), MongoExecutions(Ledger(mongo, outbox, Limits()), outbox))
+        starts = ExecutionStarter(OneTest(), MongoExecutions(ExecutionTransactions(mongo, outbox, RunLimits()), outbox))
         yield Bench(mongo, _env(server.uri, kafka.bootstrap), starts, folder)
 
 

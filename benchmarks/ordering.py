@@ -1,6 +1,6 @@
 """How long an execution takes when its longest runs start first, against a random order and the best that is possible.
 
-A simulation in virtual time: the slots take runs in the order of `services.executor.model.ordering.turns`, which starts
+A simulation in virtual time: slots take runs in the order of `services.executor.model.claim_order.turns`, which starts
 use, fed with what `remembered` has kept of earlier executions. Durations are lognormal (a few tests take many times the
 median, as in UI suites), each execution's own differ from the test's usual one, and one test in ten is new.
 `python -m benchmarks.ordering`.
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from services.executor.model.ordering import remembered, turns
+from services.executor.model.claim_order import smoothed_duration, turns
 
 TESTS = 40
 SUITES = 400
@@ -59,7 +59,7 @@ def _suite(chance: random.Random, slots: int) -> tuple[float, float]:
 def _past(chance: random.Random, usual: float) -> float:
     seconds: float | None = None
     for _ in range(PAST):
-        seconds = remembered(usual * chance.lognormvariate(0, NOISE), seconds)
+        seconds = smoothed_duration(usual * chance.lognormvariate(0, NOISE), seconds)
     return seconds or usual
 
 

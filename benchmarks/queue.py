@@ -17,8 +17,8 @@ from deploy.local.mongod import mongod
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Document, Mongo
 from services.executor.model import lifecycle
-from services.executor.model.runs import Limits, Platform, Run, Target
-from services.executor.storage.queue import FairQueue
+from services.executor.model.runs import Platform, Run, RunLimits, RunTarget
+from services.executor.storage.fair_queue import FairQueue
 from services.executor.storage.records import run_document
 from services.executor.storage.schema import MIGRATIONS, RUNS
 
@@ -26,12 +26,12 @@ WAITING = 10_000
 LEASED = 200
 ENDED = 10_000
 SEARCHES = 60
-LIMITS = Limits()
+LIMITS = RunLimits()
 
 
 def waiting(number: int, organisations: int) -> Run:
     now = datetime.now(UTC) - timedelta(seconds=3600) + timedelta(milliseconds=number)
-    target = Target(str(uuid4()), "Log in", 1, Platform.ANDROID, str(uuid4()), "Shop", str(uuid4()), "1.0")
+    target = RunTarget(str(uuid4()), "Log in", 1, Platform.ANDROID, str(uuid4()), "Shop", str(uuid4()), "1.0")
     run = Run(
         id=str(uuid4()),
         execution_id=str(uuid4()),

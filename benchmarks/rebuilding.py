@@ -32,10 +32,10 @@ from services.chassis.mongo import Mongo
 from services.chassis.settings import ProcessSettings
 from services.executor.app import start_app as executor
 from services.executor.model.attempts import Attempt
-from services.executor.model.executions import Counts, Execution, Kind
+from services.executor.model.attribution import ExecutionSource
+from services.executor.model.executions import Execution, ExecutionKind, RunCounts
 from services.executor.model.failures import Category, Failure
-from services.executor.model.runs import Limits, Platform, Run, Target
-from services.executor.model.sources import Source
+from services.executor.model.runs import Platform, Run, RunLimits, RunTarget
 from services.executor.model.states import Status
 from services.executor.settings import Settings as ExecutorSettings
 from services.executor.storage.records import execution_document, run_document
@@ -68,12 +68,12 @@ def history(runs: int) -> Iterator[tuple[Execution, list[Run]]]:
         execution = Execution(
             id=str(UUID(int=chance.getrandbits(128))),
             org_id=ORG,
-            kind=Kind.WORKFLOW,
-            source=Source.API,
+            kind=ExecutionKind.WORKFLOW,
+            source=ExecutionSource.API,
             created_at=at,
             status=Status.COMPLETED,
             success=False,
-            counts=Counts(total=TOGETHER, failed=TOGETHER),
+            counts=RunCounts(total=TOGETHER, failed=TOGETHER),
             started_at=at,
             completed_at=at + timedelta(minutes=5),
             revision=TOGETHER * 3,
@@ -98,7 +98,7 @@ def _run(chance: random.Random, execution: Execution, number: int, place: int) -
         execution_id=execution.id,
         org_id=ORG,
         position=place,
-        target=Target(
+        target=RunTarget(
             test_id=f"test-{test:04}",
             test_name=f"Test {test}",
             test_version_number=1,
@@ -126,7 +126,7 @@ async def fill(servers: Servers, runs: int) -> None:
     mongo = await Mongo.connect(servers.mongod.uri, "executor")
     for execution, its_runs in history(runs):
         await mongo.collection(EXECUTIONS).insert_one(execution_document(execution))
-        await mongo.collection(RUNS).insert_many([run_document(run, Limits()) for run in its_runs])
+        await mongo.collection(RUNS).insert_many([run_document(run, RunLimits()) for run in its_runs])
     await mongo.close()
 
 

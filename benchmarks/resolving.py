@@ -18,8 +18,8 @@ import aiohttp
 import uvloop
 
 from deploy.local import stack
-from services.executor.automation.sentences.grounder import ground
-from services.executor.automation.sources.reading import read_source
+from services.executor.automation.screen.page_source.reader import read_source
+from services.executor.automation.sentences.grounder import ground_sentence
 
 ROWS = 99
 SENTENCE = 'Tap the "Add to cart" button in the row of "Product 70"'
@@ -119,8 +119,8 @@ async def main() -> None:
     rows = [
         ("parse the XML alone (baseline)", parsed),
         ("read it into elements", timed(lambda: read_source(source))),
-        ("ground the sentence on them", timed(lambda: ground(SENTENCE, tree))),
-        ("both", timed(lambda: ground(SENTENCE, read_source(source)))),
+        ("ground the sentence on them", timed(lambda: ground_sentence(SENTENCE, tree))),
+        ("both", timed(lambda: ground_sentence(SENTENCE, read_source(source)))),
     ]
     print(f"{ROWS * 5 + 3} elements, {len(source) // 1024} KiB, {REPEATS} times each\n")
     print("| what | p50 ms | p99 ms | ratio |\n| --- | --- | --- | --- |")

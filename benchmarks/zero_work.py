@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from services.chassis import lifecycle
 from services.executor import app
-from services.executor.model.attempts import Result
+from services.executor.model.attempts import AttemptResult
 from services.executor.model.runs import Platform
 from services.executor.ports import Claim, Progress
 from services.executor.settings import Settings
@@ -18,8 +18,8 @@ class ZeroWork:
     def places(self, platform: Platform) -> int:
         return 1000
 
-    async def run(self, claim: Claim, progress: Progress) -> Result:
-        return Result(device="none", simulated=True)
+    async def run(self, claim: Claim, progress: Progress) -> AttemptResult:
+        return AttemptResult(device="none", simulated=True)
 
 
 if __name__ == "__main__":

@@ -30,49 +30,48 @@ from services.chassis.object_store import ObjectStore
 from services.chassis.outbox import Outbox
 from services.chassis.outbox_relay import OutboxRelay
 from services.chassis.producer import Producer
-from services.executor.artifacts import StoredArtifacts
-from services.executor.automation.caching import RememberingCache
-from services.executor.automation.llm.client import open_client
-from services.executor.automation.llm.models import LanguageModels
-from services.executor.automation.pools.places import Pools
-from services.executor.automation.ports import Model
-from services.executor.automation.webdriver.opening import delete_session, settled
+from services.executor.artifacts import ObjectStoreArtifacts
+from services.executor.automation.devices.pools.pooled_devices import PooledDevices
+from services.executor.automation.devices.webdriver.sessions import delete_session, wait_for_unfinished
+from services.executor.automation.llm.chat_client import open_client
+from services.executor.automation.llm.language_models import LanguageModels
+from services.executor.automation.ports import ModelProvider
+from services.executor.automation.step_cache.cache import StoredStepCache
 from services.executor.catalog import RemoteCatalog, open_catalog_channel
 from services.executor.events import RUN_REQUESTS, topics
+from services.executor.maintenance.orphan_sessions import OrphanSweeper
+from services.executor.maintenance.reaper import Reaper
+from services.executor.maintenance.retention import Retention
 from services.executor.model.runs import Platform
-from services.executor.orphans import Orphans
 from services.executor.ports import Attempts, Catalog, Runs
-from services.executor.reaper import Reaper
-from services.executor.retention import Retention
 from services.executor.servicer.executions import ExecutionsServicer
 from services.executor.servicer.facts import ExecutionFactsServicer
 from services.executor.servicer.steps import StepsServicer
 from services.executor.settings import Settings
-from services.executor.storage.artifacts import MongoKept
-from services.executor.storage.bells import ChangeBells
+from services.executor.storage.change_notifier import ChangeNotifier
 from services.executor.storage.executions import MongoExecutions
 from services.executor.storage.facts import MongoFacts
-from services.executor.storage.ledger import Ledger
-from services.executor.storage.memory import MongoMemories
+from services.executor.storage.retained_runs import MongoRetainedRuns
 from services.executor.storage.runs import MongoRuns
 from services.executor.storage.schema import MIGRATIONS
-from services.executor.storage.superseding import MongoSupersessions
-from services.executor.usecases.answering import Answering
-from services.executor.usecases.following import Following
-from services.executor.usecases.reruns import Reruns
-from services.executor.usecases.resolving import Resolving
-from services.executor.usecases.starts import Starts
-from services.executor.usecases.superseding import Sweep
-from services.executor.worker.appfiles import AppFiles
-from services.executor.worker.automated import AutomatedAttempts
-from services.executor.worker.builds import BuildFiles
-from services.executor.worker.delivering import DeliveredArtifacts
-from services.executor.worker.fileserver import FileServer
-from services.executor.worker.finding import Requests, Search
-from services.executor.worker.keeping import Keeper
-from services.executor.worker.offering import Builds
-from services.executor.worker.people import ClaimHuman
-from services.executor.worker.sessions import Sessions
+from services.executor.storage.step_cache import MongoStepCache
+from services.executor.storage.supersessions import MongoSupersessions
+from services.executor.storage.transactions import ExecutionTransactions
+from services.executor.usecases.executions import ExecutionAnswers, ExecutionControl
+from services.executor.usecases.reruns import ExecutionRerunner
+from services.executor.usecases.starts import ExecutionStarter
+from services.executor.usecases.step_resolver import StepResolver
+from services.executor.usecases.supersession import SupersessionSweep
+from services.executor.worker.artifact_uploader import ArtifactUploader
+from services.executor.worker.attempts import AutomatedAttempts
+from services.executor.worker.build_files import BuildFileCache
+from services.executor.worker.build_heads import BuildHeadCache
+from services.executor.worker.build_provider import BuildProvider
+from services.executor.worker.claim_loop import ClaimLoop, RunRequestHandler
+from services.executor.worker.file_server import FileServer
+from services.executor.worker.human_channel import HumanChannel
+from services.executor.worker.lease_renewer import LeaseRenewer
+from services.executor.worker.session_tracker import SessionTracker
 from services.executor.worker.spool import Spool
 from services.executor.worker.worker import Worker
 
@@ -115,14 +114,14 @@ class _Parts:
     mongo: Mongo
     producer: Producer
     outbox: Outbox
-    ledger: Ledger
+    ledger: ExecutionTransactions
     runs: Runs
     catalog: Catalog
     objects: ObjectStore
-    kept: MongoKept
-    artifacts: DeliveredArtifacts
-    sessions: Sessions
-    pools: Pools | None = None
+    kept: MongoRetainedRuns
+    artifacts: ArtifactUploader
+    sessions: SessionTracker
+    pools: PooledDevices | None = None
 
     def __init__(self, settings: Settings, stack: AsyncExitStack) -> None:
         self._settings = settings
@@ -147,20 +146,20 @@ class _Parts:
         self.outbox = Outbox(self.mongo, SOURCE)
         relay = OutboxRelay(self.mongo, self.outbox, self.producer)
         await enter(self.background.run("relay", relay.run()))
-        self.ledger = Ledger(self.mongo, self.outbox, settings.limits)
+        self.ledger = ExecutionTransactions(self.mongo, self.outbox, settings.limits)
         self.runs = MongoRuns(self.ledger)
         self.catalog = RemoteCatalog(await enter(open_catalog_channel(settings.catalog_address, settings.tokens[0])))
         self.objects = ObjectStore.open(settings.object_store)
-        self.kept = MongoKept(self.ledger)
+        self.kept = MongoRetainedRuns(self.ledger)
         spool = Spool(settings.spool_folder, settings.artifact_spool_bytes)
         deadline = settings.artifact_spool_seconds
-        self.artifacts = DeliveredArtifacts(self.objects, spool, self.kept, deadline=deadline)
+        self.artifacts = ArtifactUploader(self.objects, spool, self.kept, deadline=deadline)
         if settings.artifact_days:
             retaining = Lease(self.mongo, "retention", str(uuid4()), seconds=RETENTION_LEASE_SECONDS)
             retention = Retention(self.kept, self.objects, retaining, days=settings.artifact_days)
             await enter(self.background.run("retention", retention.run()))
-        self.sessions = Sessions(self.runs, delete_session)
-        orphans = Orphans(self.runs, self.sessions, every=ORPHANS_SECONDS if settings.works else None)
+        self.sessions = SessionTracker(self.runs, delete_session)
+        orphans = OrphanSweeper(self.runs, self.sessions, every=ORPHANS_SECONDS if settings.works else None)
         await enter(self.background.run("orphans", orphans.run()))
         turn = self._reaper_lease()
         reaper = Reaper(self.runs, turn, settings.limits, every=settings.poll_seconds, reaped=orphans.wake)
@@ -172,21 +171,21 @@ class _Parts:
     async def serve(self) -> str:
         """The role `api`; gives the address."""
         executions = MongoExecutions(self.ledger, self.outbox)
-        bells = ChangeBells(self.mongo)
+        bells = ChangeNotifier(self.mongo)
         await self._stack.enter_async_context(self.background.run("change_stream", bells.run()))
-        sweep = Sweep(MongoSupersessions(self.ledger))
+        sweep = SupersessionSweep(MongoSupersessions(self.ledger))
         await self._stack.enter_async_context(self.background.run("superseding", sweep.run()))
-        starts = Starts(self.catalog, executions)
+        starts = ExecutionStarter(self.catalog, executions)
         servicer = ExecutionsServicer(
             starts,
-            Reruns(executions, starts),
-            Following(executions, bells, StoredArtifacts(self.objects)),
-            Answering(executions),
+            ExecutionRerunner(executions, starts),
+            ExecutionControl(executions, bells, ObjectStoreArtifacts(self.objects)),
+            ExecutionAnswers(executions),
         )
         descriptor = executions_pb2.DESCRIPTOR.services_by_name["Executions"]
         service = (executions_pb2_grpc.add_ExecutionsServicer_to_server, servicer, descriptor)
         known = steps_pb2.DESCRIPTOR.services_by_name["Steps"]
-        steps = (steps_pb2_grpc.add_StepsServicer_to_server, StepsServicer(Resolving()), known)
+        steps = (steps_pb2_grpc.add_StepsServicer_to_server, StepsServicer(StepResolver()), known)
         told = facts_pb2.DESCRIPTOR.services_by_name["ExecutionFacts"]
         exported = ExecutionFactsServicer(MongoFacts(self.mongo))
         facts = (facts_pb2_grpc.add_ExecutionFactsServicer_to_server, exported, told)
@@ -204,14 +203,14 @@ class _Parts:
         self._stack.push_async_callback(self.artifacts.part)
         await enter(self.background.run("spool", self.artifacts.run()))
         worker = Worker(self.runs, attempts, name=settings.instance, slots=settings.executor_slots)
-        keeper = Keeper(self.runs, worker, settings.limits, every=settings.poll_seconds)
+        keeper = LeaseRenewer(self.runs, worker, settings.limits, every=settings.poll_seconds)
         await enter(self.background.run("keeper", keeper.run()))
         self.health.register("keeper", keeper.check, affects="liveness")
         await enter(self.background.run("worker", worker.watch()))
         await enter(self.background.run("durations", self.ledger.durations.run()))
-        self._stack.push_async_callback(settled, SETTLE_SECONDS)
+        self._stack.push_async_callback(wait_for_unfinished, SETTLE_SECONDS)
         self._stack.push_async_callback(worker.drain, settings.drain_seconds)
-        search = Search(self.runs, worker, every=settings.poll_seconds)
+        search = ClaimLoop(self.runs, worker, every=settings.poll_seconds)
         await enter(self.background.run("search", search.run(), stop=search.stop, grace=STOP_SEARCH_SECONDS))
         for platform in worker.platforms:
             await self._consume(worker, search, platform)
@@ -223,9 +222,9 @@ class _Parts:
         """Attempts on the device pools that the settings name."""
         settings = self._settings
         pools = await self._open_pools()
-        builds = Builds(BuildFiles(self.catalog, settings.artifact_cache_bytes), self._app_files())
-        cache = RememberingCache(MongoMemories(self.mongo, settings.step_cache_days))
-        people = partial(ClaimHuman, self.runs, seconds=settings.human_timeout_seconds)
+        builds = BuildProvider(BuildHeadCache(self.catalog, settings.artifact_cache_bytes), self._app_files())
+        cache = StoredStepCache(MongoStepCache(self.mongo, settings.step_cache_days))
+        people = partial(HumanChannel, self.runs, seconds=settings.human_timeout_seconds)
         return AutomatedAttempts(
             pools,
             builds,
@@ -237,10 +236,10 @@ class _Parts:
             model=await self.model(),
         )
 
-    async def _open_pools(self) -> Pools:
+    async def _open_pools(self) -> PooledDevices:
         """Pools whose hubs are watched; those that do not answer rest from the start."""
         named = self._settings.device_pools
-        self.pools = Pools.load(Path(named) if named else None, files=await self._file_server())
+        self.pools = PooledDevices.load(Path(named) if named else None, files=await self._file_server())
         await self.pools.check()
         await self._stack.enter_async_context(self.background.run("hubs", self.pools.watch()))
         return self.pools
@@ -251,16 +250,16 @@ class _Parts:
             return None
         return await self._stack.enter_async_context(FileServer(listen, self._settings.executor_files_url))
 
-    def _app_files(self) -> AppFiles:
+    def _app_files(self) -> BuildFileCache:
         """On disk for good where the settings name a folder, else as long as this process."""
         settings = self._settings
         if settings.executor_files_folder is not None:
             folder = Path(settings.executor_files_folder).absolute() / settings.instance
         else:
             folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="mobiletest-files-")))
-        return AppFiles(self.catalog, folder, settings.executor_files_bytes)
+        return BuildFileCache(self.catalog, folder, settings.executor_files_bytes)
 
-    async def model(self) -> Model | None:
+    async def model(self) -> ModelProvider | None:
         """The language models that the settings name; none without an endpoint."""
         endpoint = self._settings.llm_endpoint
         if endpoint is None:
@@ -268,8 +267,8 @@ class _Parts:
         client = await self._stack.enter_async_context(open_client(endpoint))
         return LanguageModels(client, self._settings.llm_budget, (*map(SecretStr, self._settings.tokens),))
 
-    async def _consume(self, worker: Worker, search: Search, platform: Platform) -> None:
-        requests = Requests(self.runs, worker, search, platform)
+    async def _consume(self, worker: Worker, search: ClaimLoop, platform: Platform) -> None:
+        requests = RunRequestHandler(self.runs, worker, search, platform)
         consumer = Consumer(
             [RUN_REQUESTS[platform]],
             f"{self._settings.executor_group}-{platform.lower()}",

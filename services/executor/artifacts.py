@@ -19,7 +19,7 @@ class ArtifactKey:
     name: str
 
     def __str__(self) -> str:
-        return f"{folder(self.run_id)}/{self.attempt}/{self.name}"
+        return f"{run_prefix(self.run_id)}/{self.attempt}/{self.name}"
 
     @classmethod
     def parse(cls, text: str) -> "ArtifactKey | None":
@@ -31,12 +31,12 @@ class ArtifactKey:
                 return None
 
 
-def folder(run_id: str) -> str:
+def run_prefix(run_id: str) -> str:
     """Where all of a run's artifacts lie, those of attempts that nobody knows of any more too."""
     return f"runs/{run_id}"
 
 
-class StoredArtifacts:
+class ObjectStoreArtifacts:
     """The port `Artifacts` on the object store."""
 
     def __init__(self, store: ObjectStore) -> None:

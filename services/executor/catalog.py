@@ -5,12 +5,13 @@ from typing import Any
 
 from mobiletest.catalog.v1 import builds_pb2, builds_pb2_grpc, resolution_pb2, resolution_pb2_grpc
 
+from services.chassis import grpc_server
 from services.chassis.context import Caller, bind
-from services.chassis.grpc_server import Channel, open_channel
+from services.chassis.grpc_server import Channel
 from services.executor.messages.configs import build_config_proto
 from services.executor.messages.plans import resolved
-from services.executor.model.executions import BuildConfig, Kind
-from services.executor.model.plans import Resolved
+from services.executor.model.executions import BuildConfig, ExecutionKind
+from services.executor.model.plans import ResolvedRuns
 
 RESOLVE_SECONDS = 5.0
 BEGINNING_SECONDS = 60.0
@@ -30,8 +31,8 @@ class RemoteCatalog:
         self._builds = builds_pb2_grpc.BuildsStub(to)  # type: ignore[no-untyped-call]
 
     async def resolve(
-        self, kind: Kind, subject_id: str, build_config: BuildConfig, *, override_build_config: bool
-    ) -> Resolved:
+        self, kind: ExecutionKind, subject_id: str, build_config: BuildConfig, *, override_build_config: bool
+    ) -> ResolvedRuns:
         request = resolution_pb2.ResolveRunsRequest(
             build_config=build_config_proto(build_config), override_build_config=override_build_config
         )
@@ -64,4 +65,4 @@ class RemoteCatalog:
 
 def open_catalog_channel(address: str, token: str) -> Channel:
     """A channel for `RemoteCatalog`."""
-    return open_channel(address, token, services=_SERVICES)
+    return grpc_server.open_channel(address, token, services=_SERVICES)

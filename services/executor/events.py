@@ -7,10 +7,9 @@ from mobiletest.executor.v1 import events_pb2, executions_pb2
 from mobiletest.types.v1 import platform_pb2
 
 from services.chassis.events import Event
-from services.executor.messages.enums import to_proto
 from services.executor.messages.executions import execution_proto
 from services.executor.messages.runs import run_proto
-from services.executor.messages.times import timestamp
+from services.executor.messages.values import timestamp, to_proto
 from services.executor.model.changes import Change, RunFact
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Platform, Run

@@ -8,13 +8,13 @@ from enum import Enum, auto
 from typing import Protocol
 
 from services.chassis.events import Event
-from services.executor.model.attempts import Artifact, Result, Step
+from services.executor.model.attempts import Artifact, AttemptResult, StepResult
+from services.executor.model.attribution import ExecutionSource
 from services.executor.model.changes import Change
-from services.executor.model.executions import BuildConfig, Execution, Kind
-from services.executor.model.plans import Plan, Resolved
-from services.executor.model.questions import Asked, Question
-from services.executor.model.runs import Platform, Run, Session, Target
-from services.executor.model.sources import Source
+from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
+from services.executor.model.plans import ResolvedRuns, RunPlan
+from services.executor.model.questions import Question, QuestionPrompt
+from services.executor.model.runs import Platform, Run, RunTarget, Session
 from services.executor.model.states import Status
 
 
@@ -32,7 +32,7 @@ class Claim:
 
     execution: Execution
     run: Run
-    plan: Plan
+    plan: RunPlan
 
     @property
     def key(self) -> RunKey:
@@ -67,7 +67,7 @@ class Backlog:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class OrphanedSession:
     """A session that a worker may have left behind, and for how many seconds that has been known."""
 
     key: RunKey
@@ -87,7 +87,7 @@ class Runs(Protocol):
     async def still_claimable(self, keys: Sequence[RunKey]) -> list[RunKey]:
         """Those of the runs that look as if they could be claimed."""
 
-    async def finish(self, key: RunKey, token: int, result: Result) -> Run:
+    async def finish(self, key: RunKey, token: int, result: AttemptResult) -> Run:
         """Close the attempt; the run as it stands then. Fenced when the run is somebody else's."""
 
     async def hand_back(self, key: RunKey, token: int) -> Run:
@@ -96,13 +96,13 @@ class Runs(Protocol):
     async def note_session(self, key: RunKey, token: int, session: Session) -> None:
         """Put the session into the run's lease. Fenced when the run is somebody else's."""
 
-    async def orphans(self, limit: int) -> list[Left]:
+    async def orphans(self, limit: int) -> list[OrphanedSession]:
         """Sessions that were left behind, in no order."""
 
     async def forget_orphan(self, key: RunKey, session: Session) -> None:
         """The session needs no care any more; nothing if it is not among the run's orphans."""
 
-    async def ask(self, key: RunKey, token: int, asked: Asked, patience: timedelta) -> Question | None:
+    async def ask(self, key: RunKey, token: int, asked: QuestionPrompt, patience: timedelta) -> Question | None:
         """Ask a person, until the time limits are over; None when the run is to end. Fenced as `finish` is."""
 
     async def answer_to(self, key: RunKey, token: int, question_id: str) -> str | None:
@@ -127,7 +127,7 @@ class Runs(Protocol):
         """Let time do to the run what it has to; nothing if that has changed meanwhile."""
 
 
-Progress = Callable[[Sequence[Step], Sequence[Artifact]], Awaitable[None]]
+Progress = Callable[[Sequence[StepResult], Sequence[Artifact]], Awaitable[None]]
 """Told after each step all the steps, and what was kept, so far."""
 
 
@@ -141,25 +141,25 @@ class Attempts(Protocol):
     def places(self, platform: Platform) -> int:
         """How many attempts can have a device at once."""
 
-    async def run(self, claim: Claim, progress: Progress) -> Result:
+    async def run(self, claim: Claim, progress: Progress) -> AttemptResult:
         """One attempt. Never raises for what a test, an app or a device does; cancelled, it lets the device go."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ExecutionFilter:
     """Which executions a list shows; None means all."""
 
     status: Status | None = None
     workflow_id: str | None = None
     app_id: str | None = None
-    source: Source | None = None
+    source: ExecutionSource | None = None
     branch: str | None = None
     commit_sha: str | None = None
     pr_number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageRequest:
     """A page, counted from 1, and how much is on it."""
 
     number: int
@@ -172,13 +172,13 @@ class Executions(Protocol):
     async def now(self) -> datetime:
         """The clock by which all times of executions are judged."""
 
-    async def add(self, change: Change, plans: Mapping[str, Plan]) -> Execution:
+    async def add(self, change: Change, plans: Mapping[str, RunPlan]) -> Execution:
         """Store a new execution with its runs and their plans (by run id); what is there already when its id is."""
 
-    async def expected_seconds(self, targets: Sequence[Target]) -> list[float | None]:
+    async def expected_seconds(self, targets: Sequence[RunTarget]) -> list[float | None]:
         """How long runs of these are expected to keep a worker busy, by earlier ones; None where there were none."""
 
-    async def plans_of(self, execution_id: str) -> dict[str, Plan]:
+    async def plans_of(self, execution_id: str) -> dict[str, RunPlan]:
         """The plans of an execution's runs, by run id."""
 
     async def supersede(self, execution: Execution) -> None:
@@ -195,10 +195,10 @@ class Executions(Protocol):
     async def batch(self, execution_ids: Sequence[str]) -> list[Execution]:
         """Those that exist, in the order of the ids."""
 
-    async def page(self, wanted: Wanted, page: Page) -> tuple[list[Execution], int]:
+    async def page(self, wanted: ExecutionFilter, page: PageRequest) -> tuple[list[Execution], int]:
         """A page, newest first, and how many fit in all."""
 
-    async def runs(self, execution_id: str, page: Page) -> tuple[list[Run], int]:
+    async def runs(self, execution_id: str, page: PageRequest) -> tuple[list[Run], int]:
         """A page of an execution's runs in their order, and how many it has; without steps."""
 
     async def all_runs(self, execution_id: str) -> list[Run]:
@@ -228,8 +228,8 @@ class Catalog(Protocol):
     """What is to be run, and the files of builds."""
 
     async def resolve(
-        self, kind: Kind, subject_id: str, build_config: BuildConfig, *, override_build_config: bool
-    ) -> Resolved:
+        self, kind: ExecutionKind, subject_id: str, build_config: BuildConfig, *, override_build_config: bool
+    ) -> ResolvedRuns:
         """Which runs a start means. NotFound, InvalidArgument, Unavailable, DeadlineExceeded."""
 
     async def artifact(self, org_id: str, build_id: str, limit: int) -> bytes:
@@ -239,17 +239,17 @@ class Catalog(Protocol):
         """A build's whole file, in chunks."""
 
 
-class Bell(Protocol):
+class ChangeSubscription(Protocol):
     """Rings when an execution changes; it may ring for nothing."""
 
     async def wait(self, seconds: float) -> None:
         """Return when it rang since the last wait, at the latest after `seconds`."""
 
 
-class Bells(Protocol):
+class ChangeNotifications(Protocol):
     """Where one waits for an execution to change."""
 
-    def of(self, execution_id: str) -> AbstractContextManager[Bell]:
+    def of(self, execution_id: str) -> AbstractContextManager[ChangeSubscription]:
         """A bell that counts from the entry of the block, so that what is read inside is never behind it."""
 
 

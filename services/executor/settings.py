@@ -10,10 +10,10 @@ from typing import Literal
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from services.chassis.settings import ProcessSettings
-from services.executor.automation.llm.endpoint import Budget, Endpoint
+from services.executor.automation.llm.endpoint import ModelBudget, ModelEndpoint
 from services.executor.events import RUN_REQUEST_PARTITIONS
 from services.executor.model.run_config import LlmConfig
-from services.executor.model.runs import Limits
+from services.executor.model.runs import RunLimits
 
 
 class Settings(ProcessSettings):
@@ -84,8 +84,8 @@ class Settings(ProcessSettings):
         return value
 
     @property
-    def limits(self) -> Limits:
-        return Limits(
+    def limits(self) -> RunLimits:
+        return RunLimits(
             queue_timeout=timedelta(seconds=self.queue_timeout_seconds),
             run_timeout=timedelta(seconds=self.run_timeout_seconds),
             lease_ttl=timedelta(seconds=self.lease_seconds),
@@ -95,7 +95,7 @@ class Settings(ProcessSettings):
         )
 
     @property
-    def llm_endpoint(self) -> Endpoint | None:
+    def llm_endpoint(self) -> ModelEndpoint | None:
         if not self.llm_base_url:
             return None
         models = LlmConfig(
@@ -103,13 +103,13 @@ class Settings(ProcessSettings):
             reflection_model=self.llm_reflection_model,
             planning_model=self.llm_planning_model,
         )
-        return Endpoint(
+        return ModelEndpoint(
             base_url=self.llm_base_url, key=self.llm_api_key, models=models, timeout_seconds=self.llm_timeout_seconds
         )
 
     @property
-    def llm_budget(self) -> Budget:
-        return Budget(
+    def llm_budget(self) -> ModelBudget:
+        return ModelBudget(
             step_actions=self.llm_step_limit,
             step_seconds=self.llm_step_seconds,
             tokens=self.llm_token_limit,

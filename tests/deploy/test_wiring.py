@@ -7,7 +7,7 @@ import pytest
 
 from services.chassis.consumer import MAX_POLL_AGE_SECONDS, backoff_seconds
 from services.chassis.group_member import COMMIT_SECONDS, JOIN_SECONDS
-from services.executor.automation.pools.reading import load_pools, read_pools
+from services.executor.automation.devices.pools.config import load_pools, read_pools
 from services.executor.events import RUN_REQUESTS, TOPICS
 from tests.deploy.kustomize import (
     POD_IP,

@@ -8,10 +8,10 @@ from typing import cast
 import pytest
 
 from deploy.devices.hubs import Hub, chromium_capabilities
-from services.executor.automation.devices import Build, DeviceInfo
-from services.executor.automation.webdriver.device import WebDriverDevice
-from services.executor.automation.webdriver.opening import Target, open_device
-from services.executor.automation.webdriver.wire import Json
+from services.executor.automation.devices.port import Build, DeviceInfo
+from services.executor.automation.devices.webdriver.device import WebDriverDevice
+from services.executor.automation.devices.webdriver.hub_connection import Json
+from services.executor.automation.devices.webdriver.sessions import HubTarget, open_device
 from tests.hubs import appium, chromedriver, serve_folder, web_shop
 
 __all__ = ["appium", "chromedriver", "web_shop"]
@@ -24,17 +24,17 @@ OpenBrowser = Callable[[str], Awaitable[WebDriverDevice]]
 OpenPhone = Callable[[], Awaitable[WebDriverDevice]]
 
 
-def browser_target(hub: Hub) -> Target:
-    return Target(url=hub.url, capabilities=cast("dict[str, Json]", chromium_capabilities()))
+def browser_target(hub: Hub) -> HubTarget:
+    return HubTarget(url=hub.url, capabilities=cast("dict[str, Json]", chromium_capabilities()))
 
 
-def phone_target(hub: Hub, *, new_command_timeout: float = 60.0) -> Target:
+def phone_target(hub: Hub, *, new_command_timeout: float = 60.0) -> HubTarget:
     asked: dict[str, Json] = {
         "platformName": "Fake",
         "appium:automationName": "Fake",
         "appium:deviceName": "Fake",
     }
-    return Target(url=hub.url, capabilities=asked, new_command_timeout=new_command_timeout)
+    return HubTarget(url=hub.url, capabilities=asked, new_command_timeout=new_command_timeout)
 
 
 @pytest.fixture(scope="session")

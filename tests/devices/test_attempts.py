@@ -7,10 +7,10 @@ import pytest
 from PIL import Image
 
 from deploy.devices.hubs import Hub
-from services.executor.automation.attempt import Automation, Plan
-from services.executor.automation.devices import Build, Device, OnSession, Seed
-from services.executor.automation.webdriver.opening import open_device
-from services.executor.model.attempts import Result
+from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.devices.port import Build, Device, OnSession, Seed
+from services.executor.automation.devices.webdriver.sessions import open_device
+from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category
 from tests.devices.conftest import BROWSER, browser_target
 from tests.fakes.devices import FakeEvidence
@@ -97,12 +97,12 @@ async def browsers(chromedriver: Hub) -> AsyncIterator[Browsers]:
 
 async def run(
     browsers: Browsers, url: str, steps: list[object], evidence: FakeEvidence, *, seconds: float = 15
-) -> Result:
+) -> AttemptResult:
     build = Build(app_name="Web shop", static_url=url)
-    plan = Plan(
+    plan = AttemptRequest(
         run_id="run", attempt=1, platform="android", steps=steps, build=build, step_seconds=seconds, run_seconds=100
     )
-    return await Automation(browsers).attempt(plan, evidence=evidence)
+    return await AttemptRunner(browsers).attempt(plan, evidence=evidence)
 
 
 @pytest.mark.parametrize("steps", [BUY_IN_SENTENCES, BUY_IN_COMMANDS], ids=["sentences", "commands"])
@@ -152,8 +152,10 @@ async def test_a_long_list_is_scrolled_until_something_is_seen(browsers: Browser
 
 
 async def test_a_build_without_a_page_cannot_run_in_a_browser(browsers: Browsers) -> None:
-    plan = Plan(run_id="run", attempt=1, platform="android", steps=['I see "x"'], build=Build(), step_seconds=2)
-    result = await Automation(browsers).attempt(plan)
+    plan = AttemptRequest(
+        run_id="run", attempt=1, platform="android", steps=['I see "x"'], build=Build(), step_seconds=2
+    )
+    result = await AttemptRunner(browsers).attempt(plan)
     assert result.failure is not None
     assert result.failure.category is Category.CONFIG_INVALID
 

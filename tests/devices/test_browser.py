@@ -6,9 +6,9 @@ import pytest
 from PIL import Image
 
 from deploy.local.ports import Ports
-from services.executor.automation.devices import DeviceFailure
-from services.executor.automation.elements import Element, Point, Role, walk
-from services.executor.automation.webdriver.device import WebDriverDevice
+from services.executor.automation.devices.port import DeviceFailure
+from services.executor.automation.devices.webdriver.device import WebDriverDevice
+from services.executor.automation.screen.elements import Element, Point, Role, walk
 from services.executor.model.failures import Category
 from tests.devices.conftest import OpenBrowser
 from tests.devices.screens import find, seen, shows, texts

@@ -6,20 +6,20 @@ from typing import Any
 from PIL import Image
 
 from deploy.devices.hubs import Hub
-from services.executor.automation.attempt import Automation, Plan
-from services.executor.automation.caching import RememberingCache
-from services.executor.automation.devices import Build
-from services.executor.automation.llm.client import open_client
-from services.executor.automation.llm.endpoint import Budget, Endpoint
-from services.executor.automation.llm.models import LanguageModels
-from services.executor.model.attempts import Resolution, Result
+from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.devices.port import Build
+from services.executor.automation.llm.chat_client import open_client
+from services.executor.automation.llm.endpoint import ModelBudget, ModelEndpoint
+from services.executor.automation.llm.language_models import LanguageModels
+from services.executor.automation.step_cache.cache import StoredStepCache
+from services.executor.model.attempts import AttemptResult, Resolution
 from services.executor.model.failures import Category
 from services.executor.model.run_config import ExecutionMode, Grounder, LlmConfig, RunConfig
 from tests.devices.test_attempts import LOG_IN, Browsers
 from tests.fakes.devices import FakeEvidence
 from tests.fakes.llm import FakeEndpoint, call, last_screen
-from tests.fakes.memories import FakeMemories
 from tests.fakes.shopper import shopper
+from tests.fakes.step_cache import FakeStepCacheStore
 
 GOAL = "Buy a red mug as ada@example.com with the password lovelace"
 PLANNING = RunConfig(execution_mode=ExecutionMode(enable_planning=True))
@@ -33,15 +33,15 @@ class Shopping:
         self._devices = Browsers(hub)
         self._page = page
         self._endpoint = endpoint
-        self._cache = RememberingCache(FakeMemories())
+        self._cache = StoredStepCache(FakeStepCacheStore())
         self.evidence = FakeEvidence()
 
-    async def run(self, *steps: object, config: RunConfig = PLANNING) -> Result:
+    async def run(self, *steps: object, config: RunConfig = PLANNING) -> AttemptResult:
         models = LlmConfig(primary_model="shopper")
-        async with open_client(Endpoint(base_url=self._endpoint.url, models=models)) as client:
-            model = LanguageModels(client, Budget())
-            automation = Automation(self._devices, model=model, cache=self._cache)
-            plan = Plan(
+        async with open_client(ModelEndpoint(base_url=self._endpoint.url, models=models)) as client:
+            model = LanguageModels(client, ModelBudget())
+            automation = AttemptRunner(self._devices, model=model, cache=self._cache)
+            plan = AttemptRequest(
                 run_id="run",
                 attempt=1,
                 platform="android",
@@ -53,7 +53,7 @@ class Shopping:
             return await automation.attempt(plan, evidence=self.evidence)
 
 
-def calls_of(result: Result) -> int:
+def calls_of(result: AttemptResult) -> int:
     return sum(step.model_calls for step in result.steps)
 
 

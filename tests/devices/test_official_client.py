@@ -11,8 +11,8 @@ from appium.options.common.base import AppiumOptions
 from appium.webdriver.common.appiumby import AppiumBy
 from PIL import Image
 
-from services.executor.automation.elements import walk
-from services.executor.automation.webdriver.client import DriverSession
+from services.executor.automation.devices.webdriver.driver_session import DriverSession
+from services.executor.automation.screen.elements import walk
 from tests.devices.conftest import OpenBrowser, OpenPhone
 
 T = TypeVar("T")

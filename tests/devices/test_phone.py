@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from deploy.devices.hubs import Hub
-from services.executor.automation.devices import DeviceFailure
-from services.executor.automation.elements import Point, Role
-from services.executor.automation.webdriver.device import WebDriverDevice
+from services.executor.automation.devices.port import DeviceFailure
+from services.executor.automation.devices.webdriver.device import WebDriverDevice
+from services.executor.automation.screen.elements import Point, Role
 from services.executor.model.failures import Category
 from tests.devices.conftest import OpenPhone
 from tests.devices.screens import find, seen

@@ -12,11 +12,17 @@ import pytest
 from deploy.devices import hubs
 from deploy.devices.hubs import Hub
 from deploy.local.ports import Ports
-from services.executor.automation.devices import Build, Device, DeviceFailure, Session
-from services.executor.automation.elements import Point, Role
-from services.executor.automation.webdriver.client import DriverSession
-from services.executor.automation.webdriver.opening import Target, delete_session, open_device, ready, settled
-from services.executor.automation.webdriver.wire import DriverError, Wire
+from services.executor.automation.devices.port import Build, Device, DeviceFailure, Session
+from services.executor.automation.devices.webdriver.driver_session import DriverSession
+from services.executor.automation.devices.webdriver.hub_connection import DriverError, HubConnection
+from services.executor.automation.devices.webdriver.sessions import (
+    HubTarget,
+    delete_session,
+    is_ready,
+    open_device,
+    wait_for_unfinished,
+)
+from services.executor.automation.screen.elements import Point, Role
 from services.executor.model.failures import Category
 from tests.devices.conftest import BROWSER, FAKE_APP, PHONE, browser_target, phone_target
 from tests.devices.gates import gate_before
@@ -49,7 +55,7 @@ async def phone_on(hub: Hub, **options: float) -> tuple[Device, Session]:
 
 async def is_gone(session: Session) -> bool:
     """Asks the hub for something in the session."""
-    wire = Wire(session.hub)
+    wire = HubConnection(session.hub)
     try:
         await DriverSession(wire, session.id, {}).source()
     except DriverError as error:
@@ -61,7 +67,7 @@ async def is_gone(session: Session) -> bool:
 
 async def browsers(hub: Hub) -> list[object]:
     """The sessions that chromedriver has."""
-    wire = Wire(hub.url)
+    wire = HubConnection(hub.url)
     try:
         found = await wire.call("GET", "/sessions", seconds=10)
     finally:
@@ -140,7 +146,7 @@ async def test_a_session_whose_opening_is_cancelled_is_deleted(own_chromedriver:
         await cancelled(opening)
         gate.requests.open.set()
         gate.answers.open.set()
-        assert await settled(60)
+        assert await wait_for_unfinished(60)
     assert gate.answers.arrived.is_set()
     assert await browsers(own_chromedriver) == []
 
@@ -155,7 +161,7 @@ async def test_a_session_whose_opening_is_cancelled_before_it_is_remembered_is_d
     opening = asyncio.create_task(open_device(browser_target(own_chromedriver), BROWSER, Build(), on_session=slow))
     await opened.wait()
     await cancelled(opening)
-    assert await settled(60)
+    assert await wait_for_unfinished(60)
     assert await browsers(own_chromedriver) == []
 
 
@@ -186,7 +192,7 @@ async def test_a_hub_that_is_killed_is_noticed_at_once_and_closing_never_fails(o
     await device.close()
     assert monotonic() - began < 30
     assert not await delete_session(session)
-    assert not await ready(own_appium.url)
+    assert not await is_ready(own_appium.url)
 
 
 async def test_a_browser_that_is_killed_is_a_lost_session(own_chromedriver: Hub, web_shop: str) -> None:
@@ -215,7 +221,7 @@ async def test_a_hub_that_is_not_there_is_a_network_error() -> None:
     with Ports() as ports:
         url = f"http://127.0.0.1:{ports.take()}"
         with pytest.raises(DeviceFailure, match=url) as raised:
-            await open_device(Target(url=url, capabilities={}), PHONE, Build())
+            await open_device(HubTarget(url=url, capabilities={}), PHONE, Build())
     assert raised.value.category is Category.NETWORK_ERROR
 
 
@@ -228,8 +234,8 @@ async def test_an_orphan_is_deleted_by_its_id(appium: Hub) -> None:
 
 
 async def test_hubs_say_that_they_are_ready(appium: Hub, chromedriver: Hub) -> None:
-    assert await ready(appium.url)
-    assert await ready(f"{chromedriver.url}/")
+    assert await is_ready(appium.url)
+    assert await is_ready(f"{chromedriver.url}/")
 
 
 async def test_two_browsers_know_nothing_of_each_other(chromedriver: Hub, web_shop: str) -> None:

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from deploy.devices.hubs import Hub
-from services.executor.automation.devices import Build, DeviceFailure
-from services.executor.automation.elements import Point, Role, walk
-from services.executor.automation.webdriver.device import WebDriverDevice
-from services.executor.automation.webdriver.opening import open_device
+from services.executor.automation.devices.port import Build, DeviceFailure
+from services.executor.automation.devices.webdriver.device import WebDriverDevice
+from services.executor.automation.devices.webdriver.sessions import open_device
+from services.executor.automation.screen.elements import Point, Role, walk
 from services.executor.model.failures import Category
 from tests.devices.conftest import BROWSER, OpenBrowser, browser_target
 from tests.devices.screens import seen, shows, texts

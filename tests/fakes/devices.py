@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from services.executor.automation.devices import (
+from services.executor.automation.devices.port import (
     NO_ARGUMENTS,
     NO_PERMISSIONS,
     Argument,
@@ -12,33 +12,33 @@ from services.executor.automation.devices import (
     DeviceInfo,
     OnSession,
     Orientation,
+    PageSource,
     Seed,
     Session,
-    Source,
+    VirtualTimer,
 )
-from services.executor.automation.elements import Bounds, Element, Point, Role
 from services.executor.automation.ports import (
-    Acting,
-    Advisor,
-    Answer,
-    Cannot,
-    Done,
-    Look,
+    ActionDialog,
+    CacheLookup,
+    CannotContinue,
+    ChosenAction,
+    GetScreen,
+    GoalReached,
+    Judgement,
     ModelFailed,
-    Planned,
-    Planning,
-    Reached,
-    Recalled,
-    Spent,
-    StepKey,
-    Steps,
-    Task,
-    Terms,
+    ModelOptions,
+    ModelSession,
+    ModelTask,
+    ModelUsage,
+    NextSteps,
+    PlanningDialog,
+    ScreenView,
+    StepCacheKey,
+    StoredSteps,
+    TaskDone,
     Transcript,
-    Verdict,
-    View,
 )
-from services.executor.automation.timers import VirtualTimer
+from services.executor.automation.screen.elements import Bounds, Element, Point, Role
 from services.executor.model.attempts import CacheOutcome
 
 Target = Element | Point
@@ -97,9 +97,9 @@ class FakeDevice:
         self._note("tree", quiet=True)
         return self.show if isinstance(self.show, Element) else self.show(self.timer.now())
 
-    async def source(self) -> Source:
+    async def source(self) -> PageSource:
         self._note("source", quiet=True)
-        return Source("<fake/>")
+        return PageSource("<fake/>")
 
     async def screenshot(self) -> bytes:
         self._note("screenshot", quiet=True)
@@ -203,37 +203,37 @@ class FakeModel:
 
     def __init__(
         self,
-        answers: Iterable[Answer | Done | Cannot | ModelFailed] = (),
+        answers: Iterable[ChosenAction | TaskDone | CannotContinue | ModelFailed] = (),
         *,
-        plans: Iterable[Steps | Reached | Cannot] = (),
-        verdicts: Iterable[Verdict] = (),
+        plans: Iterable[NextSteps | GoalReached | CannotContinue] = (),
+        verdicts: Iterable[Judgement] = (),
     ) -> None:
         self.answers = list(answers)
         self.plans = list(plans)
         self.verdicts = list(verdicts)
-        self.tasks: list[Task] = []
+        self.tasks: list[ModelTask] = []
         self.told: list[str] = []
         self.judged: list[str] = []
-        self.terms: list[Terms] = []
-        self.spent = Spent()
+        self.terms: list[ModelOptions] = []
+        self.spent = ModelUsage()
         self.step_actions = 5
         self.step_seconds = 60.0
 
     def check(self) -> None:
         return None
 
-    def advisor(self, terms: Terms) -> Advisor:
+    def advisor(self, terms: ModelOptions) -> ModelSession:
         self.terms.append(terms)
         return self
 
-    def acting(self, task: Task) -> Acting:
+    def acting(self, task: ModelTask) -> ActionDialog:
         self.tasks.append(task)
         return _FakeActing(self)
 
-    def planning(self, goal: str) -> Planning:
+    def planning(self, goal: str) -> PlanningDialog:
         return _FakePlanning(self)
 
-    async def judge(self, sentence: str, before: View, after: View) -> Verdict:
+    async def judge(self, sentence: str, before: ScreenView, after: ScreenView) -> Judgement:
         self.call()
         self.judged.append(sentence)
         return self.verdicts.pop(0)
@@ -242,17 +242,17 @@ class FakeModel:
         return Transcript()
 
     def call(self) -> None:
-        self.spent = Spent(self.spent.calls + 1, self.spent.tokens + 10)
+        self.spent = ModelUsage(self.spent.calls + 1, self.spent.tokens + 10)
 
 
 class _FakeActing:
     def __init__(self, model: FakeModel) -> None:
         self._model = model
 
-    async def next(self, view: View, happened: str) -> Answer | Done | Cannot:
+    async def next(self, view: ScreenView, happened: str) -> ChosenAction | TaskDone | CannotContinue:
         self._model.call()
         self._model.told.append(happened)
-        answer = self._model.answers.pop(0) if self._model.answers else Done()
+        answer = self._model.answers.pop(0) if self._model.answers else TaskDone()
         if isinstance(answer, ModelFailed):
             raise answer
         return answer
@@ -262,7 +262,7 @@ class _FakePlanning:
     def __init__(self, model: FakeModel) -> None:
         self._model = model
 
-    async def next(self, view: View, happened: str) -> Steps | Reached | Cannot:
+    async def next(self, view: ScreenView, happened: str) -> NextSteps | GoalReached | CannotContinue:
         self._model.call()
         self._model.told.append(happened)
         return self._model.plans.pop(0)
@@ -271,17 +271,17 @@ class _FakePlanning:
 class FakeCache:
     """Remembers by sentence alone, with the very element."""
 
-    def __init__(self, kept: dict[str, Answer | Planned] | None = None) -> None:
+    def __init__(self, kept: dict[str, ChosenAction | StoredSteps] | None = None) -> None:
         self.kept = kept or {}
 
-    async def recall(self, key: StepKey, look: Look) -> Recalled:
+    async def recall(self, key: StepCacheKey, look: GetScreen) -> CacheLookup:
         kept = self.kept.get(key.sentence)
-        return Recalled(CacheOutcome.MISS) if kept is None else Recalled(CacheOutcome.HIT, kept)
+        return CacheLookup(CacheOutcome.MISS) if kept is None else CacheLookup(CacheOutcome.HIT, kept)
 
-    async def remember(self, key: StepKey, tree: Element, kept: Answer | Planned) -> None:
+    async def remember(self, key: StepCacheKey, tree: Element, kept: ChosenAction | StoredSteps) -> None:
         self.kept[key.sentence] = kept
 
-    async def forget(self, key: StepKey, tree: Element) -> None:
+    async def forget(self, key: StepCacheKey, tree: Element) -> None:
         self.kept.pop(key.sentence, None)
 
 

@@ -12,24 +12,33 @@ from services.chassis.context import current
 from services.chassis.errors import FailedPrecondition, NotFound
 from services.chassis.events import Event
 from services.executor.events import events_of
-from services.executor.model import asking, changes, lifecycle
-from services.executor.model.attempts import Result
+from services.executor.model import changes, lifecycle
+from services.executor.model.attempts import AttemptResult
 from services.executor.model.changes import Change
-from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, Kind
-from services.executor.model.fairness import Queue, Standing, rank, shares
+from services.executor.model.claim_order import smoothed_duration
+from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, ExecutionKind
+from services.executor.model.fairness import OrgLoad, OrgQueue, rank, share_slots
+from services.executor.model.lanes import lane_of
 from services.executor.model.lifecycle import Fenced, NotClaimable
-from services.executor.model.ordering import remembered
-from services.executor.model.plans import Plan, Resolved
-from services.executor.model.questions import Asked, Question
-from services.executor.model.runs import Limits, Platform, Run, Session, Target
+from services.executor.model.plans import ResolvedRuns, RunPlan
+from services.executor.model.questions import Question, QuestionPrompt
+from services.executor.model.runs import Platform, Run, RunLimits, RunTarget, Session
 from services.executor.model.states import Status
-from services.executor.model.superseding import lane
-from services.executor.ports import Backlog, Claim, Left, Notice, Page, Progress, RunKey, Wanted
+from services.executor.ports import (
+    Backlog,
+    Claim,
+    ExecutionFilter,
+    Notice,
+    OrphanedSession,
+    PageRequest,
+    Progress,
+    RunKey,
+)
 
 
-def plan(name: str = "Log in", *, platform: Platform | None = Platform.ANDROID, config_error: str = "") -> Plan:
+def plan(name: str = "Log in", *, platform: Platform | None = Platform.ANDROID, config_error: str = "") -> RunPlan:
     """A plan with one step, of a test, an app and a build of its own."""
-    target = Target(
+    target = RunTarget(
         test_id=str(uuid4()),
         test_name=name,
         test_version_number=1,
@@ -40,33 +49,33 @@ def plan(name: str = "Log in", *, platform: Platform | None = Platform.ANDROID, 
         resolved_build_version="1.0",
         build_uploaded_at=datetime(2026, 1, 2, tzinfo=UTC),
     )
-    return Plan(target=target, steps=('Tap "Log in"', {"tapOn": {"id": "ok"}}), config_error=config_error)
+    return RunPlan(target=target, steps=('Tap "Log in"', {"tapOn": {"id": "ok"}}), config_error=config_error)
 
 
 class FakeCatalog:
     """Resolves what it was given by `add`; anything else is NotFound. `files` are build files by build id."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Kind, str], Resolved] = {}
+        self._known: dict[tuple[ExecutionKind, str], ResolvedRuns] = {}
         self.files: dict[str, bytes] = {}
         self.reads = 0
 
-    def add(self, resolved: Resolved) -> str:
+    def add(self, resolved: ResolvedRuns) -> str:
         """The id of a workflow, or of a test when the answer names no workflow."""
-        kind = Kind.WORKFLOW if resolved.workflow_id else Kind.TEST
+        kind = ExecutionKind.WORKFLOW if resolved.workflow_id else ExecutionKind.TEST
         subject_id = resolved.workflow_id or resolved.plans[0].target.test_id
         self._known[kind, subject_id] = resolved
         return subject_id
 
-    def workflow(self, *plans: Plan, max_parallel: int | None = None) -> str:
+    def workflow(self, *plans: RunPlan, max_parallel: int | None = None) -> str:
         """The id of a new workflow with these runs."""
         return self.add(
-            Resolved(workflow_id=str(uuid4()), workflow_name="Nightly", max_parallel=max_parallel, plans=plans)
+            ResolvedRuns(workflow_id=str(uuid4()), workflow_name="Nightly", max_parallel=max_parallel, plans=plans)
         )
 
     async def resolve(
-        self, kind: Kind, subject_id: str, build_config: BuildConfig, *, override_build_config: bool
-    ) -> Resolved:
+        self, kind: ExecutionKind, subject_id: str, build_config: BuildConfig, *, override_build_config: bool
+    ) -> ResolvedRuns:
         if (kind, subject_id) not in self._known:
             raise NotFound(f"{kind.capitalize()} not found")
         return self._known[kind, subject_id]
@@ -89,12 +98,12 @@ class FakeCatalog:
 class FakeExecutions:
     """Executions and runs in memory: the ports `Executions` (of the caller's organisation) and `Runs` (of all)."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
+    def __init__(self, limits: RunLimits | None = None) -> None:
+        self.limits = limits or RunLimits()
         self.clock = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
         self.executions: dict[str, Execution] = {}
         self.stored: dict[str, Run] = {}
-        self.plans: dict[str, Plan] = {}
+        self.plans: dict[str, RunPlan] = {}
         self.events: list[Event] = []
         self.served: dict[str, int] = {}
         self.changed: Callable[[str], None] = lambda _: None
@@ -106,7 +115,7 @@ class FakeExecutions:
     async def now(self) -> datetime:
         return self.clock
 
-    async def add(self, change: Change, plans: Mapping[str, Plan]) -> Execution:
+    async def add(self, change: Change, plans: Mapping[str, RunPlan]) -> Execution:
         if change.execution.id not in self.executions:
             self.plans.update(plans)
             self._commit(change)
@@ -133,10 +142,10 @@ class FakeExecutions:
 
     def _cancel(self, execution: Execution, superseded_by: str | None) -> Execution:
         open_runs = [run for run in self._of(execution.id) if not run.status.terminal]
-        return self._commit(changes.cancel(execution, open_runs, self.clock, superseded_by)).execution
+        return self._commit(changes.cancel_execution(execution, open_runs, self.clock, superseded_by)).execution
 
     async def supersede(self, execution: Execution) -> None:
-        same = [e for e in self.executions.values() if lane(execution) and lane(e) == lane(execution)]
+        same = [e for e in self.executions.values() if lane_of(execution) and lane_of(e) == lane_of(execution)]
         newest = max((e for e in same if e.cancel_previous), key=_age, default=execution)
         for earlier in same:
             if _age(earlier) < _age(newest) and not earlier.status.terminal and not earlier.cancel_requested_at:
@@ -148,18 +157,18 @@ class FakeExecutions:
         left = [e for e in self.executions.values() if e.cancel_previous is CancelPrevious.PENDING]
         return sorted(left, key=_age)[:limit]
 
-    async def expected_seconds(self, targets: Sequence[Target]) -> list[float | None]:
+    async def expected_seconds(self, targets: Sequence[RunTarget]) -> list[float | None]:
         return [self._seconds(target) for target in targets]
 
-    def _seconds(self, target: Target) -> float | None:
+    def _seconds(self, target: RunTarget) -> float | None:
         seconds: float | None = None
         done = [run for run in self.stored.values() if run.status is Status.COMPLETED and run.completed_at]
         for run in sorted(done, key=lambda run: run.completed_at or self.clock):
             if _subject(run.target) == _subject(target) and run.org_id == current().org_id:
-                seconds = remembered(run.busy_seconds, seconds)
+                seconds = smoothed_duration(run.busy_seconds, seconds)
         return seconds
 
-    async def plans_of(self, execution_id: str) -> dict[str, Plan]:
+    async def plans_of(self, execution_id: str) -> dict[str, RunPlan]:
         return {run.id: self.plans[run.id] for run in self._of(execution_id) if run.org_id == current().org_id}
 
     async def get(self, execution_id: str) -> Execution:
@@ -172,7 +181,7 @@ class FakeExecutions:
         own = {id_: e for id_, e in self.executions.items() if e.org_id == current().org_id}
         return [own[id_] for id_ in execution_ids if id_ in own]
 
-    async def page(self, wanted: Wanted, page: Page) -> tuple[list[Execution], int]:
+    async def page(self, wanted: ExecutionFilter, page: PageRequest) -> tuple[list[Execution], int]:
         fitting = [e for e in self.executions.values() if e.org_id == current().org_id and _fits(e, wanted)]
         newest = sorted(fitting, key=lambda e: (e.created_at, e.id), reverse=True)
         return newest[(page.number - 1) * page.size :][: page.size], len(newest)
@@ -181,7 +190,7 @@ class FakeExecutions:
         runs = [run for run in self.stored.values() if run.execution_id == execution_id]
         return sorted(runs, key=lambda run: run.position)
 
-    async def runs(self, execution_id: str, page: Page) -> tuple[list[Run], int]:
+    async def runs(self, execution_id: str, page: PageRequest) -> tuple[list[Run], int]:
         found = [_without_steps(run) for run in self._of(execution_id) if run.org_id == current().org_id]
         return found[(page.number - 1) * page.size :][: page.size], len(found)
 
@@ -205,7 +214,7 @@ class FakeExecutions:
             waiting = [run for run in self._of(key.execution_id) if run.status is Status.INITIALIZED]
             in_turn = sorted(waiting, key=lambda run: run.turn)
             moves += [(run, lifecycle.queue(run, self.clock)) for run in in_turn[:1]]
-        self._commit(changes.apply(execution, moves, self.clock))
+        self._commit(changes.apply_moves(execution, moves, self.clock))
         return self.stored[key.run_id]
 
     async def claim(self, key: RunKey, worker: str) -> Claim | None:
@@ -227,22 +236,22 @@ class FakeExecutions:
 
     async def claimable(self, platform: Platform, limit: int) -> list[RunKey]:
         runs = [run for run in self.stored.values() if run.target.platform is platform]
-        ready = [run for run in runs if lifecycle.claimable(run, self.clock)]
-        queues: dict[Queue, list[Run]] = defaultdict(list)
+        ready = [run for run in runs if lifecycle.is_claimable(run, self.clock)]
+        queues: dict[OrgQueue, list[Run]] = defaultdict(list)
         for run in sorted(ready, key=lambda run: (run.claimable_at, run.turn)):
             same = [q for q in queues if (q.rank, q.org_id) == (rank(run), run.org_id)]
-            queues[same[0] if same else Queue(rank(run), run.org_id, run.claimable_at or self.clock)].append(run)
+            queues[same[0] if same else OrgQueue(rank(run), run.org_id, run.claimable_at or self.clock)].append(run)
         running = Counter(run.org_id for run in runs if run.lease is not None)
         left = {queue.org_id: self._left(queue.org_id) for queue in queues}
-        standing = Standing(running=running, served=self.served, left=left)
-        chosen = [queues[queue] for queue in shares(queues, standing, limit)]
+        standing = OrgLoad(running=running, served=self.served, left=left)
+        chosen = [queues[queue] for queue in share_slots(queues, standing, limit)]
         found = [waiting.pop(0) for waiting in chosen if waiting]
         return [RunKey(run.execution_id, run.id) for run in found]
 
     async def still_claimable(self, keys: Sequence[RunKey]) -> list[RunKey]:
         return [key for key in keys if key.run_id in self.stored and self.stored[key.run_id].claimable_at]
 
-    async def finish(self, key: RunKey, token: int, result: Result) -> Run:
+    async def finish(self, key: RunKey, token: int, result: AttemptResult) -> Run:
         return self._move(key, lifecycle.finish(self.stored[key.run_id], token, result, self.clock, self.limits))
 
     async def hand_back(self, key: RunKey, token: int) -> Run:
@@ -254,9 +263,11 @@ class FakeExecutions:
             raise Fenced(run.id)
         self.stored[run.id] = replace(run, lease=replace(run.lease, session=session))
 
-    async def orphans(self, limit: int) -> list[Left]:
+    async def orphans(self, limit: int) -> list[OrphanedSession]:
         return [
-            Left(RunKey(run.execution_id, run.id), orphan.session, (self.clock - orphan.since).total_seconds())
+            OrphanedSession(
+                RunKey(run.execution_id, run.id), orphan.session, (self.clock - orphan.since).total_seconds()
+            )
             for run in self.stored.values()
             for orphan in run.orphans
         ][:limit]
@@ -266,8 +277,10 @@ class FakeExecutions:
         left = tuple(orphan for orphan in run.orphans if orphan.session != session)
         self.stored[run.id] = replace(run, orphans=left)
 
-    async def ask(self, key: RunKey, token: int, asked: Asked, patience: timedelta) -> Question | None:
-        return self._move(key, asking.ask(self.stored[key.run_id], token, asked, patience, self.clock)).open_question
+    async def ask(self, key: RunKey, token: int, asked: QuestionPrompt, patience: timedelta) -> Question | None:
+        return self._move(
+            key, lifecycle.ask_question(self.stored[key.run_id], token, asked, patience, self.clock)
+        ).open_question
 
     async def answer_to(self, key: RunKey, token: int, question_id: str) -> str | None:
         run = self.stored[key.run_id]
@@ -275,14 +288,14 @@ class FakeExecutions:
         return run.question.answer if run.question is not None and run.question.asked.id == question_id else None
 
     async def withdraw(self, key: RunKey, token: int, question_id: str) -> str | None:
-        question = self._move(key, asking.withdraw(self.stored[key.run_id], token, question_id)).question
+        question = self._move(key, lifecycle.withdraw_question(self.stored[key.run_id], token, question_id)).question
         return question.answer if question is not None and question.asked.id == question_id else None
 
     async def answer(self, execution_id: str, run_id: str, question_id: str | None, text: str) -> Run:
         run = await self.run(execution_id, run_id)
         try:
-            answered = asking.answer(run, question_id, text, self.clock)
-        except asking.NotAsked as error:
+            answered = lifecycle.answer_question(run, question_id, text, self.clock)
+        except lifecycle.QuestionNotOpen as error:
             raise FailedPrecondition(error.message, reason=error.reason) from error
         return self._move(RunKey(execution_id, run_id), answered)
 
@@ -314,14 +327,14 @@ class FakeExecutions:
         return Backlog(max(0.0, (self.clock - min(waiting, default=self.clock)).total_seconds()), stuck)
 
     async def expire(self, key: RunKey) -> None:
-        self._move(key, lifecycle.overdue(self.stored[key.run_id], self.clock, self.limits))
+        self._move(key, lifecycle.expire(self.stored[key.run_id], self.clock, self.limits))
 
 
 def _age(execution: Execution) -> tuple[datetime, str]:
     return execution.created_at, execution.id
 
 
-def _subject(target: Target) -> tuple[str, Platform | None, str | None]:
+def _subject(target: RunTarget) -> tuple[str, Platform | None, str | None]:
     return target.test_id, target.platform, target.app_id
 
 
@@ -329,7 +342,7 @@ def _without_steps(run: Run) -> Run:
     return replace(run, attempts=tuple(replace(attempt, steps=()) for attempt in run.attempts))
 
 
-def _fits(execution: Execution, wanted: Wanted) -> bool:
+def _fits(execution: Execution, wanted: ExecutionFilter) -> bool:
     pairs = [
         (wanted.status, execution.status),
         (wanted.workflow_id, execution.workflow_id),
@@ -342,10 +355,10 @@ def _fits(execution: Execution, wanted: Wanted) -> bool:
     return in_app and all(wish is None or wish == value for wish, value in pairs)
 
 
-class FakeBell:
+class FakeChangeSubscription:
     """Rings when its execution changes."""
 
-    def __init__(self, bells: "FakeBells") -> None:
+    def __init__(self, bells: "FakeChangeNotifications") -> None:
         self._bells = bells
         self.rung = asyncio.Event()
 
@@ -359,17 +372,17 @@ class FakeBell:
         self.rung.clear()
 
 
-class FakeBells:
+class FakeChangeNotifications:
     """The port `Bells`, rung by `FakeExecutions.changed`; `waiting` counts the waits so far."""
 
     def __init__(self, executions: FakeExecutions) -> None:
-        self._bells: dict[str, list[FakeBell]] = defaultdict(list)
+        self._bells: dict[str, list[FakeChangeSubscription]] = defaultdict(list)
         self.waiting = 0
         executions.changed = self._ring
 
     @contextmanager
-    def of(self, execution_id: str) -> Iterator[FakeBell]:
-        bell = FakeBell(self)
+    def of(self, execution_id: str) -> Iterator[FakeChangeSubscription]:
+        bell = FakeChangeSubscription(self)
         self._bells[execution_id].append(bell)
         yield bell
 
@@ -399,7 +412,7 @@ class FakeArtifacts:
 class FakeAttempts:
     """Attempts that end as `results` say, one after the other (then passing), or block until `release` is set."""
 
-    def __init__(self, *results: Result | Exception, devices: int = 100, blocking: bool = False) -> None:
+    def __init__(self, *results: AttemptResult | Exception, devices: int = 100, blocking: bool = False) -> None:
         self.results = list(results)
         self.devices = devices
         self.release = asyncio.Event()
@@ -415,11 +428,11 @@ class FakeAttempts:
     def places(self, platform: Platform) -> int:
         return self.devices
 
-    async def run(self, claim: Claim, progress: Progress) -> Result:
+    async def run(self, claim: Claim, progress: Progress) -> AttemptResult:
         self.begun.append(claim)
         try:
             await self.release.wait()
-            result = self.results.pop(0) if self.results else Result(device="phone-1", simulated=True)
+            result = self.results.pop(0) if self.results else AttemptResult(device="phone-1", simulated=True)
         except asyncio.CancelledError:
             self.cancelled.append(claim)
             raise

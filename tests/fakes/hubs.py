@@ -3,8 +3,8 @@
 import asyncio
 from dataclasses import dataclass
 
-from services.executor.automation.devices import Build, Device, DeviceFailure, DeviceInfo, OnSession, Session
-from services.executor.automation.webdriver.opening import Target
+from services.executor.automation.devices.port import Build, Device, DeviceFailure, DeviceInfo, OnSession, Session
+from services.executor.automation.devices.webdriver.sessions import HubTarget
 from tests.fakes.devices import FakeDevice
 
 
@@ -34,7 +34,7 @@ class FakeHubs:
         self.asked: list[str] = []
 
     async def open(
-        self, target: Target, info: DeviceInfo, build: Build, *, app: str | None, on_session: OnSession | None
+        self, target: HubTarget, info: DeviceInfo, build: Build, *, app: str | None, on_session: OnSession | None
     ) -> Device:
         self.opened.append(Opened(target.url, info.name, app))
         await asyncio.sleep(0)

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
-from services.executor.automation.webdriver.client import DriverSession
-from services.executor.automation.webdriver.wire import Json, Wire
+from services.executor.automation.devices.webdriver.driver_session import DriverSession
+from services.executor.automation.devices.webdriver.hub_connection import HubConnection, Json
 
 Reply: TypeAlias = "Json | Exception | Callable[[Mapping[str, Any]], Json]"
 
 
-class FakeWire:
+class FakeHub:
     """`replies` are by "METHOD /path" within the session, or by the script that is executed; null otherwise."""
 
     shown = "http://hub"
@@ -37,6 +37,6 @@ class FakeWire:
         return [order for order, _ in self.asked]
 
 
-def fake_driver(wire: FakeWire, capabilities: Mapping[str, Json] | None = None) -> DriverSession:
+def fake_driver(connection: FakeHub, capabilities: Mapping[str, Json] | None = None) -> DriverSession:
     """A session with the id "one"."""
-    return DriverSession(cast("Wire", wire), "one", capabilities or {})
+    return DriverSession(cast("HubConnection", connection), "one", capabilities or {})

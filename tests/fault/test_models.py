@@ -8,8 +8,8 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
-from services.executor.automation.llm.client import REPLY_LIMIT
-from services.executor.automation.llm.endpoint import Budget
+from services.executor.automation.llm.chat_client import REPLY_LIMIT
+from services.executor.automation.llm.endpoint import ModelBudget
 from services.executor.model.failures import Category
 from services.executor.model.run_config import ExecutionMode, Grounder, RunConfig
 from tests.eventually import eventually
@@ -128,7 +128,7 @@ async def test_every_attempt_ends_once_and_in_time_whatever_the_endpoint_does() 
         async with AsyncExitStack() as stack, FakeEndpoint(script).serving() as endpoint:
             world = World(endpoint, stack)
             world.timeout = 0.3
-            budget = Budget(step_actions=6, step_seconds=5, tokens=20_000, seconds=5)
+            budget = ModelBudget(step_actions=6, step_seconds=5, tokens=20_000, seconds=5)
             since = monotonic()
             result = await world.run("Do something", "Do something else", budget=budget)
             category = result.failure.category if result.failure else None

@@ -15,7 +15,10 @@ RULES = [
     ("pymongo", r"chassis/.*|\w+/storage(/.*|\.py)?|reporting/rebuild/store\.py"),
     ("aiokafka", r"chassis/.*"),
     ("obstore", r"chassis/.*"),
-    ("aiohttp", r"chassis/.*|gateway/.*|executor/automation/(webdriver/wire|llm/client)\.py|executor/.*fileserver\.py"),
+    (
+        "aiohttp",
+        r"chassis/.*|gateway/.*|executor/automation/(devices/webdriver/hub_connection|llm/chat_client)\.py|executor/.*file_server\.py",
+    ),
     ("mobiletest.catalog", r"(catalog|gateway|executor|reporting)/.*"),
     ("mobiletest.executor", r"(executor|gateway|reporting)/.*"),
     ("mobiletest.reporting", r"(reporting|gateway)/.*"),

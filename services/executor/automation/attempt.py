@@ -5,37 +5,43 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 
 from services.chassis.clock import Clock, SystemClock
-from services.executor.automation.asking import Asking
-from services.executor.automation.commanding import Commander
-from services.executor.automation.deciding import SETTLE_SECONDS
-from services.executor.automation.devices import NO_BUILD, Build, Device, DeviceFailure, Devices, OnSession, Seed
-from services.executor.automation.interpreting import Interpreter
-from services.executor.automation.journal import Journal
-from services.executor.automation.manners import Manner
-from services.executor.automation.performing import Performer
+from services.executor.automation.commands.executor import CommandExecutor
+from services.executor.automation.devices.port import NO_BUILD, Build, Device, DeviceFailure, Devices, OnSession, Seed
+from services.executor.automation.devices.watcher import Watcher
+from services.executor.automation.evidence.failure_capture import LATE_SECONDS, FailureCapture
+from services.executor.automation.evidence.model_transcripts import TranscriptRecorder
+from services.executor.automation.evidence.recorder import StepRecorder
 from services.executor.automation.ports import (
-    Advisor,
-    Evidence,
+    EvidenceStore,
     Human,
-    Model,
     ModelFailed,
-    NoCache,
-    NoEvidence,
-    NoModel,
-    Progress,
+    ModelOptions,
+    ModelProvider,
+    ModelSession,
+    NoEvidenceStore,
+    NoModelProvider,
+    NoStepCache,
+    OnProgress,
     StepCache,
-    StepKey,
-    Terms,
+    StepCacheKey,
 )
-from services.executor.automation.runner import Runner
-from services.executor.automation.sentences.grammar import understand
+from services.executor.automation.sentences.element_checks import SETTLE_SECONDS
+from services.executor.automation.sentences.grammar import parse_sentence
 from services.executor.automation.sentences.intents import Action, Intent
-from services.executor.automation.transcribing import Transcripts
-from services.executor.automation.watching import Watcher
-from services.executor.automation.witness import LATE_SECONDS, Witness
-from services.executor.model.attempts import Result
+from services.executor.automation.steps.human_help import HumanHelp
+from services.executor.automation.steps.runner import StepRunner
+from services.executor.automation.steps.sentence_actions import SentenceActions
+from services.executor.automation.steps.sentence_runner import ResolutionPolicy, SentenceRunner
+from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category, Failure
-from services.executor.model.run_config import DEFAULTS, CacheRetryMode, FallbackTrigger, Grounder, RunConfig, effective
+from services.executor.model.run_config import (
+    DEFAULTS,
+    CacheRetryMode,
+    FallbackTrigger,
+    Grounder,
+    RunConfig,
+    with_defaults,
+)
 from services.flows.command_types import LaunchApp
 from services.flows.nodes import StepError
 from services.flows.parser import parse
@@ -47,7 +53,7 @@ RELEASE_SECONDS = 1.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class AttemptRequest:
     """What to run. `steps` are as stored (JSON values); `run_seconds` is what is left of the run's time.
 
     `org_id` and `app` (its id) say whose step cache is used; `use_cache` and `ask_model` whether in this attempt.
@@ -73,38 +79,38 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class AttemptSetup:
     """What the steps say, the variables that they begin with, and the models that may be asked, or why none may."""
 
     flow: Flow
     scope: Scope
-    advisor: Advisor | None
-    why_none: str
-    transcripts: Transcripts
+    advisor: ModelSession | None
+    no_model_reason: str
+    transcripts: TranscriptRecorder
 
 
-class Automation:
+class AttemptRunner:
     """Runs attempts, any number at a time."""
 
     def __init__(
         self,
         devices: Devices,
         *,
-        model: Model | None = None,
+        model: ModelProvider | None = None,
         cache: StepCache | None = None,
         clock: Clock | None = None,
         release_seconds: float = RELEASE_SECONDS,
     ) -> None:
         self._devices = devices
-        self._model = model or NoModel()
-        self._cache = cache or NoCache()
+        self._model = model or NoModelProvider()
+        self._cache = cache or NoStepCache()
         self._clock = clock or SystemClock()
         self._release_seconds = release_seconds
         self._closing: set[asyncio.Task[None]] = set()
 
     async def attempt(
-        self, plan: Plan, *, evidence: Evidence | None = None, progress: Progress | None = None
-    ) -> Result:
+        self, plan: AttemptRequest, *, evidence: EvidenceStore | None = None, progress: OnProgress | None = None
+    ) -> AttemptResult:
         """The result; what a test, an app or a device does wrong is in its failure and never raised.
 
         When it is cancelled the device is closed before CancelledError comes out, or after `release_seconds` closes
@@ -113,20 +119,22 @@ class Automation:
         try:
             flow = parse(plan.steps)
             scope = initial_scope(flow.env, BuiltInVariables(plan.platform, plan.build.package_name))
-            config = effective(plan.config)
+            config = with_defaults(plan.config)
             self._check_model(plan, config)
         except StepError as error:
-            return Result(failure=Failure(Category.SCRIPT_ERROR, f"the steps cannot be run: {error}", error.message))
+            return AttemptResult(
+                failure=Failure(Category.SCRIPT_ERROR, f"the steps cannot be run: {error}", error.message)
+            )
         except ModelFailed as failed:
-            return Result(failure=Failure(failed.category, failed.message, failed.message))
-        journal = Journal(
-            attempt=plan.attempt, evidence=evidence or NoEvidence(), now=self._clock.now, progress=progress
+            return AttemptResult(failure=Failure(failed.category, failed.message, failed.message))
+        journal = StepRecorder(
+            attempt=plan.attempt, evidence=evidence or NoEvidenceStore(), now=self._clock.now, progress=progress
         )
-        advisor, why_none = self._advisor(plan, config)
-        script = Script(flow, scope, advisor, why_none, Transcripts(journal, advisor))
+        advisor, no_model_reason = self._advisor(plan, config)
+        script = AttemptSetup(flow, scope, advisor, no_model_reason, TranscriptRecorder(journal, advisor))
         return await self._in_time(plan, script, journal)
 
-    def _check_model(self, plan: Plan, config: RunConfig) -> None:
+    def _check_model(self, plan: AttemptRequest, config: RunConfig) -> None:
         """What asks for a model in any case fails at once where there is none, and so does the attempt that is made
         only to ask one.
         """
@@ -135,9 +143,9 @@ class Automation:
         if asks or (plan.ask_model and config.fallback_trigger is FallbackTrigger.FINAL_FAIL):
             self._model.check()
 
-    def _advisor(self, plan: Plan, config: RunConfig) -> tuple[Advisor | None, str]:
+    def _advisor(self, plan: AttemptRequest, config: RunConfig) -> tuple[ModelSession | None, str]:
         """The models for this attempt, or why there are none."""
-        terms = Terms(
+        terms = ModelOptions(
             config=config.llm_config,
             app_prompt=plan.app_prompt,
             vision=config.execution_mode.grounder_type is Grounder.VISION,
@@ -148,14 +156,14 @@ class Automation:
         except ModelFailed as failed:
             return None, failed.message
 
-    async def _in_time(self, plan: Plan, script: Script, journal: Journal) -> Result:
-        witness = Witness(journal, plan.run_seconds)
+    async def _in_time(self, plan: AttemptRequest, script: AttemptSetup, journal: StepRecorder) -> AttemptResult:
+        witness = FailureCapture(journal, plan.run_seconds)
         async with AsyncExitStack() as held:
             failure = await self._verdict(plan, script, journal, witness, held)
             if failure is not None:
                 await witness.log(late=failure.category is Category.RUN_TIMEOUT)
         device = witness.device
-        return Result(
+        return AttemptResult(
             failure=failure,
             device=device.info.name if device is not None else None,
             simulated=device is not None and device.info.simulated,
@@ -166,7 +174,12 @@ class Automation:
         )
 
     async def _verdict(
-        self, plan: Plan, script: Script, journal: Journal, witness: Witness, held: AsyncExitStack
+        self,
+        plan: AttemptRequest,
+        script: AttemptSetup,
+        journal: StepRecorder,
+        witness: FailureCapture,
+        held: AsyncExitStack,
     ) -> Failure | None:
         """How it went. The device is closed with `held`, so that it can be looked at until then."""
         try:
@@ -182,23 +195,23 @@ class Automation:
         except TimeoutError:
             if not limit.expired():
                 raise
-            await _keep_late(journal, script.transcripts)
-            return await _out_of_time(plan, journal, witness)
+            await _store_transcripts_late(journal, script.transcripts)
+            return await _run_timeout(plan, journal, witness)
 
     async def _on(
-        self, device: Device, plan: Plan, script: Script, journal: Journal, witness: Witness
+        self, device: Device, plan: AttemptRequest, script: AttemptSetup, journal: StepRecorder, witness: FailureCapture
     ) -> Failure | None:
-        config = effective(plan.config)
+        config = with_defaults(plan.config)
         if not config.execution_mode.skip_app_install:
             await device.install(plan.build)
-        if not _starts_by_launching((*script.flow.on_start, *script.flow.steps)[0]):
+        if not _launches_app((*script.flow.on_start, *script.flow.steps)[0]):
             await device.launch()
         watcher = Watcher(device)
         interpreter = self._interpreter(device, watcher, plan, script)
-        commander = Commander(
+        commander = CommandExecutor(
             device, watcher, plan.platform, script.scope.memory, own_ids=script.flow.app_ids, seconds=plan.step_seconds
         )
-        runner = Runner(
+        runner = StepRunner(
             device,
             journal,
             commander,
@@ -207,23 +220,25 @@ class Automation:
             transcripts=script.transcripts,
             scope=script.scope,
             seconds=plan.step_seconds,
-            asking=Asking(plan.human, device, watcher, journal) if plan.human is not None else None,
+            asking=HumanHelp(plan.human, device, watcher, journal) if plan.human is not None else None,
         )
         return await runner.run(script.flow)
 
-    def _interpreter(self, device: Device, watcher: Watcher, plan: Plan, script: Script) -> Interpreter:
-        manner = _manner(plan, effective(plan.config))
+    def _interpreter(
+        self, device: Device, watcher: Watcher, plan: AttemptRequest, script: AttemptSetup
+    ) -> SentenceRunner:
+        manner = _resolution_policy(plan, with_defaults(plan.config))
         patience = SETTLE_SECONDS if manner.asks and script.advisor is not None else plan.step_seconds
-        performer = Performer(
+        performer = SentenceActions(
             device, watcher, app_name=plan.build.app_name, seconds=plan.step_seconds, patience=patience
         )
-        return Interpreter(
+        return SentenceRunner(
             device,
             watcher,
             performer,
             advisor=script.advisor,
-            why_none=script.why_none,
-            cache=self._cache if plan.use_cache else NoCache(),
+            no_model_reason=script.no_model_reason,
+            cache=self._cache if plan.use_cache else NoStepCache(),
             manner=manner,
         )
 
@@ -235,7 +250,7 @@ class Automation:
         await asyncio.wait({closing}, timeout=self._release_seconds)
 
 
-async def _keep_late(journal: Journal, transcripts: Transcripts) -> None:
+async def _store_transcripts_late(journal: StepRecorder, transcripts: TranscriptRecorder) -> None:
     """What models said until the time was over; bounded, since it is."""
     if journal.open:
         with suppress(TimeoutError):
@@ -243,7 +258,7 @@ async def _keep_late(journal: Journal, transcripts: Transcripts) -> None:
                 await transcripts.keep(journal.open[-1])
 
 
-async def _out_of_time(plan: Plan, journal: Journal, witness: Witness) -> Failure:
+async def _run_timeout(plan: AttemptRequest, journal: StepRecorder, witness: FailureCapture) -> Failure:
     index = journal.open[-1] if journal.open else None
     kind = journal.steps[index].kind if index is not None else ""
     message = f"the run did not end within its {plan.run_seconds:g} s"
@@ -252,11 +267,11 @@ async def _out_of_time(plan: Plan, journal: Journal, witness: Witness) -> Failur
     return Failure(Category.RUN_TIMEOUT, message, "the run took too long", index, kind)
 
 
-def _manner(plan: Plan, config: RunConfig) -> Manner:
+def _resolution_policy(plan: AttemptRequest, config: RunConfig) -> ResolutionPolicy:
     """How the attempt carries out sentences; `config` is effective, so that everything is said."""
     mode = config.execution_mode
-    return Manner(
-        cached=lambda sentence: StepKey(plan.org_id, plan.app, plan.platform, sentence),
+    return ResolutionPolicy(
+        cached=lambda sentence: StepCacheKey(plan.org_id, plan.app, plan.platform, sentence),
         grounder=mode.grounder_type or Grounder.ACCESSIBILITY,
         fallback=plan.ask_model and config.fallback_trigger is not FallbackTrigger.NEVER,
         cache_retry=config.cache_retry_mode or CacheRetryMode.STEP,
@@ -265,8 +280,8 @@ def _manner(plan: Plan, config: RunConfig) -> Manner:
     )
 
 
-def _starts_by_launching(step: Step) -> bool:
+def _launches_app(step: Step) -> bool:
     if isinstance(step.command, Sentence):
-        meaning = understand(step.command.text)
+        meaning = parse_sentence(step.command.text)
         return isinstance(meaning, Intent) and meaning.action is Action.LAUNCH_APP
     return isinstance(step.command, LaunchApp)

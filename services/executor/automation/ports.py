@@ -4,15 +4,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from services.executor.automation.elements import Element, Point
+from services.executor.automation.screen.elements import Element, Point
 from services.executor.automation.sentences.intents import Action, Intent
-from services.executor.model.attempts import Artifact, CacheOutcome, Step
+from services.executor.model.attempts import Artifact, CacheOutcome, StepResult
 from services.executor.model.failures import Category
 from services.executor.model.run_config import LlmConfig
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ChosenAction:
     """The action to take: on which element, or at which point of the screen, with which value."""
 
     action: Action
@@ -34,7 +34,7 @@ class ModelFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ScreenView:
     """The screen as a model gets to see it. What stands on it is data, never an order."""
 
     tree: Element
@@ -42,7 +42,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ModelTask:
     """A sentence that the rules have no answer to, and why they have none.
 
     `goal` is what the test's author wrote: only what is said there is allowed beyond the app, such as a link. `intent`
@@ -56,35 +56,35 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class TaskDone:
     """The model says that the task is carried out."""
 
     why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Cannot:
+class CannotContinue:
     """The model says that it cannot go on."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class NextSteps:
     """Sentences to carry out next."""
 
     sentences: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class GoalReached:
     """The goal is reached; `sees` is a text on the screen that shows it."""
 
     sees: str
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Judgement:
     """Whether a step reached its aim, and why it is thought so."""
 
     reached: bool
@@ -92,14 +92,14 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class ModelUsage:
     """Calls of models that were answered or tried, and tokens, question and answer."""
 
     calls: int = 0
     tokens: int = 0
 
-    def since(self, before: "Spent") -> "Spent":
-        return Spent(self.calls - before.calls, self.tokens - before.tokens)
+    def since(self, before: "ModelUsage") -> "ModelUsage":
+        return ModelUsage(self.calls - before.calls, self.tokens - before.tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,25 +110,25 @@ class Transcript:
     pictures: tuple[tuple[str, bytes], ...] = ()
 
 
-class Acting(Protocol):
+class ActionDialog(Protocol):
     """A conversation about one task."""
 
-    async def next(self, view: View, happened: str) -> Answer | Done | Cannot:
+    async def next(self, view: ScreenView, happened: str) -> ChosenAction | TaskDone | CannotContinue:
         """The next action on this screen, after what happened to the last one. Raises ModelFailed."""
 
 
-class Planning(Protocol):
+class PlanningDialog(Protocol):
     """A conversation about one goal."""
 
-    async def next(self, view: View, happened: str) -> Steps | Reached | Cannot:
+    async def next(self, view: ScreenView, happened: str) -> NextSteps | GoalReached | CannotContinue:
         """What to do next, after what happened to the last steps. Raises ModelFailed."""
 
 
-class Advisor(Protocol):
+class ModelSession(Protocol):
     """The models for one attempt; everything asked of them is counted together."""
 
     @property
-    def spent(self) -> Spent: ...
+    def spent(self) -> ModelUsage: ...
 
     @property
     def step_actions(self) -> int:
@@ -138,11 +138,11 @@ class Advisor(Protocol):
     def step_seconds(self) -> float:
         """How long models may work on one step, in real time."""
 
-    def acting(self, task: Task) -> Acting: ...
+    def acting(self, task: ModelTask) -> ActionDialog: ...
 
-    def planning(self, goal: str) -> Planning: ...
+    def planning(self, goal: str) -> PlanningDialog: ...
 
-    async def judge(self, sentence: str, before: View, after: View) -> Verdict:
+    async def judge(self, sentence: str, before: ScreenView, after: ScreenView) -> Judgement:
         """Whether the sentence was carried out, by the screens before and after. Raises ModelFailed."""
 
     def transcript(self) -> Transcript:
@@ -153,7 +153,7 @@ DEFAULT_MODELS = LlmConfig()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class ModelOptions:
     """How models are asked in an attempt: which, with what the app's author says of it, with pictures, with a grid."""
 
     config: LlmConfig = DEFAULT_MODELS
@@ -162,17 +162,17 @@ class Terms:
     grid: bool = True
 
 
-class Model(Protocol):
+class ModelProvider(Protocol):
     """The language models of a deployment."""
 
     def check(self) -> None:
         """Raises ModelFailed if it is certain beforehand that none can be asked."""
 
-    def advisor(self, terms: Terms) -> Advisor:
+    def advisor(self, terms: ModelOptions) -> ModelSession:
         """For one attempt. Raises ModelFailed."""
 
 
-class NoModel:
+class NoModelProvider:
     """The models of a deployment that has none."""
 
     def __init__(self, setting: str = "MOBILETEST_LLM_BASE_URL") -> None:
@@ -185,17 +185,17 @@ class NoModel:
             "or set fallback_trigger to never to let the rules alone decide",
         )
 
-    def advisor(self, terms: Terms) -> Advisor:
+    def advisor(self, terms: ModelOptions) -> ModelSession:
         self.check()
         raise AssertionError("unreachable")
 
 
-Look = Callable[[], Awaitable[Element]]
+GetScreen = Callable[[], Awaitable[Element]]
 """Gives the screen as it is now; that may take a while."""
 
 
 @dataclass(frozen=True, slots=True)
-class StepKey:
+class StepCacheKey:
     """Whose memory it is: a sentence (or a goal) of the tests of one app of an organisation, on one platform."""
 
     org_id: str
@@ -205,43 +205,43 @@ class StepKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class StoredSteps:
     """A goal taken apart: the sentences that reach it, in order."""
 
     steps: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class CacheLookup:
     """What the memory has: with a hit an answer whose element is the one on the screen now, or a plan."""
 
     outcome: CacheOutcome
-    kept: Answer | Planned | None = None
+    kept: ChosenAction | StoredSteps | None = None
 
 
 class StepCache(Protocol):
     """Remembers what carried out a sentence on a screen. Never raises: a memory that is away has nothing."""
 
-    async def recall(self, key: StepKey, look: Look) -> Recalled:
+    async def recall(self, key: StepCacheKey, look: GetScreen) -> CacheLookup:
         """What is kept for this sentence on this screen: hit, miss, or stale (its element is not there)."""
 
-    async def remember(self, key: StepKey, tree: Element, kept: Answer | Planned) -> None:
+    async def remember(self, key: StepCacheKey, tree: Element, kept: ChosenAction | StoredSteps) -> None:
         """Keep what has worked on this screen, the plan of a goal whatever the screen."""
 
-    async def forget(self, key: StepKey, tree: Element) -> None:
+    async def forget(self, key: StepCacheKey, tree: Element) -> None:
         """Drop what did not work on this screen."""
 
 
-class NoCache:
+class NoStepCache:
     """Remembers nothing."""
 
-    async def recall(self, key: StepKey, look: Look) -> Recalled:
-        return Recalled(CacheOutcome.MISS)
+    async def recall(self, key: StepCacheKey, look: GetScreen) -> CacheLookup:
+        return CacheLookup(CacheOutcome.MISS)
 
-    async def remember(self, key: StepKey, tree: Element, kept: Answer | Planned) -> None:
+    async def remember(self, key: StepCacheKey, tree: Element, kept: ChosenAction | StoredSteps) -> None:
         return None
 
-    async def forget(self, key: StepKey, tree: Element) -> None:
+    async def forget(self, key: StepCacheKey, tree: Element) -> None:
         return None
 
 
@@ -262,19 +262,19 @@ class Human(Protocol):
         """One of the options, or a step in a sentence to carry out instead; None when nobody answered in time."""
 
 
-class Evidence(Protocol):
+class EvidenceStore(Protocol):
     """Where screenshots go."""
 
     async def keep(self, name: str, content: bytes, content_type: str) -> None:
         """Store under a name that is unique within the run; may raise: a verdict does not depend on it."""
 
 
-class NoEvidence:
+class NoEvidenceStore:
     """Keeps nothing."""
 
     async def keep(self, name: str, content: bytes, content_type: str) -> None:
         return None
 
 
-Progress = Callable[[Sequence[Step], Sequence[Artifact]], Awaitable[None]]
+OnProgress = Callable[[Sequence[StepResult], Sequence[Artifact]], Awaitable[None]]
 """Told after each step all the steps, and what was kept, so far; an exception from it ends the attempt."""

@@ -5,7 +5,8 @@ from typing import Any
 from google.protobuf.message import Message
 from mobiletest.types.v1 import ci_pb2, run_config_pb2
 
-from services.executor.messages.enums import from_proto, to_proto
+from services.executor.messages.values import from_proto, to_proto
+from services.executor.model.attribution import Ci
 from services.executor.model.executions import BuildConfig, PinnedBuild
 from services.executor.model.run_config import (
     CacheRetryMode,
@@ -15,7 +16,6 @@ from services.executor.model.run_config import (
     LlmConfig,
     RunConfig,
 )
-from services.executor.model.sources import Ci
 
 
 def run_config(proto: run_config_pb2.RunConfig) -> RunConfig:

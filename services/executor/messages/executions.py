@@ -4,9 +4,8 @@ from mobiletest.executor.v1 import executions_pb2
 from mobiletest.types.v1 import execution_pb2
 
 from services.executor.messages.configs import build_config_proto, ci_proto, run_config_proto
-from services.executor.messages.enums import to_proto
-from services.executor.messages.times import timestamp
-from services.executor.model.executions import Counts, Execution, message
+from services.executor.messages.values import timestamp, to_proto
+from services.executor.model.executions import Execution, RunCounts, status_message
 from services.executor.model.failures import Failure
 
 
@@ -20,7 +19,7 @@ def execution_proto(execution: Execution) -> executions_pb2.Execution:
         workflow_name=execution.workflow_name,
         status=to_proto(execution_pb2.ExecutionStatus, execution.status),
         success=execution.success,
-        message=message(execution),
+        message=status_message(execution),
         source=to_proto(execution_pb2.ExecutionSource, execution.source),
         ci=ci_proto(execution.ci),
         service_client=execution.service_client,
@@ -44,13 +43,13 @@ def start_proto(execution: Execution) -> executions_pb2.ExecutionStart:
     """The answer to a start."""
     return executions_pb2.ExecutionStart(
         status=to_proto(execution_pb2.ExecutionStatus, execution.status),
-        message=message(execution),
+        message=status_message(execution),
         id=execution.id,
         task_id=execution.id,
     )
 
 
-def _counts(counts: Counts) -> executions_pb2.RunCounts:
+def _counts(counts: RunCounts) -> executions_pb2.RunCounts:
     return executions_pb2.RunCounts(
         total=counts.total,
         queued=counts.queued,

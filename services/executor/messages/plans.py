@@ -5,15 +5,14 @@ from mobiletest.catalog.v1 import resolution_pb2
 from mobiletest.types.v1 import platform_pb2
 
 from services.executor.messages.configs import run_config
-from services.executor.messages.enums import from_proto
-from services.executor.messages.times import moment
-from services.executor.model.plans import Artifact, Json, Plan, Resolved
-from services.executor.model.runs import Platform, Target
+from services.executor.messages.values import from_proto, moment
+from services.executor.model.plans import BuildArtifact, Json, ResolvedRuns, RunPlan
+from services.executor.model.runs import Platform, RunTarget
 
 
-def resolved(proto: resolution_pb2.ResolveRunsResponse) -> Resolved:
+def resolved(proto: resolution_pb2.ResolveRunsResponse) -> ResolvedRuns:
     """Which runs a start means."""
-    return Resolved(
+    return ResolvedRuns(
         workflow_id=proto.workflow_id,
         workflow_name=proto.workflow_name,
         run_config=run_config(proto.run_config),
@@ -22,9 +21,9 @@ def resolved(proto: resolution_pb2.ResolveRunsResponse) -> Resolved:
     )
 
 
-def _plan(proto: resolution_pb2.PlannedRun) -> Plan:
+def _plan(proto: resolution_pb2.PlannedRun) -> RunPlan:
     app = proto.app
-    return Plan(
+    return RunPlan(
         target=_target(proto),
         steps=tuple(json_of(step) for step in proto.steps),
         timeout_seconds=proto.timeout_seconds if proto.HasField("timeout_seconds") else None,
@@ -35,10 +34,10 @@ def _plan(proto: resolution_pb2.PlannedRun) -> Plan:
     )
 
 
-def _target(proto: resolution_pb2.PlannedRun) -> Target:
+def _target(proto: resolution_pb2.PlannedRun) -> RunTarget:
     app = proto.app if proto.HasField("app") else None
     build = proto.build if proto.HasField("build") else None
-    return Target(
+    return RunTarget(
         test_id=proto.test_id,
         test_name=proto.test_name,
         test_version_number=proto.test_version_number,
@@ -51,8 +50,8 @@ def _target(proto: resolution_pb2.PlannedRun) -> Target:
     )
 
 
-def _artifact(proto: resolution_pb2.PlannedBuild) -> Artifact:
-    return Artifact(
+def _artifact(proto: resolution_pb2.PlannedBuild) -> BuildArtifact:
+    return BuildArtifact(
         sha256=proto.sha256,
         file_name=proto.file_name,
         artifact_url=proto.artifact_url if proto.HasField("artifact_url") else None,

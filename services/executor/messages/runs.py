@@ -4,9 +4,8 @@ from google.protobuf.struct_pb2 import Struct
 from mobiletest.executor.v1 import runs_pb2
 from mobiletest.types.v1 import execution_pb2, platform_pb2
 
-from services.executor.messages.enums import to_proto
-from services.executor.messages.times import timestamp
-from services.executor.model.attempts import Artifact, Attempt, Step
+from services.executor.messages.values import timestamp, to_proto
+from services.executor.model.attempts import Artifact, Attempt, StepResult
 from services.executor.model.executions import Execution
 from services.executor.model.failures import Failure
 from services.executor.model.questions import Question
@@ -72,7 +71,7 @@ def failure_proto(failure: Failure | None) -> runs_pb2.Failure | None:
     )
 
 
-def _step(step: Step) -> runs_pb2.StepResult:
+def _step(step: StepResult) -> runs_pb2.StepResult:
     return runs_pb2.StepResult(
         index=step.index,
         kind=step.kind,

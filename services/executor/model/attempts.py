@@ -28,7 +28,7 @@ class Resolution(StrEnum):
     MODEL = "model"
 
 
-class Mode(StrEnum):
+class AttemptMode(StrEnum):
     """What an attempt may use: the first ones all that the configuration says, the extra ones what helps after that."""
 
     USUAL = "usual"
@@ -46,7 +46,7 @@ class CacheOutcome(StrEnum):
     STALE = "stale"
 
 
-class Gone(StrEnum):
+class ArtifactGone(StrEnum):
     """Why an artifact cannot be had any more."""
 
     EXPIRED = "expired"
@@ -61,11 +61,11 @@ class Artifact:
     kind: str
     content_type: str
     size_bytes: int
-    gone: Gone | None = None
+    gone: ArtifactGone | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class StepResult:
     """What one step of a test did. `index` and `depth` count from 0; `screenshot` and `tree` are names of artifacts.
 
     `cache` is None where the step cache was not asked.
@@ -91,7 +91,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class AttemptResult:
     """What a worker says at the end of an attempt: it passed when there is no failure.
 
     `cache_failed` says that an action from the step cache went wrong on the way, `human_helped` that a person's answer
@@ -101,7 +101,7 @@ class Result:
     failure: Failure | None = None
     device: str | None = None
     simulated: bool = False
-    steps: tuple[Step, ...] = ()
+    steps: tuple[StepResult, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     cache_failed: bool = False
     human_helped: bool = False
@@ -124,11 +124,11 @@ class Attempt:
     simulated: bool = False
     failure: Failure | None = None
     handed_back: bool = False
-    mode: Mode = Mode.USUAL
+    mode: AttemptMode = AttemptMode.USUAL
     cache_failed: bool = False
     human_helped: bool = False
     artifacts: tuple[Artifact, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[StepResult, ...] = ()
 
     @property
     def failed_verdict(self) -> bool:
@@ -155,7 +155,7 @@ def verdict(failure: Failure | None) -> tuple[Status, bool | None]:
     return Status.FAILED, None
 
 
-def ended(attempt: Attempt, result: Result, now: datetime) -> Attempt:
+def close_attempt(attempt: Attempt, result: AttemptResult, now: datetime) -> Attempt:
     """The attempt, closed with what the worker said."""
     status, success = verdict(result.failure)
     return replace(
@@ -173,7 +173,7 @@ def ended(attempt: Attempt, result: Result, now: datetime) -> Attempt:
     )
 
 
-def flaky(attempts: Iterable[Attempt]) -> bool:
+def is_flaky(attempts: Iterable[Attempt]) -> bool:
     """Whether a test passed after it had failed under the same conditions: the last attempt passed, and an earlier one
     has a failing verdict.
 
@@ -181,8 +181,9 @@ def flaky(attempts: Iterable[Attempt]) -> bool:
     therefore done without, is not the test's.
     """
     tried = [attempt for attempt in attempts if attempt.success is not None]
-    if not tried or not tried[-1].success or tried[-1].mode is Mode.MODEL or tried[-1].human_helped:
+    if not tried or not tried[-1].success or tried[-1].mode is AttemptMode.MODEL or tried[-1].human_helped:
         return False
     return any(
-        one.failed_verdict and not (one.cache_failed and then.mode is Mode.UNCACHED) for one, then in pairwise(tried)
+        one.failed_verdict and not (one.cache_failed and then.mode is AttemptMode.UNCACHED)
+        for one, then in pairwise(tried)
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from services.executor.model import lifecycle
-from services.executor.model.executions import Counts, Execution, bucket, follow, settle
+from services.executor.model.executions import Execution, RunCounts, apply_run_change, bucket, end_if_done
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
 
@@ -33,23 +33,25 @@ class Change:
     wanted: tuple[Run, ...]
 
 
-def begin(execution: Execution, runs: Sequence[Run], now: datetime) -> Change:
+def start_execution(execution: Execution, runs: Sequence[Run], now: datetime) -> Change:
     """A new execution with its runs; it ends at once when none of them can be made."""
-    counts = Counts()
+    counts = RunCounts()
     for run in runs:
         counts = counts.added(bucket(run))
     failure = next((run.failure for run in runs if run.failure), None)
     app_ids = tuple(dict.fromkeys(run.target.app_id for run in runs if run.target.app_id))
-    execution = settle(replace(execution, counts=counts, failure=failure, app_ids=app_ids), now)
+    execution = end_if_done(replace(execution, counts=counts, failure=failure, app_ids=app_ids), now)
     return _told(execution, runs, runs, told=True, wanted=[run for run in runs if run.claimable_at])
 
 
-def apply(execution: Execution, moves: Iterable[tuple[Run, Run]], now: datetime) -> Change:
+def apply_moves(execution: Execution, moves: Iterable[tuple[Run, Run]], now: datetime) -> Change:
     """What becomes of an execution when some of its runs move from one state (before) to another (after)."""
     return _moved(execution, execution, moves, now)
 
 
-def cancel(execution: Execution, runs: Iterable[Run], now: datetime, superseded_by: str | None = None) -> Change:
+def cancel_execution(
+    execution: Execution, runs: Iterable[Run], now: datetime, superseded_by: str | None = None
+) -> Change:
     """Ask for the end of an execution, for a newer one if one is named; `runs` are those that have not ended."""
     asked = execution
     if execution.cancel_requested_at is None:
@@ -60,7 +62,7 @@ def cancel(execution: Execution, runs: Iterable[Run], now: datetime, superseded_
 def _moved(before: Execution, after: Execution, moves: Iterable[tuple[Run, Run]], now: datetime) -> Change:
     moved = [(old, replace(new, revision=old.revision + 1)) for old, new in moves if old != new]
     for old, new in moved:
-        after = follow(after, old, new, now)
+        after = apply_run_change(after, old, new, now)
     visible = [new for old, new in moved if _shown(old) != _shown(new)]
     wanted = [new for old, new in moved if _wants_worker(old, new)]
     return _told(after, [new for _, new in moved], visible, told=_is_news(before, after), wanted=wanted)

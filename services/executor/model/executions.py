@@ -4,10 +4,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
+from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.failures import Failure, cancellation
 from services.executor.model.run_config import RunConfig
 from services.executor.model.runs import Run
-from services.executor.model.sources import Ci, Source
 from services.executor.model.states import Status, advance
 
 
@@ -18,7 +18,7 @@ class CancelPrevious(StrEnum):
     DONE = "done"
 
 
-class Kind(StrEnum):
+class ExecutionKind(StrEnum):
     """What was started."""
 
     WORKFLOW = "workflow"
@@ -42,7 +42,7 @@ class BuildConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class RunCounts:
     """How many runs an execution has, by how they are; the last six add up to `total`."""
 
     total: int = 0
@@ -57,13 +57,13 @@ class Counts:
     def open(self) -> int:
         return self.queued + self.running
 
-    def moved(self, before: str, after: str) -> "Counts":
+    def moved(self, before: str, after: str) -> "RunCounts":
         """The counts after one run went from one bucket to another."""
         if before == after:
             return self
         return replace(self, **{before: getattr(self, before) - 1, after: getattr(self, after) + 1})
 
-    def added(self, bucket: str) -> "Counts":
+    def added(self, bucket: str) -> "RunCounts":
         """The counts with one more run."""
         return replace(self, total=self.total + 1, **{bucket: getattr(self, bucket) + 1})
 
@@ -91,8 +91,8 @@ class Execution:
 
     id: str
     org_id: str
-    kind: Kind
-    source: Source
+    kind: ExecutionKind
+    source: ExecutionSource
     created_at: datetime
     workflow_id: str | None = None
     workflow_name: str | None = None
@@ -108,7 +108,7 @@ class Execution:
     status: Status = Status.QUEUED
     success: bool | None = None
     failure: Failure | None = None
-    counts: Counts = field(default_factory=Counts)
+    counts: RunCounts = field(default_factory=RunCounts)
     started_at: datetime | None = None
     completed_at: datetime | None = None
     cancel_requested_at: datetime | None = None
@@ -122,7 +122,7 @@ class Execution:
         return (self.completed_at - self.started_at).total_seconds()
 
 
-def outcome(counts: Counts, *, cancel_requested: bool) -> tuple[Status, bool | None]:
+def outcome(counts: RunCounts, *, cancel_requested: bool) -> tuple[Status, bool | None]:
     """How an execution ends whose runs have all ended: its status and its success."""
     if cancel_requested and counts.cancelled:
         return Status.CANCELLED, None
@@ -135,17 +135,17 @@ def outcome(counts: Counts, *, cancel_requested: bool) -> tuple[Status, bool | N
     return Status.COMPLETED, True
 
 
-def follow(execution: Execution, before: Run, after: Run, now: datetime) -> Execution:
+def apply_run_change(execution: Execution, before: Run, after: Run, now: datetime) -> Execution:
     """The execution after one of its runs changed."""
     counts = execution.counts.moved(bucket(before), bucket(after))
     moved = replace(execution, counts=counts)
     if moved.status is Status.QUEUED and after.started_at is not None:
         moved = replace(moved, status=advance(moved.status, Status.RUNNING), started_at=now)
     failure = after.failure if after.status is Status.FAILED else None
-    return settle(replace(moved, failure=moved.failure or failure), now)
+    return end_if_done(replace(moved, failure=moved.failure or failure), now)
 
 
-def settle(execution: Execution, now: datetime) -> Execution:
+def end_if_done(execution: Execution, now: datetime) -> Execution:
     """End the execution if its last run has ended; there is a failure only where no verdict was reached."""
     if execution.status.terminal or execution.counts.open:
         return execution
@@ -165,7 +165,7 @@ def _failure(execution: Execution, status: Status) -> Failure | None:
     return execution.failure if status is Status.FAILED else None
 
 
-def message(execution: Execution) -> str:
+def status_message(execution: Execution) -> str:
     """One sentence that says how the execution stands."""
     counts = execution.counts
     runs = "1 run" if counts.total == 1 else f"{counts.total} runs"
@@ -177,7 +177,7 @@ def message(execution: Execution) -> str:
     return f"Queued: {runs}."
 
 
-def _tally(counts: Counts) -> str:
+def _tally(counts: RunCounts) -> str:
     parts = {
         "passed": counts.passed,
         "failed": counts.failed,

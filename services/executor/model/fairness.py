@@ -21,7 +21,7 @@ def rank(run: Run) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class OrgQueue:
     """The runs of one organisation and rank that wait for a platform; `since` is when the first was released."""
 
     rank: int
@@ -30,7 +30,7 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class OrgLoad:
     """What organisations have of a platform, by id.
 
     `running`: runs under way. `served`: when a run of it was claimed last, in claims (only their order matters); it
@@ -43,21 +43,21 @@ class Standing:
     left: Mapping[str, int] | None = None
 
 
-def shares(queues: Iterable[Queue], standing: Standing, limit: int) -> list[Queue]:
+def share_slots(queues: Iterable[OrgQueue], standing: OrgLoad, limit: int) -> list[OrgQueue]:
     """From which queues to claim up to `limit` runs, in order; a queue may come several times.
 
     A queue counts as if it had no end: who finds it shorter asks again.
     """
     taken: Counter[str] = Counter()
 
-    def place(queue: Queue) -> _Place:
+    def place(queue: OrgQueue) -> _Place:
         org_id = queue.org_id
         running = standing.running.get(org_id, 0) + taken[org_id]
         return queue.rank, running, standing.served.get(org_id, 0), queue.since, org_id
 
     waiting = [(place(queue), queue) for queue in queues]
     heapq.heapify(waiting)
-    chosen: list[Queue] = []
+    chosen: list[OrgQueue] = []
     while waiting and len(chosen) < limit:
         before, queue = heapq.heappop(waiting)
         if standing.left is not None and taken[queue.org_id] >= standing.left[queue.org_id]:

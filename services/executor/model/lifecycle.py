@@ -7,11 +7,11 @@ when the run has moved on, and nothing may be written then.
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from services.executor.model.attempts import Attempt, Mode, Result, ended, verdict
+from services.executor.model.attempts import Attempt, AttemptMode, AttemptResult, close_attempt, verdict
 from services.executor.model.failures import Category, Failure, Fault, cancellation
-from services.executor.model.questions import closed
-from services.executor.model.retrying import next_mode, standing
-from services.executor.model.runs import Lease, Limits, Orphan, Run
+from services.executor.model.questions import Question, QuestionPrompt, close_question
+from services.executor.model.retries import final_failure, next_mode
+from services.executor.model.runs import Orphan, Run, RunLease, RunLimits
 from services.executor.model.states import Status, advance
 
 ORPHANS_LIMIT = 8
@@ -31,16 +31,16 @@ def queue(run: Run, now: datetime) -> Run:
     return replace(run, status=advance(run.status, Status.QUEUED), queued_at=now, claimable_at=now)
 
 
-def claimable(run: Run, now: datetime) -> bool:
+def is_claimable(run: Run, now: datetime) -> bool:
     """Whether a worker may take the run now."""
     return run.claimable_at is not None and run.claimable_at <= now and run.cancel_requested_at is None
 
 
-def claim(run: Run, worker: str, now: datetime, limits: Limits) -> Run:
+def claim(run: Run, worker: str, now: datetime, limits: RunLimits) -> Run:
     """Give the run to a worker, which begins its next attempt; NotClaimable otherwise."""
-    if not claimable(run, now):
+    if not is_claimable(run, now):
         raise NotClaimable(run.id)
-    mode = next_mode(run) or Mode.USUAL
+    mode = next_mode(run) or AttemptMode.USUAL
     attempt = Attempt(number=run.attempt_number + 1, worker=worker, started_at=now, mode=mode)
     return replace(
         run,
@@ -49,12 +49,12 @@ def claim(run: Run, worker: str, now: datetime, limits: Limits) -> Run:
         started_at=run.started_at or now,
         deadline_at=run.deadline_at or now + limits.run_timeout,
         claimable_at=None,
-        lease=Lease(worker, now + limits.lease_ttl),
+        lease=RunLease(worker, now + limits.lease_ttl),
         fencing_token=run.fencing_token + 1,
     )
 
 
-def finish(run: Run, token: int, result: Result, now: datetime, limits: Limits) -> Run:
+def finish(run: Run, token: int, result: AttemptResult, now: datetime, limits: RunLimits) -> Run:
     """Close the attempt of the token's owner, and the run too unless the test is to be tried again."""
     check_token(run, token)
     return _close(run, result, now, limits)
@@ -66,10 +66,10 @@ def hand_back(run: Run, token: int, now: datetime) -> Run:
     run = _orphaned(run, now)
     if run.cancel_requested_at is not None:
         cancelled = _cancelled(run)
-        return _end(_close_attempt(run, Result(failure=cancelled), now), cancelled, now)
+        return _end(_close_attempt(run, AttemptResult(failure=cancelled), now), cancelled, now)
     message = f"Worker {run.attempts[-1].worker} stopped and handed the run back."
     gone = Failure(Category.EXECUTOR_LOST, message, reason="The worker stopped.")
-    after = _close_attempt(run, Result(failure=gone), now)
+    after = _close_attempt(run, AttemptResult(failure=gone), now)
     last = replace(after.attempts[-1], handed_back=True)
     return _release(replace(after, attempts=(*after.attempts[:-1], last)), now)
 
@@ -81,18 +81,20 @@ def request_cancel(run: Run, now: datetime, superseded_by: str | None = None) ->
     """
     asked = run
     if run.cancel_requested_at is None:
-        asked = replace(run, cancel_requested_at=now, superseded_by=superseded_by, question=closed(run.question))
+        asked = replace(
+            run, cancel_requested_at=now, superseded_by=superseded_by, question=close_question(run.question)
+        )
     return asked if run.lease is not None else _end(asked, _cancelled(asked), now)
 
 
-def overdue(run: Run, now: datetime, limits: Limits) -> Run:
+def expire(run: Run, now: datetime, limits: RunLimits) -> Run:
     """What time does to the run: nothing before `due_at`; then its lease is taken away, or it ends."""
     due = run.due_at(limits)
     if due is None or now < due:
         return run
     if run.lease is None:
         return _end(run, _too_late(run, limits), now)
-    return _close(_orphaned(run, now), Result(failure=_lost(run, now)), now, limits)
+    return _close(_orphaned(run, now), AttemptResult(failure=_lost(run, now)), now, limits)
 
 
 def check_token(run: Run, token: int) -> None:
@@ -110,22 +112,22 @@ def _orphaned(run: Run, now: datetime) -> Run:
     return replace(run, orphans=orphans[-ORPHANS_LIMIT:])
 
 
-def _close(run: Run, result: Result, now: datetime, limits: Limits) -> Run:
+def _close(run: Run, result: AttemptResult, now: datetime, limits: RunLimits) -> Run:
     if run.cancel_requested_at is not None and result.failure and result.failure.category.fault is not Fault.TEST:
         result = replace(result, failure=_cancelled(run))
     after = _close_attempt(run, result, now)
     if result.failure is None or not _again(after, result.failure, now, limits):
-        return _end(after, result.failure and standing(after, result.failure), now)
+        return _end(after, result.failure and final_failure(after, result.failure), now)
     return _release(after, now + _pause(result.failure, limits))
 
 
-def _close_attempt(run: Run, result: Result, now: datetime) -> Run:
+def _close_attempt(run: Run, result: AttemptResult, now: datetime) -> Run:
     """The attempt closed and the lease gone; the token rises so that the old owner cannot write."""
-    last, token = ended(run.attempts[-1], result, now), run.fencing_token + 1
+    last, token = close_attempt(run.attempts[-1], result, now), run.fencing_token + 1
     return replace(run, attempts=(*run.attempts[:-1], last), lease=None, fencing_token=token, question=None)
 
 
-def _again(run: Run, failure: Failure, now: datetime, limits: Limits) -> bool:
+def _again(run: Run, failure: Failure, now: datetime, limits: RunLimits) -> bool:
     if run.cancel_requested_at is not None or (run.deadline_at is not None and now >= run.deadline_at):
         return False
     match failure.category.fault:
@@ -137,7 +139,7 @@ def _again(run: Run, failure: Failure, now: datetime, limits: Limits) -> bool:
             return False
 
 
-def _pause(failure: Failure, limits: Limits) -> timedelta:
+def _pause(failure: Failure, limits: RunLimits) -> timedelta:
     """How long to wait before the next attempt; a lost worker needs no rest, a device or network may."""
     rests = failure.category.fault is Fault.INFRASTRUCTURE and failure.category is not Category.EXECUTOR_LOST
     return limits.infrastructure_backoff if rests else timedelta()
@@ -172,7 +174,7 @@ def _lost(run: Run, now: datetime) -> Failure:
     return Failure(Category.EXECUTOR_LOST, message, reason="The worker was lost.")
 
 
-def _too_late(run: Run, limits: Limits) -> Failure:
+def _too_late(run: Run, limits: RunLimits) -> Failure:
     if run.status is Status.QUEUED:
         most = limits.organisation_runs
         or_full = "" if most is None else f", or the organisation had as many runs under way as it may ({most}),"
@@ -182,6 +184,44 @@ def _too_late(run: Run, limits: Limits) -> Failure:
     return Failure(Category.RUN_TIMEOUT, message, reason="The run took too long.")
 
 
-def invalid(run: Run, failure: Failure, now: datetime) -> Run:
+def reject(run: Run, failure: Failure, now: datetime) -> Run:
     """End a run that cannot be started at all, such as one whose plan is wrong."""
     return _end(run, failure, now)
+
+
+class QuestionNotOpen(Exception):
+    """There is no such question to answer; `reason` is NOTHING_ASKED, OTHER_QUESTION or QUESTION_EXPIRED."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
+def ask_question(run: Run, token: int, asked: QuestionPrompt, patience: timedelta, now: datetime) -> Run:
+    """Ask, for as long as `patience` and the run's time limit allow; a run that is to be cancelled asks nothing."""
+    check_token(run, token)
+    if run.cancel_requested_at is not None:
+        return run
+    expires_at = now + patience if run.deadline_at is None else min(now + patience, run.deadline_at)
+    return replace(run, question=Question(asked=asked, asked_at=now, expires_at=expires_at))
+
+
+def answer_question(run: Run, question_id: str | None, text: str, now: datetime) -> Run:
+    """Answer the question of this id, or the open one where none is named. NotAsked when there is none."""
+    question = run.question
+    if question is not None and question_id is not None and question.asked.id != question_id:
+        raise QuestionNotOpen("OTHER_QUESTION", "The run does not ask this question: it may have been answered already")
+    if question is None or not question.open:
+        raise QuestionNotOpen("NOTHING_ASKED", "The run asks nothing now")
+    if now >= question.expires_at:
+        raise QuestionNotOpen("QUESTION_EXPIRED", "The time to answer this question is over")
+    return replace(run, question=replace(question, answer=text, open=False))
+
+
+def withdraw_question(run: Run, token: int, question_id: str) -> Run:
+    """Nobody need answer any more; an answer that has come stays."""
+    check_token(run, token)
+    if run.question is None or run.question.asked.id != question_id:
+        return run
+    return replace(run, question=close_question(run.question))

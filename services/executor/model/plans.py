@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from services.executor.model.run_config import RunConfig
-from services.executor.model.runs import Target
+from services.executor.model.runs import RunTarget
 
 Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 
 
 @dataclass(frozen=True, slots=True)
-class Artifact:
+class BuildArtifact:
     """The file of a build: `sha256` in hexadecimal when the catalog keeps it, else perhaps an address elsewhere."""
 
     sha256: str = ""
@@ -19,24 +19,24 @@ class Artifact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RunPlan:
     """One run to make. `config_error` says why it cannot be made and what to do about it; empty when it can."""
 
-    target: Target
+    target: RunTarget
     steps: tuple[Json, ...] = ()
     timeout_seconds: int | None = None
     static_url: str | None = None
     system_prompt: str | None = None
-    artifact: Artifact = Artifact()
+    artifact: BuildArtifact = BuildArtifact()
     config_error: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resolved:
+class ResolvedRuns:
     """The answer for a workflow or a test; the first two are empty for a test."""
 
     workflow_id: str = ""
     workflow_name: str = ""
     run_config: RunConfig = RunConfig()  # noqa: RUF009 (frozen)
     max_parallel: int | None = None
-    plans: tuple[Plan, ...] = ()
+    plans: tuple[RunPlan, ...] = ()

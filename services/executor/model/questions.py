@@ -7,7 +7,7 @@ from services.executor.model.attempts import Artifact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class QuestionPrompt:
     """A question as a worker puts it: `options` can be answered besides a step to carry out instead, `screenshot` is
     the name of an artifact.
     """
@@ -25,7 +25,7 @@ class Question:
     is for the worker to fetch.
     """
 
-    asked: Asked
+    asked: QuestionPrompt
     asked_at: datetime
     expires_at: datetime
     answer: str | None = None
@@ -38,6 +38,6 @@ class Question:
         return Artifact(name=name, kind="screenshot", content_type="image/png", size_bytes=0) if name else None
 
 
-def closed(question: Question | None) -> Question | None:
+def close_question(question: Question | None) -> Question | None:
     """The question when nobody may answer it any more."""
     return replace(question, open=False) if question is not None and question.open else question

@@ -81,7 +81,7 @@ DEFAULTS = RunConfig(
 Part = TypeVar("Part", LlmConfig, ExecutionMode, RunConfig)
 
 
-def effective(*written: RunConfig) -> RunConfig:
+def with_defaults(*written: RunConfig) -> RunConfig:
     """Lay configurations over the defaults, field by field; a later one wins where it says something."""
     result = DEFAULTS
     for config in written:

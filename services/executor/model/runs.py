@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from services.executor.model.attempts import Attempt, Mode, flaky
+from services.executor.model.attempts import Attempt, AttemptMode, is_flaky
 from services.executor.model.failures import Failure
 from services.executor.model.questions import Question
 from services.executor.model.states import Status
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """How long things may take, how often infrastructure may fail, and how many runs an organisation may have under way
     over all workers (None: any number).
     """
@@ -32,7 +32,7 @@ class Platform(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RunTarget:
     """What a run is about: names and ids as they were when it was started; None where nothing was found."""
 
     test_id: str
@@ -68,7 +68,7 @@ class Orphan:
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class RunLease:
     """The right of one worker to write a run, until `expires_at` on the database's clock.
 
     `session` is the one that the worker has open on a device for this run.
@@ -94,7 +94,7 @@ class Run:
     execution_id: str
     org_id: str
     position: int
-    target: Target
+    target: RunTarget
     retries: int
     created_at: datetime
     priority: int = 0
@@ -110,10 +110,10 @@ class Run:
     completed_at: datetime | None = None
     cancel_requested_at: datetime | None = None
     superseded_by: str | None = None
-    lease: Lease | None = None
+    lease: RunLease | None = None
     fencing_token: int = 0
     orphans: tuple[Orphan, ...] = ()
-    extra_modes: tuple[Mode, ...] = ()
+    extra_modes: tuple[AttemptMode, ...] = ()
     question: Question | None = None
     revision: int = 1
 
@@ -129,7 +129,7 @@ class Run:
 
     @property
     def flaky(self) -> bool:
-        return flaky(self.attempts)
+        return is_flaky(self.attempts)
 
     @property
     def execution_time_seconds(self) -> float | None:
@@ -143,7 +143,7 @@ class Run:
         spans = (a.completed_at - a.started_at for a in self.attempts if a.completed_at is not None)
         return sum(span.total_seconds() for span in spans)
 
-    def due_at(self, limits: Limits) -> datetime | None:
+    def due_at(self, limits: RunLimits) -> datetime | None:
         """When the reaper has to look at this run; None when time cannot end it."""
         if self.lease is not None:
             return self.lease.expires_at

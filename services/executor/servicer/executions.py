@@ -13,17 +13,16 @@ from mobiletest.types.v1 import execution_pb2
 from services.chassis.events import Event
 from services.executor.events import logged
 from services.executor.messages.configs import build_config, ci, run_config
-from services.executor.messages.enums import from_proto
 from services.executor.messages.executions import execution_proto, start_proto
 from services.executor.messages.runs import run_proto
-from services.executor.model.executions import Execution, Kind
-from services.executor.model.sources import Source
+from services.executor.messages.values import from_proto
+from services.executor.model.attribution import ExecutionSource
+from services.executor.model.executions import Execution, ExecutionKind
 from services.executor.model.states import Status
-from services.executor.ports import Page, Wanted
-from services.executor.usecases.answering import Answering
-from services.executor.usecases.following import Following
-from services.executor.usecases.reruns import Reruns
-from services.executor.usecases.starts import Start, Starts
+from services.executor.ports import ExecutionFilter, PageRequest
+from services.executor.usecases.executions import ExecutionAnswers, ExecutionControl
+from services.executor.usecases.reruns import ExecutionRerunner
+from services.executor.usecases.starts import ExecutionStarter, StartRequest
 
 Context = Any
 
@@ -31,20 +30,26 @@ Context = Any
 class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
     """Starts and follows executions."""
 
-    def __init__(self, starts: Starts, reruns: Reruns, following: Following, answering: Answering) -> None:
+    def __init__(
+        self,
+        starts: ExecutionStarter,
+        reruns: ExecutionRerunner,
+        following: ExecutionControl,
+        answering: ExecutionAnswers,
+    ) -> None:
         self._starts = starts
         self._reruns = reruns
         self._following = following
         self._answering = answering
 
     async def StartWorkflow(self, request: pb.StartWorkflowRequest, context: Context) -> pb.ExecutionStart:
-        return await self._start(Kind.WORKFLOW, request.workflow_id, request)
+        return await self._start(ExecutionKind.WORKFLOW, request.workflow_id, request)
 
     async def StartTest(self, request: pb.StartTestRequest, context: Context) -> pb.ExecutionStart:
-        return await self._start(Kind.TEST, request.test_id, request)
+        return await self._start(ExecutionKind.TEST, request.test_id, request)
 
     async def _start(
-        self, kind: Kind, subject_id: str, request: pb.StartWorkflowRequest | pb.StartTestRequest
+        self, kind: ExecutionKind, subject_id: str, request: pb.StartWorkflowRequest | pb.StartTestRequest
     ) -> pb.ExecutionStart:
         return start_proto(await self._starts.start(_wanted_start(kind, subject_id, request)))
 
@@ -57,7 +62,7 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
         return start_proto(again)
 
     async def ListExecutions(self, request: pb.ListExecutionsRequest, context: Context) -> pb.ListExecutionsResponse:
-        page = Page(request.page, request.page_size)
+        page = PageRequest(request.page, request.page_size)
         items, total = await self._following.page(_wanted(request), page)
         return pb.ListExecutionsResponse(items=[execution_proto(item) for item in items], **_envelope(page, total))
 
@@ -74,7 +79,7 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
         return pb.BatchGetExecutionsResponse(executions=[execution_proto(execution) for execution in found])
 
     async def ListRuns(self, request: pb.ListRunsRequest, context: Context) -> pb.ListRunsResponse:
-        page = Page(request.page, request.page_size)
+        page = PageRequest(request.page, request.page_size)
         execution, runs, total = await self._following.runs(request.execution_id.lower(), page)
         return pb.ListRunsResponse(items=[run_proto(execution, run) for run in runs], **_envelope(page, total))
 
@@ -110,8 +115,10 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
         return HttpBody(content_type="application/xml", data=content)
 
 
-def _wanted_start(kind: Kind, subject_id: str, request: pb.StartWorkflowRequest | pb.StartTestRequest) -> Start:
-    return Start(
+def _wanted_start(
+    kind: ExecutionKind, subject_id: str, request: pb.StartWorkflowRequest | pb.StartTestRequest
+) -> StartRequest:
+    return StartRequest(
         kind=kind,
         subject_id=subject_id.lower(),
         run_config=run_config(request.run_config),
@@ -130,19 +137,19 @@ def _watched(happened: Event | Execution) -> pb.ExecutionEvent | None:
     return pb.ExecutionEvent(sequence=happened.revision, execution=execution_proto(happened))
 
 
-def _wanted(request: pb.ListExecutionsRequest) -> Wanted:
-    return Wanted(
+def _wanted(request: pb.ListExecutionsRequest) -> ExecutionFilter:
+    return ExecutionFilter(
         status=from_proto(Status, execution_pb2.ExecutionStatus, request.status),
         workflow_id=request.workflow_id.lower() or None,
         app_id=request.app_id.lower() or None,
-        source=from_proto(Source, execution_pb2.ExecutionSource, request.source),
+        source=from_proto(ExecutionSource, execution_pb2.ExecutionSource, request.source),
         branch=request.branch if request.HasField("branch") else None,
         commit_sha=request.commit_sha if request.HasField("commit_sha") else None,
         pr_number=request.pr_number if request.HasField("pr_number") else None,
     )
 
 
-def _envelope(page: Page, total: int) -> dict[str, Any]:
+def _envelope(page: PageRequest, total: int) -> dict[str, Any]:
     """The fields that every page has."""
     pages = -(-total // page.size)
     return {

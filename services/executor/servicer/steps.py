@@ -9,11 +9,11 @@ from mobiletest.executor.v1 import steps_pb2 as pb
 from mobiletest.executor.v1 import steps_pb2_grpc
 from mobiletest.types.v1 import platform_pb2
 
-from services.executor.automation.elements import Element
-from services.executor.automation.foretelling import Foretold
-from services.executor.messages.enums import from_proto
+from services.executor.automation.commands.preview import StepPreview
+from services.executor.automation.screen.elements import Element
+from services.executor.messages.values import from_proto
 from services.executor.model.runs import Platform
-from services.executor.usecases.resolving import Resolving
+from services.executor.usecases.step_resolver import StepResolver
 
 Context = Any
 
@@ -21,7 +21,7 @@ Context = Any
 class StepsServicer(steps_pb2_grpc.StepsServicer):
     """Tells what steps do."""
 
-    def __init__(self, resolving: Resolving) -> None:
+    def __init__(self, resolving: StepResolver) -> None:
         self._resolving = resolving
 
     async def ResolveStep(self, request: pb.ResolveStepRequest, context: Context) -> pb.ResolveStepResponse:
@@ -41,7 +41,7 @@ def _json(value: Value) -> object:
     return None if kind in (None, "null_value") else getattr(value, kind)
 
 
-def _response(found: Foretold) -> pb.ResolveStepResponse:
+def _response(found: StepPreview) -> pb.ResolveStepResponse:
     response = pb.ResolveStepResponse(
         action=found.action,
         candidates=[_attributes(element) for element in found.candidates],

@@ -13,8 +13,8 @@ from services.chassis import logs
 from services.chassis.consumer import is_transient
 from services.chassis.mongo import Mongo
 from services.executor.model.changes import Change
-from services.executor.model.ordering import WEIGHT_OF_NEWEST
-from services.executor.model.runs import Target
+from services.executor.model.claim_order import WEIGHT_OF_NEWEST
+from services.executor.model.runs import RunTarget
 from services.executor.model.states import Status
 from services.executor.storage.schema import DURATIONS
 
@@ -24,7 +24,7 @@ NOTED_LIMIT = 10_000
 log = logs.get(__name__)
 
 
-class Durations:
+class RunDurations:
     """What is remembered, and what of it is still to be written."""
 
     def __init__(self, mongo: Mongo) -> None:
@@ -37,7 +37,7 @@ class Durations:
             if run.status is Status.COMPLETED and len(self._noted) < NOTED_LIMIT:
                 self._noted.append((_key(run.org_id, run.target), run.org_id, run.busy_seconds))
 
-    async def expected(self, org_id: str, targets: Sequence[Target]) -> list[float | None]:
+    async def expected(self, org_id: str, targets: Sequence[RunTarget]) -> list[float | None]:
         """The seconds that are remembered for each; None where there are none."""
         keys = [_key(org_id, target) for target in targets]
         found = await self._durations.find({"_id": {"$in": keys}}, {"seconds": 1}).to_list(None)
@@ -68,7 +68,7 @@ class Durations:
             log.warning("durations_not_kept", error=repr(error))
 
 
-def _key(org_id: str, target: Target) -> str:
+def _key(org_id: str, target: RunTarget) -> str:
     return f"{org_id}/{target.test_id}/{target.platform}/{target.app_id}"
 
 

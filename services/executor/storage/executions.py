@@ -11,13 +11,13 @@ from services.chassis.events import Event
 from services.chassis.mongo import Document
 from services.chassis.org_collection import OrgCollection
 from services.chassis.outbox import Outbox
-from services.executor.model.asking import NotAsked, answer
 from services.executor.model.changes import Change
 from services.executor.model.executions import Execution
-from services.executor.model.plans import Plan
-from services.executor.model.runs import Run, Target
-from services.executor.ports import Page, Wanted
-from services.executor.storage.ledger import Ledger
+from services.executor.model.lifecycle import QuestionNotOpen, answer_question
+from services.executor.model.plans import RunPlan
+from services.executor.model.runs import Run, RunTarget
+from services.executor.ports import ExecutionFilter, PageRequest
+from services.executor.storage.group_commit import ExecutionExists, GroupCommit
 from services.executor.storage.records import (
     execution_of,
     plan_of,
@@ -25,8 +25,8 @@ from services.executor.storage.records import (
     with_steps,
 )
 from services.executor.storage.schema import EXECUTIONS, PLANS, RUNS, STEPS
-from services.executor.storage.starts import AlreadyThere, GroupCommit
-from services.executor.storage.superseding import MongoSupersessions
+from services.executor.storage.supersessions import MongoSupersessions
+from services.executor.storage.transactions import ExecutionTransactions
 
 _FILTERS = {
     "status": "status",
@@ -42,7 +42,7 @@ _FILTERS = {
 class MongoExecutions:
     """The port `Executions` on MongoDB."""
 
-    def __init__(self, ledger: Ledger, outbox: Outbox) -> None:
+    def __init__(self, ledger: ExecutionTransactions, outbox: Outbox) -> None:
         self._ledger = ledger
         self._outbox = outbox
         self._starts = GroupCommit(ledger, outbox)
@@ -55,10 +55,10 @@ class MongoExecutions:
     async def now(self) -> datetime:
         return await self._ledger.now()
 
-    async def add(self, change: Change, plans: Mapping[str, Plan]) -> Execution:
+    async def add(self, change: Change, plans: Mapping[str, RunPlan]) -> Execution:
         try:
             await self._starts.store(change, plans)
-        except AlreadyThere:
+        except ExecutionExists:
             return await self.get(change.execution.id)
         return change.execution
 
@@ -69,10 +69,10 @@ class MongoExecutions:
     async def supersede(self, execution: Execution) -> None:
         await self._supersessions.supersede(execution)
 
-    async def expected_seconds(self, targets: Sequence[Target]) -> list[float | None]:
+    async def expected_seconds(self, targets: Sequence[RunTarget]) -> list[float | None]:
         return await self._ledger.durations.expected(current().org_id, targets)
 
-    async def plans_of(self, execution_id: str) -> dict[str, Plan]:
+    async def plans_of(self, execution_id: str) -> dict[str, RunPlan]:
         runs = await self._runs.find({"execution_id": execution_id}, {"_id": 1}).to_list(None)
         found = await self._plans.find({"_id": {"$in": [document["_id"] for document in runs]}}).to_list(None)
         return {document["_id"]: plan_of(document) for document in found}
@@ -88,13 +88,13 @@ class MongoExecutions:
         by_id = {document["_id"]: document for document in found}
         return [execution_of(by_id[id_]) for id_ in execution_ids if id_ in by_id]
 
-    async def page(self, wanted: Wanted, page: Page) -> tuple[list[Execution], int]:
+    async def page(self, wanted: ExecutionFilter, page: PageRequest) -> tuple[list[Execution], int]:
         query = _query(wanted)
         newest = self._executions.find(query).sort([("created_at", -1), ("_id", -1)])
         found = await newest.skip((page.number - 1) * page.size).limit(page.size).to_list(None)
         return [execution_of(document) for document in found], await self._executions.count_documents(query)
 
-    async def runs(self, execution_id: str, page: Page) -> tuple[list[Run], int]:
+    async def runs(self, execution_id: str, page: PageRequest) -> tuple[list[Run], int]:
         query = {"execution_id": execution_id}
         in_order = self._runs.find(query).sort("position", 1)
         found = await in_order.skip((page.number - 1) * page.size).limit(page.size).to_list(None)
@@ -117,8 +117,10 @@ class MongoExecutions:
     async def answer(self, execution_id: str, run_id: str, question_id: str | None, text: str) -> Run:
         await self.run(execution_id, run_id)
         try:
-            await self._ledger.change_run(execution_id, run_id, lambda run, now: answer(run, question_id, text, now))
-        except NotAsked as error:
+            await self._ledger.change_run(
+                execution_id, run_id, lambda run, now: answer_question(run, question_id, text, now)
+            )
+        except QuestionNotOpen as error:
             raise FailedPrecondition(error.message, reason=error.reason) from error
         return await self.run(execution_id, run_id)
 
@@ -126,6 +128,6 @@ class MongoExecutions:
         return await self._outbox.history(execution_id, after=after, limit=limit)
 
 
-def _query(wanted: Wanted) -> Document:
+def _query(wanted: ExecutionFilter) -> Document:
     said: dict[str, Any] = {field: getattr(wanted, name) for name, field in _FILTERS.items()}
     return {field: value for field, value in said.items() if value is not None}

@@ -5,12 +5,12 @@ from dataclasses import replace
 import orjson
 
 from services.chassis.mongo import Document
-from services.executor.model.attempts import Attempt, Step
+from services.executor.model.attempts import Attempt, StepResult
 from services.executor.model.executions import Execution
-from services.executor.model.plans import Plan
-from services.executor.model.runs import Limits, Run
+from services.executor.model.plans import RunPlan
+from services.executor.model.runs import Run, RunLimits
 from services.executor.storage.documents import from_document, to_document
-from services.executor.storage.queue import looked_for
+from services.executor.storage.fair_queue import claim_fields
 from services.executor.storage.schema import KEPT_SINCE
 
 
@@ -23,14 +23,14 @@ def execution_of(document: Document) -> Execution:
     return from_document(Execution, {**document, "id": document["_id"]})
 
 
-def run_document(run: Run, limits: Limits) -> Document:
+def run_document(run: Run, limits: RunLimits) -> Document:
     """The run without its steps, and with what claims (see `queue`), the reaper and retention look for."""
     bare = replace(run, attempts=tuple(replace(attempt, steps=()) for attempt in run.attempts))
     document = to_document(bare)
     due_at = run.due_at(limits)
     due = {"due_at": due_at} if due_at else {}
     kept = {KEPT_SINCE: run.completed_at} if run.completed_at and _leaves_artifacts(run) else {}
-    return {"_id": document.pop("id"), **document, **due, **kept, **looked_for(run)}
+    return {"_id": document.pop("id"), **document, **due, **kept, **claim_fields(run)}
 
 
 def _leaves_artifacts(run: Run) -> bool:
@@ -56,16 +56,16 @@ def steps_document(run: Run, attempt: Attempt) -> Document:
 
 def with_steps(run: Run, documents: list[Document]) -> Run:
     """The run, its attempts with the steps that were kept of them."""
-    steps = {d["number"]: tuple(from_document(Step, step) for step in d["steps"]) for d in documents}
+    steps = {d["number"]: tuple(from_document(StepResult, step) for step in d["steps"]) for d in documents}
     return replace(run, attempts=tuple(replace(a, steps=steps.get(a.number, ())) for a in run.attempts))
 
 
-def plan_document(run: Run, plan: Plan) -> Document:
+def plan_document(run: Run, plan: RunPlan) -> Document:
     """What a worker needs beside the run; the steps as JSON text, for their keys are anybody's."""
     document = to_document(replace(plan, steps=()))
     return {"_id": run.id, "org_id": run.org_id, **document, "steps": orjson.dumps(plan.steps)}
 
 
-def plan_of(document: Document) -> Plan:
-    plan = from_document(Plan, {**document, "steps": None})
+def plan_of(document: Document) -> RunPlan:
+    plan = from_document(RunPlan, {**document, "steps": None})
     return replace(plan, steps=tuple(orjson.loads(document["steps"])))

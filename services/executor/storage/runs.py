@@ -9,19 +9,19 @@ from pymongo import UpdateOne
 from services.chassis.errors import NotFound
 from services.chassis.mongo import Document
 from services.executor import telemetry
-from services.executor.model import asking, lifecycle
-from services.executor.model.attempts import Result
+from services.executor.model import lifecycle
+from services.executor.model.attempts import AttemptResult
 from services.executor.model.changes import Change
 from services.executor.model.lifecycle import Fenced, NotClaimable
-from services.executor.model.questions import Asked, Question
+from services.executor.model.questions import Question, QuestionPrompt
 from services.executor.model.runs import Platform, Run, Session
-from services.executor.ports import Backlog, Claim, Left, Notice, RunKey
+from services.executor.ports import Backlog, Claim, Notice, OrphanedSession, RunKey
 from services.executor.storage.documents import to_document
-from services.executor.storage.ledger import Ledger, Step
-from services.executor.storage.queue import FairQueue
+from services.executor.storage.fair_queue import FairQueue
+from services.executor.storage.org_run_limit import OrgAtLimit, OrgRunLimit
 from services.executor.storage.records import plan_of
 from services.executor.storage.schema import PLANS, RUNS
-from services.executor.storage.turnstile import Full, Turnstile
+from services.executor.storage.transactions import ExecutionTransactions, Transition
 
 STUCK_AFTER = timedelta(seconds=60)
 
@@ -29,14 +29,14 @@ STUCK_AFTER = timedelta(seconds=60)
 class MongoRuns:
     """The port `Runs` on MongoDB."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: ExecutionTransactions) -> None:
         self._ledger = ledger
         self._runs = ledger.mongo.collection(RUNS)
         self._plans = ledger.mongo.collection(PLANS)
         self._limits = ledger.limits
         self._queue = FairQueue(ledger.mongo, ledger.limits)
         most = ledger.limits.organisation_runs
-        self._turnstile = None if most is None else Turnstile(ledger.mongo, most)
+        self._turnstile = None if most is None else OrgRunLimit(ledger.mongo, most)
 
     async def claim(self, key: RunKey, worker: str) -> Claim | None:
         def step(run: Run, now: datetime) -> Run:
@@ -45,14 +45,14 @@ class MongoRuns:
         try:
             change, plan = await asyncio.gather(self._claimed(key, step), self._plans.find_one({"_id": key.run_id}))
         except (NotClaimable, NotFound) as error:
-            if not isinstance(error, Full):
+            if not isinstance(error, OrgAtLimit):
                 self._queue.crowding.lost()
             self._queue.forget()
             return None
         self._queue.served(change.execution.org_id)
         return Claim(change.execution, change.runs[0], plan_of(plan))
 
-    async def _claimed(self, key: RunKey, step: Step) -> Change:
+    async def _claimed(self, key: RunKey, step: Transition) -> Change:
         if self._turnstile is None:
             return await self._ledger.change_run(key.execution_id, key.run_id, step)
         async with self._turnstile.turn:
@@ -66,14 +66,14 @@ class MongoRuns:
         found = {document["_id"] for document in await self._runs.find(wanted, {"_id": 1}).to_list(None)}
         return [key for key in keys if key.run_id in found]
 
-    async def finish(self, key: RunKey, token: int, result: Result) -> Run:
+    async def finish(self, key: RunKey, token: int, result: AttemptResult) -> Run:
         return await self._write(key, lambda run, now: lifecycle.finish(run, token, result, now, self._limits))
 
     async def hand_back(self, key: RunKey, token: int) -> Run:
         return await self._write(key, lambda run, now: lifecycle.hand_back(run, token, now))
 
-    async def ask(self, key: RunKey, token: int, asked: Asked, patience: timedelta) -> Question | None:
-        change = await self._change(key, lambda run, now: asking.ask(run, token, asked, patience, now))
+    async def ask(self, key: RunKey, token: int, asked: QuestionPrompt, patience: timedelta) -> Question | None:
+        change = await self._change(key, lambda run, now: lifecycle.ask_question(run, token, asked, patience, now))
         return change.runs[0].open_question if change.runs else None
 
     async def answer_to(self, key: RunKey, token: int, question_id: str) -> str | None:
@@ -87,13 +87,13 @@ class MongoRuns:
         return asked.get("answer") if asked is not None and asked["asked"]["id"] == question_id else None
 
     async def withdraw(self, key: RunKey, token: int, question_id: str) -> str | None:
-        await self._change(key, lambda run, now: asking.withdraw(run, token, question_id))
+        await self._change(key, lambda run, now: lifecycle.withdraw_question(run, token, question_id))
         return await self.answer_to(key, token, question_id)
 
-    async def _write(self, key: RunKey, step: Step) -> Run:
+    async def _write(self, key: RunKey, step: Transition) -> Run:
         return (await self._change(key, step)).runs[0]
 
-    async def _change(self, key: RunKey, step: Step) -> Change:
+    async def _change(self, key: RunKey, step: Transition) -> Change:
         try:
             return await self._ledger.change_run(key.execution_id, key.run_id, step)
         except Fenced:
@@ -107,7 +107,7 @@ class MongoRuns:
             telemetry.fencing_rejections.inc()
             raise Fenced(key.run_id)
 
-    async def orphans(self, limit: int) -> list[Left]:
+    async def orphans(self, limit: int) -> list[OrphanedSession]:
         wanted = {"orphans.id": {"$exists": True}}
         found = await self._runs.find(wanted, {"execution_id": 1, "orphans": 1}).limit(limit).to_list(None)
         if not found:
@@ -149,7 +149,7 @@ class MongoRuns:
 
     async def expire(self, key: RunKey) -> None:
         def step(run: Run, now: datetime) -> Run:
-            return lifecycle.overdue(run, now, self._limits)
+            return lifecycle.expire(run, now, self._limits)
 
         change = await self._ledger.change_run(key.execution_id, key.run_id, step)
         telemetry.lease_expired.inc(sum(_was_lost(run) for run in change.runs))
@@ -167,9 +167,9 @@ def _key(document: Document) -> RunKey:
     return RunKey(document["execution_id"], document["_id"])
 
 
-def _left(document: Document, orphan: Document, now: datetime) -> Left:
+def _left(document: Document, orphan: Document, now: datetime) -> OrphanedSession:
     session = Session(orphan["hub"], orphan["id"])
-    return Left(_key(document), session, (now - orphan["since"]).total_seconds())
+    return OrphanedSession(_key(document), session, (now - orphan["since"]).total_seconds())
 
 
 def _notice(document: Document, token: int) -> Notice | None:

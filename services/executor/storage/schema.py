@@ -5,14 +5,14 @@ from pymongo import ASCENDING, DESCENDING, IndexModel, UpdateOne
 from services.chassis import idempotency, outbox
 from services.chassis.migrations import Migration
 from services.chassis.mongo import Mongo
-from services.executor.storage import memory
+from services.executor.storage import step_cache
 
 EXECUTIONS = "executions"
 RUNS = "runs"
 PLANS = "plans"
 DURATIONS = "durations"
-TURNSTILES = "turnstiles"
-TURNSTILES_COUNT = 256
+ORG_LOCKS = "turnstiles"
+ORG_LOCKS_COUNT = 256
 STEPS = "steps"
 DURATIONS_KEPT_SECONDS = 90 * 24 * 3600
 
@@ -94,8 +94,8 @@ async def _index_queues(mongo: Mongo) -> None:
     await runs.update_many({"lease": {"$exists": True}}, [{"$set": {"leased": "$target.platform"}}])
     if "claimable" in await runs.index_information():
         await runs.drop_index("claimable")
-    await mongo.collection(TURNSTILES).bulk_write(
-        [UpdateOne({"_id": n}, {"$setOnInsert": {"claims": 0}}, upsert=True) for n in range(TURNSTILES_COUNT)]
+    await mongo.collection(ORG_LOCKS).bulk_write(
+        [UpdateOne({"_id": n}, {"$setOnInsert": {"claims": 0}}, upsert=True) for n in range(ORG_LOCKS_COUNT)]
     )
     expiry = IndexModel([("told_at", ASCENDING)], name="expiry", expireAfterSeconds=DURATIONS_KEPT_SECONDS)
     await mongo.collection(DURATIONS).create_indexes([expiry])
@@ -119,6 +119,6 @@ MIGRATIONS = (
     Migration("0002_orphans", _index_orphans),
     Migration("0003_queues", _index_queues),
     Migration("0004_superseding", _index_superseding),
-    memory.MIGRATION,
+    step_cache.MIGRATION,
     Migration("0009_kept_artifacts", _find_kept_artifacts),
 )

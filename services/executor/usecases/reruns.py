@@ -5,19 +5,19 @@ from datetime import datetime
 
 from services.chassis.errors import FailedPrecondition
 from services.chassis.ids import new_id
+from services.executor.model.attribution import Origin, source_of
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run
-from services.executor.model.sources import Origin, source_of
-from services.executor.ports import Executions, Page
-from services.executor.usecases.starts import Starts
+from services.executor.ports import Executions, PageRequest
+from services.executor.usecases.starts import ExecutionStarter
 
-ALL_RUNS = Page(1, 100_000)
+ALL_RUNS = PageRequest(1, 100_000)
 
 
-class Reruns:
+class ExecutionRerunner:
     """Repeats executions of the caller's organisation."""
 
-    def __init__(self, executions: Executions, starts: Starts) -> None:
+    def __init__(self, executions: Executions, starts: ExecutionStarter) -> None:
         self._executions = executions
         self._starts = starts
 

@@ -9,27 +9,27 @@ from services.chassis.context import current
 from services.chassis.errors import InvalidArgument, Violation
 from services.chassis.ids import new_id
 from services.executor.model import lifecycle
-from services.executor.model.changes import begin
-from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, Kind
+from services.executor.model.attribution import Ci, Origin, source_of
+from services.executor.model.changes import start_execution
+from services.executor.model.claim_order import turns
+from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, ExecutionKind
 from services.executor.model.failures import Category, Failure
-from services.executor.model.ordering import turns
-from services.executor.model.plans import Plan, Resolved
-from services.executor.model.retrying import extra_modes
-from services.executor.model.run_config import RunConfig, effective
+from services.executor.model.lanes import has_lane
+from services.executor.model.plans import ResolvedRuns, RunPlan
+from services.executor.model.retries import extra_modes
+from services.executor.model.run_config import RunConfig, with_defaults
 from services.executor.model.runs import Run
-from services.executor.model.sources import Ci, Origin, source_of
-from services.executor.model.superseding import has_lane
 from services.executor.ports import Catalog, Executions
-from services.executor.usecases.superseding import Superseding
+from services.executor.usecases.supersession import Superseder
 
 NO_CHANGE = "Send the header X-CI-PR-Number or X-CI-Branch, which says which earlier executions are for the same change"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
+class StartRequest:
     """What somebody wants started: a workflow or a test, by id."""
 
-    kind: Kind
+    kind: ExecutionKind
     subject_id: str
     run_config: RunConfig
     build_config: BuildConfig
@@ -40,15 +40,15 @@ class Start:
     cancel_previous: bool = False
 
 
-class Starts:
+class ExecutionStarter:
     """Starts workflows and tests of the caller's organisation."""
 
     def __init__(self, catalog: Catalog, executions: Executions) -> None:
         self._catalog = catalog
         self._executions = executions
-        self._superseding = Superseding(executions)
+        self._superseding = Superseder(executions)
 
-    async def start(self, wanted: Start) -> Execution:
+    async def start(self, wanted: StartRequest) -> Execution:
         """The execution, stored: queued, or ended already when none of its runs can be made.
 
         NotFound: no such workflow or test; InvalidArgument: build_config names an unknown app or version, the workflow
@@ -69,23 +69,23 @@ class Starts:
         )
         return await self.begin(_execution(wanted, resolved, execution_id, now), resolved.plans)
 
-    async def begin(self, execution: Execution, plans: Sequence[Plan]) -> Execution:
+    async def begin(self, execution: Execution, plans: Sequence[RunPlan]) -> Execution:
         """Store a new execution with a run for each plan, and cancel what it takes the place of."""
         runs = _runs(execution, plans, await self._turns(plans))
         released = _released(runs, execution.max_parallel, execution.created_at)
         by_run = dict(zip((run.id for run in released), plans, strict=True))
-        stored = await self._executions.add(begin(execution, released, execution.created_at), by_run)
+        stored = await self._executions.add(start_execution(execution, released, execution.created_at), by_run)
         if stored.cancel_previous is not None:
             await self._superseding.settle(stored)
         return stored
 
-    async def _turns(self, plans: Sequence[Plan]) -> list[int]:
+    async def _turns(self, plans: Sequence[RunPlan]) -> list[int]:
         if len(plans) == 1:
             return [0]
         return turns(await self._executions.expected_seconds([plan.target for plan in plans]))
 
 
-def _execution(wanted: Start, resolved: Resolved, execution_id: str, now: datetime) -> Execution:
+def _execution(wanted: StartRequest, resolved: ResolvedRuns, execution_id: str, now: datetime) -> Execution:
     caller = current()
     origin = Origin(ci=wanted.ci, service_client=wanted.service_client, via_gateway=caller.via_gateway)
     return Execution(
@@ -98,7 +98,7 @@ def _execution(wanted: Start, resolved: Resolved, execution_id: str, now: dateti
         workflow_name=resolved.workflow_name or None,
         ci=wanted.ci,
         service_client=wanted.service_client,
-        run_config=effective(resolved.run_config, wanted.run_config),
+        run_config=with_defaults(resolved.run_config, wanted.run_config),
         build_config=wanted.build_config,
         max_parallel=resolved.max_parallel,
         priority=wanted.priority,
@@ -106,13 +106,13 @@ def _execution(wanted: Start, resolved: Resolved, execution_id: str, now: dateti
     )
 
 
-def _runs(execution: Execution, plans: Sequence[Plan], turns: Sequence[int]) -> list[Run]:
+def _runs(execution: Execution, plans: Sequence[RunPlan], turns: Sequence[int]) -> list[Run]:
     """The runs, waiting to be released; those that cannot be made have failed already."""
     placed = zip(plans, turns, strict=True)
     return [_run(execution, plan, position, turn) for position, (plan, turn) in enumerate(placed)]
 
 
-def _run(execution: Execution, plan: Plan, position: int, turn: int) -> Run:
+def _run(execution: Execution, plan: RunPlan, position: int, turn: int) -> Run:
     now = execution.created_at
     run = Run(
         id=new_id(),
@@ -127,7 +127,7 @@ def _run(execution: Execution, plan: Plan, position: int, turn: int) -> Run:
         turn=turn,
     )
     problem = plan.config_error or ("" if plan.target.platform else "The test has no platform to run on.")
-    return lifecycle.invalid(run, Failure(Category.CONFIG_INVALID, problem, reason=problem), now) if problem else run
+    return lifecycle.reject(run, Failure(Category.CONFIG_INVALID, problem, reason=problem), now) if problem else run
 
 
 def _released(runs: list[Run], max_parallel: int | None, now: datetime) -> list[Run]:

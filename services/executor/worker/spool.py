@@ -20,7 +20,7 @@ _HALF_WRITTEN_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Spooled:
+class SpooledArtifact:
     """What waits: `since` is in seconds of the machine's clock."""
 
     key: str
@@ -64,18 +64,18 @@ class Spool:
         finally:
             part.unlink(missing_ok=True)
 
-    async def waiting(self) -> list[Spooled]:
+    async def waiting(self) -> list[SpooledArtifact]:
         """What waits, the oldest first."""
         items = await asyncio.to_thread(self._cleaned)
         telemetry.spool_bytes.set(self._measure(items))
         return items
 
-    def _measure(self, items: list[Spooled]) -> int:
+    def _measure(self, items: list[SpooledArtifact]) -> int:
         """How many bytes wait; between two looks at the folder it is only counted up."""
         self._used = sum(item.size for item in items)
         return self._used
 
-    def _cleaned(self) -> list[Spooled]:
+    def _cleaned(self) -> list[SpooledArtifact]:
         """What waits, once what killed processes left half written is gone."""
         if not is_ours(self._folder, os.getuid()):
             return []
@@ -85,7 +85,7 @@ class Spool:
                     part.unlink()
         return self._list()
 
-    def _list(self) -> list[Spooled]:
+    def _list(self) -> list[SpooledArtifact]:
         try:
             entries = list(os.scandir(self._folder))
         except FileNotFoundError:
@@ -93,7 +93,7 @@ class Spool:
         found = (_spooled(entry) for entry in entries if entry.name.endswith(_ENDING))
         return sorted((item for item in found if item is not None), key=lambda item: item.since)
 
-    async def read(self, item: Spooled) -> AsyncIterator[bytes]:
+    async def read(self, item: SpooledArtifact) -> AsyncIterator[bytes]:
         """The content in chunks; FileNotFoundError when another process has delivered it."""
         file = await asyncio.to_thread(item.path.open, "rb")
         try:
@@ -102,16 +102,16 @@ class Spool:
         finally:
             file.close()
 
-    async def remove(self, item: Spooled) -> None:
+    async def remove(self, item: SpooledArtifact) -> None:
         await asyncio.to_thread(item.path.unlink, missing_ok=True)
 
 
-def age(item: Spooled) -> float:
+def age(item: SpooledArtifact) -> float:
     """How long it has waited, in seconds."""
     return max(0.0, time() - item.since)
 
 
-def _spooled(entry: "os.DirEntry[str]") -> Spooled | None:
+def _spooled(entry: "os.DirEntry[str]") -> SpooledArtifact | None:
     try:
         status = entry.stat(follow_symlinks=False)
     except FileNotFoundError:
@@ -119,7 +119,7 @@ def _spooled(entry: "os.DirEntry[str]") -> Spooled | None:
     if not S_ISREG(status.st_mode):
         return None
     key = unquote(entry.name.removesuffix(_ENDING))
-    return Spooled(key, Path(entry.path), status.st_size, status.st_mtime)
+    return SpooledArtifact(key, Path(entry.path), status.st_size, status.st_mtime)
 
 
 def is_ours(folder: Path, user: int) -> bool:

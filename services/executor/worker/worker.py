@@ -8,8 +8,8 @@ from services.chassis import logs
 from services.executor import telemetry
 from services.executor.model.runs import Platform
 from services.executor.ports import Attempts, Claim, RunKey, Runs
-from services.executor.worker.held import Held, Stop
-from services.executor.worker.working import Working
+from services.executor.worker.active_run import ActiveRun, StopReason
+from services.executor.worker.run_executor import RunExecutor
 
 HAND_BACK_SECONDS = 3.0
 
@@ -24,12 +24,12 @@ class Worker:
         self._attempts = attempts
         self._name = name
         self._slots = slots
-        self._working = Working(runs, attempts, name)
+        self._working = RunExecutor(runs, attempts, name)
         self._claiming: Counter[Platform] = Counter()
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._freed: list[Callable[[], None]] = []
         self._draining = False
-        self.held: dict[str, Held] = {}
+        self.held: dict[str, ActiveRun] = {}
         self.failed: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
         telemetry.slots.set(slots)
         telemetry.running.set_function(lambda: len(self.held))
@@ -77,13 +77,13 @@ class Worker:
         return len(taken)
 
     def _begin(self, claim: Claim) -> None:
-        held = Held(claim)
+        held = ActiveRun(claim)
         self.held[claim.run.id] = held
         task = asyncio.create_task(self._working.through(held), name=f"run {claim.run.id}")
         self._tasks[claim.run.id] = task
         task.add_done_callback(lambda done: self._ended(claim.run.id, done))
         if self._draining:
-            held.stop(Stop.DRAIN)
+            held.stop(StopReason.DRAIN)
 
     def _ended(self, run_id: str, task: "asyncio.Task[None]") -> None:
         del self.held[run_id], self._tasks[run_id]
@@ -107,7 +107,7 @@ class Worker:
         if tasks := list(self._tasks.values()):
             await asyncio.wait(tasks, timeout=grace)
         for held in self.held.values():
-            held.stop(Stop.DRAIN)
+            held.stop(StopReason.DRAIN)
         if tasks := list(self._tasks.values()):
             log.info("handing_back", runs=len(tasks))
             await asyncio.wait(tasks, timeout=HAND_BACK_SECONDS)

@@ -1,1 +1,1 @@
-"""TODO: what this package holds."""
+"""Verifies the read models against the services' own collections, and rebuilds them."""

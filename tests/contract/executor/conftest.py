@@ -14,18 +14,18 @@ from services.chassis.context import Caller, bind
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
 from services.chassis.outbox import Outbox
-from services.executor.model.runs import Limits
+from services.executor.model.runs import RunLimits
 from services.executor.ports import Executions, Runs, Supersessions
-from services.executor.storage.durations import Durations
+from services.executor.storage.durations import RunDurations
 from services.executor.storage.executions import MongoExecutions
-from services.executor.storage.ledger import Ledger
 from services.executor.storage.runs import MongoRuns
 from services.executor.storage.schema import EXECUTIONS, MIGRATIONS, PLANS, RUNS, STEPS
-from services.executor.storage.superseding import MongoSupersessions
+from services.executor.storage.supersessions import MongoSupersessions
+from services.executor.storage.transactions import ExecutionTransactions
 from tests.fakes.executor import FakeExecutions
 
-LIMITS = Limits()
-LIMITED = Limits(organisation_runs=2)
+LIMITS = RunLimits()
+LIMITED = RunLimits(organisation_runs=2)
 _TIMES = ("lease.expires_at", "due_at", "claimable_at", "queued_at", "deadline_at", "started_at")
 
 
@@ -57,7 +57,7 @@ class MongoWorld(World):
     """The database's clock cannot be set, so everything that is stored becomes older instead."""
 
     mongo: Mongo
-    durations: Durations
+    durations: RunDurations
 
     async def flush(self) -> None:
         await self.durations.flush()
@@ -77,14 +77,14 @@ class MongoWorld(World):
 
 @asynccontextmanager
 async def on_mongo(
-    uri: str, database: str, driver: Literal["motor", "pymongo"], limits: Limits = LIMITS
+    uri: str, database: str, driver: Literal["motor", "pymongo"], limits: RunLimits = LIMITS
 ) -> AsyncIterator[MongoWorld]:
     mongo = await Mongo.connect(uri, database, driver)
     await migrate(mongo, MIGRATIONS)
     for collection in (EXECUTIONS, RUNS, PLANS, STEPS):
         await mongo.collection(collection).delete_many({})
     outbox = Outbox(mongo, "test")
-    ledger = Ledger(mongo, outbox, limits)
+    ledger = ExecutionTransactions(mongo, outbox, limits)
     yield MongoWorld(
         MongoExecutions(ledger, outbox), MongoRuns(ledger), MongoSupersessions(ledger), mongo, ledger.durations
     )
@@ -100,7 +100,7 @@ def shared_database(mongo_client: MongoClient[dict[str, Any]]) -> Iterator[str]:
 
 
 @asynccontextmanager
-async def world_of(request: pytest.FixtureRequest, limits: Limits) -> AsyncIterator[World]:
+async def world_of(request: pytest.FixtureRequest, limits: RunLimits) -> AsyncIterator[World]:
     if request.param == "fake":
         memory = FakeExecutions(limits)
         yield MemoryWorld(memory, memory, memory, memory)

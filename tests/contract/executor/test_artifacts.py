@@ -6,7 +6,7 @@ import pytest
 
 from services.chassis.errors import NotFound
 from services.chassis.object_store import ObjectStore
-from services.executor.artifacts import StoredArtifacts
+from services.executor.artifacts import ObjectStoreArtifacts
 from services.executor.ports import Artifacts
 from tests.fakes.executor import FakeArtifacts
 
@@ -15,7 +15,7 @@ RUN = "6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10"
 
 @pytest.fixture(params=["fake", "store"])
 def artifacts(request: pytest.FixtureRequest, tmp_path: Path) -> Artifacts:
-    return FakeArtifacts() if request.param == "fake" else StoredArtifacts(ObjectStore.open(tmp_path.as_uri()))
+    return FakeArtifacts() if request.param == "fake" else ObjectStoreArtifacts(ObjectStore.open(tmp_path.as_uri()))
 
 
 async def content(artifacts: Artifacts, attempt: int, name: str) -> bytes:

@@ -8,22 +8,22 @@ from mobiletest.executor.v1 import events_pb2
 from mobiletest.types.v1 import execution_pb2
 
 from services.chassis.errors import FailedPrecondition
-from services.executor.model.attempts import Result
-from services.executor.model.executions import BuildConfig, Execution, Kind
+from services.executor.model.attempts import AttemptResult
+from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
 from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import Fenced
 from services.executor.model.run_config import ExecutionMode, RunConfig
 from services.executor.model.runs import Platform
 from services.executor.model.states import Status
-from services.executor.ports import Claim, Notice, Page, RunKey
-from services.executor.usecases.starts import Start, Starts
+from services.executor.ports import Claim, Notice, PageRequest, RunKey
+from services.executor.usecases.starts import ExecutionStarter, StartRequest
 from tests.contract.executor.conftest import World
 from tests.fakes.executor import FakeCatalog, plan
 
-PASSED = Result()
-FAILED = Result(failure=Failure(Category.ASSERTION_FAILED, "Not there."))
-BROKEN = Result(failure=Failure(Category.DEVICE_UNAVAILABLE, "No phone."))
-STOPPED = Result(failure=Failure(Category.CANCELLED_BY_USER, "Cancelled on request."))
+PASSED = AttemptResult()
+FAILED = AttemptResult(failure=Failure(Category.ASSERTION_FAILED, "Not there."))
+BROKEN = AttemptResult(failure=Failure(Category.DEVICE_UNAVAILABLE, "No phone."))
+STOPPED = AttemptResult(failure=Failure(Category.CANCELLED_BY_USER, "Cancelled on request."))
 ENDED = (
     execution_pb2.EXECUTION_STATUS_COMPLETED,
     execution_pb2.EXECUTION_STATUS_FAILED,
@@ -33,14 +33,14 @@ ENDED = (
 
 async def start(world: World, runs: int = 1, *, max_parallel: int | None = None) -> tuple[Execution, list[RunKey]]:
     catalog = FakeCatalog()
-    wanted = Start(
-        kind=Kind.WORKFLOW,
+    wanted = StartRequest(
+        kind=ExecutionKind.WORKFLOW,
         subject_id=catalog.workflow(*(plan() for _ in range(runs)), max_parallel=max_parallel),
         run_config=RunConfig(execution_mode=ExecutionMode(retries=1)),
         build_config=BuildConfig(),
     )
-    execution = await Starts(catalog, world.executions).start(wanted)
-    found, _ = await world.executions.runs(execution.id, Page(1, 100))
+    execution = await ExecutionStarter(catalog, world.executions).start(wanted)
+    found, _ = await world.executions.runs(execution.id, PageRequest(1, 100))
     return execution, [RunKey(execution.id, run.id) for run in found]
 
 
@@ -61,7 +61,7 @@ async def check_ended_once(world: World, execution_id: str, status: Status) -> N
     ends = [event for event in events if _has_ended(event.type, event.payload)]
     assert len(ends) == counts.total + 1
     assert ends[-1] is events[-1]
-    runs, _ = await world.executions.runs(execution_id, Page(1, 100))
+    runs, _ = await world.executions.runs(execution_id, PageRequest(1, 100))
     assert all(run.lease is None and run.claimable_at is None for run in runs)
     assert [await world.runs.claim(RunKey(execution_id, run.id), "worker-9") for run in runs] == [None] * len(runs)
     with pytest.raises(FailedPrecondition):
@@ -90,7 +90,7 @@ async def test_what_waits_to_be_released_or_claimed_ends_at_once(world: World) -
     ],
 )
 async def test_what_runs_ends_with_what_its_worker_says_and_is_not_tried_again(
-    world: World, result: Result, status: Status
+    world: World, result: AttemptResult, status: Status
 ) -> None:
     """A verdict that was reached before the worker stopped is kept."""
     execution, [key] = await start(world)
@@ -111,7 +111,7 @@ async def test_what_is_handed_back_after_the_cancel_ends(world: World) -> None:
 
 
 @pytest.mark.parametrize("result", [BROKEN, FAILED])
-async def test_what_waits_for_another_attempt_ends_at_once(world: World, result: Result) -> None:
+async def test_what_waits_for_another_attempt_ends_at_once(world: World, result: AttemptResult) -> None:
     execution, [key] = await start(world)
     claimed = await claim(world, key)
     await world.runs.finish(key, claimed.run.fencing_token, result)

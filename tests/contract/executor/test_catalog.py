@@ -12,8 +12,8 @@ from services.chassis.context import current
 from services.chassis.error_status import to_domain_error
 from services.chassis.errors import NotFound
 from services.executor.catalog import RemoteCatalog, open_catalog_channel
-from services.executor.model.executions import BuildConfig, Kind
-from services.executor.model.plans import Resolved
+from services.executor.model.executions import BuildConfig, ExecutionKind
+from services.executor.model.plans import ResolvedRuns
 from services.executor.model.runs import Platform
 from services.executor.ports import Catalog
 from tests.fakes.executor import FakeCatalog, plan
@@ -36,7 +36,7 @@ async def scene(request: pytest.FixtureRequest) -> AsyncIterator[Scene]:
     if request.param == "fake":
         fake = FakeCatalog()
         fake.files[build_id] = b"0123456789" * 20_000
-        yield Scene(fake, fake.workflow(plan("One"), plan("Two")), fake.add(Resolved(plans=(plan(),))), build_id)
+        yield Scene(fake, fake.workflow(plan("One"), plan("Two")), fake.add(ResolvedRuns(plans=(plan(),))), build_id)
         return
     shelf = Shelf(files={build_id: b"0123456789" * 20_000})
     runs = [shelf.planned("Tap it", name=name, platform=platform_pb2.PLATFORM_ANDROID) for name in ("One", "Two")]
@@ -45,7 +45,9 @@ async def scene(request: pytest.FixtureRequest) -> AsyncIterator[Scene]:
 
 
 async def test_a_workflow_resolves_to_its_runs_in_order(scene: Scene) -> None:
-    found = await scene.catalog.resolve(Kind.WORKFLOW, scene.workflow_id, BuildConfig(), override_build_config=False)
+    found = await scene.catalog.resolve(
+        ExecutionKind.WORKFLOW, scene.workflow_id, BuildConfig(), override_build_config=False
+    )
     assert (found.workflow_id, found.workflow_name, found.max_parallel) == (scene.workflow_id, "Nightly", None)
     assert [made.target.test_name for made in found.plans] == ["One", "Two"]
     assert {made.target.platform for made in found.plans} == {Platform.ANDROID}
@@ -53,7 +55,7 @@ async def test_a_workflow_resolves_to_its_runs_in_order(scene: Scene) -> None:
 
 
 async def test_a_test_resolves_without_a_workflow(scene: Scene) -> None:
-    found = await scene.catalog.resolve(Kind.TEST, scene.test_id, BuildConfig(), override_build_config=False)
+    found = await scene.catalog.resolve(ExecutionKind.TEST, scene.test_id, BuildConfig(), override_build_config=False)
     assert (found.workflow_id, len(found.plans)) == ("", 1)
 
 
@@ -83,9 +85,11 @@ async def _whole(scene: Scene, build_id: str) -> bytes:
 async def test_what_is_unknown_is_not_found(scene: Scene) -> None:
     calls = {
         "Workflow not found": scene.catalog.resolve(
-            Kind.WORKFLOW, str(uuid4()), BuildConfig(), override_build_config=False
+            ExecutionKind.WORKFLOW, str(uuid4()), BuildConfig(), override_build_config=False
         ),
-        "Test not found": scene.catalog.resolve(Kind.TEST, str(uuid4()), BuildConfig(), override_build_config=False),
+        "Test not found": scene.catalog.resolve(
+            ExecutionKind.TEST, str(uuid4()), BuildConfig(), override_build_config=False
+        ),
         "Build not found": scene.catalog.artifact(current().org_id, str(uuid4()), 10),
     }
     whole = ("Build not found", _whole(scene, str(uuid4())))

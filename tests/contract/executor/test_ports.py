@@ -12,32 +12,32 @@ from services.chassis.errors import FailedPrecondition, NotFound
 from services.chassis.events import Event
 from services.chassis.ids import derive_ids
 from services.executor.events import logged
-from services.executor.model.attempts import Artifact, Result, Step, StepStatus
-from services.executor.model.executions import BuildConfig, Execution, Kind
+from services.executor.model.attempts import Artifact, AttemptResult, StepResult, StepStatus
+from services.executor.model.attribution import Ci, ExecutionSource
+from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
 from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import Fenced
-from services.executor.model.plans import Plan
+from services.executor.model.plans import RunPlan
 from services.executor.model.run_config import RunConfig
 from services.executor.model.runs import Platform, Run, Session
-from services.executor.model.sources import Ci, Source
 from services.executor.model.states import Status
-from services.executor.ports import Claim, Left, Notice, Page, RunKey, Wanted
-from services.executor.usecases.starts import Start, Starts
+from services.executor.ports import Claim, ExecutionFilter, Notice, OrphanedSession, PageRequest, RunKey
+from services.executor.usecases.starts import ExecutionStarter, StartRequest
 from tests.contract.executor.conftest import LIMITS, World
 from tests.fakes.executor import FakeCatalog, plan
 
-ALL = Page(1, 500)
-FAILED = Result(failure=Failure(Category.ASSERTION_FAILED, "Not there.", reason="Not there.", step_index=1))
-BROKEN = Result(failure=Failure(Category.DEVICE_UNAVAILABLE, "No phone."))
+ALL = PageRequest(1, 500)
+FAILED = AttemptResult(failure=Failure(Category.ASSERTION_FAILED, "Not there.", reason="Not there.", step_index=1))
+BROKEN = AttemptResult(failure=Failure(Category.DEVICE_UNAVAILABLE, "No phone."))
 
 
-async def start(world: World, *plans: Plan, max_parallel: int | None = None, ci: Ci = Ci()) -> Execution:  # noqa: B008
+async def start(world: World, *plans: RunPlan, max_parallel: int | None = None, ci: Ci = Ci()) -> Execution:  # noqa: B008
     catalog = FakeCatalog()
     workflow_id = catalog.workflow(*plans, max_parallel=max_parallel)
-    wanted = Start(
-        kind=Kind.WORKFLOW, subject_id=workflow_id, run_config=RunConfig(), build_config=BuildConfig(), ci=ci
+    wanted = StartRequest(
+        kind=ExecutionKind.WORKFLOW, subject_id=workflow_id, run_config=RunConfig(), build_config=BuildConfig(), ci=ci
     )
-    return await Starts(catalog, world.executions).start(wanted)
+    return await ExecutionStarter(catalog, world.executions).start(wanted)
 
 
 async def runs_of(world: World, execution: Execution) -> list[Run]:
@@ -81,7 +81,7 @@ async def test_what_is_started_is_there_with_its_runs_and_its_log(world: World) 
 
 async def test_a_start_that_is_repeated_gives_what_is_there(world: World) -> None:
     execution = await start(world, plan())
-    again = (await world.executions.page(Wanted(), ALL))[0]
+    again = (await world.executions.page(ExecutionFilter(), ALL))[0]
     assert [found.id for found in again] == [execution.id]
 
 
@@ -108,7 +108,7 @@ async def test_a_repeated_start_among_others_gives_what_is_there_and_harms_none(
     again, *others = await asyncio.gather(start_in(org_id, world, key), *(start_in(org_id, world) for _ in range(5)))
     assert again.id == first.id
     with bind(Caller(org_id=org_id)):
-        assert (await world.executions.page(Wanted(), ALL))[1] == 6
+        assert (await world.executions.page(ExecutionFilter(), ALL))[1] == 6
     assert len({first.id, *(other.id for other in others)}) == 6
 
 
@@ -147,7 +147,7 @@ async def test_a_pass_ends_run_and_execution(world: World) -> None:
     execution = await start(world, plan())
     [key] = await keys_of(world, execution)
     claim = await claimed(world, key)
-    run = await world.runs.finish(key, claim.run.fencing_token, Result(device="phone-1", simulated=True))
+    run = await world.runs.finish(key, claim.run.fencing_token, AttemptResult(device="phone-1", simulated=True))
     assert (run.status, run.success) == (Status.COMPLETED, True)
     ended = await world.executions.get(execution.id)
     assert (ended.status, ended.success, ended.counts.passed) == (Status.COMPLETED, True, 1)
@@ -165,7 +165,7 @@ async def test_the_log_is_numbered_without_gaps_and_ends_with_the_execution_at_i
     execution = await start(world, plan(), plan())
     for key in await keys_of(world, execution):
         claim = await claimed(world, key)
-        await world.runs.finish(key, claim.run.fencing_token, Result())
+        await world.runs.finish(key, claim.run.fencing_token, AttemptResult())
     told = await facts(world, execution)
     assert [number for number, _, _ in told] == list(range(1, len(told) + 1))
     assert told[-1] == ((await world.executions.get(execution.id)).revision, "execution", "completed")
@@ -177,7 +177,7 @@ async def test_every_event_of_a_run_has_a_higher_revision(world: World) -> None:
     execution = await start(world, plan())
     [key] = await keys_of(world, execution)
     claim = await claimed(world, key)
-    await world.runs.finish(key, claim.run.fencing_token, Result())
+    await world.runs.finish(key, claim.run.fencing_token, AttemptResult())
     events = await world.executions.log(execution.id, 0, 100)
     revisions = [events_pb2.RunChanged.FromString(e.payload).revision for e in events if e.type.endswith("RunChanged")]
     assert revisions == sorted(set(revisions))
@@ -189,9 +189,9 @@ async def test_steps_and_artifacts_are_kept_and_shown_with_the_run_only(world: W
     [key] = await keys_of(world, execution)
     claim = await claimed(world, key)
     now = await world.executions.now()
-    step = Step(index=0, kind="sentence", text="Tap it", status=StepStatus.FAILED, started_at=now, message="No.")
+    step = StepResult(index=0, kind="sentence", text="Tap it", status=StepStatus.FAILED, started_at=now, message="No.")
     artifact = Artifact("attempt-1-step-000.png", "screenshot", "image/png", 12)
-    await world.runs.finish(key, claim.run.fencing_token, Result(steps=(step,), artifacts=(artifact,)))
+    await world.runs.finish(key, claim.run.fencing_token, AttemptResult(steps=(step,), artifacts=(artifact,)))
     run = await world.executions.run(execution.id, key.run_id)
     assert (run.attempts[0].steps, run.attempts[0].artifacts) == ((step,), (artifact,))
     assert await world.executions.all_runs(execution.id) == [run]
@@ -209,7 +209,7 @@ async def test_a_retry_begins_with_a_new_token_and_keeps_the_failed_attempt(worl
     second = await claimed(world, key)
     assert second.attempt == 2
     assert second.run.fencing_token > first.run.fencing_token
-    run = await world.runs.finish(key, second.run.fencing_token, Result())
+    run = await world.runs.finish(key, second.run.fencing_token, AttemptResult())
     assert (run.success, run.flaky, run.attempts[0].failure) == (True, True, FAILED.failure)
 
 
@@ -221,7 +221,7 @@ async def test_a_zombie_cannot_write(world: World) -> None:
     [due] = await world.runs.due(100)
     await world.runs.expire(due)
     owner = await claimed(world, key, "worker-2")
-    for write in (world.runs.finish(key, zombie.run.fencing_token, Result()), world.runs.hand_back(key, 1)):
+    for write in (world.runs.finish(key, zombie.run.fencing_token, AttemptResult()), world.runs.hand_back(key, 1)):
         with pytest.raises(Fenced):
             await write
     assert await world.runs.notices({key.run_id: zombie.run.fencing_token}) == {key.run_id: Notice.LOST}
@@ -276,10 +276,10 @@ async def test_the_session_of_a_lost_worker_is_an_orphan_until_it_is_forgotten(w
     assert len(await _orphans_of(world, key)) == 1
     await world.runs.forget_orphan(key, SESSION)
     assert await _orphans_of(world, key) == []
-    await world.runs.finish(key, again.run.fencing_token, Result())
+    await world.runs.finish(key, again.run.fencing_token, AttemptResult())
 
 
-async def _orphans_of(world: World, key: RunKey) -> list[Left]:
+async def _orphans_of(world: World, key: RunKey) -> list[OrphanedSession]:
     return [left for left in await world.runs.orphans(100) if left.key == key]
 
 
@@ -290,7 +290,7 @@ async def test_a_session_that_is_handed_back_is_an_orphan_and_one_that_ended_is_
         claim = await claimed(world, key)
         await world.runs.note_session(key, claim.run.fencing_token, SESSION)
     await world.runs.hand_back(keys[0], 1)
-    await world.runs.finish(keys[1], 1, Result())
+    await world.runs.finish(keys[1], 1, AttemptResult())
     assert [left.session for left in await _orphans_of(world, keys[0])] == [SESSION]
     assert await _orphans_of(world, keys[1]) == []
     await world.runs.forget_orphan(keys[0], SESSION)
@@ -377,7 +377,7 @@ async def test_max_parallel_releases_one_run_for_each_that_ends(world: World) ->
         [key] = await world.runs.claimable(Platform.ANDROID, 10)
         claim = await claimed(world, key)
         assert await world.runs.claimable(Platform.ANDROID, 10) == []
-        await world.runs.finish(key, claim.run.fencing_token, Result())
+        await world.runs.finish(key, claim.run.fencing_token, AttemptResult())
     assert (await world.executions.get(execution.id)).status is Status.COMPLETED
 
 
@@ -398,7 +398,7 @@ async def test_cancelling_ends_what_waits_and_is_noticed_by_who_works(world: Wor
     assert asked.cancel_requested_at is not None
     assert await world.runs.notices({running.run_id: claim.run.fencing_token}) == {running.run_id: Notice.CANCEL}
     cancelled = Failure(Category.CANCELLED_BY_USER, "Stopped.")
-    await world.runs.finish(running, claim.run.fencing_token, Result(failure=cancelled))
+    await world.runs.finish(running, claim.run.fencing_token, AttemptResult(failure=cancelled))
     statuses = [run.status for run in await runs_of(world, execution)]
     assert statuses == [Status.CANCELLED] * 3
     assert (await world.executions.get(execution.id)).status is Status.CANCELLED
@@ -410,7 +410,7 @@ async def test_cancelling_twice_changes_nothing_more_and_what_has_ended_cannot_b
     [key] = await keys_of(world, execution)
     claim = await claimed(world, key)
     assert await world.executions.cancel(execution.id) == await world.executions.cancel(execution.id)
-    await world.runs.finish(key, claim.run.fencing_token, Result())
+    await world.runs.finish(key, claim.run.fencing_token, AttemptResult())
     with pytest.raises(FailedPrecondition):
         await world.executions.cancel(execution.id)
 
@@ -429,21 +429,21 @@ async def test_lists_are_newest_first_and_filtered(world: World) -> None:
     one = await start(world, plan(), ci=Ci(branch="main", commit_sha="abc", pr_number=7))
     two = await start(world, plan())
 
-    async def found(wanted: Wanted, page: Page = ALL) -> list[str]:
+    async def found(wanted: ExecutionFilter, page: PageRequest = ALL) -> list[str]:
         return [execution.id for execution in (await world.executions.page(wanted, page))[0]]
 
-    both = await found(Wanted())
+    both = await found(ExecutionFilter())
     assert sorted(both) == sorted([one.id, two.id])
-    assert await found(Wanted(), Page(2, 1)) == both[1:]
-    assert await found(Wanted(), Page(3, 1)) == []
-    assert await found(Wanted(status=Status.QUEUED)) == both
-    assert await found(Wanted(status=Status.RUNNING)) == []
-    assert await found(Wanted(workflow_id=one.workflow_id)) == [one.id]
-    assert await found(Wanted(app_id=two.app_ids[0])) == [two.id]
-    assert await found(Wanted(source=Source.CI)) == [one.id]
-    assert await found(Wanted(branch="main", commit_sha="abc", pr_number=7)) == [one.id]
-    assert await found(Wanted(branch=".*")) == []
-    assert (await world.executions.page(Wanted(), Page(1, 1)))[1] == 2
+    assert await found(ExecutionFilter(), PageRequest(2, 1)) == both[1:]
+    assert await found(ExecutionFilter(), PageRequest(3, 1)) == []
+    assert await found(ExecutionFilter(status=Status.QUEUED)) == both
+    assert await found(ExecutionFilter(status=Status.RUNNING)) == []
+    assert await found(ExecutionFilter(workflow_id=one.workflow_id)) == [one.id]
+    assert await found(ExecutionFilter(app_id=two.app_ids[0])) == [two.id]
+    assert await found(ExecutionFilter(source=ExecutionSource.CI)) == [one.id]
+    assert await found(ExecutionFilter(branch="main", commit_sha="abc", pr_number=7)) == [one.id]
+    assert await found(ExecutionFilter(branch=".*")) == []
+    assert (await world.executions.page(ExecutionFilter(), PageRequest(1, 1)))[1] == 2
 
 
 async def test_a_batch_keeps_the_order_and_leaves_out_the_unknown(world: World) -> None:
@@ -454,7 +454,7 @@ async def test_a_batch_keeps_the_order_and_leaves_out_the_unknown(world: World) 
 
 async def test_runs_are_paged_in_their_order(world: World) -> None:
     execution = await start(world, *(plan(str(number)) for number in range(5)))
-    page, total = await world.executions.runs(execution.id, Page(2, 2))
+    page, total = await world.executions.runs(execution.id, PageRequest(2, 2))
     assert ([run.target.test_name for run in page], total) == (["2", "3"], 5)
 
 
@@ -465,7 +465,7 @@ async def test_another_organisations_ids_are_like_unknown_ones(world: World) -> 
         for execution_id in (execution.id, str(uuid4())):
             await _is_unknown(world, execution_id, key.run_id)
         assert await world.executions.batch([execution.id]) == []
-        assert await world.executions.page(Wanted(), ALL) == ([], 0)
+        assert await world.executions.page(ExecutionFilter(), ALL) == ([], 0)
         assert await world.executions.runs(execution.id, ALL) == ([], 0)
         assert await world.executions.all_runs(execution.id) == []
 

@@ -8,32 +8,34 @@ import pytest
 from services.chassis.context import Caller, bind
 from services.chassis.errors import FailedPrecondition, NotFound
 from services.executor.events import logged
-from services.executor.model.attempts import Mode, Result
-from services.executor.model.executions import BuildConfig, Execution, Kind
+from services.executor.model.attempts import AttemptMode, AttemptResult
+from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
 from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import Fenced
-from services.executor.model.questions import Asked
+from services.executor.model.questions import QuestionPrompt
 from services.executor.model.run_config import CacheRetryMode, FallbackTrigger, RunConfig
-from services.executor.ports import Claim, Page, RunKey
-from services.executor.usecases.starts import Start, Starts
+from services.executor.ports import Claim, PageRequest, RunKey
+from services.executor.usecases.starts import ExecutionStarter, StartRequest
 from tests.contract.executor.conftest import World
 from tests.fakes.executor import FakeCatalog, plan
 
-ASKED = Asked(id="q1", text="Which one?", step_index=2, options=("retry", "skip"), screenshot="attempt-1-x.png")
+ASKED = QuestionPrompt(
+    id="q1", text="Which one?", step_index=2, options=("retry", "skip"), screenshot="attempt-1-x.png"
+)
 PATIENCE = timedelta(seconds=60)
 EXTRA = RunConfig(cache_retry_mode=CacheRetryMode.FULL_RERUN, fallback_trigger=FallbackTrigger.FINAL_FAIL)
 
 
 async def claimed(world: World, config: RunConfig | None = None) -> Claim:
     catalog = FakeCatalog()
-    start = Start(
-        kind=Kind.WORKFLOW,
+    start = StartRequest(
+        kind=ExecutionKind.WORKFLOW,
         subject_id=catalog.workflow(plan()),
         run_config=config or RunConfig(),
         build_config=BuildConfig(),
     )
-    execution = await Starts(catalog, world.executions).start(start)
-    (run,) = (await world.executions.runs(execution.id, Page(1, 10)))[0]
+    execution = await ExecutionStarter(catalog, world.executions).start(start)
+    (run,) = (await world.executions.runs(execution.id, PageRequest(1, 10)))[0]
     claim = await world.runs.claim(RunKey(execution.id, run.id), "worker-1")
     assert claim is not None
     return claim
@@ -86,7 +88,7 @@ async def test_a_withdrawn_question_gives_the_answer_that_came_before(world: Wor
     assert await world.runs.withdraw(key, token, "q1") is None
     with pytest.raises(FailedPrecondition):
         await world.executions.answer(key.execution_id, key.run_id, "q1", "skip")
-    await world.runs.ask(key, token, Asked(id="q2", text="And now?", step_index=2), PATIENCE)
+    await world.runs.ask(key, token, QuestionPrompt(id="q2", text="And now?", step_index=2), PATIENCE)
     await world.executions.answer(key.execution_id, key.run_id, "q2", "skip")
     assert await world.runs.withdraw(key, token, "q2") == "skip"
 
@@ -118,11 +120,11 @@ async def test_a_cancelled_run_asks_no_more(world: World) -> None:
 async def test_the_mode_of_an_attempt_and_why_are_kept(world: World) -> None:
     claim = await claimed(world, EXTRA)
     failure = Failure(Category.ELEMENT_NOT_FOUND, "Not there.")
-    await world.runs.finish(claim.key, claim.run.fencing_token, Result(failure=failure, cache_failed=True))
+    await world.runs.finish(claim.key, claim.run.fencing_token, AttemptResult(failure=failure, cache_failed=True))
     again = await world.runs.claim(claim.key, "worker-1")
     assert again is not None
-    await world.runs.finish(claim.key, again.run.fencing_token, Result(human_helped=True))
+    await world.runs.finish(claim.key, again.run.fencing_token, AttemptResult(human_helped=True))
     run = await world.executions.run(claim.key.execution_id, claim.key.run_id)
-    assert run.extra_modes == (Mode.UNCACHED, Mode.MODEL)
+    assert run.extra_modes == (AttemptMode.UNCACHED, AttemptMode.MODEL)
     said = [(attempt.mode, attempt.cache_failed, attempt.human_helped) for attempt in run.attempts]
-    assert said == [(Mode.USUAL, True, False), (Mode.UNCACHED, False, True)]
+    assert said == [(AttemptMode.USUAL, True, False), (AttemptMode.UNCACHED, False, True)]

@@ -9,7 +9,7 @@ import pytest
 from tests.eventually import eventually
 from tests.fault.executor.conftest import LEASE_SECONDS, Workers
 from tests.integration.executor.catalog_server import Shelf
-from tests.integration.executor.people import AMBIGUOUS, TWO_BUTTONS, answer, asking, question
+from tests.integration.executor.human_answers import AMBIGUOUS, TWO_BUTTONS, answer, asking, question
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])

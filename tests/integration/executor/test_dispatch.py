@@ -7,13 +7,13 @@ import pytest
 from mobiletest.executor.v1 import executions_pb2 as pb
 from mobiletest.types.v1 import ci_pb2, execution_pb2, platform_pb2, run_config_pb2
 
-from services.executor.model.attempts import Result
+from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category, Failure
 from tests.eventually import eventually
 from tests.fakes.executor import FakeAttempts
 from tests.integration.executor.catalog_server import Shelf
 
-FAILED = Result(failure=Failure(Category.ASSERTION_FAILED, "Not there."))
+FAILED = AttemptResult(failure=Failure(Category.ASSERTION_FAILED, "Not there."))
 
 
 async def test_a_workflow_runs_on_both_platforms_and_ends(executor: Any, connect: Any, shelf: Shelf) -> None:
@@ -47,7 +47,7 @@ async def test_a_flake_shows_itself(executor: Any, connect: Any, shelf: Shelf) -
 
 
 async def test_infrastructure_failures_get_two_more_tries(executor: Any, connect: Any, shelf: Shelf) -> None:
-    broken = Result(failure=Failure(Category.SESSION_LOST, "Gone."))
+    broken = AttemptResult(failure=Failure(Category.SESSION_LOST, "Gone."))
     workflow_id = shelf.workflow(shelf.planned("Tap it"))
     attempts = FakeAttempts(broken, broken, broken)
     async with (

@@ -9,13 +9,13 @@ from mobiletest.executor.v1 import executions_pb2 as pb
 from pymongo import MongoClient
 
 from services.chassis import grpc_server
-from services.executor.model.attempts import Result
+from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category, Failure
 from tests.fakes.executor import FakeAttempts
 from tests.integration.executor.catalog_server import TOKEN, Shelf
 
-FAILED = Result(failure=Failure(Category.ASSERTION_FAILED, "Not there."))
-BROKEN = Result(failure=Failure(Category.SESSION_LOST, "Gone."))
+FAILED = AttemptResult(failure=Failure(Category.ASSERTION_FAILED, "Not there."))
+BROKEN = AttemptResult(failure=Failure(Category.SESSION_LOST, "Gone."))
 SERVICE = facts_pb2.DESCRIPTOR.services_by_name["ExecutionFacts"]
 
 
@@ -69,7 +69,7 @@ async def test_facts_are_what_the_newest_events_tell(
     mongo_database: str,
     page_size: int,
 ) -> None:
-    attempts = FakeAttempts(FAILED, FAILED, BROKEN, Result())
+    attempts = FakeAttempts(FAILED, FAILED, BROKEN, AttemptResult())
     one, three = (shelf.workflow(*(planned(shelf) for _ in range(runs))) for runs in (1, 3))
     waiting = shelf.workflow(*(planned(shelf) for _ in range(2)), max_parallel=1)
     async with (

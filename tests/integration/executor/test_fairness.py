@@ -12,7 +12,7 @@ from mobiletest.executor.v1 import executions_pb2 as pb
 from mobiletest.types.v1 import ci_pb2, execution_pb2
 
 from services.chassis.context import Caller, bind
-from services.executor.model.attempts import Result
+from services.executor.model.attempts import AttemptResult
 from services.executor.model.runs import Platform
 from services.executor.ports import Claim, Progress
 from tests.eventually import eventually
@@ -36,7 +36,7 @@ class Paced:
     def places(self, platform: Platform) -> int:
         return 100
 
-    async def run(self, claim: Claim, progress: Progress) -> Result:
+    async def run(self, claim: Claim, progress: Progress) -> AttemptResult:
         org_id = claim.run.org_id
         self.begun.append(org_id)
         self.now[org_id] += 1
@@ -45,7 +45,7 @@ class Paced:
             await self._go_on(org_id)
         finally:
             self.now[org_id] -= 1
-        return Result(device="phone-1", simulated=True)
+        return AttemptResult(device="phone-1", simulated=True)
 
     async def _go_on(self, org_id: str) -> None:
         await asyncio.sleep(TAKES_SECONDS)
@@ -127,10 +127,10 @@ async def test_the_longest_run_of_an_execution_begins_first(executor: Any, conne
     begun: list[str] = []
 
     class Timed(Paced):
-        async def run(self, claim: Claim, progress: Progress) -> Result:
+        async def run(self, claim: Claim, progress: Progress) -> AttemptResult:
             begun.append(claim.run.target.test_name)
             await asyncio.sleep(took[claim.run.target.test_id])
-            return Result(device="phone-1", simulated=True)
+            return AttemptResult(device="phone-1", simulated=True)
 
     workflow_id = shelf.workflow(short, long)
     async with executor(Timed(), executor_slots=1) as app, connect(app.grpc_address) as client:

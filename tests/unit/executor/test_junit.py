@@ -8,22 +8,13 @@ from junitparser.xunit2 import JUnitXml, TestCase
 
 from services.executor import junit
 from services.executor.model import lifecycle
-from services.executor.model.attempts import Artifact, Gone, Result, Step, StepStatus
+from services.executor.model.attempts import Artifact, ArtifactGone, AttemptResult, StepResult, StepStatus
 from services.executor.model.failures import Category, Failure
 from services.executor.model.runs import Run
-from tests.unit.executor.model.making import (
-    LIMITS,
-    NOW,
-    claimed_run,
-    execution_of,
-    failing,
-    later,
-    new_run,
-    passing,
-)
+from tests.unit.executor.model.builders import LIMITS, NOW, claimed_run, execution_of, failing, later, new_run, passing
 
 
-def finish(run: Run, result: Result) -> Run:
+def finish(run: Run, result: AttemptResult) -> Run:
     return lifecycle.finish(run, run.fencing_token, result, later(2), LIMITS)
 
 
@@ -63,8 +54,8 @@ def test_one_testcase_per_run_with_totals() -> None:
 
 def test_a_failure_has_category_message_and_steps() -> None:
     steps = (
-        Step(index=0, kind="sentence", text='Tap "Log in"', status=StepStatus.PASSED, started_at=NOW),
-        Step(
+        StepResult(index=0, kind="sentence", text='Tap "Log in"', status=StepStatus.PASSED, started_at=NOW),
+        StepResult(
             index=1, kind="sentence", text="See Welcome", status=StepStatus.FAILED, message="Not there", started_at=NOW
         ),
     )
@@ -82,7 +73,7 @@ def test_a_flaky_run_passes_and_keeps_its_failed_attempt() -> None:
 
 
 def test_a_failed_run_keeps_its_earlier_attempts_as_reruns() -> None:
-    lost = lifecycle.overdue(claimed_run(), later(16), LIMITS)
+    lost = lifecycle.expire(claimed_run(), later(16), LIMITS)
     retried = finish(lifecycle.claim(lost, "worker-2", later(18), LIMITS), failing())
     element = case(finish(lifecycle.claim(retried, "worker-2", later(18), LIMITS), failing()))
     assert children(element) == ["failure", "rerunFailure", "rerunError"]
@@ -108,7 +99,7 @@ def test_properties_name_test_build_device_and_category() -> None:
 
 def test_text_that_xml_cannot_carry_is_replaced() -> None:
     failure = Failure(Category.UNKNOWN, "bad \x00\x1b[31m ]]> <&> \ud800 end")
-    error = case(finish(claimed_run(), Result(failure=failure))).find("error")
+    error = case(finish(claimed_run(), AttemptResult(failure=failure))).find("error")
     assert error is not None
     assert error.get("message") == "bad \ufffd\ufffd[31m ]]> <&> \ufffd end"
 
@@ -125,7 +116,7 @@ SUREFIRE = (
 
 
 def every_kind_of_run() -> list[Run]:
-    lost = lifecycle.overdue(claimed_run(), later(16), LIMITS)
+    lost = lifecycle.expire(claimed_run(), later(16), LIMITS)
     retried = finish(lifecycle.claim(lost, "worker-2", later(18), LIMITS), failing())
     again = lifecycle.claim(retried, "worker-2", later(18), LIMITS)
     return [
@@ -172,7 +163,7 @@ def test_junitparser_reads_what_was_meant() -> None:
 
 def test_it_is_ascii_for_those_who_guess_the_encoding() -> None:
     failure = Failure(Category.UNKNOWN, "Größe – 例")
-    run = finish(claimed_run(), Result(failure=failure))
+    run = finish(claimed_run(), AttemptResult(failure=failure))
     content = junit.render(execution_of(run), [run])
     assert content.isascii()
     assert content.startswith(b"<testsuites")
@@ -183,10 +174,10 @@ def test_it_is_ascii_for_those_who_guess_the_encoding() -> None:
 
 def test_every_attempt_is_told_with_its_steps_and_where_to_find_what_was_kept() -> None:
     kept = Artifact("attempt-1-step-000.png", "screenshot", "image/png", 9)
-    gone = Artifact("attempt-1-log.txt", "log", "text/plain", 3, Gone.EXPIRED)
+    gone = Artifact("attempt-1-log.txt", "log", "text/plain", 3, ArtifactGone.EXPIRED)
     steps = (
-        Step(index=0, kind="retry", text="retry", status=StepStatus.FAILED, started_at=NOW),
-        Step(index=1, kind="sentence", text="Tap Pay", status=StepStatus.FAILED, depth=1, started_at=NOW),
+        StepResult(index=0, kind="retry", text="retry", status=StepStatus.FAILED, started_at=NOW),
+        StepResult(index=1, kind="sentence", text="Tap Pay", status=StepStatus.FAILED, depth=1, started_at=NOW),
     )
     first = finish(claimed_run(), replace(failing(), steps=steps, artifacts=(kept, gone)))
     run = finish(claim(first), passing())

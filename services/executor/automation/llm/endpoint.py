@@ -9,7 +9,7 @@ from services.executor.model.run_config import LlmConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
+class ModelEndpoint:
     """An OpenAI-compatible endpoint. It is the operator's setting, so it may be on a private network.
 
     `models` are the deployment's defaults; a missing one for reflection or planning is the primary one.
@@ -28,7 +28,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
+class ModelBudget:
     """What models may take: actions and seconds for one step, tokens and seconds for one attempt."""
 
     step_actions: int = 15

@@ -3,11 +3,11 @@
 import re
 from functools import lru_cache
 
-from services.executor.automation.sentences import doing, entering, moving, waiting
-from services.executor.automation.sentences.checking import read_check
+from services.executor.automation.sentences import action_rules, swipe_rules, text_rules, wait_rules
+from services.executor.automation.sentences.check_rules import parse_check
 from services.executor.automation.sentences.intents import Intent, NotUnderstood
-from services.executor.automation.sentences.rules import Meaning, first_meaning
-from services.executor.automation.sentences.wording import LENGTH_LIMIT, VERBS, Worded, word
+from services.executor.automation.sentences.normalizer import LENGTH_LIMIT, VERBS, NormalizedSentence, normalize
+from services.executor.automation.sentences.rule import Meaning, first_match
 
 _FORBIDDEN = re.compile(
     rf"(?:(?:do|does|should|must|can|could|will)\s+not|never|avoid|without|refrain\s+from)\s+(?!(?:be\s+able\s+to\s+)?see\b).*"
@@ -25,24 +25,24 @@ _UNKNOWN = NotUnderstood(
 
 
 @lru_cache(maxsize=4096)
-def understand(sentence: str) -> Intent | NotUnderstood:
+def parse_sentence(sentence: str) -> Intent | NotUnderstood:
     """What the sentence means; the same for every screen."""
-    worded = word(sentence)
+    worded = normalize(sentence)
     if worded is None:
         return NotUnderstood(f"a sentence has 1 to {LENGTH_LIMIT} ordinary characters")
     return _meaning(worded) or _UNKNOWN
 
 
-def _meaning(worded: Worded) -> Meaning:
+def _meaning(worded: NormalizedSentence) -> Meaning:
     text = worded.text
     if _CONDITIONAL.fullmatch(text):
         return NotUnderstood("conditions are not understood: use the runFlow command with its when")
     if _FORBIDDEN.fullmatch(text):
         return NotUnderstood("the sentence says what not to do: leave it out, or say what is to be seen")
     return (
-        first_meaning(waiting.RULES, worded, text)
-        or first_meaning(moving.RULES, worded, text)
-        or first_meaning(entering.RULES, worded, text)
-        or read_check(worded, text)
-        or first_meaning(doing.RULES, worded, text)
+        first_match(wait_rules.RULES, worded, text)
+        or first_match(swipe_rules.RULES, worded, text)
+        or first_match(text_rules.RULES, worded, text)
+        or parse_check(worded, text)
+        or first_match(action_rules.RULES, worded, text)
     )

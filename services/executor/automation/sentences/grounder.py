@@ -7,16 +7,17 @@ sentence is refused. A wrong action is far worse than a refusal.
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from services.executor.automation.elements import CHECKABLE, Element, Role, walk
-from services.executor.automation.sentences.grammar import understand
-from services.executor.automation.sentences.intents import Action, Intent, NotUnderstood, Target
-from services.executor.automation.sentences.matching import Outline, Wanted, anchors, find
-from services.executor.automation.sentences.rules import is_certain
+from services.executor.automation.screen.elements import CHECKABLE, Element, Role, walk
+from services.executor.automation.screen.outline import Outline
+from services.executor.automation.sentences.element_search import ElementFilter, find_anchors, find_elements
+from services.executor.automation.sentences.grammar import parse_sentence
+from services.executor.automation.sentences.intents import Action, ElementReference, Intent, NotUnderstood
+from services.executor.automation.sentences.rule import is_certain
 
-SHOWN_CANDIDATES = 20
+CANDIDATES_LIMIT = 20
 
 
-class Reason(StrEnum):
+class RefusalReason(StrEnum):
     """Why there is no action."""
 
     AMBIGUOUS = "ambiguous"
@@ -37,181 +38,185 @@ class Grounding:
     element: Element | None = None
     value: str | None = None
     candidates: tuple[Element, ...] = ()
-    reason: Reason | None = None
+    reason: RefusalReason | None = None
     message: str = ""
     replaces: bool = False
 
 
-def ground(sentence: str, tree: Element) -> Grounding:
+def ground_sentence(sentence: str, tree: Element) -> Grounding:
     """What the rules make of the sentence on this screen, at once and without a model."""
-    meaning = understand(sentence)
+    meaning = parse_sentence(sentence)
     if isinstance(meaning, NotUnderstood):
-        return refused(meaning.why)
-    return decide(meaning, Outline(tree))
+        return needs_model(meaning.why)
+    return ground_intent(meaning, Outline(tree))
 
 
-def refused(why: str) -> Grounding:
-    return Grounding(reason=Reason.NEEDS_MODEL, message=why)
+def needs_model(why: str) -> Grounding:
+    return Grounding(reason=RefusalReason.NEEDS_MODEL, message=why)
 
 
-def decide(intent: Intent, outline: Outline) -> Grounding:
+def ground_intent(intent: Intent, outline: Outline) -> Grounding:
     """What the intent does on this screen."""
-    answer = _decided(intent, outline)
+    answer = _ground(intent, outline)
     related = intent.target.related if intent.target is not None and intent.target.quoted else None
-    if related is None or answer.element is not None or answer.reason not in (None, Reason.NOT_FOUND):
+    if related is None or answer.element is not None or answer.reason not in (None, RefusalReason.NOT_FOUND):
         return answer
-    seen_from = anchors(related, outline)
+    seen_from = find_anchors(related, outline)
     return _ambiguous(replace(intent, target=related.anchor), seen_from) if len(seen_from) > 1 else answer
 
 
-def _decided(intent: Intent, outline: Outline) -> Grounding:
+def _ground(intent: Intent, outline: Outline) -> Grounding:
     match intent.action:
         case Action.TYPE | Action.CLEAR:
-            return _enter(intent, outline)
+            return _ground_text_entry(intent, outline)
         case Action.TAP | Action.DOUBLE_TAP | Action.LONG_PRESS:
-            return _touch(intent, outline)
+            return _ground_tap(intent, outline)
         case Action.SWIPE if intent.target is not None:
-            return _single(intent, _visible(intent, outline))
+            return _ground_single(intent, _find_visible(intent, outline))
         case Action.ASSERT_NOT_VISIBLE:
-            return _absent(intent, outline)
+            return _ground_absence(intent, outline)
         case Action.ASSERT_VISIBLE | Action.WAIT_FOR | Action.SCROLL_UNTIL_VISIBLE:
-            return _present(intent, outline)
+            return _ground_presence(intent, outline)
         case Action.ASSERT_CHECKED | Action.ASSERT_UNCHECKED:
-            return _state(intent, outline, lambda element: element.on is not None or element.role in CHECKABLE)
+            return _ground_state(intent, outline, lambda element: element.on is not None or element.role in CHECKABLE)
         case Action.ASSERT_ENABLED | Action.ASSERT_DISABLED | Action.ASSERT_TEXT:
-            return _state(intent, outline, lambda element: True)
+            return _ground_state(intent, outline, lambda element: True)
         case _:
             return Grounding(action=intent.action, value=intent.value)
 
 
-_SEEN = frozenset({Action.ASSERT_VISIBLE, Action.ASSERT_NOT_VISIBLE, Action.WAIT_FOR, Action.SCROLL_UNTIL_VISIBLE})
+_VISIBILITY_ACTIONS = frozenset(
+    {Action.ASSERT_VISIBLE, Action.ASSERT_NOT_VISIBLE, Action.WAIT_FOR, Action.SCROLL_UNTIL_VISIBLE}
+)
 
 
-def _visible(intent: Intent, outline: Outline, wanted: Wanted = lambda element: True) -> list[Element]:
+def _find_visible(intent: Intent, outline: Outline, wanted: ElementFilter = lambda element: True) -> list[Element]:
     """The elements that the intent is about. What is to be seen, in quotes, is a text and no id."""
     target = intent.target
     if target is None:
         return []
-    text_only = intent.action in _SEEN and target.quoted and not any(reading.roles for reading in target.readings)
-    return find(target, outline, wanted, whole_phrase=intent.whole_phrase, by_text_only=text_only)
+    text_only = (
+        intent.action in _VISIBILITY_ACTIONS and target.quoted and not any(reading.roles for reading in target.readings)
+    )
+    return find_elements(target, outline, wanted, whole_phrase=intent.whole_phrase, by_text_only=text_only)
 
 
-def _enter(intent: Intent, outline: Outline) -> Grounding:
+def _ground_text_entry(intent: Intent, outline: Outline) -> Grounding:
     if intent.target is None:
         focused = next((element for element in walk(outline.root) if element.editable and element.focused), None)
         if focused is None:
-            return Grounding(reason=Reason.NOT_FOUND, message="no field has the focus: say into which field")
+            return Grounding(reason=RefusalReason.NOT_FOUND, message="no field has the focus: say into which field")
         return Grounding(action=intent.action, element=focused, value=intent.value)
-    fields = _visible(intent, outline, lambda element: element.editable)
-    answer = _single(intent, fields or _held_fields(intent, outline))
+    fields = _find_visible(intent, outline, lambda element: element.editable)
+    answer = _ground_single(intent, fields or _fields_inside(intent, outline))
     if not intent.replaces or answer.element is None:
         return answer
     held = answer.element.text
     return replace(answer, replaces=True, message=f'"{held}" is removed first' if held else "")
 
 
-def _held_fields(intent: Intent, outline: Outline) -> list[Element]:
+def _fields_inside(intent: Intent, outline: Outline) -> list[Element]:
     """The one field inside each container of that name."""
     found = []
-    for holder in _visible(intent, outline):
+    for holder in _find_visible(intent, outline):
         fields = [element for element in walk(holder) if element.editable and element.visible]
         found += fields if len(fields) == 1 else []
     return found
 
 
-def _touch(intent: Intent, outline: Outline) -> Grounding:
-    found = _visible(intent, outline)
+def _ground_tap(intent: Intent, outline: Outline) -> Grounding:
+    found = _find_visible(intent, outline)
     tappable = [element for element in found if outline.tappable(element)]
     if tappable or intent.tappable_only:
         found = tappable
-    found = [element for element in found if _worth_tapping(element, outline)]
+    found = [element for element in found if _is_tap_candidate(element, outline)]
     if intent.checked is not None or intent.toggles:
         found = [element for element in found if element.checked is not None] or found
-    answer = _single(intent, found)
+    answer = _ground_single(intent, found)
     if intent.checked is None or answer.element is None:
         return answer
-    return _brought_about(intent, answer, answer.element)
+    return _ground_toggle(intent, answer, answer.element)
 
 
-def _worth_tapping(element: Element, outline: Outline) -> bool:
+def _is_tap_candidate(element: Element, outline: Outline) -> bool:
     """A heading does nothing, and the middle of a mere container may be anything."""
     return outline.tappable(element) or (element.role is not Role.HEADING and not element.children)
 
 
-def _brought_about(intent: Intent, answer: Grounding, element: Element) -> Grounding:
+def _ground_toggle(intent: Intent, answer: Grounding, element: Element) -> Grounding:
     """A tap that is to check or uncheck: only on what can be checked, and only if it is not yet so."""
     if element.checked is None:
         why = f"{element.describe()} is nothing that can be checked; to look for it, say: I see {intent.target}"
-        return answer if intent.if_checkable else replace(refused(why), candidates=(element,))
+        return answer if intent.if_checkable else replace(needs_model(why), candidates=(element,))
     if element.checked != intent.checked:
         return answer
     done = Action.ASSERT_CHECKED if intent.checked else Action.ASSERT_UNCHECKED
     return replace(answer, action=done, message="it is so already")
 
 
-def _single(intent: Intent, found: list[Element]) -> Grounding:
+def _ground_single(intent: Intent, found: list[Element]) -> Grounding:
     """The action on the one element; a refusal for none and for several."""
     if not found:
-        return _nothing(intent)
+        return _not_found(intent)
     if len(found) > 1:
         return _ambiguous(intent, found)
     return Grounding(action=intent.action, element=found[0], value=intent.value, candidates=(found[0],))
 
 
-def _nothing(intent: Intent) -> Grounding:
+def _not_found(intent: Intent) -> Grounding:
     if intent.whole_phrase:
-        return refused(
+        return needs_model(
             f"nothing on the screen reads exactly {intent.target}, and the words may say more than one thing: "
             "write one step for each, with the names in quotes"
         )
-    return Grounding(reason=Reason.NOT_FOUND, message=f"nothing on the screen is {intent.target}")
+    return Grounding(reason=RefusalReason.NOT_FOUND, message=f"nothing on the screen is {intent.target}")
 
 
 def _ambiguous(intent: Intent, found: list[Element]) -> Grounding:
     shown = ", ".join(element.describe() for element in found[:5])
     more = f" and {len(found) - 5} more" if len(found) > 5 else ""
     return Grounding(
-        reason=Reason.AMBIGUOUS,
-        candidates=tuple(found[:SHOWN_CANDIDATES]),
+        reason=RefusalReason.AMBIGUOUS,
+        candidates=tuple(found[:CANDIDATES_LIMIT]),
         message=f"{len(found)} elements are {intent.target}: {shown}{more}; say which, "
         'such as: the second "Add" button, or the "Add" button next to "Blue mug"',
     )
 
 
-def _present(intent: Intent, outline: Outline) -> Grounding:
+def _ground_presence(intent: Intent, outline: Outline) -> Grounding:
     """For what may also be still to come: any element that fits will do."""
     if intent.target is None:
         return Grounding(action=intent.action, value=intent.value)
-    found = _visible(intent, outline)
+    found = _find_visible(intent, outline)
     value = intent.value if intent.action is Action.SCROLL_UNTIL_VISIBLE else intent.target.name or intent.target.phrase
     if intent.whole_phrase and not found:
-        return _nothing(intent)
+        return _not_found(intent)
     return Grounding(
         action=intent.action,
         element=found[0] if found else None,
         value=value,
-        candidates=tuple(found[:SHOWN_CANDIDATES]),
+        candidates=tuple(found[:CANDIDATES_LIMIT]),
         message="" if found else f"{intent.target} is not on this screen",
     )
 
 
-def _absent(intent: Intent, outline: Outline) -> Grounding:
+def _ground_absence(intent: Intent, outline: Outline) -> Grounding:
     """That something is not there is believed only of words that are surely the text that would be there."""
     target = intent.target
     if target is None:
-        return refused("what is not to be seen is not said")
-    found = _visible(intent, outline)
-    doubt = None if found else _uncertain(target, outline)
+        return needs_model("what is not to be seen is not said")
+    found = _find_visible(intent, outline)
+    doubt = None if found else _uncertain_part(target, outline)
     if doubt is not None:
-        return refused(
+        return needs_model(
             f"whether {doubt} is the very text that is not to be seen is not certain: put that text in quotes"
         )
-    partial = _partial(target, outline)
+    partial = _partial_matches(target, outline)
     if not found and partial:
         shown = ", ".join(element.describe() for element in partial[:3])
         return Grounding(
-            reason=Reason.AMBIGUOUS,
-            candidates=tuple(partial[:SHOWN_CANDIDATES]),
+            reason=RefusalReason.AMBIGUOUS,
+            candidates=tuple(partial[:CANDIDATES_LIMIT]),
             message=f"no text is exactly {target}, but there is {shown}; say the whole text, "
             f'or: I do not see a text containing "{target.name}", or use assertNotVisible, which means the exact text',
         )
@@ -219,21 +224,21 @@ def _absent(intent: Intent, outline: Outline) -> Grounding:
         action=intent.action,
         element=found[0] if found else None,
         value=target.name or target.phrase,
-        candidates=tuple(found[:SHOWN_CANDIDATES]),
+        candidates=tuple(found[:CANDIDATES_LIMIT]),
     )
 
 
-def _uncertain(target: Target, outline: Outline) -> Target | None:
+def _uncertain_part(target: ElementReference, outline: Outline) -> ElementReference | None:
     """The part of a target of which it is not certain that it is called so; of two ends those that are not found."""
     related = target.related
     if related is None or not target.quoted:
         return None if is_certain(target) else target
     if not is_certain(related.this):
         return related.this
-    return None if is_certain(related.anchor) or anchors(related, outline) else related.anchor
+    return None if is_certain(related.anchor) or find_anchors(related, outline) else related.anchor
 
 
-def _partial(target: Target, outline: Outline) -> list[Element]:
+def _partial_matches(target: ElementReference, outline: Outline) -> list[Element]:
     """Visible elements whose text has the words of the target among others."""
     name = target.name.casefold()
     if target.partly or target.by_id or target.related is not None or len(name) < 2:
@@ -246,14 +251,14 @@ def _words(text: str) -> str:
     return " ".join("".join(c if c.isalnum() or c in "'-_" else " " for c in text.casefold()).split())
 
 
-def _state(intent: Intent, outline: Outline, wanted: Wanted) -> Grounding:
+def _ground_state(intent: Intent, outline: Outline, wanted: ElementFilter) -> Grounding:
     """For checks of how an element is: it must be one element."""
-    found = _visible(intent, outline, wanted)
+    found = _find_visible(intent, outline, wanted)
     if len(found) > 1:
         made_for_tapping = [element for element in found if element.tappable]
         found = made_for_tapping if len(made_for_tapping) == 1 else found
-    answer = _single(intent, found)
-    if answer.reason is Reason.NOT_FOUND and wanted is not None and _visible(intent, outline):
-        element = _visible(intent, outline)[0]
-        return replace(refused(f"{element.describe()} is nothing that has this state"), candidates=(element,))
+    answer = _ground_single(intent, found)
+    if answer.reason is RefusalReason.NOT_FOUND and wanted is not None and _find_visible(intent, outline):
+        element = _find_visible(intent, outline)[0]
+        return replace(needs_model(f"{element.describe()} is nothing that has this state"), candidates=(element,))
     return answer

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from services.executor.automation.elements import Role
+from services.executor.automation.screen.elements import Role
 
 
 class Action(StrEnum):
@@ -55,7 +55,7 @@ class Comparison(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class NameReading:
     """One way to read the words for an element: its name, what it must be if said, and which of several it is.
 
     `ordinal` counts from 1, -1 is the last. An empty name means any element of these roles.
@@ -67,7 +67,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class ElementReference:
     """Which element is meant: the readings of the author's `phrase`, in the order in which they are to be believed.
 
     `quoted` if the author put the name in quotes, `partly` if the element has to contain the name only, `by_id` if the
@@ -75,11 +75,11 @@ class Target:
     """
 
     phrase: str
-    readings: tuple[Reading, ...]
+    readings: tuple[NameReading, ...]
     quoted: bool = False
     partly: bool = False
     by_id: bool = False
-    related: "Related | None" = None
+    related: "RelativeReference | None" = None
 
     @property
     def name(self) -> str:
@@ -91,12 +91,12 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
+class RelativeReference:
     """An element seen from another one."""
 
-    this: Target
+    this: ElementReference
     relation: Relation
-    anchor: Target
+    anchor: ElementReference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +114,7 @@ class Intent:
     """
 
     action: Action
-    target: Target | None = None
+    target: ElementReference | None = None
     value: str | None = None
     comparison: Comparison = Comparison.EQUALS
     seconds: float | None = None

@@ -3,9 +3,15 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from services.executor.automation.elements import Role
-from services.executor.automation.sentences.intents import NotUnderstood, Reading, Related, Relation, Target
-from services.executor.automation.sentences.wording import QUOTED, VERBS, Worded
+from services.executor.automation.screen.elements import Role
+from services.executor.automation.sentences.intents import (
+    ElementReference,
+    NameReading,
+    NotUnderstood,
+    Relation,
+    RelativeReference,
+)
+from services.executor.automation.sentences.normalizer import QUOTED, VERBS, NormalizedSentence
 
 _BUTTON = frozenset({Role.BUTTON})
 _FIELD = frozenset({Role.FIELD})
@@ -100,50 +106,50 @@ _NAMED = (
 )
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-_QUOTED_FIRST = _compiled(rf"{_ARTICLE}(?:{_ORDINAL}\s+)?(?P<mark>{QUOTED})(?:\s+(?P<kind>{_KIND})s?)?")
-_KIND_FIRST = _compiled(rf"{_ARTICLE}(?:{_ORDINAL}\s+)?(?P<kind>{_KIND}|element){_NAMED}\s+(?P<mark>{QUOTED})")
-_WORDS_FIRST = _compiled(
+_QUOTED_FIRST = _compile(rf"{_ARTICLE}(?:{_ORDINAL}\s+)?(?P<mark>{QUOTED})(?:\s+(?P<kind>{_KIND})s?)?")
+_KIND_FIRST = _compile(rf"{_ARTICLE}(?:{_ORDINAL}\s+)?(?P<kind>{_KIND}|element){_NAMED}\s+(?P<mark>{QUOTED})")
+_WORDS_FIRST = _compile(
     rf"{_ARTICLE}(?:(?!no\b|not\b|any\b|every\b|all\b)[a-z]+\s+){{0,2}}"
     rf"(?:text|message|label|title|heading|header|error|warning|toast|banner|notification|alert|popup|hint"
     rf"|product|price|amount|total|entry|result|value|status|category){_NAMED}"
     rf"\s*:?\s+(?P<mark>{QUOTED})"
 )
-_BY_ID = _compiled(
+_BY_ID = _compile(
     rf"{_ARTICLE}(?:(?P<kind>{_KIND}|element)\s+)?(?:with\s+(?:the\s+)?)?(?:accessibility\s+|resource\s+)?id(?:entifier)?"
     rf"\s+(?P<mark>{QUOTED}|[\w.:/-]+)"
 )
-_PARTLY = _compiled(
+_PARTLY = _compile(
     rf"(?:{_ARTICLE}|any\s+)(?:(?P<kind>{_KIND}|element|something|anything)\s+)?"
     rf"(?:containing|contains|that\s+contains|which\s+contains|including)\s+(?:the\s+text\s+)?(?P<mark>{QUOTED})"
 )
-_KIND_ONLY = _compiled(rf"{_ARTICLE}(?:(?:only|{_ORDINAL})\s+)?(?P<kind>{_KIND})")
-_ARTICLE_ONLY = _compiled(r"^(?:the|a|an|my|your|this|that)\s+")
-_WITH_KIND = _compiled(rf"(?P<name>\S.*?)\s+(?P<kind>{_KIND})")
-_WITH_ORDINAL = _compiled(rf"{_ORDINAL}\s+(?P<name>\S.*)")
+_KIND_ONLY = _compile(rf"{_ARTICLE}(?:(?:only|{_ORDINAL})\s+)?(?P<kind>{_KIND})")
+_ARTICLE_ONLY = _compile(r"^(?:the|a|an|my|your|this|that)\s+")
+_WITH_KIND = _compile(rf"(?P<name>\S.*?)\s+(?P<kind>{_KIND})")
+_WITH_ORDINAL = _compile(rf"{_ORDINAL}\s+(?P<name>\S.*)")
 
 
-def _between(words: Iterable[str], this: str) -> re.Pattern[str]:
+def _relation_pattern(words: Iterable[str], this: str) -> re.Pattern[str]:
     either = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
-    return _compiled(rf"(?P<this>{this})\s+(?:that\s+is\s+|which\s+is\s+)?(?P<relation>{either})\s+(?P<other>.+)")
+    return _compile(rf"(?P<this>{this})\s+(?:that\s+is\s+|which\s+is\s+)?(?P<relation>{either})\s+(?P<other>.+)")
 
 
-_RELATED = (_between(_RELATIONS.keys() - _WEAK, ".+?"), _between(_WEAK, ".+"))
-_ON_SCREEN = _compiled(r"\s+(?:on|in|from|at)\s+(?:the\s+)?(?:current\s+)?(?:screen|page|app|display|list|menu)$")
-_A_TIME = _compiled(
+_RELATED = (_relation_pattern(_RELATIONS.keys() - _WEAK, ".+?"), _relation_pattern(_WEAK, ".+"))
+_ON_SCREEN = _compile(r"\s+(?:on|in|from|at)\s+(?:the\s+)?(?:current\s+)?(?:screen|page|app|display|list|menu)$")
+_A_TIME = _compile(
     r"(?:at\s+(?:least|most)\s+)?(?:\d+(?:\.\d+)?|an?|one|two|three|five|ten)\s*"
     r"(?:ms|s|secs?|mins?|(?:millisecond|second|minute|hour)s?)"
 )
-_AGAIN = _compiled(r"\s+(?:again|once)$")
-_POINTLESS = _compiled(
+_AGAIN = _compile(r"\s+(?:again|once)$")
+_PRONOUN = _compile(
     r"(?:it|them|this|that|these|those|one|ones|(?:some|any|every)(?:thing|one)|all)(?:\s+(?:again|here|there|else))?"
 )
-_POINT = _compiled(r".*\(?\d+(?:\.\d+)?\s*(?:%|px)?\s*,\s*\d+(?:\.\d+)?\s*(?:%|px)?\)?.*")
+_POINT = _compile(r".*\(?\d+(?:\.\d+)?\s*(?:%|px)?\s*,\s*\d+(?:\.\d+)?\s*(?:%|px)?\)?.*")
 
-_DOUBTFUL = _compiled(
+_SAYS_MORE = _compile(
     rf".*(?:(?:,|;|[.!?]|\band|\bthen|&)\s+(?:then\s+|also\s+|to\s+)?{VERBS}"
     r"|\b(?:if|unless|until|while|when|whenever|once|except|instead|either|or|otherwise|else|before|after|without|not"
     r"|that|which|who|whose|where|twice|thrice|times|all|every|each|both|any|outside|between|using|via|repeatedly|never|neither|nor|no\s+longer)\b).*"
@@ -151,29 +157,29 @@ _DOUBTFUL = _compiled(
 """Words that say more than which element is meant; they may also just be part of a name."""
 
 
-def doubtful(phrase: str) -> bool:
+def may_say_more(phrase: str) -> bool:
     """Whether the phrase may hold a second instruction, a condition or a repetition instead of a mere name."""
-    return _DOUBTFUL.fullmatch(phrase) is not None
+    return _SAYS_MORE.fullmatch(phrase) is not None
 
 
-def read_target(worded: Worded, phrase: str) -> Target | NotUnderstood:
+def parse_target(worded: NormalizedSentence, phrase: str) -> ElementReference | NotUnderstood:
     """Which element the phrase names."""
     phrase = phrase.strip(" ,")
-    if _POINTLESS.fullmatch(phrase):
+    if _PRONOUN.fullmatch(phrase):
         return NotUnderstood(f"which element is meant by {phrase} is not said: name it")
-    target = _quoted(worded, phrase) if re.search(QUOTED, phrase) else _unquoted(worded, phrase)
+    target = _parse_quoted(worded, phrase) if re.search(QUOTED, phrase) else _parse_unquoted(worded, phrase)
     return target or NotUnderstood(
         f"which element is meant by {worded.restored(phrase) or 'nothing'} is not understood: "
         'name one element, such as "Log in" or the "Log in" button'
     )
 
 
-def points_at_screen(phrase: str) -> bool:
+def is_screen_point(phrase: str) -> bool:
     """Whether the phrase is a point such as (100, 200) or 50%, 50%."""
     return _POINT.fullmatch(phrase) is not None
 
 
-def _quoted(worded: Worded, phrase: str) -> Target | None:
+def _parse_quoted(worded: NormalizedSentence, phrase: str) -> ElementReference | None:
     shorter = _ON_SCREEN.sub("", _AGAIN.sub("", phrase))
     for pattern in (_QUOTED_FIRST, _KIND_FIRST, _BY_ID, _PARTLY, _WORDS_FIRST):
         found = pattern.fullmatch(shorter)
@@ -181,63 +187,71 @@ def _quoted(worded: Worded, phrase: str) -> Target | None:
             parts = found.groupdict()
             mark = parts["mark"]
             name = worded.quote(mark) if re.fullmatch(QUOTED, mark) else mark
-            return Target(
+            return ElementReference(
                 phrase=worded.restored(phrase),
-                readings=(Reading(name, _roles(parts.get("kind")), _ordinal(parts.get("ordinal"))),),
+                readings=(NameReading(name, _roles(parts.get("kind")), _ordinal(parts.get("ordinal"))),),
                 quoted=True,
                 partly=pattern is _PARTLY,
                 by_id=pattern is _BY_ID,
             )
-    related = _related(worded, shorter)
-    return Target(phrase=worded.restored(phrase), readings=(), quoted=True, related=related) if related else None
+    related = _parse_related(worded, shorter)
+    return (
+        ElementReference(phrase=worded.restored(phrase), readings=(), quoted=True, related=related) if related else None
+    )
 
 
-def _related(worded: Worded, phrase: str) -> Related | None:
+def _parse_related(worded: NormalizedSentence, phrase: str) -> RelativeReference | None:
     """The two ends of a relation; either names an element without a relation of its own."""
     found = next(filter(None, (pattern.fullmatch(phrase) for pattern in _RELATED)), None)
     if found is None or _A_TIME.fullmatch(found["other"]):
         return None
-    this, anchor = read_target(worded, found["this"]), read_target(worded, found["other"])
-    if not isinstance(this, Target) or not isinstance(anchor, Target) or (anchor.quoted and anchor.related):
+    this, anchor = parse_target(worded, found["this"]), parse_target(worded, found["other"])
+    if (
+        not isinstance(this, ElementReference)
+        or not isinstance(anchor, ElementReference)
+        or (anchor.quoted and anchor.related)
+    ):
         return None
-    return Related(this, _RELATIONS[" ".join(found["relation"].lower().split())], anchor)
+    return RelativeReference(this, _RELATIONS[" ".join(found["relation"].lower().split())], anchor)
 
 
-def _unquoted(worded: Worded, phrase: str) -> Target | None:
+def _parse_unquoted(worded: NormalizedSentence, phrase: str) -> ElementReference | None:
     by_id = _BY_ID.fullmatch(phrase)
     if by_id is not None:
-        return Target(phrase=phrase, readings=(Reading(by_id["mark"], _roles(by_id["kind"])),), by_id=True)
+        return ElementReference(
+            phrase=phrase, readings=(NameReading(by_id["mark"], _roles(by_id["kind"])),), by_id=True
+        )
     kind_only = _KIND_ONLY.fullmatch(phrase)
     if kind_only is not None:
         roles, ordinal = _roles_of_kind(kind_only["kind"]), _ordinal(kind_only["ordinal"])
         names = dict.fromkeys((phrase, _ARTICLE_ONLY.sub("", phrase)))
-        return Target(phrase=phrase, readings=(*map(Reading, names), Reading("", roles, ordinal)))
+        return ElementReference(phrase=phrase, readings=(*map(NameReading, names), NameReading("", roles, ordinal)))
     readings = tuple(dict.fromkeys(_readings(phrase)))
     if not readings or not any(re.search(r"[^\s\W]|[^\w\s,.]", reading.name) for reading in readings):
         return None
-    return Target(phrase=phrase, readings=readings, related=_related(worded, phrase))
+    return ElementReference(phrase=phrase, readings=readings, related=_parse_related(worded, phrase))
 
 
-def _readings(phrase: str) -> Iterator[Reading]:
+def _readings(phrase: str) -> Iterator[NameReading]:
     """The whole phrase as a name, then with less and less of it taken for mere grammar."""
-    yield Reading(phrase)
+    yield NameReading(phrase)
     for shorter in (phrase, _ON_SCREEN.sub("", phrase)):
         bare = _ARTICLE_ONLY.sub("", shorter)
-        yield Reading(bare)
+        yield NameReading(bare)
         kind = _WITH_KIND.fullmatch(bare)
         if kind is not None:
-            yield Reading(kind["name"], _roles(kind["kind"]))
+            yield NameReading(kind["name"], _roles(kind["kind"]))
         ordinal = _WITH_ORDINAL.fullmatch(bare)
         if ordinal is not None:
-            yield from _counted(ordinal["name"], _ordinal(ordinal["ordinal"]))
+            yield from _ordinal_reading(ordinal["name"], _ordinal(ordinal["ordinal"]))
 
 
-def _counted(rest: str, ordinal: int | None) -> Iterator[Reading]:
+def _ordinal_reading(rest: str, ordinal: int | None) -> Iterator[NameReading]:
     """ "the second Add button" counts; "first name" and "last order" may well be names."""
     kind = _WITH_KIND.fullmatch(rest)
     name = kind["name"] if kind else rest
     if name.casefold() != "name" and (kind is not None or not name[:1].islower()):
-        yield Reading(name, _roles(kind["kind"]) if kind else frozenset(), ordinal)
+        yield NameReading(name, _roles(kind["kind"]) if kind else frozenset(), ordinal)
 
 
 def _roles(kind: str | None) -> frozenset[Role]:

@@ -9,14 +9,14 @@ import aiohttp
 import pytest
 from pydantic import SecretStr
 
-from services.executor.automation.attempt import Automation, Plan
-from services.executor.automation.devices import Build
-from services.executor.automation.llm.client import ChatClient
-from services.executor.automation.llm.endpoint import Budget, Endpoint
-from services.executor.automation.llm.models import LanguageModels
-from services.executor.automation.pools.places import Pools
+from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.devices.pools.pooled_devices import PooledDevices
+from services.executor.automation.devices.port import Build
+from services.executor.automation.llm.chat_client import ChatClient
+from services.executor.automation.llm.endpoint import ModelBudget, ModelEndpoint
+from services.executor.automation.llm.language_models import LanguageModels
 from services.executor.automation.ports import StepCache
-from services.executor.model.attempts import Result
+from services.executor.model.attempts import AttemptResult
 from services.executor.model.run_config import LlmConfig, RunConfig
 from tests.fakes.devices import FakeEvidence
 from tests.fakes.llm import FakeEndpoint
@@ -37,7 +37,7 @@ class World:
     async def client(self, **fields: Any) -> ChatClient:
         session = await self.stack.enter_async_context(aiohttp.ClientSession())
         said = {"base_url": self.endpoint.url, "key": SecretStr(KEY), "models": LlmConfig(primary_model="main")}
-        endpoint = replace(Endpoint(timeout_seconds=self.timeout, **said), **fields)  # type: ignore[arg-type]
+        endpoint = replace(ModelEndpoint(timeout_seconds=self.timeout, **said), **fields)  # type: ignore[arg-type]
         return ChatClient(endpoint, session, pause=self._pause)
 
     async def _pause(self, seconds: float) -> None:
@@ -47,22 +47,22 @@ class World:
         self,
         *steps: object,
         config: RunConfig | None = None,
-        budget: Budget | None = None,
+        budget: ModelBudget | None = None,
         cache: StepCache | None = None,
         app: str | None = None,
         prompt: str | None = None,
         run_seconds: float = 60.0,
         **endpoint: Any,
-    ) -> Result:
+    ) -> AttemptResult:
         """An attempt at these steps; `app` is an app model, the built-in app by default."""
-        models = LanguageModels(await self.client(**endpoint), budget or Budget())
-        automation = Automation(Pools.load(None), model=models, cache=cache)
+        models = LanguageModels(await self.client(**endpoint), budget or ModelBudget())
+        automation = AttemptRunner(PooledDevices.load(None), model=models, cache=cache)
         content = (app or "").encode()
 
         async def read(limit: int) -> bytes:
             return content[:limit]
 
-        plan = Plan(
+        plan = AttemptRequest(
             run_id="run",
             attempt=1,
             platform="android",

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from services.executor.automation.llm.endpoint import Budget
-from services.executor.model.attempts import Resolution, Result, StepStatus
+from services.executor.automation.llm.endpoint import ModelBudget
+from services.executor.model.attempts import AttemptResult, Resolution, StepStatus
 from services.executor.model.failures import Category
 from services.executor.model.run_config import (
     CacheRetryMode,
@@ -41,7 +41,7 @@ screens:
 """
 
 
-def category(result: Result) -> Category | None:
+def category(result: AttemptResult) -> Category | None:
     return result.failure.category if result.failure else None
 
 
@@ -126,23 +126,23 @@ async def test_done_with_nothing_done_is_doubted_once(world: World) -> None:
 
 async def test_an_endless_loop_ends_at_the_step_limit(world: World) -> None:
     world.endpoint.mind = lambda asked: call("tap", element=2)
-    result = await world.run("Do something", budget=Budget(step_actions=4))
+    result = await world.run("Do something", budget=ModelBudget(step_actions=4))
     assert category(result) is Category.GOAL_NOT_REACHED
     assert (result.steps[0].model_calls, len(world.endpoint.asked)) == (5, 5)
 
 
 async def test_tokens_run_out_over_the_steps_of_an_attempt(world: World) -> None:
     world.endpoint.mind = lambda asked: call("tap", element=2)
-    result = await world.run("Do something", budget=Budget(tokens=3_000, step_actions=50))
+    result = await world.run("Do something", budget=ModelBudget(tokens=3_000, step_actions=50))
     assert category(result) is Category.LLM_BUDGET_EXCEEDED
     assert sum(step.model_tokens for step in result.steps) <= 3_000
 
 
 async def test_time_runs_out_for_a_step_and_for_an_attempt(world: World) -> None:
     world.endpoint.add(never(), never())
-    step = await world.run("Do something", budget=Budget(step_seconds=0.2))
+    step = await world.run("Do something", budget=ModelBudget(step_seconds=0.2))
     assert (category(step), step.steps[0].model_calls) == (Category.STEP_TIMEOUT, 1)
-    attempt = await world.run("Do something", budget=Budget(seconds=0.2))
+    attempt = await world.run("Do something", budget=ModelBudget(seconds=0.2))
     assert category(attempt) is Category.LLM_BUDGET_EXCEEDED
 
 

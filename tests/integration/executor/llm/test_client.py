@@ -6,24 +6,30 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from services.executor.automation.llm.client import LONGEST_PAUSE_SECONDS, REPLY_LIMIT, TRIES, ChatClient, Question
-from services.executor.automation.llm.endpoint import Budget, Endpoint
-from services.executor.automation.llm.replies import Reply
-from services.executor.automation.llm.spending import Spending
+from services.executor.automation.llm.budget import BudgetTracker
+from services.executor.automation.llm.chat_client import (
+    MAX_RETRY_AFTER_SECONDS,
+    MAX_TRIES,
+    REPLY_LIMIT,
+    ChatClient,
+    ChatRequest,
+)
+from services.executor.automation.llm.endpoint import ModelBudget, ModelEndpoint
+from services.executor.automation.llm.tool_protocol import Reply
 from services.executor.automation.ports import ModelFailed
 from services.executor.model.failures import Category
 from tests.fakes.llm import USAGE, Reaction, answers, body, call, floods, never, refuses, resets, says
 from tests.integration.executor.llm.conftest import KEY, World
 
 TOOL = {"type": "function", "function": {"name": "done", "parameters": {"type": "object"}}}
-QUESTION = Question(model="main", messages=[{"role": "user", "content": "hello " * 100}], tools=[TOOL])
+QUESTION = ChatRequest(model="main", messages=[{"role": "user", "content": "hello " * 100}], tools=[TOOL])
 
 
-async def ask(client: ChatClient, spending: Spending | None = None) -> Reply:
-    return await client.ask(QUESTION, spending or Spending(Budget()))
+async def ask(client: ChatClient, spending: BudgetTracker | None = None) -> Reply:
+    return await client.ask(QUESTION, spending or BudgetTracker(ModelBudget()))
 
 
-async def failed(client: ChatClient, spending: Spending | None = None) -> ModelFailed:
+async def failed(client: ChatClient, spending: BudgetTracker | None = None) -> ModelFailed:
     with pytest.raises(ModelFailed) as caught:
         await ask(client, spending)
     assert KEY not in caught.value.message
@@ -52,7 +58,7 @@ async def test_a_question_goes_out_as_the_protocol_has_it(world: World) -> None:
     ],
 )
 def test_the_base_address_may_be_written_as_is_usual(base: str, url: str) -> None:
-    assert Endpoint(base_url=base).url == url
+    assert ModelEndpoint(base_url=base).url == url
 
 
 @pytest.mark.parametrize(
@@ -61,7 +67,7 @@ def test_the_base_address_may_be_written_as_is_usual(base: str, url: str) -> Non
 )
 async def test_an_endpoint_in_trouble_is_asked_again(world: World, trouble: Reaction) -> None:
     world.endpoint.add(trouble, trouble, call("done"))
-    spending = Spending(Budget())
+    spending = BudgetTracker(ModelBudget())
     assert (await ask(await world.client(), spending)).calls[0].name == "done"
     assert (len(world.paused), spending.spent.calls, spending.spent.tokens) == (2, 3, 110)
 
@@ -70,7 +76,7 @@ async def test_an_endpoint_in_trouble_is_asked_again(world: World, trouble: Reac
 async def test_an_endpoint_that_stays_in_trouble_is_given_up(world: World, trouble: Reaction) -> None:
     world.endpoint.add(*[trouble] * 10)
     error = await failed(await world.client())
-    assert (error.category, len(world.endpoint.asked)) == (Category.LLM_UNAVAILABLE, TRIES)
+    assert (error.category, len(world.endpoint.asked)) == (Category.LLM_UNAVAILABLE, MAX_TRIES)
 
 
 async def test_an_endpoint_says_how_long_it_wants_to_be_left_alone(world: World) -> None:
@@ -78,14 +84,14 @@ async def test_an_endpoint_says_how_long_it_wants_to_be_left_alone(world: World)
     world.endpoint.add(refuses(429, Retry_After="7"), refuses(503, Retry_After=dated), call("done"))
     await ask(await world.client())
     assert world.paused == [7.0, 0.0]
-    world.endpoint.add(refuses(429, Retry_After=str(LONGEST_PAUSE_SECONDS + 1)))
+    world.endpoint.add(refuses(429, Retry_After=str(MAX_RETRY_AFTER_SECONDS + 1)))
     error = await failed(await world.client())
     assert (error.category, len(world.paused)) == (Category.LLM_UNAVAILABLE, 2)
 
 
 async def test_nobody_answers_at_the_address(world: World) -> None:
     error = await failed(await world.client(base_url="http://127.0.0.1:1/v1"))
-    assert (error.category, len(world.paused)) == (Category.LLM_UNAVAILABLE, TRIES - 1)
+    assert (error.category, len(world.paused)) == (Category.LLM_UNAVAILABLE, MAX_TRIES - 1)
 
 
 async def test_an_endpoint_that_does_not_answer_in_time(world: World) -> None:
@@ -153,7 +159,7 @@ async def test_what_cannot_be_believed_of_the_usage_is_estimated(world: World, u
 
 async def test_tokens_are_limited_before_they_are_spent(world: World) -> None:
     world.endpoint.add(*[call("done")] * 10)
-    spending = Spending(Budget(tokens=380))
+    spending = BudgetTracker(ModelBudget(tokens=380))
     client = await world.client()
     await ask(client, spending)
     await ask(client, spending)
@@ -165,7 +171,7 @@ async def test_tokens_are_limited_before_they_are_spent(world: World) -> None:
 
 async def test_time_is_limited_over_all_calls(world: World) -> None:
     world.endpoint.add(never())
-    error = await failed(await world.client(), Spending(Budget(seconds=0.1)))
+    error = await failed(await world.client(), BudgetTracker(ModelBudget(seconds=0.1)))
     assert (error.category, "MOBILETEST_LLM_SECONDS_LIMIT" in error.message) == (Category.LLM_BUDGET_EXCEEDED, True)
 
 
@@ -185,7 +191,7 @@ async def test_calls_of_any_form_are_read(world: World, message: Any) -> None:
 
 
 def test_the_key_is_not_shown() -> None:
-    assert KEY not in repr(Endpoint(base_url="http://x", key=SecretStr(KEY)))
+    assert KEY not in repr(ModelEndpoint(base_url="http://x", key=SecretStr(KEY)))
 
 
 async def test_no_part_of_the_key_is_left_where_a_long_refusal_is_cut(world: World) -> None:
@@ -194,7 +200,7 @@ async def test_no_part_of_the_key_is_left_where_a_long_refusal_is_cut(world: Wor
 
 
 async def test_an_answer_that_is_no_use_counts_what_it_cost(world: World) -> None:
-    spending = Spending(Budget())
+    spending = BudgetTracker(ModelBudget())
     world.endpoint.add(body(json.dumps({"choices": [], "usage": USAGE}).encode()), call("done"))
     await ask(await world.client(), spending)
     assert (spending.spent.calls, spending.spent.tokens) == (2, 220)

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from services.executor.automation.caching import RememberingCache
-from services.executor.model.attempts import CacheOutcome, Resolution, Result
+from services.executor.automation.step_cache.cache import StoredStepCache
+from services.executor.model.attempts import AttemptResult, CacheOutcome, Resolution
 from services.executor.model.run_config import CacheRetryMode, ExecutionMode, Grounder, RunConfig
 from tests.fakes.llm import call
-from tests.fakes.memories import FakeMemories
 from tests.fakes.shopper import shopper
+from tests.fakes.step_cache import FakeStepCacheStore
 from tests.integration.executor.llm.conftest import World
 
 SHOP = Path("examples/shop-android/1.0.0.yaml").read_text()
@@ -44,11 +44,11 @@ GOAL = "Buy a blue mug as ada@example.com with the password lovelace"
 PLANNING = RunConfig(execution_mode=ExecutionMode(enable_planning=True))
 
 
-def calls_of(result: Result) -> int:
+def calls_of(result: AttemptResult) -> int:
     return sum(step.model_calls for step in result.steps)
 
 
-def tokens_of(result: Result) -> int:
+def tokens_of(result: AttemptResult) -> int:
     return sum(step.model_tokens for step in result.steps)
 
 
@@ -60,7 +60,7 @@ async def test_sentences_and_commands_need_no_model(world: World, steps: tuple[o
 
 async def test_a_goal_is_planned_in_the_first_run_and_needs_no_model_in_the_second(world: World) -> None:
     world.endpoint.mind = shopper
-    cache = RememberingCache(FakeMemories())
+    cache = StoredStepCache(FakeStepCacheStore())
     first = await world.run(GOAL, app=SHOP, config=PLANNING, cache=cache)
     assert first.failure is None
     assert (calls_of(first), tokens_of(first)) == (len(world.endpoint.asked), 110 * len(world.endpoint.asked))
@@ -75,7 +75,7 @@ async def test_a_goal_is_planned_in_the_first_run_and_needs_no_model_in_the_seco
 
 async def test_a_sentence_carried_out_by_a_model_needs_none_in_the_second_run(world: World) -> None:
     world.endpoint.mind = shopper
-    cache = RememberingCache(FakeMemories())
+    cache = StoredStepCache(FakeStepCacheStore())
     steps = (
         "Sign in as ada@example.com with the password lovelace, please",
         "Have a look at the blue mug: choose the blue mug",
@@ -91,7 +91,7 @@ async def test_a_sentence_carried_out_by_a_model_needs_none_in_the_second_run(wo
 
 async def test_grounder_type_llm_asks_for_every_sentence_once(world: World) -> None:
     world.endpoint.mind = shopper
-    cache = RememberingCache(FakeMemories())
+    cache = StoredStepCache(FakeStepCacheStore())
     config = RunConfig(execution_mode=ExecutionMode(grounder_type=Grounder.LLM))
     steps = ("Sign in as ada@example.com with the password lovelace", "Open the blue mug")
     first = await world.run(*steps, app=SHOP, cache=cache, config=config)
@@ -102,7 +102,7 @@ async def test_grounder_type_llm_asks_for_every_sentence_once(world: World) -> N
 
 async def test_what_cannot_be_repeated_is_asked_for_again_and_fails_in_no_mode(world: World) -> None:
     """What is typed has to stand in the sentence to be remembered: here it does not."""
-    cache = RememberingCache(FakeMemories())
+    cache = StoredStepCache(FakeStepCacheStore())
     config = RunConfig(cache_retry_mode=CacheRetryMode.NONE)
     moves = (call("type", element=2, text="ada@example.com"), call("type", element=3, text="lovelace"), call("done"))
     for _ in range(2):
@@ -112,7 +112,7 @@ async def test_what_cannot_be_repeated_is_asked_for_again_and_fails_in_no_mode(w
 
 
 async def test_a_place_that_a_model_saw_is_remembered(world: World) -> None:
-    cache = RememberingCache(FakeMemories())
+    cache = StoredStepCache(FakeStepCacheStore())
     config = RunConfig(execution_mode=ExecutionMode(grounder_type=Grounder.VISION))
     world.endpoint.add(call("tap", cell="C2"), call("done"))
     first = await world.run("Put the cursor into the first box", app=SHOP, cache=cache, config=config)

@@ -7,9 +7,9 @@ import yaml
 
 from examples.workspace import FOLDER as EXAMPLES
 from examples.workspace import described_tests
-from services.executor.automation.attempt import Automation, Plan
-from services.executor.automation.devices import Build
-from services.executor.automation.pools.places import Pools
+from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.devices.pools.pooled_devices import PooledDevices
+from services.executor.automation.devices.port import Build
 from services.executor.model.run_config import FallbackTrigger, RunConfig
 from services.flows.loader import parse_flow
 from services.flows.parser import check_steps
@@ -42,12 +42,14 @@ async def categories(platform: str, content: bytes, steps: list[Any]) -> list[st
     async def read(limit: int) -> bytes:
         return content[:limit]
 
-    automation = Automation(Pools.load(None))
+    automation = AttemptRunner(PooledDevices.load(None))
     build = Build(app_name="Example Shop", read=read)
     config = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
     ended = []
     for run in range(RUNS):
-        plan = Plan(run_id=f"r{run}", attempt=1, platform=platform.lower(), steps=steps, build=build, config=config)
+        plan = AttemptRequest(
+            run_id=f"r{run}", attempt=1, platform=platform.lower(), steps=steps, build=build, config=config
+        )
         failure = (await automation.attempt(plan)).failure
         ended.append(str(failure.category) if failure is not None else None)
     return ended

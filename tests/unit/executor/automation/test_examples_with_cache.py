@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from services.executor.automation.attempt import Automation, Plan
-from services.executor.automation.caching import RememberingCache
-from services.executor.automation.devices import Build
-from services.executor.automation.pools.places import Pools
+from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.devices.pools.pooled_devices import PooledDevices
+from services.executor.automation.devices.port import Build
 from services.executor.automation.ports import StepCache
-from services.executor.model.attempts import CacheOutcome, Result
+from services.executor.automation.step_cache.cache import StoredStepCache
+from services.executor.model.attempts import AttemptResult, CacheOutcome
 from services.executor.model.run_config import FallbackTrigger, RunConfig
-from tests.fakes.memories import FakeMemories
+from tests.fakes.step_cache import FakeStepCacheStore
 from tests.unit.executor.automation.test_examples import APPS, TESTS
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
@@ -27,13 +27,13 @@ CASES = [
 
 async def attempted(
     app: dict[str, Any], build: dict[str, str], test: dict[str, Any], run: int, cache: StepCache
-) -> Result:
+) -> AttemptResult:
     content = (EXAMPLES / build["file"]).read_bytes()
 
     async def read(limit: int) -> bytes:
         return content[:limit]
 
-    plan = Plan(
+    plan = AttemptRequest(
         run_id=f"r{run}",
         app=app["name"],
         attempt=1,
@@ -42,20 +42,20 @@ async def attempted(
         build=Build(app_name="Example Shop", read=read),
         config=RunConfig(fallback_trigger=FallbackTrigger.NEVER),
     )
-    return await Automation(Pools.load(None), cache=cache).attempt(plan)
+    return await AttemptRunner(PooledDevices.load(None), cache=cache).attempt(plan)
 
 
-def category(result: Result) -> str | None:
+def category(result: AttemptResult) -> str | None:
     return str(result.failure.category) if result.failure is not None else None
 
 
 @pytest.mark.parametrize(("app", "test"), CASES)
 async def test_every_verdict_stays_as_it_is(app: dict[str, Any], test: dict[str, Any]) -> None:
-    memory = RememberingCache(FakeMemories())
+    memory = StoredStepCache(FakeStepCacheStore())
     outcomes: list[CacheOutcome | None] = []
     for build in app["builds"]:
         for run in range(RUNS):
-            without = await attempted(app, build, test, run, RememberingCache(FakeMemories()))
+            without = await attempted(app, build, test, run, StoredStepCache(FakeStepCacheStore()))
             remembering = await attempted(app, build, test, run, memory)
             assert category(remembering) == category(without), (build["version"], run)
             outcomes += [step.cache for step in remembering.steps]

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from services.executor.automation.attempt import Automation, Plan
-from services.executor.automation.pools.places import Pools
-from services.executor.model.attempts import Result, StepStatus
+from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.devices.pools.pooled_devices import PooledDevices
+from services.executor.model.attempts import AttemptResult, StepStatus
 from services.executor.model.failures import Category
 from services.executor.model.run_config import FallbackTrigger, RunConfig
 from services.flows.loader import parse_flow
@@ -23,10 +23,10 @@ ELSEWHERE = {
 """What the built-in app has not: a page with a field to type into, a link, Android's ids on iOS."""
 
 
-async def run(steps: object, platform: str = "android") -> Result:
+async def run(steps: object, platform: str = "android") -> AttemptResult:
     config = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
-    plan = Plan(run_id="r", attempt=1, platform=platform, steps=steps, config=config, step_seconds=5)
-    return await Automation(Pools.load(None)).attempt(plan)
+    plan = AttemptRequest(run_id="r", attempt=1, platform=platform, steps=steps, config=config, step_seconds=5)
+    return await AttemptRunner(PooledDevices.load(None)).attempt(plan)
 
 
 @pytest.mark.parametrize("platform", ["android", "ios"])

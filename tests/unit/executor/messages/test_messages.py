@@ -23,13 +23,14 @@ from services.executor.messages.configs import (
     run_config,
     run_config_proto,
 )
-from services.executor.messages.enums import from_proto, to_proto
 from services.executor.messages.executions import execution_proto, start_proto
 from services.executor.messages.plans import json_of, resolved
 from services.executor.messages.runs import run_proto
+from services.executor.messages.values import from_proto, to_proto
 from services.executor.model import lifecycle
 from services.executor.model.attempts import Resolution, StepStatus
-from services.executor.model.executions import BuildConfig, Kind, PinnedBuild
+from services.executor.model.attribution import Ci, ExecutionSource
+from services.executor.model.executions import BuildConfig, ExecutionKind, PinnedBuild
 from services.executor.model.failures import Category
 from services.executor.model.run_config import (
     DEFAULTS,
@@ -41,16 +42,15 @@ from services.executor.model.run_config import (
     RunConfig,
 )
 from services.executor.model.runs import Platform
-from services.executor.model.sources import Ci, Source
 from services.executor.model.states import Status
-from tests.unit.executor.model.making import LIMITS, claimed_run, execution_of, failing, later
+from tests.unit.executor.model.builders import LIMITS, claimed_run, execution_of, failing, later
 
 ENUMS: Iterable[tuple[type[Enum], Any]] = [
     (Status, execution_pb2.ExecutionStatus),
-    (Source, execution_pb2.ExecutionSource),
+    (ExecutionSource, execution_pb2.ExecutionSource),
     (Category, execution_pb2.FailureCategory),
     (Platform, platform_pb2.Platform),
-    (Kind, executions_pb2.ExecutionKind),
+    (ExecutionKind, executions_pb2.ExecutionKind),
     (StepStatus, runs_pb2.StepStatus),
     (Resolution, runs_pb2.Resolution),
     (Grounder, run_config_pb2.GrounderType),

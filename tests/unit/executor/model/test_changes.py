@@ -1,22 +1,13 @@
 """What a change of runs makes of their execution, and what is published about it."""
 
 from services.executor.model import lifecycle
-from services.executor.model.attempts import Result
-from services.executor.model.changes import Change, apply, begin, cancel
+from services.executor.model.attempts import AttemptResult
+from services.executor.model.changes import Change, apply_moves, cancel_execution, start_execution
 from services.executor.model.executions import Execution
 from services.executor.model.failures import Category, Failure
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
-from tests.unit.executor.model.making import (
-    LIMITS,
-    NOW,
-    execution_of,
-    failing,
-    later,
-    new_run,
-    passing,
-    queued_run,
-)
+from tests.unit.executor.model.builders import LIMITS, NOW, execution_of, failing, later, new_run, passing, queued_run
 
 
 def numbers(change: Change) -> list[int]:
@@ -24,17 +15,17 @@ def numbers(change: Change) -> list[int]:
 
 
 def claim(execution: Execution, run: Run, seconds: float = 1) -> Change:
-    return apply(execution, [(run, lifecycle.claim(run, "worker-1", later(seconds), LIMITS))], later(seconds))
+    return apply_moves(execution, [(run, lifecycle.claim(run, "worker-1", later(seconds), LIMITS))], later(seconds))
 
 
-def finish(execution: Execution, run: Run, result: Result, seconds: float = 2) -> Change:
+def finish(execution: Execution, run: Run, result: AttemptResult, seconds: float = 2) -> Change:
     after = lifecycle.finish(run, run.fencing_token, result, later(seconds), LIMITS)
-    return apply(execution, [(run, after)], later(seconds))
+    return apply_moves(execution, [(run, after)], later(seconds))
 
 
 def test_a_start_tells_each_run_then_the_execution_and_wants_workers_for_what_is_released() -> None:
     released, waiting = queued_run(), new_run()
-    change = begin(execution_of(), [released, waiting], NOW)
+    change = start_execution(execution_of(), [released, waiting], NOW)
     assert (numbers(change), change.execution_told, change.execution.revision) == ([1, 2], True, 3)
     assert change.wanted == (released,)
     assert change.execution.counts.queued == change.execution.counts.total == 2
@@ -43,15 +34,15 @@ def test_a_start_tells_each_run_then_the_execution_and_wants_workers_for_what_is
 
 
 def test_a_start_of_nothing_that_can_be_made_ends_at_once() -> None:
-    wrong = lifecycle.invalid(new_run(), Failure(Category.CONFIG_INVALID, "Attach it."), NOW)
-    change = begin(execution_of(), [wrong], NOW)
+    wrong = lifecycle.reject(new_run(), Failure(Category.CONFIG_INVALID, "Attach it."), NOW)
+    change = start_execution(execution_of(), [wrong], NOW)
     assert change.execution.status is Status.FAILED
     assert change.execution.failure == wrong.failure
     assert change.wanted == ()
 
 
 def test_numbers_go_on_and_revisions_rise_by_one() -> None:
-    start = begin(execution_of(), [queued_run(), queued_run()], NOW)
+    start = start_execution(execution_of(), [queued_run(), queued_run()], NOW)
     first = claim(start.execution, start.runs[0])
     assert (numbers(first), first.execution_told, first.execution.revision) == ([4], True, 5)
     second = claim(first.execution, start.runs[1])
@@ -60,7 +51,7 @@ def test_numbers_go_on_and_revisions_rise_by_one() -> None:
 
 
 def test_the_last_end_is_the_last_fact() -> None:
-    start = begin(execution_of(), [queued_run()], NOW)
+    start = start_execution(execution_of(), [queued_run()], NOW)
     claimed = claim(start.execution, start.runs[0])
     ended = finish(claimed.execution, claimed.runs[0], passing())
     assert ended.execution.status is Status.COMPLETED
@@ -70,25 +61,25 @@ def test_the_last_end_is_the_last_fact() -> None:
 
 def test_what_did_not_change_is_neither_stored_nor_told() -> None:
     run = queued_run()
-    change = apply(execution_of(run), [(run, run)], later(1))
+    change = apply_moves(execution_of(run), [(run, run)], later(1))
     assert (change.runs, change.facts, change.execution_told, change.execution.revision) == ((), (), False, 0)
 
 
 def test_a_retry_wants_no_worker_but_an_abandoned_run_does() -> None:
-    start = begin(execution_of(), [queued_run()], NOW)
+    start = start_execution(execution_of(), [queued_run()], NOW)
     claimed = claim(start.execution, start.runs[0])
     run = claimed.runs[0]
     assert finish(claimed.execution, run, failing()).wanted == ()
     back = lifecycle.hand_back(run, run.fencing_token, later(2))
-    assert [run.id for run in apply(claimed.execution, [(run, back)], later(2)).wanted] == [run.id]
-    lost = lifecycle.overdue(run, later(20), LIMITS)
-    assert [run.id for run in apply(claimed.execution, [(run, lost)], later(20)).wanted] == [run.id]
+    assert [run.id for run in apply_moves(claimed.execution, [(run, back)], later(2)).wanted] == [run.id]
+    lost = lifecycle.expire(run, later(20), LIMITS)
+    assert [run.id for run in apply_moves(claimed.execution, [(run, lost)], later(20)).wanted] == [run.id]
 
 
 def test_cancelling_ends_what_waits_and_asks_what_runs() -> None:
-    start = begin(execution_of(), [queued_run(), queued_run()], NOW)
+    start = start_execution(execution_of(), [queued_run(), queued_run()], NOW)
     claimed = claim(start.execution, start.runs[0])
-    change = cancel(claimed.execution, [claimed.runs[0], start.runs[1]], later(2))
+    change = cancel_execution(claimed.execution, [claimed.runs[0], start.runs[1]], later(2))
     assert [run.status for run in change.runs] == [Status.RUNNING, Status.CANCELLED]
     assert [fact.run.status for fact in change.facts] == [Status.CANCELLED]
     assert change.execution_told
@@ -97,6 +88,6 @@ def test_cancelling_ends_what_waits_and_asks_what_runs() -> None:
 
 
 def test_cancelling_an_execution_that_nobody_works_on_ends_it() -> None:
-    start = begin(execution_of(), [queued_run(), new_run()], NOW)
-    change = cancel(start.execution, start.runs, later(2))
+    start = start_execution(execution_of(), [queued_run(), new_run()], NOW)
+    change = cancel_execution(start.execution, start.runs, later(2))
     assert change.execution.status is Status.CANCELLED

@@ -9,17 +9,18 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from services.executor.model import changes, lifecycle
-from services.executor.model.attempts import Result
+from services.executor.model.attempts import AttemptResult
 from services.executor.model.changes import Change
-from services.executor.model.executions import Counts, Execution, bucket
+from services.executor.model.executions import Execution, RunCounts, bucket
 from services.executor.model.failures import CANCELLATIONS, Category, Failure
 from services.executor.model.lifecycle import Fenced, NotClaimable
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
-from tests.unit.executor.model.making import LIMITS, NOW, execution_of, new_run
+from tests.unit.executor.model.builders import LIMITS, NOW, execution_of, new_run
 
 RESULTS = st.one_of(
-    st.just(Result()), st.sampled_from(Category).map(lambda category: Result(failure=Failure(category, "It broke.")))
+    st.just(AttemptResult()),
+    st.sampled_from(Category).map(lambda category: AttemptResult(failure=Failure(category, "It broke."))),
 )
 MOST_RUNS = 4
 
@@ -42,7 +43,7 @@ class Story(RuleBasedStateMachine):
         released = [lifecycle.queue(run, NOW) for run in made[:max_parallel]]
         begun = replace(execution_of(), max_parallel=max_parallel)
         self.runs = [*released, *made[len(released) :]]
-        self.take(changes.begin(begun, self.runs, NOW))
+        self.take(changes.start_execution(begun, self.runs, NOW))
 
     def take(self, change: Change) -> None:
         self.execution = change.execution
@@ -61,7 +62,7 @@ class Story(RuleBasedStateMachine):
         if ends and self.execution.max_parallel is not None and self.execution.cancel_requested_at is None:
             waiting = [run for run in self.runs if run.status is Status.INITIALIZED]
             moves += [(run, lifecycle.queue(run, self.now)) for run in waiting[:1]]
-        self.take(changes.apply(self.execution, moves, self.now))
+        self.take(changes.apply_moves(self.execution, moves, self.now))
 
     @rule(seconds=st.floats(0, 4000))
     def time_passes(self, seconds: float) -> None:
@@ -80,7 +81,7 @@ class Story(RuleBasedStateMachine):
 
     @precondition(lambda self: self.tokens)
     @rule(result=RESULTS, back=st.booleans(), choice=st.data())
-    def write(self, result: Result, back: bool, choice: st.DataObject) -> None:
+    def write(self, result: AttemptResult, back: bool, choice: st.DataObject) -> None:
         index, token = choice.draw(st.sampled_from(self.tokens))
         run = self.runs[index]
         try:
@@ -95,20 +96,20 @@ class Story(RuleBasedStateMachine):
     @rule(index=st.integers(0, MOST_RUNS - 1))
     def reap(self, index: int) -> None:
         if index < len(self.runs):
-            self.move(index, lifecycle.overdue(self.runs[index], self.now, LIMITS))
+            self.move(index, lifecycle.expire(self.runs[index], self.now, LIMITS))
 
     @precondition(lambda self: not self.execution.status.terminal)
     @rule(superseded_by=st.sampled_from([None, "newer"]))
     def cancel(self, superseded_by: str | None) -> None:
         open_runs = [run for run in self.runs if not run.status.terminal]
-        self.take(changes.cancel(self.execution, open_runs, self.now, superseded_by))
+        self.take(changes.cancel_execution(self.execution, open_runs, self.now, superseded_by))
         waiting = [run for run in self.runs if not run.status.terminal and run.lease is None]
         assert waiting == []
 
     @invariant()
     def counts_are_those_of_the_runs(self) -> None:
         counted = Counter(bucket(run) for run in self.runs)
-        assert self.execution.counts == Counts(total=len(self.runs), **counted)
+        assert self.execution.counts == RunCounts(total=len(self.runs), **counted)
 
     @invariant()
     def facts_are_numbered_without_gaps(self) -> None:

@@ -5,52 +5,59 @@ from dataclasses import replace
 import pytest
 
 from services.executor.model import lifecycle
-from services.executor.model.executions import Counts, Execution, follow, message, outcome, settle
+from services.executor.model.executions import (
+    Execution,
+    RunCounts,
+    apply_run_change,
+    end_if_done,
+    outcome,
+    status_message,
+)
 from services.executor.model.failures import Category, Failure
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
-from tests.unit.executor.model.making import LIMITS, NOW, execution_of, failing, later, passing, queued_run
+from tests.unit.executor.model.builders import LIMITS, NOW, execution_of, failing, later, passing, queued_run
 
 
 @pytest.mark.parametrize(
     ("counts", "cancel_requested", "expected"),
     [
-        (Counts(total=2, passed=2), False, (Status.COMPLETED, True)),
-        (Counts(total=2, passed=1, failed=1), False, (Status.COMPLETED, False)),
-        (Counts(total=3, passed=1, failed=1, infra_failed=1), False, (Status.COMPLETED, False)),
-        (Counts(total=2, passed=1, infra_failed=1), False, (Status.FAILED, None)),
-        (Counts(total=3, passed=1, infra_failed=1, cancelled=1), False, (Status.FAILED, None)),
-        (Counts(total=2, passed=1, cancelled=1), False, (Status.CANCELLED, None)),
-        (Counts(total=4, passed=1, failed=1, infra_failed=1, cancelled=1), True, (Status.CANCELLED, None)),
-        (Counts(total=2, passed=2), True, (Status.COMPLETED, True)),
-        (Counts(total=2, passed=1, failed=1), True, (Status.COMPLETED, False)),
-        (Counts(), False, (Status.FAILED, None)),
+        (RunCounts(total=2, passed=2), False, (Status.COMPLETED, True)),
+        (RunCounts(total=2, passed=1, failed=1), False, (Status.COMPLETED, False)),
+        (RunCounts(total=3, passed=1, failed=1, infra_failed=1), False, (Status.COMPLETED, False)),
+        (RunCounts(total=2, passed=1, infra_failed=1), False, (Status.FAILED, None)),
+        (RunCounts(total=3, passed=1, infra_failed=1, cancelled=1), False, (Status.FAILED, None)),
+        (RunCounts(total=2, passed=1, cancelled=1), False, (Status.CANCELLED, None)),
+        (RunCounts(total=4, passed=1, failed=1, infra_failed=1, cancelled=1), True, (Status.CANCELLED, None)),
+        (RunCounts(total=2, passed=2), True, (Status.COMPLETED, True)),
+        (RunCounts(total=2, passed=1, failed=1), True, (Status.COMPLETED, False)),
+        (RunCounts(), False, (Status.FAILED, None)),
     ],
 )
 def test_the_outcome_follows_from_the_counts(
-    counts: Counts, cancel_requested: bool, expected: tuple[Status, bool | None]
+    counts: RunCounts, cancel_requested: bool, expected: tuple[Status, bool | None]
 ) -> None:
     assert outcome(counts, cancel_requested=cancel_requested) == expected
 
 
 def claimed(execution: Execution, run: Run) -> tuple[Execution, Run]:
     after = lifecycle.claim(run, "worker-1", later(1), LIMITS)
-    return follow(execution, run, after, later(1)), after
+    return apply_run_change(execution, run, after, later(1)), after
 
 
 def finished(execution: Execution, run: Run, category: Category | None = None) -> tuple[Execution, Run]:
     result = failing(category) if category else passing()
     after = lifecycle.finish(run, run.fencing_token, result, later(3), LIMITS)
-    return follow(execution, run, after, later(3)), after
+    return apply_run_change(execution, run, after, later(3)), after
 
 
 def test_the_first_claim_starts_the_execution_and_the_last_end_ends_it() -> None:
     one, two = queued_run(), queued_run()
     execution, one = claimed(execution_of(one, two), one)
     assert (execution.status, execution.started_at) == (Status.RUNNING, later(1))
-    assert execution.counts == Counts(total=2, queued=1, running=1)
+    assert execution.counts == RunCounts(total=2, queued=1, running=1)
     execution, one = finished(execution, one)
-    assert (execution.status, execution.counts) == (Status.RUNNING, Counts(total=2, queued=1, passed=1))
+    assert (execution.status, execution.counts) == (Status.RUNNING, RunCounts(total=2, queued=1, passed=1))
     execution, two = finished(*claimed(execution, two))
     assert (execution.status, execution.success, execution.completed_at) == (Status.COMPLETED, True, later(3))
     assert execution.execution_time_seconds == 2.0
@@ -59,7 +66,7 @@ def test_the_first_claim_starts_the_execution_and_the_last_end_ends_it() -> None
 def test_a_retry_keeps_the_run_among_the_running() -> None:
     run = queued_run()
     execution, run = finished(*claimed(execution_of(run), run), category=Category.ASSERTION_FAILED)
-    assert (execution.status, execution.counts) == (Status.RUNNING, Counts(total=1, running=1))
+    assert (execution.status, execution.counts) == (Status.RUNNING, RunCounts(total=1, running=1))
 
 
 def test_a_failed_execution_says_why_and_a_completed_one_does_not() -> None:
@@ -76,19 +83,19 @@ def test_a_failed_execution_says_why_and_a_completed_one_does_not() -> None:
 
 
 def test_an_execution_without_any_run_that_can_be_made_fails_at_once() -> None:
-    run = lifecycle.invalid(queued_run(), Failure(Category.CONFIG_INVALID, "Attach it."), NOW)
-    execution = settle(execution_of(run), NOW)
+    run = lifecycle.reject(queued_run(), Failure(Category.CONFIG_INVALID, "Attach it."), NOW)
+    execution = end_if_done(execution_of(run), NOW)
     assert (execution.status, execution.success) == (Status.FAILED, None)
 
 
 def test_the_message_says_how_it_stands() -> None:
     run = queued_run()
     execution = execution_of(run, queued_run())
-    assert message(execution) == "Queued: 2 runs."
+    assert status_message(execution) == "Queued: 2 runs."
     execution, _ = finished(*claimed(execution, run))
-    assert message(execution) == "Running: 1 of 2 runs ended."
-    done = replace(execution, status=Status.COMPLETED, counts=Counts(total=3, passed=1, failed=2))
-    assert message(done) == "Completed: 1 passed, 2 failed of 3 runs."
-    broken = replace(execution, status=Status.FAILED, counts=Counts(total=1, infra_failed=1))
-    assert message(broken) == "Failed: 1 ended without a verdict of 1 run."
-    assert message(replace(broken, counts=Counts())) == "Failed: none of 0 runs."
+    assert status_message(execution) == "Running: 1 of 2 runs ended."
+    done = replace(execution, status=Status.COMPLETED, counts=RunCounts(total=3, passed=1, failed=2))
+    assert status_message(done) == "Completed: 1 passed, 2 failed of 3 runs."
+    broken = replace(execution, status=Status.FAILED, counts=RunCounts(total=1, infra_failed=1))
+    assert status_message(broken) == "Failed: 1 ended without a verdict of 1 run."
+    assert status_message(replace(broken, counts=RunCounts())) == "Failed: none of 0 runs."

@@ -6,28 +6,19 @@ from datetime import timedelta
 import pytest
 
 from services.executor.model import lifecycle
-from services.executor.model.attempts import Result
+from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import Fenced, NotClaimable
 from services.executor.model.runs import Run
 from services.executor.model.states import IllegalTransition, Status
-from tests.unit.executor.model.making import (
-    LIMITS,
-    NOW,
-    claimed_run,
-    failing,
-    later,
-    new_run,
-    passing,
-    queued_run,
-)
+from tests.unit.executor.model.builders import LIMITS, NOW, claimed_run, failing, later, new_run, passing, queued_run
 
 
 def claim(run: Run, seconds: float = 0) -> Run:
     return lifecycle.claim(run, "worker-2", later(seconds), LIMITS)
 
 
-def finish(run: Run, result: Result, seconds: float = 1) -> Run:
+def finish(run: Run, result: AttemptResult, seconds: float = 1) -> Run:
     return lifecycle.finish(run, run.fencing_token, result, later(seconds), LIMITS)
 
 
@@ -102,7 +93,7 @@ def test_what_is_nobodys_fault_is_not_tried_again(category: Category) -> None:
 
 def test_a_zombie_is_fenced_off() -> None:
     zombie = claimed_run()
-    lost = lifecycle.overdue(zombie, later(16), LIMITS)
+    lost = lifecycle.expire(zombie, later(16), LIMITS)
     again = claim(lost, 18)
     for run in (lost, again, finish(again, passing())):
         with pytest.raises(Fenced):
@@ -114,10 +105,10 @@ def test_a_zombie_is_fenced_off() -> None:
 def test_an_expired_lease_leads_to_another_attempt_and_at_last_to_executor_lost() -> None:
     run = claimed_run()
     for attempt in (1, 2):
-        run = lifecycle.overdue(run, later(20 * attempt), LIMITS)
+        run = lifecycle.expire(run, later(20 * attempt), LIMITS)
         assert (run.status, run.lease, run.attempt_number) == (Status.RUNNING, None, attempt)
         run = claim(run, 20 * attempt + 1)
-    run = lifecycle.overdue(run, later(100), LIMITS)
+    run = lifecycle.expire(run, later(100), LIMITS)
     assert run.status is Status.FAILED
     assert run.failure is not None
     assert run.failure.category is Category.EXECUTOR_LOST
@@ -125,26 +116,26 @@ def test_an_expired_lease_leads_to_another_attempt_and_at_last_to_executor_lost(
 
 def test_time_changes_nothing_before_it_is_due() -> None:
     for run in (claimed_run(), queued_run(), new_run()):
-        assert lifecycle.overdue(run, later(14.9), LIMITS) is run
+        assert lifecycle.expire(run, later(14.9), LIMITS) is run
 
 
 def test_a_queued_run_ends_after_the_queue_timeout() -> None:
-    assert lifecycle.overdue(queued_run(), later(3599), LIMITS).status is Status.QUEUED
-    run = lifecycle.overdue(queued_run(), later(3600), LIMITS)
+    assert lifecycle.expire(queued_run(), later(3599), LIMITS).status is Status.QUEUED
+    run = lifecycle.expire(queued_run(), later(3600), LIMITS)
     assert run.failure is not None
     assert (run.status, run.failure.category) == (Status.FAILED, Category.QUEUE_TIMEOUT)
 
 
 def test_waiting_too_long_is_not_put_on_the_workers_alone_where_the_organisation_has_a_limit() -> None:
     limits = replace(LIMITS, organisation_runs=2)
-    run = lifecycle.overdue(queued_run(), later(3600), limits)
+    run = lifecycle.expire(queued_run(), later(3600), limits)
     assert run.failure is not None
     assert "the organisation had as many runs under way as it may (2)" in run.failure.message
 
 
 def test_a_run_that_waits_for_another_attempt_ends_at_its_deadline() -> None:
     waiting = finish(claimed_run(), failing())
-    run = lifecycle.overdue(waiting, later(30 * 60), LIMITS)
+    run = lifecycle.expire(waiting, later(30 * 60), LIMITS)
     assert run.failure is not None
     assert (run.status, run.failure.category) == (Status.FAILED, Category.RUN_TIMEOUT)
 
@@ -153,7 +144,7 @@ def test_a_lease_that_expires_after_the_deadline_is_a_timeout() -> None:
     run = claimed_run()
     assert run.lease is not None
     held = replace(run, lease=replace(run.lease, expires_at=later(30 * 60 + 15)))
-    over = lifecycle.overdue(held, later(30 * 60 + 15), LIMITS)
+    over = lifecycle.expire(held, later(30 * 60 + 15), LIMITS)
     assert over.failure is not None
     assert (over.status, over.failure.category) == (Status.FAILED, Category.RUN_TIMEOUT)
 
@@ -174,7 +165,7 @@ def test_cancelling_ends_a_run_that_nobody_works_on() -> None:
 def test_cancelling_a_leased_run_asks_its_worker() -> None:
     run = lifecycle.request_cancel(claimed_run(), later(2))
     assert (run.status, run.cancel_requested_at) == (Status.RUNNING, later(2))
-    stopped = finish(run, Result(failure=Failure(Category.CANCELLED_BY_USER, "Stopped.")))
+    stopped = finish(run, AttemptResult(failure=Failure(Category.CANCELLED_BY_USER, "Stopped.")))
     assert (stopped.status, stopped.success) == (Status.CANCELLED, None)
 
 
@@ -188,7 +179,7 @@ def test_a_verdict_that_was_reached_before_the_cancel_stands() -> None:
 def test_an_infrastructure_failure_of_a_cancelled_run_is_a_cancellation() -> None:
     asked = lifecycle.request_cancel(claimed_run(), later(2))
     assert finish(asked, failing(Category.SESSION_LOST)).status is Status.CANCELLED
-    assert lifecycle.overdue(asked, later(30), LIMITS).status is Status.CANCELLED
+    assert lifecycle.expire(asked, later(30), LIMITS).status is Status.CANCELLED
     assert lifecycle.hand_back(asked, asked.fencing_token, later(3)).status is Status.CANCELLED
 
 
@@ -206,14 +197,14 @@ def test_a_run_handed_back_is_claimable_at_once_and_the_attempt_counts_for_nothi
         assert (run.status, run.claimable_at) == (Status.RUNNING, later(second))
         assert run.attempts[-1].handed_back
         run = claim(run, second)
-    lost = lifecycle.overdue(run, later(60), LIMITS)
+    lost = lifecycle.expire(run, later(60), LIMITS)
     assert lost.status is Status.RUNNING
     run = finish(claim(lost, 62), passing(), 63)
     assert (run.success, run.flaky, run.attempt_number) == (True, False, 7)
 
 
 def test_a_wrong_plan_ends_a_run_before_it_was_queued() -> None:
-    run = lifecycle.invalid(new_run(), Failure(Category.CONFIG_INVALID, "Attach the test to an app."), NOW)
+    run = lifecycle.reject(new_run(), Failure(Category.CONFIG_INVALID, "Attach the test to an app."), NOW)
     assert (run.status, run.success, run.started_at) == (Status.FAILED, None, None)
     assert run.completed_at == NOW
 

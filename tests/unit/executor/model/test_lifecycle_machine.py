@@ -7,27 +7,26 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from services.executor.model import asking, lifecycle
-from services.executor.model.asking import NotAsked
-from services.executor.model.attempts import Mode, Result
-from services.executor.model.executions import Execution, follow
+from services.executor.model import lifecycle
+from services.executor.model.attempts import AttemptMode, AttemptResult
+from services.executor.model.executions import Execution, apply_run_change
 from services.executor.model.failures import Category, Failure
-from services.executor.model.lifecycle import Fenced, NotClaimable
-from services.executor.model.questions import Asked
+from services.executor.model.lifecycle import Fenced, NotClaimable, QuestionNotOpen
+from services.executor.model.questions import QuestionPrompt
 from services.executor.model.runs import Run
 from services.executor.model.states import NEXT, Status
-from tests.unit.executor.model.making import LIMITS, NOW, execution_of, new_run
+from tests.unit.executor.model.builders import LIMITS, NOW, execution_of, new_run
 
 RESULTS = st.one_of(
-    st.just(Result()),
+    st.just(AttemptResult()),
     st.builds(
-        lambda category, cache_failed: Result(failure=Failure(category, "It broke."), cache_failed=cache_failed),
+        lambda category, cache_failed: AttemptResult(failure=Failure(category, "It broke."), cache_failed=cache_failed),
         st.sampled_from(Category),
         st.booleans(),
     ),
 )
-EXTRA = st.sampled_from([(), (Mode.UNCACHED,), (Mode.MODEL,), (Mode.UNCACHED, Mode.MODEL)])
-ASKED = Asked(id="q", text="Which one?", step_index=0)
+EXTRA = st.sampled_from([(), (AttemptMode.UNCACHED,), (AttemptMode.MODEL,), (AttemptMode.UNCACHED, AttemptMode.MODEL)])
+ASKED = QuestionPrompt(id="q", text="Which one?", step_index=0)
 
 
 class Life(RuleBasedStateMachine):
@@ -43,7 +42,7 @@ class Life(RuleBasedStateMachine):
         self.revisions = 0
 
     @initialize(retries=st.integers(0, 5), extra=EXTRA)
-    def start(self, retries: int, extra: tuple[Mode, ...]) -> None:
+    def start(self, retries: int, extra: tuple[AttemptMode, ...]) -> None:
         self.run = replace(new_run(retries=retries), extra_modes=extra)
         self.execution = execution_of(self.run)
 
@@ -54,7 +53,7 @@ class Life(RuleBasedStateMachine):
         assert len(after.attempts) in (len(before.attempts), len(before.attempts) + 1)
         if before.status.terminal:
             assert after == before
-        self.execution = follow(self.execution, before, after, self.now)
+        self.execution = apply_run_change(self.execution, before, after, self.now)
         self.run = after
 
     @rule(seconds=st.floats(0, 4000))
@@ -71,7 +70,7 @@ class Life(RuleBasedStateMachine):
         try:
             after = lifecycle.claim(self.run, "worker", self.now, LIMITS)
         except NotClaimable:
-            assert not lifecycle.claimable(self.run, self.now)
+            assert not lifecycle.is_claimable(self.run, self.now)
             return
         assert after.fencing_token not in self.tokens
         self.tokens.append(after.fencing_token)
@@ -79,7 +78,7 @@ class Life(RuleBasedStateMachine):
 
     @precondition(lambda self: self.tokens)
     @rule(result=RESULTS, back=st.booleans(), choice=st.data())
-    def write(self, result: Result, back: bool, choice: st.DataObject) -> None:
+    def write(self, result: AttemptResult, back: bool, choice: st.DataObject) -> None:
         token = choice.draw(st.sampled_from(self.tokens))
         try:
             if back:
@@ -95,13 +94,15 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: self.run.lease is not None)
     @rule(seconds=st.floats(1, 900))
     def ask(self, seconds: float) -> None:
-        self.become(asking.ask(self.run, self.run.fencing_token, ASKED, timedelta(seconds=seconds), self.now))
+        self.become(
+            lifecycle.ask_question(self.run, self.run.fencing_token, ASKED, timedelta(seconds=seconds), self.now)
+        )
 
     @rule()
     def answer(self) -> None:
         try:
-            after = asking.answer(self.run, None, "retry", self.now)
-        except NotAsked:
+            after = lifecycle.answer_question(self.run, None, "retry", self.now)
+        except QuestionNotOpen:
             question = self.run.open_question
             assert question is None or self.now >= question.expires_at
             return
@@ -109,7 +110,7 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def reap(self) -> None:
-        self.become(lifecycle.overdue(self.run, self.now, LIMITS))
+        self.become(lifecycle.expire(self.run, self.now, LIMITS))
 
     @precondition(lambda self: not self.run.status.terminal)
     @rule(superseded_by=st.sampled_from([None, "newer", "newest"]))
@@ -156,7 +157,9 @@ class Life(RuleBasedStateMachine):
         failed = sum(attempt.failed_verdict for attempt in self.run.attempts)
         broken = sum(attempt.failed_by_infrastructure for attempt in self.run.attempts)
         extra = [attempt.mode for attempt in self.run.attempts if attempt.failed_verdict]
-        assert all(extra.count(mode) <= (mode in self.run.extra_modes) for mode in (Mode.UNCACHED, Mode.MODEL))
+        assert all(
+            extra.count(mode) <= (mode in self.run.extra_modes) for mode in (AttemptMode.UNCACHED, AttemptMode.MODEL)
+        )
         assert failed <= self.run.retries + 1 + len(self.run.extra_modes)
         assert broken <= LIMITS.infrastructure_retries + 1
 

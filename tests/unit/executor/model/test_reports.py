@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from services.executor.model import lifecycle
-from services.executor.model.attempts import Artifact, Gone
+from services.executor.model.attempts import Artifact, ArtifactGone
+from services.executor.model.attribution import Ci
 from services.executor.model.failures import Failure
 from services.executor.model.reports import artifact_url, metadata, report_metadata
 from services.executor.model.runs import Run
-from services.executor.model.sources import Ci
-from tests.unit.executor.model.making import LIMITS, claimed_run, execution_of, failing, later, new_run, passing
+from tests.unit.executor.model.builders import LIMITS, claimed_run, execution_of, failing, later, new_run, passing
 
 
 def finished(run: Run, *, artifacts: tuple[Artifact, ...] = (), passes: bool = False) -> Run:
@@ -41,7 +41,7 @@ def test_metadata_says_where_a_run_came_from_and_on_what_it_ran() -> None:
 
 def test_what_is_gone_has_no_link() -> None:
     kept, gone = Artifact("a.png", "screenshot", "image/png", 1), Artifact("b.png", "screenshot", "image/png", 1)
-    run = finished(claimed_run(), artifacts=(kept, replace(gone, gone=Gone.EXPIRED)))
+    run = finished(claimed_run(), artifacts=(kept, replace(gone, gone=ArtifactGone.EXPIRED)))
     links = report_metadata(run)["artifacts"]
     assert isinstance(links, list)
     assert [link["name"] for link in links] == ["a.png"]

@@ -8,20 +8,20 @@ from services.executor.model.run_config import (
     Grounder,
     LlmConfig,
     RunConfig,
-    effective,
+    with_defaults,
 )
 
 
 def test_nothing_said_gives_the_defaults() -> None:
-    mode = effective().execution_mode
-    assert effective() == effective(RunConfig()) == DEFAULTS
+    mode = with_defaults().execution_mode
+    assert with_defaults() == with_defaults(RunConfig()) == DEFAULTS
     assert mode.retries == 1
     assert mode.grounder_type is Grounder.ACCESSIBILITY
-    assert effective().cache_retry_mode is CacheRetryMode.STEP
-    assert effective().fallback_trigger is FallbackTrigger.STEP_FAIL
+    assert with_defaults().cache_retry_mode is CacheRetryMode.STEP
+    assert with_defaults().fallback_trigger is FallbackTrigger.STEP_FAIL
     assert (mode.human_in_the_loop, mode.enable_planning, mode.enable_reflection) == (False, False, False)
-    assert (mode.skip_app_install, effective().disable_grid) == (False, False)
-    assert effective().llm_config == LlmConfig(None, None, None)
+    assert (mode.skip_app_install, with_defaults().disable_grid) == (False, False)
+    assert with_defaults().llm_config == LlmConfig(None, None, None)
 
 
 def test_the_request_wins_over_the_workflow_field_by_field() -> None:
@@ -33,7 +33,7 @@ def test_the_request_wins_over_the_workflow_field_by_field() -> None:
     request = RunConfig(
         llm_config=LlmConfig(primary_model="small"), execution_mode=ExecutionMode(retries=0), run_id="42"
     )
-    merged = effective(workflow, request)
+    merged = with_defaults(workflow, request)
     assert merged.llm_config == LlmConfig(primary_model="small", planning_model="planner")
     assert merged.execution_mode.retries == 0
     assert merged.execution_mode.enable_planning is True
@@ -42,6 +42,6 @@ def test_the_request_wins_over_the_workflow_field_by_field() -> None:
 
 def test_false_is_said_where_absent_is_not() -> None:
     workflow = RunConfig(execution_mode=ExecutionMode(enable_reflection=True))
-    assert effective(workflow, RunConfig()).execution_mode.enable_reflection is True
+    assert with_defaults(workflow, RunConfig()).execution_mode.enable_reflection is True
     off = RunConfig(execution_mode=ExecutionMode(enable_reflection=False))
-    assert effective(workflow, off).execution_mode.enable_reflection is False
+    assert with_defaults(workflow, off).execution_mode.enable_reflection is False

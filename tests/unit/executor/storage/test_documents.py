@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import pytest
 
 from services.executor.model import lifecycle
+from services.executor.model.attribution import Ci
 from services.executor.model.executions import Execution
 from services.executor.model.run_config import DEFAULTS
-from services.executor.model.sources import Ci
 from services.executor.storage.documents import from_document, to_document
 from services.executor.storage.records import (
     execution_document,
@@ -18,8 +18,8 @@ from services.executor.storage.records import (
     run_of,
 )
 from tests.fakes.executor import plan
-from tests.unit.executor.model import making
-from tests.unit.executor.model.making import LIMITS, NOW, claimed_run, failing, later, new_run, queued_run
+from tests.unit.executor.model import builders
+from tests.unit.executor.model.builders import LIMITS, NOW, claimed_run, failing, later, new_run, queued_run
 
 
 def test_runs_survive_in_every_state() -> None:
@@ -29,7 +29,7 @@ def test_runs_survive_in_every_state() -> None:
 
 
 def test_executions_survive() -> None:
-    execution = replace(making.execution_of(queued_run()), ci=Ci(branch="main"), run_config=DEFAULTS, app_ids=("a",))
+    execution = replace(builders.execution_of(queued_run()), ci=Ci(branch="main"), run_config=DEFAULTS, app_ids=("a",))
     assert execution_of(execution_document(execution)) == execution
 
 
@@ -39,7 +39,7 @@ def test_plans_survive_whatever_their_steps_say() -> None:
 
 
 def test_absent_is_none_or_the_default() -> None:
-    document = to_document(making.execution_of())
+    document = to_document(builders.execution_of())
     assert "workflow_id" not in document
     assert "success" not in document
     assert from_document(Execution, document).workflow_id is None

@@ -7,13 +7,13 @@ import pytest
 from services.chassis.context import Caller, bind
 from services.chassis.errors import NotFound
 from services.chassis.ids import derive_ids
-from services.executor.model.executions import BuildConfig, Execution, Kind
-from services.executor.model.plans import Resolved
+from services.executor.model.attribution import Ci, ExecutionSource
+from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
+from services.executor.model.plans import ResolvedRuns
 from services.executor.model.run_config import ExecutionMode, RunConfig
-from services.executor.model.sources import Ci, Source
 from services.executor.model.states import Status
-from services.executor.ports import Page, Wanted
-from services.executor.usecases.starts import Start, Starts
+from services.executor.ports import ExecutionFilter, PageRequest
+from services.executor.usecases.starts import ExecutionStarter, StartRequest
 from tests.fakes.executor import FakeCatalog, FakeExecutions, plan
 
 GATEWAY = Caller(org_id=str(uuid4()), via_gateway=True)
@@ -24,13 +24,13 @@ async def start(
     catalog: FakeCatalog,
     subject_id: str,
     *,
-    kind: Kind = Kind.WORKFLOW,
+    kind: ExecutionKind = ExecutionKind.WORKFLOW,
     caller: Caller = GATEWAY,
     config: RunConfig | None = None,
     ci: Ci | None = None,
     client: str | None = None,
 ) -> Execution:
-    wanted = Start(
+    wanted = StartRequest(
         kind=kind,
         subject_id=subject_id,
         run_config=config or RunConfig(),
@@ -39,7 +39,7 @@ async def start(
         ci=ci or Ci(),
     )
     with bind(caller):
-        return await Starts(catalog, store).start(wanted)
+        return await ExecutionStarter(catalog, store).start(wanted)
 
 
 def requests(store: FakeExecutions) -> int:
@@ -49,15 +49,19 @@ def requests(store: FakeExecutions) -> int:
 async def test_a_workflow_is_queued_with_a_run_and_a_request_for_each_plan() -> None:
     store, catalog = FakeExecutions(), FakeCatalog()
     execution = await start(store, catalog, catalog.workflow(plan("One"), plan("Two")))
-    assert (execution.status, execution.kind, execution.workflow_name) == (Status.QUEUED, Kind.WORKFLOW, "Nightly")
+    assert (execution.status, execution.kind, execution.workflow_name) == (
+        Status.QUEUED,
+        ExecutionKind.WORKFLOW,
+        "Nightly",
+    )
     assert [run.target.test_name for run in store.stored.values()] == ["One", "Two"]
     assert requests(store) == 2
 
 
 async def test_a_test_has_no_workflow() -> None:
     store, catalog = FakeExecutions(), FakeCatalog()
-    execution = await start(store, catalog, catalog.add(Resolved(plans=(plan(),))), kind=Kind.TEST)
-    assert (execution.kind, execution.workflow_id, execution.workflow_name) == (Kind.TEST, None, None)
+    execution = await start(store, catalog, catalog.add(ResolvedRuns(plans=(plan(),))), kind=ExecutionKind.TEST)
+    assert (execution.kind, execution.workflow_id, execution.workflow_name) == (ExecutionKind.TEST, None, None)
 
 
 async def test_what_the_catalog_does_not_know_is_not_found() -> None:
@@ -77,7 +81,9 @@ async def test_max_parallel_bounds_what_is_requested() -> None:
 async def test_the_request_configures_over_the_workflow() -> None:
     store, catalog = FakeExecutions(), FakeCatalog()
     stored = RunConfig(execution_mode=ExecutionMode(retries=4, enable_planning=True))
-    workflow_id = catalog.add(Resolved(workflow_id=str(uuid4()), workflow_name="W", run_config=stored, plans=(plan(),)))
+    workflow_id = catalog.add(
+        ResolvedRuns(workflow_id=str(uuid4()), workflow_name="W", run_config=stored, plans=(plan(),))
+    )
     config = RunConfig(execution_mode=ExecutionMode(retries=0), run_id="mine")
     execution = await start(store, catalog, workflow_id, config=config)
     assert execution.run_config.execution_mode.retries == 0
@@ -89,14 +95,14 @@ async def test_the_request_configures_over_the_workflow() -> None:
 @pytest.mark.parametrize(
     ("caller", "ci", "client", "source"),
     [
-        (GATEWAY, None, None, Source.API),
-        (GATEWAY, None, "mobiletest-cli/1.0", Source.CLI),
-        (GATEWAY, Ci(branch="main"), "mobiletest-cli/1.0", Source.CI),
-        (Caller(org_id=GATEWAY.org_id), None, None, Source.INTERNAL),
+        (GATEWAY, None, None, ExecutionSource.API),
+        (GATEWAY, None, "mobiletest-cli/1.0", ExecutionSource.CLI),
+        (GATEWAY, Ci(branch="main"), "mobiletest-cli/1.0", ExecutionSource.CI),
+        (Caller(org_id=GATEWAY.org_id), None, None, ExecutionSource.INTERNAL),
     ],
 )
 async def test_the_source_follows_from_the_caller(
-    caller: Caller, ci: Ci | None, client: str | None, source: Source
+    caller: Caller, ci: Ci | None, client: str | None, source: ExecutionSource
 ) -> None:
     store, catalog = FakeExecutions(), FakeCatalog()
     execution = await start(store, catalog, catalog.workflow(plan()), caller=caller, ci=ci, client=client)
@@ -113,4 +119,4 @@ async def test_a_repeat_under_an_idempotency_key_gives_the_execution_that_is_the
     assert started[0] == started[1]
     assert len(store.stored) == requests(store) == 2
     with bind(GATEWAY):
-        assert (await store.page(Wanted(), Page(1, 10)))[1] == 1
+        assert (await store.page(ExecutionFilter(), PageRequest(1, 10)))[1] == 1

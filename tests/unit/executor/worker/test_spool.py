@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from services.chassis.errors import Unavailable
-from services.executor.worker.spool import Spool, Spooled, age, is_ours
+from services.executor.worker.spool import Spool, SpooledArtifact, age, is_ours
 
 KEY = "runs/6f1b1f0e/1/attempt-1-step-000.png"
 
 
-async def content(spool: Spool, item: Spooled) -> bytes:
+async def content(spool: Spool, item: SpooledArtifact) -> bytes:
     return b"".join([chunk async for chunk in spool.read(item)])
 
 

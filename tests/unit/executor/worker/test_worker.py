@@ -4,11 +4,11 @@ import pytest
 
 from services.executor.model.runs import Platform
 from services.executor.model.states import Status
-from services.executor.worker.held import Stop
+from services.executor.worker.active_run import StopReason
 from services.executor.worker.worker import Worker
 from tests.eventually import eventually
 from tests.fakes.executor import FakeAttempts, FakeExecutions, plan
-from tests.unit.executor.worker.making import run_of, started
+from tests.unit.executor.worker.builders import run_of, started
 
 ANDROID = Platform.ANDROID
 
@@ -97,7 +97,7 @@ async def test_a_run_that_it_has_lost_is_not_taken_again_before_it_is_let_go() -
     await store.expire(key)
     assert await working.take([key], ANDROID) == 0
     assert run_of(store, key).attempt_number == 1
-    working.held[key.run_id].stop(Stop.LOST)
+    working.held[key.run_id].stop(StopReason.LOST)
     await eventually(lambda: not working.held)
     assert await working.take([key], ANDROID) == 1
     assert list(working.held) == [key.run_id]

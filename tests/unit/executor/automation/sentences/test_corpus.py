@@ -2,15 +2,15 @@
 
 import pytest
 
-from services.executor.automation.sentences.grounder import ground
+from services.executor.automation.sentences.grounder import ground_sentence
 from tests.unit.executor.automation.sentences.corpus import CORPUS, Row
-from tests.unit.executor.automation.sentences.screen import SCREEN
+from tests.unit.executor.automation.sentences.corpus_screen import SCREEN
 
 
 @pytest.mark.parametrize("row", CORPUS, ids=lambda row: row[0] or "(empty)")
 def test_the_sentence_does_what_the_table_says(row: Row) -> None:
     sentence, action, element, value = row
-    found = ground(sentence, SCREEN)
+    found = ground_sentence(sentence, SCREEN)
     if not action:
         assert (found.action, found.reason, found.element) == ("none", element, None)
         assert found.message

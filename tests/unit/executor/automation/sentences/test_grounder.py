@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.executor.automation.elements import Bounds, Element, Role, walk
-from services.executor.automation.sentences.grounder import Reason, ground
+from services.executor.automation.screen.elements import Bounds, Element, Role, walk
+from services.executor.automation.sentences.grounder import RefusalReason, ground_sentence
 from services.executor.automation.sentences.intents import Action
-from tests.unit.executor.automation.sentences.screen import SCREEN
+from tests.unit.executor.automation.sentences.corpus_screen import SCREEN
 
 
 def screen(*children: Element) -> Element:
@@ -19,26 +19,29 @@ def screen(*children: Element) -> Element:
 
 def test_exact_beats_case_insensitive() -> None:
     tree = screen(Element(role=Role.BUTTON, text="ok", id="lower"), Element(role=Role.BUTTON, text="OK", id="upper"))
-    assert [ground(f"Tap {name}", tree).element for name in ("OK", "ok")] == [tree.children[1], tree.children[0]]
-    assert ground("Tap Ok", tree).reason is Reason.AMBIGUOUS
+    assert [ground_sentence(f"Tap {name}", tree).element for name in ("OK", "ok")] == [
+        tree.children[1],
+        tree.children[0],
+    ]
+    assert ground_sentence("Tap Ok", tree).reason is RefusalReason.AMBIGUOUS
 
 
 def test_a_text_beats_an_id() -> None:
     tree = screen(
         Element(role=Role.BUTTON, text="Later", id="send"), Element(role=Role.BUTTON, text="Send", id="later")
     )
-    assert ground("Tap Send", tree).element is tree.children[1]
+    assert ground_sentence("Tap Send", tree).element is tree.children[1]
 
 
 def test_ids_are_read_as_words() -> None:
     tree = screen(Element(role=Role.BUTTON, id="com.shop:id/addToCart"), Element(role=Role.BUTTON, id="log-out"))
-    assert ground("Tap add to cart", tree).element is tree.children[0]
-    assert ground("Tap the log out button", tree).element is tree.children[1]
+    assert ground_sentence("Tap add to cart", tree).element is tree.children[0]
+    assert ground_sentence("Tap the log out button", tree).element is tree.children[1]
 
 
 def test_all_that_fit_are_candidates() -> None:
-    found = ground('Tap "Add"', SCREEN)
-    assert (found.action, found.reason) == (Action.NONE, Reason.AMBIGUOUS)
+    found = ground_sentence('Tap "Add"', SCREEN)
+    assert (found.action, found.reason) == (Action.NONE, RefusalReason.AMBIGUOUS)
     assert [element.id for element in found.candidates] == ["add_b", "add_r"]
     assert 'button "Add"' in found.message
 
@@ -46,64 +49,64 @@ def test_all_that_fit_are_candidates() -> None:
 def test_a_button_and_the_text_on_it_are_one_thing() -> None:
     text = Element(role=Role.TEXT, text="Pay")
     button = Element(role=Role.BUTTON, label="Pay", children=(text,))
-    assert ground("Tap Pay", screen(button)).element is button
+    assert ground_sentence("Tap Pay", screen(button)).element is button
     plain = Element(role=Role.OTHER, label="Pay", children=(text,))
-    assert ground("Tap Pay", screen(plain)).element is text
+    assert ground_sentence("Tap Pay", screen(plain)).element is text
 
 
 def test_a_heading_of_the_same_name_is_not_tapped() -> None:
     heading, button = Element(role=Role.HEADING, text="Pay"), Element(role=Role.BUTTON, text="Pay")
-    assert ground("Tap Pay", screen(heading, button)).element is button
-    assert ground("Tap Pay", screen(heading)).reason is Reason.NOT_FOUND
+    assert ground_sentence("Tap Pay", screen(heading, button)).element is button
+    assert ground_sentence("Tap Pay", screen(heading)).reason is RefusalReason.NOT_FOUND
 
 
 def test_a_container_found_by_its_id_only_is_not_tapped() -> None:
     box = Element(role=Role.OTHER, id="checkout", children=(Element(role=Role.TEXT, text="Delete all"),))
-    assert ground("Tap checkout", screen(box)).reason is Reason.NOT_FOUND
+    assert ground_sentence("Tap checkout", screen(box)).reason is RefusalReason.NOT_FOUND
 
 
 def test_a_quoted_text_that_is_to_be_seen_is_no_id() -> None:
     tree = screen(Element(role=Role.TEXT, text="", id="error"))
-    assert ground('I see "error"', tree).element is None
-    assert ground('I do not see "error"', tree).action is Action.ASSERT_NOT_VISIBLE
+    assert ground_sentence('I see "error"', tree).element is None
+    assert ground_sentence('I do not see "error"', tree).action is Action.ASSERT_NOT_VISIBLE
 
 
 def test_what_is_hidden_or_inside_something_hidden_is_not_there() -> None:
     inner = Element(role=Role.BUTTON, text="Pay")
     tree = screen(Element(role=Role.OTHER, visible=False, children=(inner,)))
-    assert ground("Tap Pay", tree).reason is Reason.NOT_FOUND
+    assert ground_sentence("Tap Pay", tree).reason is RefusalReason.NOT_FOUND
 
 
 def test_a_field_is_known_by_the_text_before_it() -> None:
     field = Element(role=Role.FIELD, id="x1")
     tree = screen(Element(role=Role.TEXT, text="Postcode"), field)
-    assert ground('Type "AB1" into Postcode', tree).element is field
+    assert ground_sentence('Type "AB1" into Postcode', tree).element is field
 
 
 def test_a_field_inside_a_labelled_box_is_meant_by_its_label() -> None:
     field = Element(role=Role.FIELD, id="x1")
     tree = screen(Element(role=Role.OTHER, label="Postcode", children=(field,)))
-    assert ground('Type "AB1" into Postcode', tree).element is field
+    assert ground_sentence('Type "AB1" into Postcode', tree).element is field
 
 
 def test_a_name_is_not_mistaken_for_counting() -> None:
     """ "first name" names a field; if there is none, the first "Name" is not it."""
     tree = screen(Element(role=Role.FIELD, label="Name", id="name"))
-    assert ground('Type "Ada" into the first name field', tree).element is None
+    assert ground_sentence('Type "Ada" into the first name field', tree).element is None
 
 
 def test_a_tap_that_checks_leaves_alone_what_is_checked() -> None:
     tree = screen(Element(role=Role.CHECKBOX, text="News", checked=True))
-    found = ground("Check News", tree)
+    found = ground_sentence("Check News", tree)
     assert (found.action, found.message) == (Action.ASSERT_CHECKED, "it is so already")
 
 
 def test_a_word_of_a_text_is_not_certainly_absent() -> None:
     tree = screen(Element(role=Role.TEXT, text="Error: no connection"))
-    found = ground('I do not see "Error"', tree)
-    assert (found.reason, found.candidates) == (Reason.AMBIGUOUS, (tree.children[0],))
-    assert ground('I do not see "Err"', tree).action is Action.ASSERT_NOT_VISIBLE
-    assert ground('I do not see a text containing "Error"', tree).element is tree.children[0]
+    found = ground_sentence('I do not see "Error"', tree)
+    assert (found.reason, found.candidates) == (RefusalReason.AMBIGUOUS, (tree.children[0],))
+    assert ground_sentence('I do not see "Err"', tree).action is Action.ASSERT_NOT_VISIBLE
+    assert ground_sentence('I do not see a text containing "Error"', tree).element is tree.children[0]
 
 
 def test_nearest_below_is_meant_and_equal_distances_are_ambiguous() -> None:
@@ -112,10 +115,10 @@ def test_nearest_below_is_meant_and_equal_distances_are_ambiguous() -> None:
 
     label = Element(role=Role.TEXT, text="Ada", bounds=Bounds(0, 0, 200, 20))
     near, far = button(30), button(90)
-    assert ground('Tap "Edit" below "Ada"', screen(label, far, near)).element is near
+    assert ground_sentence('Tap "Edit" below "Ada"', screen(label, far, near)).element is near
     twins = screen(label, button(30), button(30, x=100))
-    assert ground('Tap "Edit" below "Ada"', twins).reason is Reason.AMBIGUOUS
-    assert ground('Tap "Edit" above "Ada"', screen(label, near)).reason is Reason.NOT_FOUND
+    assert ground_sentence('Tap "Edit" below "Ada"', twins).reason is RefusalReason.AMBIGUOUS
+    assert ground_sentence('Tap "Edit" above "Ada"', screen(label, near)).reason is RefusalReason.NOT_FOUND
 
 
 def row(name: str, *buttons: str, y: float) -> Element:
@@ -138,8 +141,8 @@ ROWS = screen(row("Mug", "Add", y=0), row("Mug", "Add", y=50), row("Ada", "Remov
     ],
 )
 def test_nothing_is_said_of_what_is_seen_from_either_of_two_elements(sentence: str) -> None:
-    found = ground(sentence, ROWS)
-    assert (found.reason, len(found.candidates)) == (Reason.AMBIGUOUS, 2)
+    found = ground_sentence(sentence, ROWS)
+    assert (found.reason, len(found.candidates)) == (RefusalReason.AMBIGUOUS, 2)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +157,7 @@ def test_nothing_is_said_of_what_is_seen_from_either_of_two_elements(sentence: s
     ],
 )
 def test_what_is_not_to_be_seen_beside_something_is_certain_at_both_ends(sentence: str, action: Action) -> None:
-    assert ground(sentence, ROWS).action is action
+    assert ground_sentence(sentence, ROWS).action is action
 
 
 @pytest.mark.parametrize(
@@ -176,18 +179,18 @@ def test_what_is_not_to_be_seen_beside_something_is_certain_at_both_ends(sentenc
     ],
 )
 def test_what_may_mean_something_else_is_refused(sentence: str) -> None:
-    assert ground(sentence, ROWS).reason is Reason.NEEDS_MODEL
+    assert ground_sentence(sentence, ROWS).reason is RefusalReason.NEEDS_MODEL
 
 
 @pytest.mark.parametrize("name", ["com.example.shop", "io.example", "New York Times", "A-Team"])
 def test_apps_are_launched_by_their_names(name: str) -> None:
-    found = ground(f"Launch {name}" if "." in name else f"Launch the {name} app", ROWS)
+    found = ground_sentence(f"Launch {name}" if "." in name else f"Launch the {name} app", ROWS)
     assert (found.action, found.value) == (Action.LAUNCH_APP, name)
 
 
 def test_the_element_has_every_attribute_of_the_source() -> None:
     tree = screen(Element(role=Role.BUTTON, text="Pay", attributes={"resource-id": "pay", "custom": "7"}))
-    found = ground("Tap Pay", tree).element
+    found = ground_sentence("Tap Pay", tree).element
     assert found is not None
     assert dict(found.attributes) == {"resource-id": "pay", "custom": "7"}
 
@@ -202,7 +205,7 @@ WORDS = re.findall(
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join) | st.text(max_size=80))
 def test_any_text_gets_an_action_or_a_reason(sentence: str) -> None:
-    found = ground(sentence, SCREEN)
+    found = ground_sentence(sentence, SCREEN)
     if found.action is Action.NONE:
         assert found.reason is not None
         assert found.message
@@ -218,5 +221,5 @@ def test_what_is_quoted_means_itself_and_nothing_near_it(name: str) -> None:
     if not name.strip():
         return
     tree = screen(Element(role=Role.BUTTON, text=name), Element(role=Role.BUTTON, text="\u2603 " + name))
-    assert ground(f'Tap "{name}"', tree).element is tree.children[0]
-    assert ground(f'Tap "{name}"', screen(tree.children[1])).action is Action.NONE
+    assert ground_sentence(f'Tap "{name}"', tree).element is tree.children[0]
+    assert ground_sentence(f'Tap "{name}"', screen(tree.children[1])).action is Action.NONE

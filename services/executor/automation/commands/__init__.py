@@ -1,0 +1,1 @@
+"""Runs Maestro's commands on a device."""

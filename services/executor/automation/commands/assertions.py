@@ -1,0 +1,91 @@
+"""Checks of what is to be seen, and waits."""
+
+from services.executor.automation.commands.context import CommandContext, FirstMatch, command_outcome
+from services.executor.automation.devices.stability import wait_until_stable
+from services.executor.automation.outcome import (
+    CommandAction,
+    StepFailed,
+    StepOutcome,
+    not_visible_error,
+    still_visible_error,
+)
+from services.executor.automation.sentences.intents import Action
+from services.executor.model.failures import Category
+from services.flows.command_types import (
+    AssertNotVisible,
+    AssertTrue,
+    AssertVisible,
+    ExtendedWaitUntil,
+    WaitForAnimationToEnd,
+)
+from services.flows.selectors import Condition, Selector
+from services.flows.values import is_true
+
+AssertionCommand = AssertVisible | AssertNotVisible | AssertTrue | ExtendedWaitUntil | WaitForAnimationToEnd
+
+CONDITION_SECONDS = 3.0
+"""How long something may take to appear before a condition does not hold."""
+
+
+async def perform_assertion(stage: CommandContext, command: AssertionCommand) -> StepOutcome:
+    match command:
+        case AssertVisible(selector):
+            return await _assert_visible(stage, selector, stage.seconds, Category.ASSERTION_FAILED)
+        case AssertNotVisible(selector):
+            return await _assert_not_visible(stage, selector, stage.seconds, Category.ASSERTION_FAILED)
+        case AssertTrue():
+            return _assert_true(command)
+        case ExtendedWaitUntil():
+            return await _wait_until(stage, command)
+        case WaitForAnimationToEnd(seconds):
+            at_rest = await wait_until_stable(stage.device, stage.watcher, seconds)
+            return command_outcome(
+                CommandAction.WAIT_UNTIL_STILL, message="" if at_rest else f"the screen still moved after {seconds:g} s"
+            )
+
+
+async def condition_holds(stage: CommandContext, condition: Condition) -> bool:
+    """Whether a condition holds; the screen gets a moment to become what it is going to be."""
+    if condition.platform is not None and condition.platform != stage.platform:
+        return False
+    if condition.truth is not None and not is_true(condition.truth):
+        return False
+    if condition.visible is not None:
+        seconds = min(CONDITION_SECONDS, stage.seconds)
+        if await stage.watcher.until(FirstMatch(condition.visible), seconds) is None:
+            return False
+    return condition.not_visible is None or await stage.watcher.until_gone(FirstMatch(condition.not_visible), 0) is None
+
+
+def _assert_true(command: AssertTrue) -> StepOutcome:
+    if not is_true(command.value):
+        what = command.raw or command.value
+        said = f"{what} is not true" + (f": it is {command.value or 'empty'}" if command.raw else "")
+        raise StepFailed(Category.ASSERTION_FAILED, said, reason=f"{what} is not true")
+    return command_outcome(CommandAction.ASSERT_TRUE)
+
+
+async def _assert_visible(stage: CommandContext, selector: Selector, seconds: float, category: Category) -> StepOutcome:
+    element = await stage.watcher.until(FirstMatch(selector), seconds)
+    if element is None:
+        raise not_visible_error(str(selector), seconds, stage.watcher.seen, category)
+    return command_outcome(Action.ASSERT_VISIBLE, element)
+
+
+async def _assert_not_visible(
+    stage: CommandContext, selector: Selector, seconds: float, category: Category
+) -> StepOutcome:
+    element = await stage.watcher.until_gone(FirstMatch(selector), seconds)
+    if element is not None:
+        raise still_visible_error(str(selector), seconds, element, category)
+    return command_outcome(Action.ASSERT_NOT_VISIBLE)
+
+
+async def _wait_until(stage: CommandContext, command: ExtendedWaitUntil) -> StepOutcome:
+    seconds = stage.seconds if command.timeout_seconds is None else command.timeout_seconds
+    seen = command_outcome(Action.WAIT_FOR)
+    if command.visible is not None:
+        seen = await _assert_visible(stage, command.visible, seconds, Category.STEP_TIMEOUT)
+    if command.not_visible is not None:
+        await _assert_not_visible(stage, command.not_visible, seconds, Category.STEP_TIMEOUT)
+    return command_outcome(Action.WAIT_FOR, seen.element)

@@ -1,0 +1,61 @@
+"""What every command works with: the device, what is seen of it, and what the steps share."""
+
+from dataclasses import dataclass
+
+from services.executor.automation.commands.selector_search import SIMPLER_SELECTOR_HINT, TooMuchWork, find_by_selector
+from services.executor.automation.devices.port import Device
+from services.executor.automation.devices.watcher import Watcher
+from services.executor.automation.outcome import StepFailed, StepOutcome, not_found_error
+from services.executor.automation.screen.elements import Bounds, Element
+from services.executor.automation.screen.outline import Outline
+from services.executor.model.attempts import Resolution
+from services.executor.model.failures import Category
+from services.flows.selectors import Selector
+from services.flows.variables import BuiltInVariables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandContext:
+    """`seconds` is how long a command waits for what it needs, `own_ids` the ids that mean the app under test."""
+
+    device: Device
+    watcher: Watcher
+    platform: str
+    memory: BuiltInVariables
+    own_ids: frozenset[str]
+    seconds: float
+
+    async def found(self, selector: Selector) -> Element:
+        """The element that is meant, once it is there. StepFailed: element_not_found."""
+        element = await self.watcher.until(FirstMatch(selector), self.seconds)
+        if element is None:
+            raise not_found_error(str(selector), self.seconds, self.watcher.seen)
+        return element
+
+    async def screen(self) -> Bounds:
+        return (await self.watcher.look()).root.bounds
+
+    def app(self, app_id: str | None) -> str | None:
+        """None for the app under test, by whichever of its ids it is called."""
+        return None if app_id in self.own_ids else app_id
+
+
+class FirstMatch:
+    """The element that a selector means on a screen, if there is one. StepFailed: script_error for one that takes too
+    much work: neither "it is there" nor "it is not" would be true.
+    """
+
+    def __init__(self, selector: Selector) -> None:
+        self._selector = selector
+
+    def __call__(self, outline: Outline) -> Element | None:
+        try:
+            found = find_by_selector(self._selector, outline)
+        except TooMuchWork:
+            what = f"{self._selector} takes too long to look for: {SIMPLER_SELECTOR_HINT}"
+            raise StepFailed(Category.SCRIPT_ERROR, what) from None
+        return found[0] if found else None
+
+
+def command_outcome(action: str, element: Element | None = None, message: str = "") -> StepOutcome:
+    return StepOutcome(action=action, resolution=Resolution.COMMAND, element=element, message=message)

@@ -1,0 +1,67 @@
+"""Carries out the commands that hold no other steps, each by the module of its subject."""
+
+from services.executor.automation.commands import app_control, assertions, swipes, taps, text
+from services.executor.automation.commands.context import CommandContext
+from services.executor.automation.devices.port import Device
+from services.executor.automation.devices.watcher import Watcher
+from services.executor.automation.outcome import StepOutcome
+from services.flows.command_types import (
+    AssertNotVisible,
+    AssertTrue,
+    AssertVisible,
+    CopyTextFrom,
+    DoubleTapOn,
+    EraseText,
+    ExtendedWaitUntil,
+    InputText,
+    LongPressOn,
+    PasteText,
+    PressKey,
+    Scroll,
+    ScrollUntilVisible,
+    SetClipboard,
+    Swipe,
+    TapOn,
+    WaitForAnimationToEnd,
+)
+from services.flows.selectors import Condition
+from services.flows.steps import Command, Repeat, Retry, RunFlow, Sentence
+from services.flows.variables import BuiltInVariables
+
+
+class CommandExecutor:
+    """Does what a command says, waiting up to `seconds` for what it needs. Raises StepFailed and DeviceFailure."""
+
+    def __init__(
+        self,
+        device: Device,
+        watcher: Watcher,
+        platform: str,
+        memory: BuiltInVariables,
+        *,
+        own_ids: frozenset[str] = frozenset(),
+        seconds: float,
+    ) -> None:
+        """`own_ids` are the ids that mean the app under test."""
+        self._stage = CommandContext(
+            device=device, watcher=watcher, platform=platform, memory=memory, own_ids=own_ids, seconds=seconds
+        )
+
+    async def do(self, command: Command) -> StepOutcome:
+        match command:
+            case TapOn() | DoubleTapOn() | LongPressOn():
+                return await taps.perform_tap(self._stage, command)
+            case InputText() | EraseText() | PressKey() | CopyTextFrom() | SetClipboard() | PasteText():
+                return await text.perform_text(self._stage, command)
+            case AssertVisible() | AssertNotVisible() | AssertTrue() | ExtendedWaitUntil() | WaitForAnimationToEnd():
+                return await assertions.perform_assertion(self._stage, command)
+            case Swipe() | Scroll() | ScrollUntilVisible():
+                return await swipes.perform_swipe(self._stage, command)
+            case Sentence() | RunFlow() | Repeat() | Retry():
+                raise AssertionError(f"{type(command).__name__} is no command of its own")
+            case _:
+                return await app_control.perform_app_command(self._stage, command)
+
+    async def holds(self, condition: Condition) -> bool:
+        """Whether a condition holds; the screen gets a moment to become what it is going to be."""
+        return await assertions.condition_holds(self._stage, condition)

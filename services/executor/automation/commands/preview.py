@@ -1,0 +1,190 @@
+"""Tells what a step would do on a screen, by the rules alone: no device is touched and no model is asked."""
+
+from dataclasses import dataclass
+
+from services.executor.automation.commands.selector_search import find_by_selector
+from services.executor.automation.outcome import CommandAction
+from services.executor.automation.screen.elements import Element, walk
+from services.executor.automation.screen.outline import Outline
+from services.executor.automation.sentences.grounder import CANDIDATES_LIMIT, RefusalReason, ground_sentence
+from services.executor.automation.sentences.intents import Action
+from services.flows.command_types import (
+    AssertNotVisible,
+    AssertTrue,
+    AssertVisible,
+    Back,
+    ClearState,
+    CopyTextFrom,
+    DoubleTapOn,
+    EraseText,
+    ExtendedWaitUntil,
+    HideKeyboard,
+    InputText,
+    LaunchApp,
+    LongPressOn,
+    OpenLink,
+    PasteText,
+    PressKey,
+    Scroll,
+    ScrollUntilVisible,
+    SetClipboard,
+    SetLocation,
+    SetOrientation,
+    StopApp,
+    Swipe,
+    TakeScreenshot,
+    TapOn,
+    WaitForAnimationToEnd,
+)
+from services.flows.selectors import Selector
+from services.flows.steps import Command, Repeat, Retry, RunFlow, Sentence
+
+CONTAINER_COMMANDS = (RunFlow, Repeat, Retry)
+"""Commands that hold other steps: each of those is a step of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepPreview:
+    """As `Grounding`; `action` may also be a `Doing`, of commands that sentences do not have."""
+
+    action: str = Action.NONE
+    element: Element | None = None
+    value: str | None = None
+    candidates: tuple[Element, ...] = ()
+    reason: RefusalReason | None = None
+    message: str = ""
+
+
+def preview_step(command: Command, tree: Element) -> StepPreview:
+    """What the command or sentence would do on this screen, which is not for one of HOLDERS to tell."""
+    if isinstance(command, Sentence):
+        said = ground_sentence(command.text, tree)
+        return StepPreview(said.action, said.element, said.value, said.candidates, said.reason, said.message)
+    return _preview_on_element(command, Outline(tree)) or _preview_without_element(command)
+
+
+def _preview_on_element(command: Command, outline: Outline) -> StepPreview | None:
+    match command:
+        case TapOn(selector=Selector() as selector):
+            return _with_required_element(Action.TAP, selector, outline)
+        case DoubleTapOn(selector=Selector() as selector):
+            return _with_required_element(Action.DOUBLE_TAP, selector, outline)
+        case LongPressOn(selector=Selector() as selector):
+            return _with_required_element(Action.LONG_PRESS, selector, outline)
+        case CopyTextFrom(selector):
+            return _with_required_element(CommandAction.COPY_TEXT, selector, outline)
+        case Swipe(source=Selector() as selector):
+            return _with_required_element(Action.SWIPE, selector, outline, _describe_path(command))
+        case InputText(text):
+            return _with_focused_field(Action.TYPE, outline, text)
+        case PasteText():
+            return _with_focused_field(Action.TYPE, outline, None)
+        case EraseText():
+            return _with_focused_field(Action.CLEAR, outline, None)
+        case _:
+            return _preview_check(command, outline)
+
+
+def _preview_check(command: Command, outline: Outline) -> StepPreview | None:
+    match command:
+        case AssertVisible(selector):
+            return _with_expected_element(Action.ASSERT_VISIBLE, selector, outline)
+        case AssertNotVisible(selector) | ExtendedWaitUntil(visible=None, not_visible=Selector() as selector):
+            return _with_absent_element(selector, outline)
+        case ExtendedWaitUntil(visible=Selector() as selector):
+            return _with_expected_element(Action.WAIT_FOR, selector, outline)
+        case ScrollUntilVisible(selector=selector, direction=direction):
+            return _with_expected_element(Action.SCROLL_UNTIL_VISIBLE, selector, outline, direction)
+        case _:
+            return None
+
+
+def _preview_without_element(command: Command) -> StepPreview:
+    """What is done to the screen, the app or the device as a whole."""
+    match command:
+        case TapOn(point=point) | DoubleTapOn(point=point) | LongPressOn(point=point):
+            return StepPreview(action=_TAP_ACTIONS[type(command)], value=str(point))
+        case PressKey("back") | Back():
+            return StepPreview(action=Action.BACK)
+        case PressKey(key):
+            return StepPreview(action=Action.PRESS_KEY, value=key)
+        case LaunchApp(app_id=app_id):
+            return StepPreview(action=Action.LAUNCH_APP, value=app_id)
+        case StopApp(app_id):
+            return StepPreview(action=Action.STOP_APP, value=app_id)
+        case ClearState(app_id):
+            return StepPreview(action=CommandAction.CLEAR_STATE, value=app_id)
+        case TakeScreenshot(name):
+            return StepPreview(action=Action.SCREENSHOT, value=name)
+        case Swipe():
+            return StepPreview(action=Action.SWIPE, value=_describe_path(command))
+        case Scroll():
+            return StepPreview(action=Action.SCROLL, value="down")
+        case HideKeyboard():
+            return StepPreview(action=Action.HIDE_KEYBOARD)
+        case OpenLink(link):
+            return StepPreview(action=Action.OPEN_LINK, value=link)
+        case _:
+            return _preview_other(command)
+
+
+_TAP_ACTIONS = {TapOn: Action.TAP, DoubleTapOn: Action.DOUBLE_TAP, LongPressOn: Action.LONG_PRESS}
+
+
+def _preview_other(command: Command) -> StepPreview:
+    match command:
+        case SetClipboard(text):
+            return StepPreview(action=CommandAction.SET_CLIPBOARD, value=text)
+        case AssertTrue(value=value):
+            return StepPreview(action=CommandAction.ASSERT_TRUE, value=value)
+        case WaitForAnimationToEnd():
+            return StepPreview(action=CommandAction.WAIT_UNTIL_STILL)
+        case SetLocation() | SetOrientation():
+            action = CommandAction.SET_LOCATION if isinstance(command, SetLocation) else CommandAction.SET_ORIENTATION
+            return StepPreview(action=action, value=command.subject)
+        case _:
+            raise AssertionError(f"{type(command).__name__} holds steps")
+
+
+def _describe_path(swipe: Swipe) -> str:
+    return swipe.direction or f"{swipe.start} to {swipe.end}"
+
+
+def _with_required_element(action: str, selector: Selector, outline: Outline, value: str | None = None) -> StepPreview:
+    """For what needs the element: the first that fits, as when the step runs."""
+    found = find_by_selector(selector, outline)
+    if not found:
+        return StepPreview(reason=RefusalReason.NOT_FOUND, message=f"nothing on the screen is {selector}")
+    more = f"{len(found)} elements fit: the first is taken; say which by index or a position" if found[1:] else ""
+    return StepPreview(
+        action=action, element=found[0], value=value, candidates=tuple(found[:CANDIDATES_LIMIT]), message=more
+    )
+
+
+def _with_expected_element(action: str, selector: Selector, outline: Outline, value: str | None = None) -> StepPreview:
+    """For what may also be still to come."""
+    found = find_by_selector(selector, outline)
+    return StepPreview(
+        action=action,
+        element=found[0] if found else None,
+        value=value,
+        candidates=tuple(found[:CANDIDATES_LIMIT]),
+        message="" if found else f"{selector} is not on this screen",
+    )
+
+
+def _with_absent_element(selector: Selector, outline: Outline) -> StepPreview:
+    found = find_by_selector(selector, outline)
+    return StepPreview(
+        action=Action.ASSERT_NOT_VISIBLE,
+        element=found[0] if found else None,
+        candidates=tuple(found[:CANDIDATES_LIMIT]),
+        message=f"{selector} is on this screen" if found else "",
+    )
+
+
+def _with_focused_field(action: str, outline: Outline, text: str | None) -> StepPreview:
+    """Into the field that has the focus; which one that is, not every source says."""
+    focused = next((each for each in walk(outline.root) if each.editable and each.focused), None)
+    message = "" if focused else "no field is said to have the focus: tap one before"
+    return StepPreview(action=action, element=focused, value=text, message=message)

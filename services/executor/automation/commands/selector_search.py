@@ -1,0 +1,127 @@
+"""Finds the elements that a selector of a command means, as Maestro does."""
+
+from collections.abc import Callable, Iterable
+
+from services.executor.automation.screen.elements import Element, Point
+from services.executor.automation.screen.outline import Outline
+from services.flows.automaton import TooMuchWork as TooMuchWork
+from services.flows.automaton import Work
+from services.flows.patterns import Pattern
+from services.flows.selectors import Selector
+
+DirectionTest = Callable[[Element, Element], bool]
+
+_DIRECTIONS: dict[str, DirectionTest] = {
+    "below": lambda this, other: this.bounds.y > other.bounds.y,
+    "above": lambda this, other: this.bounds.y < other.bounds.y,
+    "left_of": lambda this, other: this.bounds.x < other.bounds.x,
+    "right_of": lambda this, other: this.bounds.x > other.bounds.x,
+}
+_STATES = ("enabled", "checked", "focused", "selected")
+SIMPLER_SELECTOR_HINT = "say less of where it is, or with a simpler regular expression"
+
+_ELEMENT_COST = 4
+_CONTAINER_COST = 20
+"""What it costs to look at an element, and to see what it is inside of, in units of Work."""
+
+
+def find_by_selector(selector: Selector, outline: Outline) -> list[Element]:
+    """The visible elements that fit, the one that is meant first.
+
+    Of elements inside one another only the innermost count. `index` counts from the top of the screen; without it what
+    is made for tapping comes first, and where a position is said, what is nearest. TooMuchWork for a selector that
+    would keep everybody waiting.
+    """
+    found = _Search(outline).chosen(selector)
+    return found if selector.index is not None else sorted(found, key=lambda element: not outline.tappable(element))
+
+
+class _Search:
+    """One search on one screen, with an end to its work."""
+
+    def __init__(self, outline: Outline) -> None:
+        self._outline = outline
+        self._work = Work()
+
+    def chosen(self, selector: Selector, *, or_screen: bool = False) -> list[Element]:
+        """The innermost that fit; with an index the one."""
+        found = self._fitting(selector, or_screen=or_screen)
+        self._work.spend(len(found) * _CONTAINER_COST)
+        return _apply_index(selector, self._outline.innermost(found))
+
+    def _fitting(self, selector: Selector, *, or_screen: bool = False) -> list[Element]:
+        outline = self._outline
+        pool = (outline.root, *outline.visible) if or_screen else outline.visible
+        self._work.spend(len(pool) * _ELEMENT_COST)
+        found = [element for element in pool if self._fits(selector, element)]
+        for name, beside in _DIRECTIONS.items():
+            other = getattr(selector, name)
+            if other is not None:
+                found = self._beside(found, self.chosen(other), beside)
+        if selector.child_of is not None:
+            self._work.spend(len(found) * _CONTAINER_COST)
+            found = outline.within(found, set(self.chosen(selector.child_of, or_screen=True)))
+        if selector.contains_child is not None:
+            children = set(self._held(selector.contains_child))
+            found = [element for element in found if any(child in children for child in element.children)]
+        if selector.contains_descendants is not None:
+            holders = [outline.holders(self._held(each)) for each in selector.contains_descendants]
+            found = [element for element in found if all(element in each for each in holders)]
+        return found
+
+    def _held(self, selector: Selector) -> list[Element]:
+        """All that fit, also around one another; with an index the one."""
+        found = self._fitting(selector)
+        self._work.spend(len(found) * _CONTAINER_COST)
+        return _apply_index(selector, found)
+
+    def _fits(self, selector: Selector, element: Element) -> bool:
+        texts = (element.text, element.label, element.hint)
+        if selector.text is not None and not self._matches(selector.text, texts):
+            return False
+        if selector.id is not None and not self._matches(selector.id, _ids(element)):
+            return False
+        if not _has_size(selector, element):
+            return False
+        wanted = ((getattr(selector, name), getattr(element, name)) for name in _STATES)
+        return all(state is None or state == bool(held) for state, held in wanted)
+
+    def _matches(self, pattern: Pattern, texts: Iterable[str]) -> bool:
+        return any(text and pattern.matches(text, self._work) for text in texts)
+
+    def _beside(self, found: list[Element], others: list[Element], beside: DirectionTest) -> list[Element]:
+        """Those in that direction of one of the others, the nearest first."""
+        self._work.spend(len(found) * len(others))
+        places = [(other, other.bounds.center) for other in others]
+        gaps = [(_nearest_distance(element, places, beside), element) for element in found]
+        return [element for _, element in sorted(_with_gap(gaps), key=lambda pair: pair[0])]
+
+
+def _apply_index(selector: Selector, found: list[Element]) -> list[Element]:
+    if selector.index is None:
+        return found
+    ordered = sorted(found, key=lambda element: (element.bounds.y, element.bounds.x))
+    return ordered[selector.index : selector.index + 1]
+
+
+def _has_size(selector: Selector, element: Element) -> bool:
+    sizes = ((selector.width, element.bounds.width), (selector.height, element.bounds.height))
+    return all(wanted is None or abs(wanted - size) <= (selector.tolerance or 0) for wanted, size in sizes)
+
+
+def _ids(element: Element) -> tuple[str, ...]:
+    """The id, what of it stands behind the slash, and the resource id in full."""
+    return element.id, element.id.rsplit("/", 1)[-1], element.attributes.get("resource-id", "")
+
+
+def _nearest_distance(element: Element, others: list[tuple[Element, Point]], beside: DirectionTest) -> float | None:
+    """How far it is (squared) to the nearest of the others that it is beside of; None if there is none."""
+    x, y = element.bounds.center.x, element.bounds.center.y
+    return min(
+        ((x - at.x) ** 2 + (y - at.y) ** 2 for other, at in others if beside(element, other) and element is not other),
+        default=None,
+    )
+
+
+def _with_gap(gaps: list[tuple[float | None, Element]]) -> list[tuple[float, Element]]:
+    return [(gap, element) for gap, element in gaps if gap is not None]

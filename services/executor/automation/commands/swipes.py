@@ -1,0 +1,102 @@
+"""Swipes and scrolls of commands."""
+
+from services.executor.automation.commands.context import CommandContext, FirstMatch, command_outcome
+from services.executor.automation.devices.gestures import point_at, scroll, scroll_until, swipe
+from services.executor.automation.devices.stability import wait_until_stable
+from services.executor.automation.outcome import StepOutcome, not_found_error
+from services.executor.automation.screen.elements import Bounds, Element
+from services.executor.automation.screen.outline import Outline
+from services.executor.automation.sentences.intents import Action
+from services.flows.command_types import Scroll, ScrollUntilVisible, Swipe
+
+SwipeCommand = Swipe | Scroll | ScrollUntilVisible
+
+CENTER_TOLERANCE = 0.1
+"""An element this near to the middle, as a share of the screen, is in the middle."""
+
+
+async def perform_swipe(stage: CommandContext, command: SwipeCommand) -> StepOutcome:
+    match command:
+        case Swipe():
+            return await _swipe(stage, command)
+        case Scroll():
+            await scroll(stage.device, "down")
+            return command_outcome(Action.SCROLL)
+        case ScrollUntilVisible():
+            return await _scroll_until_visible(stage, command)
+
+
+async def _swipe(stage: CommandContext, command: Swipe) -> StepOutcome:
+    source = await stage.found(command.source) if command.source is not None else None
+    if command.direction is not None:
+        await swipe(stage.device, command.direction, source=source, seconds=command.seconds)
+    elif command.start is not None and command.end is not None:
+        screen = await stage.screen()
+        await stage.device.swipe(point_at(command.start, screen), point_at(command.end, screen), command.seconds)
+    if command.settle_seconds:
+        await wait_until_stable(stage.device, stage.watcher, command.settle_seconds)
+    return command_outcome(Action.SWIPE, source)
+
+
+async def _scroll_until_visible(stage: CommandContext, command: ScrollUntilVisible) -> StepOutcome:
+    found = _SufficientlyVisible(command)
+    element = await scroll_until(
+        stage.device,
+        stage.watcher,
+        command.direction,
+        found,
+        command.timeout_seconds,
+        swipe_seconds=command.seconds,
+        settle_seconds=command.settle_seconds,
+    )
+    if element is None:
+        raise not_found_error(_describe_missing(command, found.partly), command.timeout_seconds, stage.watcher.seen)
+    if command.centered:
+        element = await _center(stage, command, element)
+    return command_outcome(Action.SCROLL_UNTIL_VISIBLE, element)
+
+
+def _describe_missing(command: ScrollUntilVisible, partly: float) -> str:
+    if partly <= 0:
+        return str(command.selector)
+    return f"{command.selector} ({partly:.0%} of it was to be seen, not {command.share:.0%})"
+
+
+class _SufficientlyVisible:
+    """The element, if enough of it is on the screen; `partly` is how much was at best."""
+
+    def __init__(self, command: ScrollUntilVisible) -> None:
+        self._first = FirstMatch(command.selector)
+        self._share = command.share
+        self.partly = 0.0
+
+    def __call__(self, outline: Outline) -> Element | None:
+        element = self._first(outline)
+        if element is None:
+            return None
+        share = visible_share(outline.root.bounds, element.bounds)
+        self.partly = max(self.partly, share)
+        return element if share >= self._share - 0.005 else None
+
+
+def visible_share(screen: Bounds, bounds: Bounds) -> float:
+    """Which share (0..1) of a rectangle lies on the screen; all of one without a size."""
+    if bounds.width <= 0 or bounds.height <= 0:
+        return 1.0
+    width = min(bounds.right, screen.right) - max(bounds.x, screen.x)
+    height = min(bounds.bottom, screen.bottom) - max(bounds.y, screen.y)
+    return max(width, 0) * max(height, 0) / (bounds.width * bounds.height)
+
+
+async def _center(stage: CommandContext, command: ScrollUntilVisible, element: Element) -> Element:
+    """Move what was found to the middle of the screen, as far as that can be scrolled."""
+    screen = await stage.screen()
+    middle, here = screen.center, element.bounds.center
+    along = command.direction in ("up", "down")
+    way = (0.0, middle.y - here.y) if along else (middle.x - here.x, 0.0)
+    if abs(way[0]) <= screen.width * CENTER_TOLERANCE and abs(way[1]) <= screen.height * CENTER_TOLERANCE:
+        return element
+    start = screen.at(0.5 - way[0] / screen.width / 2, 0.5 - way[1] / screen.height / 2)
+    end = screen.at(0.5 + way[0] / screen.width / 2, 0.5 + way[1] / screen.height / 2)
+    await stage.device.swipe(start, end, command.seconds)
+    return await stage.watcher.until(FirstMatch(command.selector), 1.0) or element

@@ -1,0 +1,65 @@
+"""Taps, double taps and long presses, by an element or at a point."""
+
+from services.executor.automation.commands.context import CommandContext, command_outcome
+from services.executor.automation.devices.gestures import point_at
+from services.executor.automation.devices.stability import Impression, impression, wait_for_change, wait_until_stable
+from services.executor.automation.outcome import StepOutcome
+from services.executor.automation.screen.elements import Element, Point
+from services.executor.automation.sentences.intents import Action
+from services.flows.command_types import DoubleTapOn, LongPressOn, TapOn
+
+TapCommand = TapOn | DoubleTapOn | LongPressOn
+
+CHANGE_SECONDS = 2.0
+"""How long a screen gets to change after a tap."""
+
+_ACTIONS = {TapOn: Action.TAP, DoubleTapOn: Action.DOUBLE_TAP, LongPressOn: Action.LONG_PRESS}
+
+
+async def perform_tap(stage: CommandContext, command: TapCommand) -> StepOutcome:
+    """Do it as often as it says, and once more where it says so and nothing changed."""
+    element = await stage.found(command.selector) if command.selector is not None else None
+    target = await _tap_target(stage, command, element)
+    before = impression(await stage.watcher.look()) if command.retry_if_no_change else None
+    for round_ in range(command.times):
+        if round_:
+            await stage.device.timer.sleep(command.pause_seconds)
+        await _tap_once(stage, command, target)
+    message = await _retry_unchanged(stage, command, target, before) if before is not None else ""
+    if command.settle_seconds:
+        await wait_until_stable(stage.device, stage.watcher, command.settle_seconds)
+    return command_outcome(_ACTIONS[type(command)], element, message)
+
+
+async def _tap_target(stage: CommandContext, command: TapCommand, element: Element | None) -> Element | Point:
+    """The element, or the point of it or of the screen."""
+    if command.point is None and element is not None:
+        return element
+    bounds = element.bounds if element is not None else await stage.screen()
+    place = command.point
+    if place is None:
+        return bounds.center
+    return (
+        point_at(place, bounds) if element is None or place.relative else Point(bounds.x + place.x, bounds.y + place.y)
+    )
+
+
+async def _tap_once(stage: CommandContext, command: TapCommand, target: Element | Point) -> None:
+    match command:
+        case TapOn():
+            await stage.device.tap(target)
+        case DoubleTapOn():
+            await stage.device.double_tap(target)
+        case LongPressOn():
+            await stage.device.long_press(target)
+
+
+async def _retry_unchanged(
+    stage: CommandContext, command: TapCommand, target: Element | Point, before: Impression
+) -> str:
+    """Once more if the screen stays as it was; what is to be said of it."""
+    if await wait_for_change(stage.watcher, before, CHANGE_SECONDS):
+        return ""
+    await _tap_once(stage, command, target)
+    then = "then it changed" if await wait_for_change(stage.watcher, before, CHANGE_SECONDS) else "it stayed the same"
+    return f"the screen did not change, so it was done once more: {then}"

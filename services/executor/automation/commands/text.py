@@ -1,0 +1,52 @@
+"""Texts and keys: typed, erased, copied, pasted, pressed."""
+
+from services.executor.automation.commands.context import CommandContext, command_outcome
+from services.executor.automation.outcome import CommandAction, StepFailed, StepOutcome
+from services.executor.automation.sentences.element_checks import text_of
+from services.executor.automation.sentences.intents import Action
+from services.executor.model.failures import Category
+from services.flows.command_types import CopyTextFrom, EraseText, InputText, PasteText, PressKey, SetClipboard
+from services.flows.selectors import Selector
+
+TextCommand = InputText | EraseText | PressKey | CopyTextFrom | SetClipboard | PasteText
+
+
+async def perform_text(stage: CommandContext, command: TextCommand) -> StepOutcome:
+    match command:
+        case InputText(text):
+            await stage.device.type(text)
+            return command_outcome(Action.TYPE)
+        case EraseText(characters):
+            await stage.device.clear(characters=characters)
+            return command_outcome(Action.CLEAR)
+        case PressKey("back"):
+            await stage.device.back()
+            return command_outcome(Action.BACK)
+        case PressKey(key):
+            await stage.device.press_key(key)
+            return command_outcome(Action.PRESS_KEY)
+        case CopyTextFrom(selector):
+            return await _copy_text(stage, selector)
+        case SetClipboard(text):
+            stage.memory.copied = text
+            return command_outcome(CommandAction.SET_CLIPBOARD)
+        case PasteText():
+            return await _paste_text(stage)
+
+
+async def _copy_text(stage: CommandContext, selector: Selector) -> StepOutcome:
+    element = await stage.found(selector)
+    text = text_of(element)
+    if not text:
+        what = f"{element.describe()} has no text to copy"
+        raise StepFailed(Category.ASSERTION_FAILED, what, element=element)
+    stage.memory.copied = text
+    return command_outcome(CommandAction.COPY_TEXT, element, f'copied "{text[:200]}"')
+
+
+async def _paste_text(stage: CommandContext) -> StepOutcome:
+    text = stage.memory.copied
+    if text is None:
+        raise StepFailed(Category.SCRIPT_ERROR, "nothing was copied: copyTextFrom comes first")
+    await stage.device.type(text)
+    return command_outcome(Action.TYPE, message=f'pasted "{text[:200]}"')

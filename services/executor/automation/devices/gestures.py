@@ -1,0 +1,86 @@
+"""Swipes and scrolls: from words to points of the screen."""
+
+from collections.abc import Callable
+
+from services.executor.automation.devices.port import Device
+from services.executor.automation.devices.watcher import Watcher
+from services.executor.automation.screen.elements import Bounds, Element, Point, walk
+from services.executor.automation.screen.outline import Outline
+from services.flows.selectors import Position
+
+_SWIPE_PATHS: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
+    "up": ((0.5, 0.75), (0.5, 0.25)),
+    "down": ((0.5, 0.25), (0.5, 0.75)),
+    "left": ((0.9, 0.5), (0.1, 0.5)),
+    "right": ((0.1, 0.5), (0.9, 0.5)),
+}
+"""Where the finger goes, as shares of the width and height."""
+
+_FINGER_DIRECTION = {"down": "up", "up": "down", "left": "right", "right": "left"}
+"""To scroll down the finger moves up."""
+
+SCROLL_LIMIT = 50
+SEARCH_SECONDS = 0.5
+"""How long it looks for something before it scrolls on."""
+
+
+async def swipe(device: Device, direction: str, *, source: Element | None = None, seconds: float = 0.4) -> None:
+    """A swipe of the finger in this direction, across the screen or from the middle of an element."""
+    screen = (await device.tree()).bounds
+    start, end = _SWIPE_PATHS[direction]
+    if source is None:
+        await device.swipe(screen.at(*start), screen.at(*end), seconds)
+        return
+    middle = source.bounds.center
+    way_x, way_y = (end[0] - start[0]) * screen.width / 2, (end[1] - start[1]) * screen.height / 2
+    await device.swipe(middle, _clamp(screen, middle.x + way_x, middle.y + way_y), seconds)
+
+
+def _clamp(screen: Bounds, x: float, y: float) -> Point:
+    return Point(min(max(x, screen.x + 1), screen.right - 1), min(max(y, screen.y + 1), screen.bottom - 1))
+
+
+def point_at(position: Position, screen: Bounds) -> Point:
+    return screen.at(position.x, position.y) if position.relative else Point(position.x, position.y)
+
+
+async def scroll(device: Device, direction: str, seconds: float = 0.4) -> None:
+    """Show what is further in this direction."""
+    await swipe(device, _FINGER_DIRECTION[direction], seconds=seconds)
+
+
+async def scroll_to_end(device: Device, watcher: Watcher, direction: str) -> None:
+    """Scroll until the screen does not change any more."""
+    before: tuple[object, ...] | None = None
+    for _ in range(SCROLL_LIMIT):
+        now = _impression(await watcher.look())
+        if now == before:
+            return
+        before = now
+        await scroll(device, direction)
+
+
+async def scroll_until(
+    device: Device,
+    watcher: Watcher,
+    direction: str,
+    found: Callable[[Outline], Element | None],
+    seconds: float,
+    *,
+    swipe_seconds: float = 0.4,
+    settle_seconds: float = 0.0,
+) -> Element | None:
+    """Scroll until something is found; None after so many seconds. After each swipe it looks for LOOK_SECONDS, or for
+    `settle_seconds` if that is longer.
+    """
+    deadline = device.timer.now() + seconds
+    while True:
+        element = await watcher.until(found, max(SEARCH_SECONDS, settle_seconds))
+        if element is not None or device.timer.now() >= deadline:
+            return element
+        await scroll(device, direction, swipe_seconds)
+
+
+def _impression(outline: Outline) -> tuple[object, ...]:
+    """What tells one screen from another while scrolling."""
+    return tuple((each.role, each.name, each.bounds, each.visible) for each in walk(outline.root))

@@ -1,0 +1,203 @@
+"""Reads the YAML file that says which pools there are."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import SplitResult, urlsplit
+
+from services.executor.automation.devices.pools.pool import (
+    DEFAULT_POOLS,
+    DEFAULT_SLOTS,
+    PLATFORMS,
+    AppDelivery,
+    Hub,
+    Pool,
+    PoolKind,
+)
+from services.executor.automation.devices.simulated.app_model import Pace
+from services.executor.automation.devices.webdriver.sessions import NEW_COMMAND_SECONDS, HubTarget, Json
+from services.flows.documents import read_yaml
+from services.flows.nodes import DocumentError, Node, quote, read_optional, suggest
+
+SLOTS_LIMIT = 1_000
+LABELS_LIMIT = 20
+
+_COMMON = ("name", "platform", "kind", "slots", "labels")
+_SIMULATED = ("step_delay", "time_scale")
+_WEBDRIVER = ("url", "capabilities", "app", "new_command_timeout")
+
+T = TypeVar("T")
+
+
+class PoolFileError(DocumentError):
+    """The pools file cannot be used: path, line and column, and what is wrong there."""
+
+
+def load_pools(path: Path | None) -> tuple[Pool, ...]:
+    """From a YAML file; without one, simulated devices of both platforms. PoolsError, or OSError."""
+    if path is None:
+        return DEFAULT_POOLS
+    try:
+        return read_pools(path.read_text(encoding="utf-8"))
+    except PoolFileError as error:
+        raise PoolFileError(
+            f"{path}, {error.path.removeprefix('.')}", error.line, error.column, error.message
+        ) from error
+
+
+def read_pools(text: str) -> tuple[Pool, ...]:
+    """The pools of a YAML text: `pools:` and a list of them."""
+    try:
+        entries = read_yaml(text, "").fields(("pools",), required=("pools",))
+        pools = tuple(_pool(node) for node in entries["pools"].items())
+        if not pools:
+            raise entries["pools"].error("there is no pool")
+        names = Counter(pool.name for pool in pools)
+        for node, pool in zip(entries["pools"].items(), pools, strict=True):
+            if names[pool.name] > 1:
+                raise node.error(f'two pools are called "{pool.name}"')
+    except DocumentError as error:
+        raise PoolFileError(error.path, error.line, error.column, error.message) from error
+    return pools
+
+
+def _pool(node: Node) -> Pool:
+    entries = node.fields((*_COMMON, *_SIMULATED, *_WEBDRIVER), required=("platform", "kind"))
+    platform = entries["platform"].choice(PLATFORMS)
+    kind = PoolKind(entries["kind"].choice(PoolKind))
+    _refuse_fields(entries, _SIMULATED if kind is PoolKind.WEBDRIVER else _WEBDRIVER, kind)
+    labels = read_optional(entries, "labels", _labels) or ()
+    return Pool(
+        name=_given_or(entries, "name", lambda found: found.string(limit=100).strip(), "") or f"{kind}-{platform}",
+        platform=platform,
+        kind=kind,
+        slots=_given_or(entries, "slots", lambda found: found.integer(1, SLOTS_LIMIT), DEFAULT_SLOTS),
+        pace=_pace(entries),
+        hub=_hub(node, entries, labels) if kind is PoolKind.WEBDRIVER else None,
+        labels=labels,
+    )
+
+
+def _given_or(entries: Mapping[str, Node], key: str, read: Callable[[Node], T], otherwise: T) -> T:
+    found = read_optional(entries, key, read)
+    return otherwise if found is None else found
+
+
+def _refuse_fields(entries: Mapping[str, Node], foreign: tuple[str, ...], kind: PoolKind) -> None:
+    for name in foreign:
+        if name in entries:
+            raise entries[name].error_at_key(f"{name} says nothing about a pool of the kind {kind}: remove it")
+
+
+def _labels(node: Node) -> tuple[str, ...]:
+    if len(node.items()) > LABELS_LIMIT:
+        raise node.error(f"more than {LABELS_LIMIT} labels")
+    return tuple(label.string(limit=60).strip() for label in node.items())
+
+
+def _pace(entries: Mapping[str, Node]) -> Pace:
+    return Pace(
+        step=_given_or(entries, "step_delay", lambda found: found.seconds(0, 600), 0.0),
+        scale=_given_or(entries, "time_scale", lambda found: found.number(0, 10), 0.0),
+    )
+
+
+def _hub(node: Node, entries: Mapping[str, Node], labels: tuple[str, ...]) -> Hub:
+    if "url" not in entries:
+        raise node.error("url is missing: a pool of the kind webdriver needs the address of its hub")
+    url = _url(entries["url"])
+    target = HubTarget(
+        url=url.geturl().rstrip("/"),
+        capabilities=_given_or(entries, "capabilities", read_capabilities, {}),
+        labels=labels,
+        new_command_timeout=_given_or(
+            entries, "new_command_timeout", lambda found: found.seconds(10, 3600), NEW_COMMAND_SECONDS
+        ),
+    )
+    usual = AppDelivery.PATH if _is_loopback(url.hostname or "") else AppDelivery.URL
+    return Hub(
+        target=target, delivery=_given_or(entries, "app", lambda found: AppDelivery(found.choice(AppDelivery)), usual)
+    )
+
+
+def _url(node: Node) -> SplitResult:
+    try:
+        url = urlsplit(node.string(limit=2_000).strip())
+        named = bool(url.hostname) and url.port != 0
+    except ValueError as error:
+        raise node.error(f"this is no address: {error}") from error
+    if url.scheme not in ("http", "https") or not named:
+        raise node.error("expected an address such as http://127.0.0.1:4723")
+    if url.username is not None or url.password is not None:
+        raise node.error("no name and password in the address, please: it is shown and stored")
+    if url.query or url.fragment:
+        raise node.error("the address of a hub ends with its path")
+    return url
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+STANDARD_CAPABILITIES = (
+    "acceptInsecureCerts",
+    "browserName",
+    "browserVersion",
+    "pageLoadStrategy",
+    "platformName",
+    "proxy",
+    "setWindowRect",
+    "strictFileInteractability",
+    "timeouts",
+    "unhandledPromptBehavior",
+    "userAgent",
+    "webSocketUrl",
+)
+"""Those of https://www.w3.org/TR/webdriver2/#capabilities; every other name has a vendor before a colon."""
+
+_VENDOR = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,60}:[^\s:]\S{0,100}")
+_RESERVED = {
+    "app": "the build under test is given to the hub by the service: remove it",
+    "newCommandTimeout": "write it as new_command_timeout, in seconds, beside capabilities",
+}
+
+
+def read_capabilities(node: Node) -> Mapping[str, Json]:
+    """The capabilities as JSON values. DocumentError for a name that no W3C driver takes, and for what we set."""
+    for name, value in node.mapping().items():
+        _check_name(name, value)
+    return {name: _json(value) for name, value in node.mapping().items()}
+
+
+def _check_name(name: str, value: Node) -> None:
+    if name in STANDARD_CAPABILITIES:
+        return
+    if not _VENDOR.fullmatch(name):
+        hint = suggest(name, STANDARD_CAPABILITIES) or f"; write it with its vendor, such as appium:{name}"
+        raise value.error_at_key(f"{quote(name)} is no standard capability{hint}")
+    _refuse_reserved(name.removeprefix("appium:"), value)
+    if name == "appium:options":
+        for option, inside in value.mapping().items():
+            _refuse_reserved(option, inside)
+
+
+def _refuse_reserved(name: str, value: Node) -> None:
+    if name in _RESERVED:
+        raise value.error_at_key(f"appium:{name} cannot be set here: {_RESERVED[name]}")
+
+
+def _json(node: Node) -> Json:
+    """The node's value; documents are limited in depth."""
+    if isinstance(node.value, tuple):
+        return [_json(item) for item in node.value]
+    if isinstance(node.value, Mapping):
+        return {name: _json(item) for name, item in node.value.items()}
+    return node.value

@@ -1,0 +1,294 @@
+"""The device port over an app model: taps change the model's state, trees and pictures are made of it."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from services.executor.automation.devices.port import (
+    NO_ARGUMENTS,
+    NO_PERMISSIONS,
+    Argument,
+    Build,
+    DeviceFailure,
+    DeviceInfo,
+    Orientation,
+    PageSource,
+    Seed,
+    VirtualTimer,
+)
+from services.executor.automation.devices.simulated.app_model import NO_PACE, AppModel, Pace, Widget
+from services.executor.automation.devices.simulated.expressions import display
+from services.executor.automation.devices.simulated.layout import BAR, HEIGHT, WIDTH, PlacedWidget
+from services.executor.automation.devices.simulated.model_file import (
+    BYTES_LIMIT,
+    ModelError,
+    built_in_model,
+    read_artifact,
+)
+from services.executor.automation.devices.simulated.renderer import home_screen, layout_of, raw, render
+from services.executor.automation.devices.simulated.running_app import RunningApp
+from services.executor.automation.devices.simulated.screenshot import draw_screen
+from services.executor.automation.screen.elements import Bounds, Element, Point, Role
+from services.executor.model.failures import Category
+
+_KEYS = frozenset({"enter", "home", "tab", "space", "backspace", "delete", "escape", "search"})
+_KEYS |= {"volume up", "volume down", "power", "lock"}
+_NATIVE = "NATIVE_APP"
+_HELD_LIMIT = 20_000
+"""Characters that a field takes."""
+
+_STROKE = 24
+"""A shorter movement is no swipe."""
+
+
+class SimulatedDevice:
+    """A device whose app is a model. Its time is virtual; `pace` says how much real time it takes all the same."""
+
+    def __init__(self, info: DeviceInfo, build: Build, seed: Seed, pace: Pace = NO_PACE) -> None:
+        self.info = info
+        self._build = build
+        self._seed = seed
+        self._pace = pace
+        self.timer = VirtualTimer(pace.scale)
+        self._app: RunningApp | None = None
+        self._any_id = False
+        self._surroundings: dict[str, str | float] = {}
+
+    async def begin_step(self, title: str) -> None:
+        if self._pace.step > 0:
+            await asyncio.sleep(self._pace.step)
+
+    async def install(self, build: Build) -> None:
+        self._build = build
+        model = await self._model(build)
+        if model.pace is not None:
+            self._pace = model.pace
+            self.timer = VirtualTimer(model.pace.scale)
+        self._app = RunningApp(model, self._seed, self.timer)
+        self._app.state.update(self._surroundings)
+
+    async def _model(self, build: Build) -> AppModel:
+        content = await build.read(BYTES_LIMIT + 1) if build.read is not None else b""
+        try:
+            raw = read_artifact(content)
+            self._any_id = raw is None
+            return raw or built_in_model()
+        except ModelError as error:
+            raise DeviceFailure(Category.ARTIFACT_INVALID, f"the build's app model cannot be used: {error}") from error
+
+    async def launch(
+        self,
+        app_id: str | None = None,
+        *,
+        clear_state: bool = False,
+        stop_first: bool = True,
+        permissions: Mapping[str, str] = NO_PERMISSIONS,
+        arguments: Mapping[str, Argument] = NO_ARGUMENTS,
+    ) -> None:
+        """Permissions and arguments are taken as docs/app-models.md says; what the model does not know is logged."""
+        if self._app is None:
+            await self.install(self._build)
+        app = self._installed(app_id)
+        if clear_state:
+            app.clear_state()
+        app.permit(permissions)
+        if stop_first or not app.running:
+            await app.launch(arguments)
+
+    async def stop(self, app_id: str | None = None) -> None:
+        self._installed(app_id).stop()
+
+    async def clear_state(self, app_id: str | None = None) -> None:
+        self._installed(app_id).clear_state()
+
+    def _installed(self, app_id: str | None) -> RunningApp:
+        if self._app is None:
+            raise DeviceFailure(Category.APP_LAUNCH_FAILED, "no app is installed")
+        ids = (None, self._app.model.id, self._build.package_name)
+        if app_id not in ids and not self._any_id:
+            known = self._app.model.id
+            raise DeviceFailure(Category.APP_LAUNCH_FAILED, f"{app_id} is not installed; the app under test is {known}")
+        return self._app
+
+    async def tree(self) -> Element:
+        app = await self._responding()
+        return render(app, self.info.platform) if app is not None else home_screen(self.info.platform)
+
+    async def source(self) -> PageSource:
+        return PageSource(raw(await self.tree(), self.info.platform))
+
+    async def log(self) -> str:
+        return self._app.log.taken() if self._app is not None else ""
+
+    async def screenshot(self) -> bytes:
+        running = self._app is not None and self._app.running and self._app.crash is None
+        screen = render(self._app, self.info.platform) if self._app and running else home_screen(self.info.platform)
+        return draw_screen(screen)
+
+    async def tap(self, target: Element | Point) -> None:
+        app, widget = await self._hit(target)
+        if app is not None and widget is not None:
+            app.touch(widget)
+
+    async def double_tap(self, target: Element | Point) -> None:
+        app, widget = await self._hit(target)
+        if app is None or widget is None:
+            return
+        if "double_tap" in widget.events:
+            self._let(app, widget, "double_tap")
+        else:
+            app.touch(widget)
+
+    async def long_press(self, target: Element | Point, seconds: float = 1.0) -> None:
+        app, widget = await self._hit(target)
+        await self.timer.sleep(seconds)
+        if app is not None and widget is not None:
+            self._let(app, widget, "long_press")
+
+    async def type(self, text: str, target: Element | None = None) -> None:
+        app, field = await self._field(target)
+        if app is not None and field.bind is not None:
+            app.state[field.bind] = (display(app.state[field.bind]) + text)[:_HELD_LIMIT]
+
+    async def clear(self, target: Element | None = None, characters: int | None = None) -> None:
+        app, field = await self._field(target)
+        if app is not None and field.bind is not None:
+            held = display(app.state[field.bind])
+            app.state[field.bind] = held[: max(len(held) - characters, 0)] if characters is not None else ""
+
+    async def swipe(self, start: Point, end: Point, seconds: float = 0.4) -> None:
+        await self.timer.sleep(seconds)
+        app = await self._responding()
+        across, along = end.x - start.x, end.y - start.y
+        if app is None or max(abs(across), abs(along)) < _STROKE:
+            return
+        if abs(across) > abs(along):
+            self._swipe_across(app, start, "swipe_left" if across < 0 else "swipe_right")
+        else:
+            self._scroll(app, -along)
+
+    def _swipe_across(self, app: RunningApp, start: Point, event: str) -> None:
+        for widget in _under(app, start):
+            if widget.enabled.holds(app.state) and app.happen(widget.events, event, widget.key):
+                return
+        app.happen(app.screen.events, event, app.screen.name)
+
+    def _scroll(self, app: RunningApp, distance: float) -> None:
+        if distance < 0 and app.scrolled == 0 and app.happen(app.screen.events, "refresh", app.screen.name):
+            return
+        _, height = layout_of(app)
+        app.scrolled = min(max(app.scrolled + distance, 0.0), max(height - HEIGHT, 0.0))
+
+    async def back(self) -> None:
+        app = await self._responding()
+        if app is not None and not app.happen(app.screen.events, "back", app.screen.name):
+            app.go_back()
+
+    async def press_key(self, key: str) -> None:
+        if key not in _KEYS:
+            raise DeviceFailure(Category.SCRIPT_ERROR, f"there is no key {key}; there are {', '.join(sorted(_KEYS))}")
+        app = await self._responding()
+        if app is None:
+            return
+        if key == "home":
+            app.stop()
+            return
+        focused = next((widget for widget in _all(layout_of(app)[0]) if widget.key == app.focus), None)
+        if focused is not None and key in ("enter", "search"):
+            app.happen(focused.events, "enter", focused.key)
+        elif focused is not None and key in ("backspace", "delete"):
+            await self.clear(characters=1)
+
+    async def hide_keyboard(self) -> None:
+        await self._responding()
+
+    async def open_link(self, url: str) -> None:
+        app = self._app
+        if app is None or url not in app.model.links:
+            raise DeviceFailure(Category.SCRIPT_ERROR, f"no app on this device opens {url}")
+        if not app.running:
+            await app.launch()
+        await app.respond()
+        app.happen(app.model.links, url, "link")
+
+    async def set_location(self, latitude: float, longitude: float) -> None:
+        """What app models know as device.latitude and device.longitude."""
+        await self._know({"device.latitude": latitude, "device.longitude": longitude})
+
+    async def set_orientation(self, orientation: Orientation) -> None:
+        """What app models know as device.orientation; the screen keeps its size."""
+        await self._know({"device.orientation": orientation})
+
+    async def _know(self, values: Mapping[str, str | float]) -> None:
+        self._surroundings.update(values)
+        app = await self._responding()
+        if self._app is not None:
+            self._app.state.update(values)
+        if app is not None:
+            app.log.add(", ".join(f"{name} is {value}" for name, value in values.items()))
+
+    async def contexts(self) -> Sequence[str]:
+        return (_NATIVE,)
+
+    async def enter_context(self, name: str) -> None:
+        if name != _NATIVE:
+            raise DeviceFailure(Category.SCRIPT_ERROR, f"there is no view {name}; there is only {_NATIVE}")
+
+    async def close(self) -> None:
+        self._app = None
+
+    async def _responding(self) -> RunningApp | None:
+        """The running app, once it responds; None while the home screen is shown."""
+        if self._app is None:
+            return None
+        await self._app.respond()
+        return self._app if self._app.running else None
+
+    async def _hit(self, target: Element | Point) -> tuple[RunningApp | None, Widget | None]:
+        """What a tap there meets: the innermost element that reacts to taps, or the innermost one."""
+        app = await self._responding()
+        if app is None:
+            return None, None
+        under = _under(app, target if isinstance(target, Point) else target.bounds.center)
+        return app, next((widget for widget in under if _reacts(widget)), under[0] if under else None)
+
+    async def _field(self, target: Element | None) -> tuple[RunningApp | None, Widget]:
+        """The field to type into, which has the focus afterwards."""
+        if target is not None:
+            await self.tap(target)
+        app = await self._responding()
+        if app is not None:
+            for widget in _all(layout_of(app)[0]):
+                if widget.key == app.focus and widget.bind is not None:
+                    return app, widget
+        raise DeviceFailure(Category.SCRIPT_ERROR, "no field that can be typed into has the focus")
+
+    def _let(self, app: RunningApp, widget: Widget, event: str) -> None:
+        if widget.enabled.holds(app.state):
+            app.happen(widget.events, event, widget.key)
+
+
+def _reacts(widget: Widget) -> bool:
+    return widget.bind is not None or bool(widget.events) or widget.role is Role.FIELD
+
+
+def _under(app: RunningApp, point: Point) -> list[Widget]:
+    """The elements at a point that can be seen, the innermost first."""
+    if not (0 <= point.x <= WIDTH and BAR <= point.y <= HEIGHT):
+        return []
+    found: list[Widget] = []
+    level = layout_of(app)[0]
+    while level:
+        hit = next((placed for placed in level if _contains(placed.bounds, point)), None)
+        if hit is None:
+            break
+        found.insert(0, hit.widget)
+        level = hit.inside
+    return found
+
+
+def _contains(bounds: Bounds, point: Point) -> bool:
+    return bounds.x <= point.x <= bounds.right and bounds.y <= point.y <= bounds.bottom
+
+
+def _all(placed: tuple[PlacedWidget, ...]) -> list[Widget]:
+    return [widget for one in placed for widget in (one.widget, *_all(one.inside))]

@@ -1,0 +1,142 @@
+"""Reads app models from YAML, and refuses what is wrong with its line and column. The format: docs/app-models.md."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from services.executor.automation.devices.simulated.app_model import (
+    DEVICE,
+    PERMISSION,
+    AppModel,
+    AppScreen,
+    EventOutcomes,
+    Pace,
+)
+from services.executor.automation.devices.simulated.element_reader import ElementReader
+from services.executor.automation.devices.simulated.expressions import EMPTY, Value
+from services.flows.documents import Limits, read_yaml
+from services.flows.nodes import DocumentError, Node, read_optional
+
+MARK = "app_model"
+"""The key that makes a YAML text an app model."""
+
+BYTES_LIMIT = 512 * 1024
+BOUNDS = Limits(characters=BYTES_LIMIT, depth=20, values=50_000)
+BUILT_IN = Path(__file__).with_name("builtin.yaml")
+
+_FIELDS = (MARK, "app", "start", "launch", "state", "permissions", "screens", "links", "pace")
+_APP_FIELDS = ("id", "name", "version")
+
+
+class ModelError(DocumentError):
+    """The app model cannot be used: path, line and column, and what is wrong there."""
+
+
+def read_model(text: str) -> AppModel:
+    """The app model in a YAML text; ModelError for the first thing that is wrong."""
+    try:
+        return _model(read_yaml(text, "model", BOUNDS))
+    except DocumentError as error:
+        raise ModelError(error.path, error.line, error.column, error.message) from error
+
+
+def read_artifact(content: bytes) -> AppModel | None:
+    """The app model in a build's artifact; None when that is something else, ModelError when it is malformed."""
+    if b"\x00" in content[:1024] or content[:2] == b"PK" or MARK.encode() not in content[:BYTES_LIMIT]:
+        return None
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    if not any(line.startswith(f"{MARK}:") for line in text.splitlines()):
+        return None
+    return read_model(text)
+
+
+def built_in_model() -> AppModel:
+    """The small app that runs for builds whose artifact is no app model."""
+    return read_model(BUILT_IN.read_text(encoding="utf-8"))
+
+
+def _model(root: Node) -> AppModel:
+    entries = root.fields(_FIELDS, required=(MARK, "app", "start", "screens"))
+    if entries[MARK].string() != "1":
+        raise entries[MARK].error(f"the version of the format is 1, not {entries[MARK].raw}")
+    app = entries["app"].fields(_APP_FIELDS, required=("id",))
+    state = _state(entries["state"]) if "state" in entries else {}
+    screens = entries["screens"].mapping()
+    if not screens:
+        raise entries["screens"].error("an app has at least one screen")
+    permissions = _permissions(entries["permissions"]) if "permissions" in entries else ()
+    settable = frozenset((*state, *(PERMISSION + name for name in permissions)))
+    reader = ElementReader(settable | set(DEVICE), tuple(screens), settable)
+    launch = entries.get("launch")
+    app_id = app["id"].string(limit=200)
+    return AppModel(
+        id=app_id,
+        name=read_optional(app, "name", lambda node: node.string(limit=200)) or app_id,
+        version=read_optional(app, "version", lambda node: node.string(limit=100)) or "",
+        start=_start(reader, entries["start"]),
+        screens={name: _screen(reader, name, node) for name, node in screens.items()},
+        state=state,
+        permissions=permissions,
+        links=_links(reader, entries["links"]) if "links" in entries else {},
+        launch=_launch(reader, launch) if launch is not None else (),
+        launch_delay=_launch_delay(launch) if launch is not None else 0.0,
+        pace=read_optional(entries, "pace", _pace),
+    )
+
+
+def _state(node: Node) -> Mapping[str, Value]:
+    values: dict[str, Value] = {}
+    for name, raw in node.mapping().items():
+        if not name.isidentifier() or name in ("and", "or", "not", "contains", "true", "false"):
+            raise raw.error_at_key(f'"{name}" is no name for a variable')
+        if not isinstance(raw.value, str | int | float | bool):
+            raise raw.error("a variable holds a text, a number, true or false")
+        values[name] = raw.value
+    return values
+
+
+def _permissions(node: Node) -> tuple[str, ...]:
+    names = tuple(item.string(limit=100) for item in node.items())
+    for name, item in zip(names, node.items(), strict=True):
+        if not name.isidentifier():
+            raise item.error(f'"{name}" is no name for a permission')
+    return names
+
+
+def _start(reader: ElementReader, node: Node) -> EventOutcomes:
+    return reader.outcomes(node, only=("go", "when"))
+
+
+def _launch(reader: ElementReader, node: Node) -> EventOutcomes:
+    entries = node.fields(("delay", "crash", "when", "chance"))
+    return (reader.outcome(node, ignore=("delay",)),) if "crash" in entries else ()
+
+
+def _launch_delay(node: Node) -> float:
+    return read_optional(node.mapping(), "delay", lambda found: found.seconds(0, 600)) or 0.0
+
+
+def _links(reader: ElementReader, node: Node) -> Mapping[str, EventOutcomes]:
+    return {url: reader.outcomes(found) for url, found in node.mapping().items()}
+
+
+def _pace(node: Node) -> Pace:
+    entries = node.fields(("step", "scale"))
+    return Pace(
+        step=read_optional(entries, "step", lambda found: found.seconds(0, 600)) or 0.0,
+        scale=read_optional(entries, "scale", lambda found: found.number(0, 10)) or 0.0,
+    )
+
+
+def _screen(reader: ElementReader, name: str, node: Node) -> AppScreen:
+    entries = node.fields(("title", "delay", "elements", "back", "swipe_left", "swipe_right", "refresh"))
+    events = ("back", "swipe_left", "swipe_right", "refresh")
+    return AppScreen(
+        name=name,
+        title=read_optional(entries, "title", reader.template) or EMPTY,
+        delay=read_optional(entries, "delay", lambda found: found.seconds(0, 600)) or 0.0,
+        events={event: reader.outcomes(entries[event]) for event in events if event in entries},
+        widgets=reader.widgets(entries["elements"], name) if "elements" in entries else (),
+    )

@@ -1,0 +1,156 @@
+"""Makes the element tree of what a simulated app shows, with the attributes that the platform would give."""
+
+import re
+from dataclasses import replace
+from xml.sax.saxutils import quoteattr
+
+from services.executor.automation.devices.simulated.app_model import Widget
+from services.executor.automation.devices.simulated.expressions import display
+from services.executor.automation.devices.simulated.layout import BAR, HEIGHT, WIDTH, PlacedWidget, place
+from services.executor.automation.devices.simulated.running_app import RunningApp
+from services.executor.automation.screen.elements import CHECKABLE, Bounds, Element, Role
+
+_OTHER = ("android.view.View", "XCUIElementTypeOther")
+_SCREEN = Bounds(0, 0, WIDTH, HEIGHT)
+
+_CLASSES = {
+    Role.BUTTON: ("android.widget.Button", "XCUIElementTypeButton"),
+    Role.LINK: ("android.widget.TextView", "XCUIElementTypeLink"),
+    Role.FIELD: ("android.widget.EditText", "XCUIElementTypeTextField"),
+    Role.CHECKBOX: ("android.widget.CheckBox", "XCUIElementTypeCheckBox"),
+    Role.SWITCH: ("android.widget.Switch", "XCUIElementTypeSwitch"),
+    Role.RADIO: ("android.widget.RadioButton", "XCUIElementTypeRadioButton"),
+    Role.TAB: ("android.widget.TabWidget", "XCUIElementTypeTab"),
+    Role.CELL: ("android.view.ViewGroup", "XCUIElementTypeCell"),
+    Role.PICKER: ("android.widget.Spinner", "XCUIElementTypePicker"),
+    Role.IMAGE: ("android.widget.ImageView", "XCUIElementTypeImage"),
+    Role.HEADING: ("android.widget.TextView", "XCUIElementTypeStaticText"),
+    Role.TEXT: ("android.widget.TextView", "XCUIElementTypeStaticText"),
+    Role.LIST: ("android.widget.ListView", "XCUIElementTypeTable"),
+    Role.DIALOG: ("android.app.Dialog", "XCUIElementTypeAlert"),
+    Role.PROGRESS: ("android.widget.ProgressBar", "XCUIElementTypeActivityIndicator"),
+    Role.SCREEN: ("android.widget.FrameLayout", "XCUIElementTypeApplication"),
+}
+
+
+def layout_of(app: RunningApp) -> tuple[tuple[PlacedWidget, ...], float]:
+    """What is there now, and how high it all is together."""
+    if app.loading:
+        return place((Widget(key=f"{app.screen.name}/loading", role=Role.PROGRESS, id="loading"),), BAR)
+    placed, end = place(_present(app.screen.widgets, app), BAR - app.scrolled)
+    return placed, end + app.scrolled
+
+
+def _present(widgets: tuple[Widget, ...], app: RunningApp) -> tuple[Widget, ...]:
+    there = (widget for widget in widgets if app.shows(widget))
+    return tuple(replace(each, widgets=_present(each.widgets, app)) if each.widgets else each for each in there)
+
+
+def home_screen(platform: str) -> Element:
+    """What is there while the app is not running."""
+    return _with_attributes(Element(role=Role.SCREEN, id="home", bounds=_SCREEN), "home", platform)
+
+
+def render(app: RunningApp, platform: str) -> Element:
+    """The element tree of the app's screen as it is now."""
+    placed, _ = layout_of(app)
+    children = [_element(one, app, platform) for one in placed]
+    title = app.screen.title.fill(app.state)
+    if title:
+        heading = Element(role=Role.HEADING, text=title, bounds=Bounds(0, 0, WIDTH, BAR))
+        children.insert(0, _with_attributes(heading, app.model.id, platform))
+    screen = Element(role=Role.SCREEN, id=app.screen.name, bounds=_SCREEN, children=tuple(children))
+    return _with_attributes(screen, app.model.id, platform)
+
+
+def _element(placed: PlacedWidget, app: RunningApp, platform: str) -> Element:
+    widget, state = placed.widget, app.state
+    held = display(state[widget.bind]) if widget.bind is not None else None
+    text = widget.text.fill(state)
+    if widget.role is Role.FIELD and held is not None:
+        text = "•" * len(held) if widget.secret else held
+    element = Element(
+        role=widget.role,
+        text=text,
+        label=widget.label.fill(state),
+        hint=widget.hint,
+        id=widget.id,
+        bounds=placed.bounds,
+        enabled=widget.enabled.holds(state),
+        visible=placed.on_screen,
+        checked=bool(state[widget.bind]) if widget.bind is not None and widget.role in CHECKABLE else None,
+        focused=app.focus == widget.key,
+        selected=widget.selected.holds(state),
+        clickable="tap" in widget.events,
+        children=tuple(_element(one, app, platform) for one in placed.inside),
+    )
+    return _with_attributes(element, app.model.id, platform)
+
+
+def _with_attributes(element: Element, package: str, platform: str) -> Element:
+    attributes = _ios(element) if platform == "ios" else _android(element, package)
+    return replace(element, attributes=attributes)
+
+
+def _android(element: Element, package: str) -> dict[str, str]:
+    bounds = element.bounds
+    return {
+        "class": _CLASSES.get(element.role, _OTHER)[0],
+        "package": package,
+        "resource-id": f"{package}:id/{element.id}" if element.id else "",
+        "text": element.text,
+        "content-desc": element.label,
+        "hint": element.hint,
+        "checkable": display(element.checked is not None),
+        "checked": display(bool(element.checked)),
+        "clickable": display(element.tappable),
+        "enabled": display(element.enabled),
+        "focused": display(element.focused),
+        "selected": display(element.selected),
+        "displayed": display(element.visible),
+        "bounds": f"[{bounds.x:g},{bounds.y:g}][{bounds.right:g},{bounds.bottom:g}]",
+    }
+
+
+def _ios(element: Element) -> dict[str, str]:
+    bounds = element.bounds
+    value = display(element.checked) if element.checked is not None else element.text
+    return {
+        "type": _CLASSES.get(element.role, _OTHER)[1],
+        "name": element.id or element.label or element.text,
+        "label": element.label or element.text,
+        "value": value,
+        "placeholderValue": element.hint,
+        "enabled": display(element.enabled),
+        "visible": display(element.visible),
+        "selected": display(element.selected),
+        "x": f"{bounds.x:g}",
+        "y": f"{bounds.y:g}",
+        "width": f"{bounds.width:g}",
+        "height": f"{bounds.height:g}",
+    }
+
+
+_ROOTS = {"android": ("hierarchy", "class"), "ios": ("AppiumAUT", "type")}
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+"""What XML has no way to write."""
+
+
+def raw(root: Element, platform: str) -> str:
+    """The tree as UiAutomator2 (android) or XCUITest (ios) would say it; the elements' classes are the tags."""
+    name, kind = _ROOTS[platform]
+    head = f'<?xml version="1.0" encoding="UTF-8"?>\n<{name} simulated="true">'
+    return "\n".join((head, *_lines(root, kind, "  "), f"</{name}>\n"))
+
+
+def _lines(element: Element, kind: str, indent: str) -> list[str]:
+    tag = element.attributes.get(kind, "node")
+    said = " ".join(f"{name}={_quoted(value)}" for name, value in element.attributes.items())
+    if not element.children:
+        return [f"{indent}<{tag} {said}/>"]
+    inside = [line for child in element.children for line in _lines(child, kind, indent + "  ")]
+    return [f"{indent}<{tag} {said}>", *inside, f"{indent}</{tag}>"]
+
+
+def _quoted(value: str) -> str:
+    return quoteattr(_FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", value), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})

@@ -1,0 +1,229 @@
+"""What a simulated device logs: a bounded number of lines, each with the device's time."""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from services.executor.automation.devices.port import NO_ARGUMENTS, Argument, DeviceFailure, Seed, Timer
+from services.executor.automation.devices.simulated.app_model import (
+    DEVICE,
+    PERMISSION,
+    AddToVariable,
+    AppModel,
+    AppScreen,
+    Crash,
+    DoNothing,
+    Effect,
+    EventOutcome,
+    EventOutcomes,
+    Freeze,
+    GoBack,
+    GoToScreen,
+    SetVariable,
+    Widget,
+)
+from services.executor.automation.devices.simulated.expressions import Template, Value, display
+from services.executor.automation.screen.elements import Role
+from services.executor.model.failures import Category
+
+LINES_LIMIT = 1_000
+LINE_LIMIT = 500
+
+
+class DeviceLog:
+    """Lines since it was read last; of too many the oldest are dropped."""
+
+    def __init__(self, timer: Timer) -> None:
+        self._timer = timer
+        self._lines: deque[str] = deque(maxlen=LINES_LIMIT)
+
+    def add(self, line: str) -> None:
+        self._lines.append(f"{self._timer.now():10.3f} {' '.join(line.split())[:LINE_LIMIT]}")
+
+    def taken(self) -> str:
+        """All the lines, which are forgotten then."""
+        text = "".join(f"{line}\n" for line in self._lines)
+        self._lines.clear()
+        return text
+
+
+PATIENCE_SECONDS = 5.0
+"""How long a system waits for an app before it says that the app is not responding."""
+
+
+@dataclass(slots=True)
+class RunningApp:
+    """One installed app. Raises DeviceFailure when it has died or hangs."""
+
+    model: AppModel
+    seed: Seed
+    timer: Timer
+    state: dict[str, Value] = field(default_factory=dict)
+    history: list[str] = field(default_factory=list)
+    focus: str | None = None
+    scrolled: float = 0.0
+    ready_at: float = 0.0
+    frozen_until: float = 0.0
+    crash: str | None = None
+    visits: int = 0
+    launches: int = 0
+    happenings: int = 0
+    log: DeviceLog = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.log = DeviceLog(self.timer)
+        self.state = dict(DEVICE)
+        self._forget()
+
+    @property
+    def running(self) -> bool:
+        return bool(self.history)
+
+    @property
+    def screen(self) -> AppScreen:
+        return self.model.screens[self.history[-1]]
+
+    async def launch(self, arguments: Mapping[str, Argument] = NO_ARGUMENTS) -> None:
+        """Start it anew. An argument sets the variable of its name."""
+        self.stop()
+        self.launches += 1
+        self.log.add(f"start {self.model.id}")
+        self._take(arguments)
+        await self.timer.sleep(self.model.launch_delay)
+        for effect in self._chosen(self.model.launch, "launch", self.launches):
+            if isinstance(effect, Crash):
+                self.log.add(f"crash: {effect.message}")
+                raise DeviceFailure(Category.APP_LAUNCH_FAILED, f"{self.model.name} did not start: {effect.message}")
+        for effect in self._chosen(self.model.start, "start", self.launches):
+            self._apply(effect)
+        if not self.running:
+            raise DeviceFailure(Category.APP_LAUNCH_FAILED, f"{self.model.name} did not start: no start screen applies")
+
+    def stop(self) -> None:
+        if self.running:
+            self.log.add(f"stop {self.model.id}")
+        self.history.clear()
+        self.crash = None
+        self.frozen_until = 0.0
+
+    def clear_state(self) -> None:
+        """Stop it; variables and permissions are as at first."""
+        self.stop()
+        self._forget()
+
+    def permit(self, permissions: Mapping[str, str]) -> None:
+        """`all` means every permission that the model knows."""
+        known = {name.removeprefix(PERMISSION) for name in self.state if name.startswith(PERMISSION)}
+        for name, value in permissions.items():
+            if name != "all" and name not in known:
+                self.log.add(f"the permission {name} is unknown to {self.model.id}")
+            for each in known if name == "all" else known & {name}:
+                self.state[PERMISSION + each] = value
+
+    def _take(self, arguments: Mapping[str, Argument]) -> None:
+        for name, value in arguments.items():
+            if name in self.model.state:
+                self.state[name] = value
+            else:
+                self.log.add(f"the argument {name} is unknown to {self.model.id}")
+
+    def _forget(self) -> None:
+        self.state.update(self.model.state)
+        self.state.update({PERMISSION + name: "unset" for name in self.model.permissions})
+
+    async def respond(self) -> None:
+        """Wait for a slow app; raises when it crashed, and when it hangs longer than a system bears."""
+        if self.crash is not None:
+            raise DeviceFailure(Category.APP_CRASH, f"{self.model.name} crashed: {self.crash}")
+        remaining = self.frozen_until - self.timer.now()
+        if remaining > PATIENCE_SECONDS:
+            await self.timer.sleep(PATIENCE_SECONDS)
+            raise DeviceFailure(
+                Category.APP_NOT_RESPONDING, f"{self.model.name} did not respond for {PATIENCE_SECONDS:g} s"
+            )
+        if remaining > 0:
+            await self.timer.sleep(remaining)
+
+    @property
+    def loading(self) -> bool:
+        return self.timer.now() < self.ready_at
+
+    def shows(self, widget: Widget) -> bool:
+        """Whether the element is there now: by its condition, its time, and chance drawn anew with each visit."""
+        if not widget.visible.holds(self.state) or self.timer.now() < self.ready_at + widget.after:
+            return False
+        return widget.chance >= 1.0 or draw(self.seed, "appears", widget.key, self.visits) < widget.chance
+
+    def happen(self, events: Mapping[str, EventOutcomes], event: str, what: str) -> bool:
+        """Let an event have its outcome; False when nothing is said about it."""
+        if event not in events:
+            return False
+        self.happenings += 1
+        for effect in self._chosen(events[event], f"{what}/{event}", self.happenings):
+            self._apply(effect)
+        return True
+
+    def go(self, screen: str) -> None:
+        self.history.append(screen)
+        self._entered()
+
+    def go_back(self) -> None:
+        """To the screen before; from the first one, out of the app."""
+        self.history.pop()
+        if self.running:
+            self._entered()
+
+    def touch(self, widget: Widget) -> None:
+        """A tap on an element that is there."""
+        if not widget.enabled.holds(self.state):
+            return
+        self.focus = widget.key if widget.role is Role.FIELD else None
+        if widget.bind is not None and widget.role in (Role.CHECKBOX, Role.SWITCH, Role.RADIO):
+            self.state[widget.bind] = True if widget.role is Role.RADIO else not self.state[widget.bind]
+        self.happen(widget.events, "tap", widget.key)
+
+    def _entered(self) -> None:
+        self.visits += 1
+        self.focus = None
+        self.scrolled = 0.0
+        self.ready_at = self.timer.now() + self.screen.delay
+        self.log.add(f"screen {self.screen.name}")
+
+    def _chosen(self, outcomes: EventOutcomes, what: str, count: int) -> tuple[Effect, ...]:
+        for position, outcome in enumerate(outcomes):
+            if self._applies(outcome, what, position, count):
+                return outcome.effects
+        return ()
+
+    def _applies(self, outcome: EventOutcome, what: str, position: int, count: int) -> bool:
+        if not outcome.when.holds(self.state):
+            return False
+        return outcome.chance >= 1.0 or draw(self.seed, what, position, count) < outcome.chance
+
+    def _apply(self, effect: Effect) -> None:
+        match effect:
+            case GoToScreen(screen):
+                self.go(screen)
+            case GoBack():
+                self.go_back()
+            case SetVariable(name, value):
+                self.state[name] = value.fill(self.state) if isinstance(value, Template) else value
+                self.log.add(f"{name} is {display(self.state[name])}")
+            case AddToVariable(name, amount):
+                held = self.state[name]
+                self.state[name] = (held if isinstance(held, int | float) else 0) + amount
+            case Crash(message):
+                self.crash = message
+                self.log.add(f"crash: {message}")
+            case Freeze(seconds):
+                self.log.add(f"no answer for {seconds:g} s")
+                self.frozen_until = self.timer.now() + seconds
+            case DoNothing():
+                pass
+
+
+def draw(seed: Seed, *what: object) -> float:
+    """A number in [0, 1), evenly spread; the same for the same seed and the same thing."""
+    text = "\x1f".join(map(str, (seed.run_id, seed.attempt, *what)))
+    return int.from_bytes(blake2b(text.encode(), digest_size=7).digest(), "big") / 2**56

@@ -1,0 +1,117 @@
+"""Appium's fake driver: an app in an XML file, for tests of what is behind a hub."""
+
+from services.executor.automation.devices.port import Build, DeviceFailure, Orientation, PageSource
+from services.executor.automation.devices.webdriver import w3c_actions
+from services.executor.automation.devices.webdriver.driver_session import DriverSession
+from services.executor.automation.devices.webdriver.interfaces import LaunchOptions, read_tree, script_error
+from services.executor.automation.screen.elements import Element, Point, walk
+from services.executor.model.failures import Category
+
+
+class FakeApp:
+    """The app is loaded with the session and cannot be started or stopped: launching it is having it."""
+
+    log_type = "actions"
+
+    def __init__(self, driver: DriverSession) -> None:
+        self._driver = driver
+
+    async def install(self, build: Build) -> None:
+        return None
+
+    async def launch(self, order: LaunchOptions) -> None:
+        return None
+
+    async def stop(self, app_id: str | None) -> None:
+        return None
+
+    async def clear_state(self, app_id: str | None) -> None:
+        return None
+
+    async def open_link(self, url: str) -> None:
+        raise script_error("the fake driver opens no links")
+
+    async def set_location(self, latitude: float, longitude: float) -> None:
+        await self._driver.set_location(latitude, longitude)
+
+    async def set_orientation(self, orientation: Orientation) -> None:
+        await self._driver.set_orientation(orientation)
+
+    async def check(self) -> None:
+        return None
+
+
+class FakeView:
+    """Acts on elements through the driver, as its pointer moves nothing; finds them again by their attributes."""
+
+    def __init__(self, driver: DriverSession) -> None:
+        self._driver = driver
+        self._tree: Element | None = None
+
+    async def tree(self) -> Element:
+        self._tree = read_tree(await self._driver.source())
+        return self._tree
+
+    async def source(self) -> PageSource:
+        return PageSource(await self._driver.source())
+
+    async def screenshot(self) -> bytes:
+        return await self._driver.screenshot()
+
+    async def tap(self, target: Element | Point, *, times: int = 1) -> None:
+        if isinstance(target, Point):
+            await self._driver.perform(w3c_actions.tap(target, times=times))
+            return
+        found = await self._found(target)
+        for _ in range(times):
+            await self._driver.click(found)
+
+    async def long_press(self, target: Element | Point, seconds: float) -> None:
+        point = target if isinstance(target, Point) else target.bounds.center
+        await self._driver.perform(w3c_actions.long_press(point, seconds), lasting=seconds)
+
+    async def type(self, text: str, target: Element | None) -> None:
+        if target is None:
+            raise script_error("the fake driver types into a field that is named")
+        await self._driver.send_keys(await self._found(target), text)
+
+    async def clear(self, target: Element | None, characters: int | None) -> None:
+        if target is None:
+            raise script_error("the fake driver clears a field that is named")
+        found = await self._found(target)
+        if characters is None:
+            await self._driver.clear(found)
+        else:
+            held = await self._driver.text(found)
+            await self._driver.send_keys(found, held[: max(len(held) - characters, 0)])
+
+    async def back(self) -> None:
+        await self._driver.back()
+
+    async def press_key(self, key: str) -> None:
+        raise script_error("the fake driver has no keys")
+
+    async def hide_keyboard(self) -> None:
+        return None
+
+    async def _found(self, target: Element) -> str:
+        """The element in the driver's own numbering: that with the same attributes, in the same place among such."""
+        alike = [each for each in walk(self._tree or target) if dict(each.attributes) == dict(target.attributes)]
+        place = next((number for number, each in enumerate(alike) if each is target), 0)
+        found = await self._driver.find_all("xpath", _locator(target))
+        if place >= len(found):
+            raise DeviceFailure(Category.ELEMENT_NOT_FOUND, f"{target.describe()} is not there any more")
+        return found[place]
+
+
+def _locator(target: Element) -> str:
+    said = [f"@{name}={_literal(value)}" for name, value in target.attributes.items() if name.isidentifier()]
+    return f"//*[{' and '.join(said)}]" if said else "//*[not(@*)]"
+
+
+def _literal(value: str) -> str:
+    """A string of XPath 1.0, which knows no escapes."""
+    if '"' not in value:
+        return f'"{value}"'
+    parts = ", '\"', ".join(f'"{part}"' for part in value.split('"'))
+    return f"concat({parts})"

@@ -1,0 +1,170 @@
+"""A web build in a browser: the app is a page, its state what the browser keeps for the page's origin."""
+
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from services.executor.automation.devices.port import Argument, Build, DeviceFailure, Orientation
+from services.executor.automation.devices.webdriver.driver_session import DriverSession
+from services.executor.automation.devices.webdriver.hub_connection import OPEN_ALERT, DriverError, Json
+from services.executor.automation.devices.webdriver.interfaces import LaunchOptions, script_error
+from services.executor.model.failures import Category
+
+BLANK = "about:blank"
+_PERMISSIONS = {
+    "camera": "videoCapture",
+    "clipboard": "clipboardReadWrite",
+    "location": "geolocation",
+    "microphone": "audioCapture",
+    "midi": "midi",
+    "motion": "sensors",
+    "notifications": "notifications",
+}
+"""Our names, and what Browser.grantPermissions calls them."""
+
+
+class BrowserApp:
+    """For chromedriver: what WebDriver has no command for goes over the DevTools protocol."""
+
+    log_type = "browser"
+
+    def __init__(self, driver: DriverSession, build: Build) -> None:
+        self._driver = driver
+        self._build = build
+
+    async def install(self, build: Build) -> None:
+        self._build = build
+
+    async def launch(self, order: LaunchOptions) -> None:
+        url = with_arguments(self._page(order.app_id), order.arguments)
+        await self._dismiss()
+        here = await self._driver.url()
+        if not order.stop_first and not order.clear_state and origin(here) == origin(url):
+            return
+        if order.clear_state:
+            await self._clear_data(here, url)
+        elif here != BLANK:
+            await self._driver.open_url(BLANK)
+        if order.permissions:
+            await self._set_permissions(origin(url), order.permissions)
+        await self._open(url, Category.APP_LAUNCH_FAILED)
+
+    async def stop(self, app_id: str | None) -> None:
+        await self._dismiss()
+        await self._driver.open_url(BLANK)
+
+    async def clear_state(self, app_id: str | None) -> None:
+        await self._dismiss()
+        await self._clear_data(await self._driver.url(), self._page(app_id))
+
+    async def open_link(self, url: str) -> None:
+        if urlsplit(url).scheme not in ("http", "https", "about", "data"):
+            raise script_error(f"a browser opens no {url}")
+        await self._dismiss()
+        await self._open(url, Category.SCRIPT_ERROR)
+
+    async def set_location(self, latitude: float, longitude: float) -> None:
+        here = await self._driver.url()
+        asking = here if _is_web(here) else self._page(None)
+        geolocation: dict[str, Json] = {"name": "geolocation"}
+        await self._driver.cdp(
+            "Browser.setPermission", permission=geolocation, setting="granted", origin=origin(asking)
+        )
+        await self._driver.cdp("Emulation.setGeolocationOverride", latitude=latitude, longitude=longitude, accuracy=1)
+
+    async def set_orientation(self, orientation: Orientation) -> None:
+        value = await self._driver.execute("return [innerWidth, innerHeight]")
+        sides = sorted(side for side in value if isinstance(side, int | float)) if isinstance(value, list) else [0, 0]
+        wide = orientation == "landscape"
+        width, height = (sides[-1], sides[0]) if wide else (sides[0], sides[-1])
+        turned: dict[str, Json] = {
+            "type": "landscapePrimary" if wide else "portraitPrimary",
+            "angle": 90 if wide else 0,
+        }
+        await self._driver.cdp(
+            "Emulation.setDeviceMetricsOverride",
+            width=round(width),
+            height=round(height),
+            deviceScaleFactor=0,
+            mobile=False,
+            screenOrientation=turned,
+        )
+
+    async def check(self) -> None:
+        return None
+
+    def _page(self, app_id: str | None) -> str:
+        if app_id is not None and _is_web(app_id):
+            return app_id
+        if app_id is not None and app_id != self._build.package_name:
+            raise DeviceFailure(Category.APP_LAUNCH_FAILED, f"a browser has no app {app_id}; say the address of a page")
+        if not self._build.static_url:
+            raise DeviceFailure(
+                Category.CONFIG_INVALID, "this device is a browser, and the build has no static_url to open in it"
+            )
+        if not _is_web(self._build.static_url):
+            raise DeviceFailure(Category.CONFIG_INVALID, "the static_url of the build is no address of a web page")
+        return self._build.static_url
+
+    async def _dismiss(self) -> None:
+        """A dialog of the browser is in the way of everything else."""
+        try:
+            await self._driver.post("/alert/dismiss")
+        except DriverError as error:
+            if error.code != "no such alert":
+                raise
+
+    async def _open(self, url: str, category: Category) -> None:
+        try:
+            await self._driver.open_url(url)
+            shown = await self._driver.execute("return document.URL")
+        except DriverError as error:
+            if error.code == OPEN_ALERT:
+                return  # it is open, and begins with a dialog
+            if "net::" not in error.message and error.code not in ("timeout", "invalid argument"):
+                raise
+            raise DeviceFailure(category, f"{url} could not be opened: {error.message}") from error
+        if str(shown).startswith("chrome-error:"):
+            raise DeviceFailure(category, f"{url} could not be opened")
+
+    async def _clear_data(self, here: str, url: str) -> None:
+        """Cookies, cache and storage; what the tab itself keeps goes while its page is still there."""
+        if origin(here) == origin(url):
+            await self._driver.execute("try { sessionStorage.clear() } catch {}")
+        await self._driver.open_url(BLANK)
+        await self._driver.cdp("Storage.clearDataForOrigin", origin=origin(url), storageTypes="all")
+        await self._driver.cdp("Network.clearBrowserCookies")
+        await self._driver.cdp("Network.clearBrowserCache")
+
+    async def _set_permissions(self, where: str, permissions: Mapping[str, str]) -> None:
+        known = {name: permissions.get(name, permissions.get("all", "unset")) for name in _PERMISSIONS}
+        unknown = sorted(set(permissions) - set(known) - {"all"})
+        if unknown:
+            raise script_error(
+                f"a browser has no permission {unknown[0]}; there are all, {', '.join(sorted(_PERMISSIONS))}"
+            )
+        strange = sorted(set(permissions.values()) - {"allow", "deny", "unset"})
+        if strange:
+            raise script_error(f"a permission is allow, deny or unset, not {strange[0]}")
+        granted: list[Json] = [_PERMISSIONS[name] for name, answer in known.items() if answer == "allow"]
+        await self._driver.cdp("Browser.resetPermissions")
+        if "allow" in known.values() or "deny" in known.values():
+            await self._driver.cdp("Browser.grantPermissions", permissions=granted, origin=where)
+
+
+def _is_web(url: str) -> bool:
+    return url.lower().startswith(("http://", "https://"))
+
+
+def origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else url
+
+
+def with_arguments(url: str, arguments: Mapping[str, Argument]) -> str:
+    """Launch arguments of a page are query parameters."""
+    if not arguments:
+        return url
+    parts = urlsplit(url)
+    said = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in arguments.items()}
+    query = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name not in said]
+    return urlunsplit(parts._replace(query=urlencode([*query, *said.items()])))

@@ -1,0 +1,242 @@
+"""The WebDriver commands that devices need: W3C's, and those of Appium that its drivers share."""
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from types import MappingProxyType
+from urllib.parse import quote
+
+from services.chassis import logs
+from services.executor.automation.devices.port import DeviceFailure
+from services.executor.automation.devices.webdriver.hub_connection import (
+    DriverError,
+    HubConnection,
+    HubUnreachable,
+    Json,
+)
+from services.executor.model.failures import Category
+
+ELEMENT_KEY = "element-6066-11e4-a52e-4f735466cecf"
+
+NO_ARGUMENTS: Mapping[str, Json] = MappingProxyType({})
+
+COMMAND_SECONDS = 30.0
+LOOK_SECONDS = 60.0
+PAGE_SECONDS = 60.0
+INSTALL_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rect:
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+async def new_session(
+    connection: HubConnection, capabilities: Mapping[str, Json], *, seconds: float
+) -> tuple[str, Mapping[str, Json]]:
+    """The id of a new session and what the hub says that it can."""
+    asked: dict[str, Json] = {"capabilities": {"alwaysMatch": dict(capabilities), "firstMatch": [{}]}}
+    value = await connection.call("POST", "/session", asked, seconds=seconds)
+    if isinstance(value, dict) and isinstance(value.get("sessionId"), str):
+        got = value.get("capabilities")
+        return str(value["sessionId"]), got if isinstance(got, dict) else {}
+    raise HubUnreachable(f"the hub {connection.shown} opened a session without an id")
+
+
+async def delete_session(connection: HubConnection, session_id: str, *, seconds: float) -> None:
+    await connection.call("DELETE", f"/session/{quote(session_id, safe='')}", seconds=seconds)
+
+
+async def status(connection: HubConnection, *, seconds: float) -> bool:
+    """Whether the hub says that it takes sessions; one that says nothing of it does."""
+    value = await connection.call("GET", "/status", seconds=seconds)
+    return not isinstance(value, dict) or value.get("ready") is not False
+
+
+class DriverSession:
+    """One session. Every method raises DriverError or HubAway, and returns within its time."""
+
+    def __init__(self, connection: HubConnection, session_id: str, capabilities: Mapping[str, Json]) -> None:
+        self.connection = connection
+        self.id = session_id
+        self.capabilities = capabilities
+        self._path = f"/session/{quote(session_id, safe='')}"
+
+    async def get(self, path: str, *, seconds: float = COMMAND_SECONDS) -> Json:
+        return await self.connection.call("GET", self._path + path, seconds=seconds)
+
+    async def post(
+        self, path: str, body: Mapping[str, Json] | None = None, *, seconds: float = COMMAND_SECONDS
+    ) -> Json:
+        return await self.connection.call("POST", self._path + path, body, seconds=seconds)
+
+    async def delete(self, *, seconds: float) -> None:
+        await delete_session(self.connection, self.id, seconds=seconds)
+
+    # what is shown
+
+    async def source(self) -> str:
+        return _text(await self.get("/source", seconds=LOOK_SECONDS))
+
+    async def screenshot(self) -> bytes:
+        """A PNG."""
+        try:
+            picture = base64.b64decode(_text(await self.get("/screenshot", seconds=LOOK_SECONDS)))
+        except binascii.Error as error:
+            raise HubUnreachable("the driver's screenshot is not Base64") from error
+        if not picture.startswith(b"\x89PNG"):
+            raise HubUnreachable("the driver's screenshot is no PNG")
+        return picture
+
+    async def window(self) -> Rect:
+        value = await self.get("/window/rect")
+        sizes = value if isinstance(value, dict) else {}
+        return Rect(*(_number(sizes.get(name)) for name in ("x", "y", "width", "height")))
+
+    # elements
+
+    async def find_all(self, using: str, value: str) -> Sequence[str]:
+        """The ids of the elements that a locator finds, in the driver's order."""
+        found = await self.post("/elements", {"using": using, "value": value})
+        return [_element(each) for each in found] if isinstance(found, list) else []
+
+    async def find(self, using: str, value: str) -> str:
+        return _element(await self.post("/element", {"using": using, "value": value}))
+
+    async def active(self) -> str:
+        """The element that has the focus."""
+        return _element(await self.get("/element/active"))
+
+    async def attribute(self, element: str, name: str) -> str | None:
+        value = await self.get(f"/element/{quote(element, safe='')}/attribute/{quote(name, safe='')}")
+        return None if value is None else str(value)
+
+    async def text(self, element: str) -> str:
+        return _text(await self.get(f"/element/{quote(element, safe='')}/text"))
+
+    async def rect(self, element: str) -> Rect:
+        value = await self.get(f"/element/{quote(element, safe='')}/rect")
+        sizes = value if isinstance(value, dict) else {}
+        return Rect(*(_number(sizes.get(name)) for name in ("x", "y", "width", "height")))
+
+    async def click(self, element: str) -> None:
+        await self.post(f"/element/{quote(element, safe='')}/click")
+
+    async def send_keys(self, element: str, text: str) -> None:
+        await self.post(f"/element/{quote(element, safe='')}/value", {"text": text})
+
+    async def clear(self, element: str) -> None:
+        await self.post(f"/element/{quote(element, safe='')}/clear")
+
+    # acting
+
+    async def execute(self, script: str, *arguments: Json, seconds: float = COMMAND_SECONDS) -> Json:
+        """JavaScript in a page, or a driver's extension by its name."""
+        return await self.post("/execute/sync", {"script": script, "args": list(arguments)}, seconds=seconds)
+
+    async def mobile(
+        self,
+        command: str,
+        more: Mapping[str, Json] = NO_ARGUMENTS,
+        *,
+        seconds: float = COMMAND_SECONDS,
+        **arguments: Json,
+    ) -> Json:
+        """`mobile: COMMAND` of Appium's drivers; arguments are named as the driver documents them."""
+        return await self.execute(f"mobile: {command}", {**more, **arguments}, seconds=seconds)
+
+    async def cdp(self, command: str, **arguments: Json) -> Json:
+        """A command of the Chrome DevTools Protocol, as chromedriver passes it on."""
+        return await self.post("/goog/cdp/execute", {"cmd": command, "params": dict(arguments)})
+
+    async def perform(self, actions: Sequence[Json], *, lasting: float = 0.0) -> None:
+        """W3C actions that take `lasting` seconds; what they leave pressed when the driver refuses one is released."""
+        try:
+            await self.post("/actions", {"actions": list(actions)}, seconds=COMMAND_SECONDS + lasting)
+        except DriverError:
+            with suppress(DeviceFailure):
+                await self.release()
+            raise
+
+    async def release(self) -> None:
+        await self.connection.call("DELETE", self._path + "/actions", seconds=COMMAND_SECONDS)
+
+    async def back(self) -> None:
+        await self.post("/back", seconds=PAGE_SECONDS)
+
+    async def open_url(self, url: str) -> None:
+        await self.post("/url", {"url": url}, seconds=PAGE_SECONDS)
+
+    async def url(self) -> str:
+        return _text(await self.get("/url"))
+
+    # the device
+
+    async def contexts(self) -> Sequence[str]:
+        value = await self.get("/contexts")
+        return [str(each) for each in value] if isinstance(value, list) else []
+
+    async def context(self) -> str:
+        return _text(await self.get("/context"))
+
+    async def enter_context(self, name: str) -> None:
+        await self.post("/context", {"name": name})
+
+    async def orientation(self) -> str:
+        return _text(await self.get("/orientation"))
+
+    async def set_orientation(self, orientation: str) -> None:
+        await self.post("/orientation", {"orientation": orientation.upper()})
+
+    async def location(self) -> Json:
+        return await self.get("/location")
+
+    async def set_location(self, latitude: float, longitude: float) -> None:
+        await self.post("/location", {"location": {"latitude": latitude, "longitude": longitude, "altitude": 0}})
+
+    async def log(self, kind: str) -> Sequence[Mapping[str, Json]]:
+        """What was logged since it was asked last: timestamp (ms since 1970), level, message."""
+        value = await self.post("/se/log", {"type": kind})
+        return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def element_of(value: Json) -> str | None:
+    """The id of the element that a value of the protocol refers to."""
+    found = value.get(ELEMENT_KEY) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def _element(value: Json) -> str:
+    found = element_of(value)
+    if found is None:
+        raise HubUnreachable("the driver found an element and gave no reference to it")
+    return found
+
+
+def _text(value: Json) -> str:
+    if not isinstance(value, str):
+        raise HubUnreachable(f"the driver answered {type(value).__name__} where text is due")
+    return value
+
+
+def _number(value: Json) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+log = logs.get(__name__)
+
+
+async def end_session(driver: DriverSession, *, seconds: float) -> None:
+    """Delete the session within so many seconds, and close the connection. Raises nothing that hubs do."""
+    try:
+        await driver.delete(seconds=seconds)
+    except DeviceFailure as failure:
+        if failure.category is not Category.SESSION_LOST:
+            log.warning("session_not_deleted", hub=driver.connection.shown, session=driver.id, error=failure.message)
+    finally:
+        await driver.connection.close()

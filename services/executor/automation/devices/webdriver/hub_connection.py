@@ -1,0 +1,151 @@
+"""HTTP as WebDriver hubs speak it: JSON in and out, bounded in time and size, its errors as failures of the device."""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import aiohttp
+import orjson
+from yarl import URL
+
+from services.executor.automation.devices.port import DeviceFailure
+from services.executor.model.failures import Category
+
+Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
+
+REPLY_LIMIT = 64 * 1024 * 1024
+MESSAGE_LIMIT = 500
+CONNECT_SECONDS = 10.0
+OPEN_ALERT = "unexpected alert open"
+KEEP_ALIVE_SECONDS = 4.0
+"""Less than node's 5 s: a connection that the hub is closing must not be used once more."""
+
+_CATEGORIES: Mapping[str, Category] = {
+    "invalid session id": Category.SESSION_LOST,
+    "session not created": Category.DEVICE_UNAVAILABLE,
+    "no such element": Category.ELEMENT_NOT_FOUND,
+    "stale element reference": Category.ELEMENT_NOT_FOUND,
+    "no such window": Category.APP_CRASH,
+    "timeout": Category.APP_NOT_RESPONDING,
+    "script timeout": Category.APP_NOT_RESPONDING,
+    "element not interactable": Category.SCRIPT_ERROR,
+    "element click intercepted": Category.SCRIPT_ERROR,
+    "invalid argument": Category.SCRIPT_ERROR,
+    "invalid element state": Category.SCRIPT_ERROR,
+    "move target out of bounds": Category.SCRIPT_ERROR,
+    "no such context": Category.SCRIPT_ERROR,
+    OPEN_ALERT: Category.SCRIPT_ERROR,
+    "unknown command": Category.SCRIPT_ERROR,
+    "unknown method": Category.SCRIPT_ERROR,
+    "unsupported operation": Category.SCRIPT_ERROR,
+}
+"""Whose fault an error of the protocol is; any other is the driver's own, and so the device's."""
+
+_CRASHED = re.compile(r"tab crashed|page crash|has crashed|app.{0,40}not running", re.IGNORECASE)
+_GONE = re.compile(
+    r"chrome not reachable|not connected to devtools|target window already closed|instrumentation process"
+    r"|socket hang up|could not proxy command|ECONNREFUSED|ECONNRESET"
+    r"|session.{0,20}(terminated|not started|does not exist)",
+    re.IGNORECASE,
+)
+
+
+class DriverError(DeviceFailure):
+    """The hub refused a command. `code` is the protocol's error code ("no such element")."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(
+            category_of(code, message), message if message.startswith(code) else f"{code}: {message}".removesuffix(": ")
+        )
+        self.code = code
+
+
+class HubUnreachable(DeviceFailure):
+    """The hub cannot be reached, does not answer in time, or does not speak the protocol."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Category.NETWORK_ERROR, message)
+
+
+def category_of(code: str, message: str) -> Category:
+    """Whose fault an error of a driver is; drivers report dead browsers and apps under several codes."""
+    if _CRASHED.search(message):
+        return Category.APP_CRASH
+    if _GONE.search(message):
+        return Category.SESSION_LOST
+    return _CATEGORIES.get(code, Category.DEVICE_UNAVAILABLE)
+
+
+class HubConnection:
+    """One hub. Close it after use."""
+
+    def __init__(self, url: str, *, reply_limit: int = REPLY_LIMIT) -> None:
+        self._url = url.rstrip("/")
+        self._reply_limit = reply_limit
+        self._http = aiohttp.ClientSession(
+            timeout=aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS),
+            connector=aiohttp.TCPConnector(limit=4, keepalive_timeout=KEEP_ALIVE_SECONDS),
+            auto_decompress=True,
+        )
+
+    @property
+    def shown(self) -> str:
+        """The address without the user and password in it, for messages."""
+        return str(URL(self._url).with_user(None).with_password(None))
+
+    async def call(self, method: str, path: str, body: Mapping[str, Json] | None = None, *, seconds: float) -> Json:
+        """The `value` of the reply. DriverError for what the hub refuses, HubAway for anything but an answer."""
+        if self._http.closed:
+            raise DeviceFailure(Category.SESSION_LOST, "the session is closed")
+        try:
+            async with asyncio.timeout(seconds):
+                status, content = await self._exchange(method, path, body)
+        except TimeoutError as error:
+            raise HubUnreachable(
+                f"the hub {self.shown} did not answer {method} {_path_without_ids(path)} within {seconds:g} s"
+            ) from error
+        except (aiohttp.ClientError, OSError) as error:
+            said = str(error) or type(error).__name__
+            raise HubUnreachable(f"the hub {self.shown} cannot be reached: {said[:MESSAGE_LIMIT]}") from error
+        return self._value(status, content)
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    async def _exchange(self, method: str, path: str, body: Mapping[str, Json] | None) -> tuple[int, bytes]:
+        sent = None if method == "GET" else orjson.dumps(body or {})
+        headers = {"Content-Type": "application/json; charset=utf-8"} if sent is not None else {}
+        url = URL(self._url + path, encoded=True)
+        async with self._http.request(method, url, data=sent, headers=headers, allow_redirects=False) as reply:
+            content = bytearray()
+            async for part in reply.content.iter_any():
+                content += part
+                if len(content) > self._reply_limit:
+                    raise HubUnreachable(f"a reply of the hub {self.shown} is larger than {self._reply_limit} bytes")
+            return reply.status, bytes(content)
+
+    def _value(self, status: int, content: bytes) -> Json:
+        try:
+            reply = orjson.loads(content)
+        except orjson.JSONDecodeError as error:
+            shown = content[:80].decode(errors="replace")
+            raise HubUnreachable(f"the hub {self.shown} answered {status} and no JSON: {shown!r}") from error
+        if not isinstance(reply, dict) or "value" not in reply:
+            raise HubUnreachable(f"the hub {self.shown} answered {status} without a value: it speaks no WebDriver")
+        value: Json = reply["value"]
+        if status >= 400:
+            raise _driver_error(value, status)
+        return value
+
+
+def _driver_error(value: Json, status: int) -> DriverError:
+    said = value if isinstance(value, dict) else {}
+    code, message = said.get("error"), said.get("message")
+    lines = message.strip().splitlines() if isinstance(message, str) else []
+    return DriverError(code if isinstance(code, str) else f"status {status}", (lines or [""])[0][:MESSAGE_LIMIT])
+
+
+def _path_without_ids(path: str) -> str:
+    """What a path asks for, without the ids in it."""
+    return re.sub(r"/session/[^/]+", "", path) or "session"

@@ -1,0 +1,141 @@
+"""The native view of a phone: its tree from the driver's source, acted on by touch."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from time import monotonic
+
+from services.executor.automation.devices.port import DeviceFailure, PageSource
+from services.executor.automation.devices.webdriver import keys, w3c_actions
+from services.executor.automation.devices.webdriver.driver_session import DriverSession, Rect
+from services.executor.automation.devices.webdriver.hub_connection import DriverError
+from services.executor.automation.devices.webdriver.interfaces import read_tree, script_error
+from services.executor.automation.screen.elements import NOWHERE, Bounds, Element, Point
+from services.executor.model.failures import Category
+
+PressKey = Callable[[DriverSession, str], Awaitable[None]]
+
+FOCUSED_WITHIN_SECONDS = 3.0
+_PAUSE_SECONDS = 0.1
+_NO_FOCUS = "no field that can be typed into has the focus"
+
+
+class NativeView:
+    """For UiAutomator2 and XCUITest. A tap goes to the middle of what can be seen of an element."""
+
+    def __init__(
+        self, driver: DriverSession, platform: str, press: PressKey, *, patience: float = FOCUSED_WITHIN_SECONDS
+    ) -> None:
+        """`platform` is android or ios; `press` how a key is pressed there; `patience` how long a focus may take."""
+        self._driver = driver
+        self._platform = platform
+        self._press = press
+        self._patience = patience
+        self._screen = NOWHERE
+
+    async def tree(self) -> Element:
+        root = read_tree(await self._driver.source(), self._platform)
+        self._screen = root.bounds
+        return root
+
+    async def source(self) -> PageSource:
+        return PageSource(await self._driver.source())
+
+    async def screenshot(self) -> bytes:
+        return await self._driver.screenshot()
+
+    async def tap(self, target: Element | Point, *, times: int = 1) -> None:
+        await self._driver.perform(w3c_actions.tap(self._at(target), times=times))
+
+    async def long_press(self, target: Element | Point, seconds: float) -> None:
+        await self._driver.perform(w3c_actions.long_press(self._at(target), seconds), lasting=seconds)
+
+    async def type(self, text: str, target: Element | None) -> None:
+        await self._driver.send_keys(await self._field(target), text)
+
+    async def clear(self, target: Element | None, characters: int | None) -> None:
+        field = await self._field(target)
+        if characters is None:
+            await self._driver.clear(field)
+        elif self._platform == "ios":
+            await self._driver.send_keys(field, "\b" * characters)
+        else:
+            await self._press(self._driver, "end")  # a tap has put the caret where it went
+            for _ in range(characters):
+                await self._press(self._driver, "delete")
+
+    async def back(self) -> None:
+        await self._driver.back()
+
+    async def press_key(self, key: str) -> None:
+        await self._press(self._driver, key)
+
+    async def hide_keyboard(self) -> None:
+        if await self._driver.mobile("isKeyboardShown"):
+            await self._driver.mobile("hideKeyboard")
+
+    def _at(self, target: Element | Point) -> Point:
+        if isinstance(target, Point):
+            return target
+        seen = visible_part(target.bounds, target.bounds if self._screen == NOWHERE else self._screen)
+        if seen is None:
+            what = f"{target.describe()} is not on the screen, so it was not touched"
+            raise DeviceFailure(Category.ELEMENT_NOT_FOUND, what)
+        return seen.center
+
+    async def _field(self, target: Element | None) -> str:
+        """The field that keys go to: after a tap that of the target, which takes a moment to have the focus."""
+        if target is None or target.focused:
+            if (field := await self._focused()) is None:
+                raise script_error(_NO_FOCUS)
+            return field
+        before = await self._focused()
+        place = await self._driver.rect(before) if before is not None else None
+        await self.tap(target)
+        deadline = monotonic() + self._patience
+        while (taken := await self._taken(target, place)) is None:
+            if monotonic() >= deadline:
+                raise script_error(f"{_NO_FOCUS} after a tap on {target.describe()}")
+            await asyncio.sleep(_PAUSE_SECONDS)
+        return taken
+
+    async def _taken(self, target: Element, before: Rect | None) -> str | None:
+        """The focused field, if it is at the target, or somewhere else than before: a keyboard may have moved all."""
+        found = await self._focused()
+        if found is None:
+            return None
+        now = await self._driver.rect(found)
+        there = visible_part(Bounds(now.x, now.y, now.width, now.height), target.bounds) is not None
+        return found if there or now != before else None
+
+    async def _focused(self) -> str | None:
+        try:
+            return await self._driver.active()
+        except DriverError as error:
+            if error.category is not Category.ELEMENT_NOT_FOUND:
+                raise
+            return None
+
+
+def visible_part(bounds: Bounds, screen: Bounds) -> Bounds | None:
+    """What of it lies on the screen; None if nothing does."""
+    left, top = max(bounds.x, screen.x), max(bounds.y, screen.y)
+    right, bottom = min(bounds.right, screen.right), min(bounds.bottom, screen.bottom)
+    return Bounds(left, top, right - left, bottom - top) if right > left and bottom > top else None
+
+
+async def press_android(driver: DriverSession, key: str) -> None:
+    await driver.mobile("pressKey", keycode=keys.find_key(keys.ANDROID, key, "an Android phone"))
+
+
+async def press_ios(driver: DriverSession, key: str) -> None:
+    known: Mapping[str, str] = {**keys.IOS_TYPED, **keys.IOS_BUTTONS}
+    pressed = keys.find_key(known, key, "an iPhone")
+    if pressed in keys.IOS_BUTTONS.values():
+        await driver.mobile("pressButton", name=pressed)
+        return
+    try:
+        await driver.send_keys(await driver.active(), pressed)
+    except DeviceFailure as failure:
+        if failure.category is not Category.ELEMENT_NOT_FOUND:
+            raise
+        raise script_error(_NO_FOCUS) from failure

@@ -1,0 +1,139 @@
+"""Pages as they are now: asks page.js, and makes elements of its answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from services.executor.automation.devices.webdriver.driver_session import DriverSession, element_of
+from services.executor.automation.devices.webdriver.hub_connection import HubUnreachable, Json
+from services.executor.automation.devices.webdriver.interfaces import script_error
+from services.executor.automation.screen.elements import Bounds, Element, Role
+from services.executor.automation.screen.page_source.html_semantics import (
+    NAMED_BY_CONTENT,
+    checked_of,
+    enabled_of,
+    names_of,
+    role_of,
+    selected_of,
+)
+
+TEXT_LIMIT = 300
+"""Characters of an element's inner text: what is longer is no name."""
+
+
+_TRIES = 3
+"""chromedriver answers null when a dialog opened, or the document went, while the script ran."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageNode:
+    """A node of the page: `token` says of which document."""
+
+    token: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageSnapshot:
+    """The tree, and which node each of its elements is."""
+
+    root: Element
+    nodes: Mapping[Element, PageNode]
+
+
+async def query_page(driver: DriverSession, what: str, **request: Json) -> dict[str, Any]:
+    """page.js's answer. With `refer` the node itself is under "element"."""
+    value: Json = None
+    for _ in range(_TRIES):
+        value = value or await driver.execute(_script(), {"what": what, **request})
+    if not (isinstance(value, list) and value and isinstance(value[0], str)):
+        raise HubUnreachable("the driver's answer from inside the page has the wrong shape")
+    answer: dict[str, Any] = orjson.loads(value[0])
+    if len(value) > 1:
+        answer["element"] = element_of(value[1])
+    return answer
+
+
+async def take_snapshot(driver: DriverSession) -> PageSnapshot:
+    return read_snapshot(await query_page(driver, "snapshot"))
+
+
+def read_snapshot(answer: Mapping[str, Any]) -> PageSnapshot:
+    """Elements of what page.js saw; the root's bounds are the viewport. script_error when it saw a part only."""
+    if answer["cut"]:
+        raise script_error("the page is too large to be looked at: more than 20,000 elements, or 200 levels")
+    reader = _Reader(answer["token"])
+    body = answer["root"]
+    children = (reader.element(body),) if body is not None else ()
+    screen = Element(
+        role=Role.SCREEN,
+        label=answer["title"],
+        bounds=Bounds(0, 0, answer["width"], answer["height"]),
+        attributes={"url": answer["url"], "title": answer["title"]},
+        children=children,
+    )
+    return PageSnapshot(screen, reader.nodes)
+
+
+class _Reader:
+    def __init__(self, token: str) -> None:
+        self._token = token
+        self.nodes: dict[Element, PageNode] = {}
+
+    def element(self, seen: Mapping[str, Any]) -> Element:
+        return self._made(seen)[0]
+
+    def _made(self, seen: Mapping[str, Any]) -> tuple[Element, str]:
+        """The element, and all the text inside it."""
+        tag, attributes = seen["t"], seen["a"]
+        children, own, inner = self._inside(seen["k"])
+        role = role_of(tag, attributes)
+        value = seen.get("v")
+        content = value if tag == "select" else inner if role in NAMED_BY_CONTENT or tag == "option" else own
+        names = names_of(tag, attributes, content=content or "", value=value, labels=seen.get("l", ()))
+        element = Element(
+            role=role,
+            text=names.text,
+            label=names.label,
+            hint=names.hint,
+            id=names.id,
+            bounds=Bounds(*seen["b"]),
+            enabled=enabled_of(attributes) and not seen["d"],
+            visible=seen["s"],
+            checked=checked_of(tag, attributes, checked=seen.get("c")),
+            focused=seen.get("f", False),
+            selected=seen["chosen"] if tag == "option" else selected_of(attributes),
+            clickable=seen.get("o", False),
+            attributes=attributes,
+            children=children,
+        )
+        self.nodes[element] = PageNode(self._token, seen["n"])
+        return element, inner
+
+    def _inside(self, kids: list[Any]) -> tuple[tuple[Element, ...], str, str]:
+        """The child elements, the text that is directly inside, and all of it."""
+        children: list[Element] = []
+        own: list[str] = []
+        inner: list[str] = []
+        for kid in kids:
+            if isinstance(kid, str):
+                own.append(kid)
+                inner.append(kid)
+            else:
+                child, text = self._made(kid)
+                children.append(child)
+                inner.append(text if child.visible else "")
+        return tuple(children), _flat(own), _flat(inner)
+
+
+def _flat(parts: list[str]) -> str:
+    return " ".join(" ".join(parts).split())[:TEXT_LIMIT]
+
+
+@cache
+def _script() -> str:
+    return Path(__file__).with_name("page.js").read_text(encoding="utf-8")

@@ -1,0 +1,130 @@
+"""The app under test on a phone: what is alike for Android and iOS."""
+
+from collections.abc import Callable
+from time import monotonic
+from typing import Protocol
+
+from services.executor.automation.devices.port import Build, DeviceFailure, Orientation
+from services.executor.automation.devices.webdriver.driver_session import DriverSession
+from services.executor.automation.devices.webdriver.hub_connection import DriverError
+from services.executor.automation.devices.webdriver.interfaces import LaunchOptions
+from services.executor.model.failures import Category
+
+CHECK_EVERY_SECONDS = 1.0
+NOT_RUNNING = 1
+"""`mobile: queryAppState`: 0 not installed, 1 not running, 2 and 3 in the background, 4 in the foreground."""
+
+
+class PhoneCommands(Protocol):
+    """The commands of one platform's driver; `app_id` is a package name or a bundle id."""
+
+    @property
+    def log_type(self) -> str: ...
+
+    async def install(self, app: str) -> None: ...
+
+    async def start(self, app_id: str, order: LaunchOptions) -> None: ...
+
+    async def terminate(self, app_id: str) -> None: ...
+
+    async def clear_data(self, app_id: str) -> None: ...
+
+    async def set_permissions(self, app_id: str, order: LaunchOptions) -> None: ...
+
+    async def state(self, app_id: str) -> int: ...
+
+    async def open_link(self, url: str, app_id: str | None) -> None: ...
+
+    async def set_location(self, latitude: float, longitude: float) -> None: ...
+
+
+class PhoneApp:
+    """Starts and stops apps, and knows whether the one under test should be running."""
+
+    def __init__(
+        self,
+        driver: DriverSession,
+        phone: PhoneCommands,
+        *,
+        app_id: str | None,
+        app: str | None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        """`app_id` is that of the app under test, if it is known; `app` where the hub can read it from."""
+        self._driver = driver
+        self._phone = phone
+        self._app_id = app_id
+        self._app = app
+        self._clock = clock
+        self._running: str | None = None
+        self._checked = 0.0
+
+    @property
+    def log_type(self) -> str:
+        return self._phone.log_type
+
+    async def install(self, build: Build) -> None:
+        if self._app is None:
+            return
+        try:
+            await self._phone.install(self._app)
+        except DriverError as error:
+            if error.category is Category.SESSION_LOST:
+                raise
+            raise DeviceFailure(Category.APP_INSTALL_FAILED, f"the app was not installed: {error.message}") from error
+
+    async def launch(self, order: LaunchOptions) -> None:
+        app_id = self._named(order.app_id)
+        try:
+            await self._start(app_id, order)
+        except DriverError as error:
+            if error.category is Category.SESSION_LOST:
+                raise
+            raise DeviceFailure(Category.APP_LAUNCH_FAILED, f"{app_id} was not launched: {error.message}") from error
+        self._running, self._checked = app_id, self._clock()
+
+    async def _start(self, app_id: str, order: LaunchOptions) -> None:
+        if order.stop_first or order.clear_state:
+            self._running = None
+            await self._phone.terminate(app_id)
+        if order.clear_state:
+            await self._phone.clear_data(app_id)
+        if order.permissions:
+            await self._phone.set_permissions(app_id, order)
+        await self._phone.start(app_id, order)
+
+    async def stop(self, app_id: str | None) -> None:
+        named = self._named(app_id)
+        self._running = None if self._running == named else self._running
+        await self._phone.terminate(named)
+
+    async def clear_state(self, app_id: str | None) -> None:
+        await self.stop(app_id)
+        await self._phone.clear_data(self._named(app_id))
+
+    async def open_link(self, url: str) -> None:
+        await self._phone.open_link(url, None)
+
+    async def set_location(self, latitude: float, longitude: float) -> None:
+        await self._phone.set_location(latitude, longitude)
+
+    async def set_orientation(self, orientation: Orientation) -> None:
+        await self._driver.set_orientation(orientation)
+
+    async def check(self) -> None:
+        now = self._clock()
+        if self._running is None or now - self._checked < CHECK_EVERY_SECONDS:
+            return
+        self._checked = now
+        if await self._phone.state(self._running) <= NOT_RUNNING:
+            raise DeviceFailure(Category.APP_CRASH, f"{self._running} is not running any more: it has crashed or quit")
+
+    def _named(self, app_id: str | None) -> str:
+        named = app_id or self._app_id
+        if named is None:
+            raise DeviceFailure(
+                Category.CONFIG_INVALID,
+                "which app is to be tested is not known: the build has no package name, and the pool names none "
+                "(capability appium:appPackage or appium:bundleId)",
+            )
+        return named

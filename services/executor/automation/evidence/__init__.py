@@ -1,0 +1,1 @@
+"""What is recorded of an attempt: steps, screenshots, page sources, model transcripts."""

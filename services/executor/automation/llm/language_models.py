@@ -1,0 +1,93 @@
+"""The models of a deployment, and the conversations of one attempt with them."""
+
+from pydantic import SecretStr
+
+from services.executor.automation.llm.action_chooser import ModelActionChooser
+from services.executor.automation.llm.budget import BudgetTracker
+from services.executor.automation.llm.chat_client import ChatClient
+from services.executor.automation.llm.conversation import ModelChannel, TranscriptWriter
+from services.executor.automation.llm.endpoint import ModelBudget
+from services.executor.automation.llm.goal_planner import ModelGoalPlanner
+from services.executor.automation.llm.reflection import judge
+from services.executor.automation.ports import (
+    ActionDialog,
+    Judgement,
+    ModelFailed,
+    ModelOptions,
+    ModelSession,
+    ModelTask,
+    ModelUsage,
+    PlanningDialog,
+    ScreenView,
+    Transcript,
+)
+from services.executor.model.failures import Category
+from services.executor.model.run_config import LlmConfig
+
+
+class LanguageModels:
+    """The port `Model` on an OpenAI-compatible endpoint."""
+
+    def __init__(self, client: ChatClient, budget: ModelBudget, secrets: tuple[SecretStr, ...] = ()) -> None:
+        """`secrets` are masked in transcripts, as the endpoint's key is."""
+        self._client = client
+        self._budget = budget
+        self._secrets = secrets
+
+    def check(self) -> None:
+        """Whether the endpoint answers is seen when it is asked."""
+
+    def advisor(self, terms: ModelOptions) -> ModelSession:
+        endpoint = self._client.endpoint
+        writer = TranscriptWriter((endpoint.key, *self._secrets))
+        return ModelAdvisor(self._client, terms, BudgetTracker(self._budget), writer)
+
+
+class ModelAdvisor:
+    """The port `Advisor`."""
+
+    def __init__(
+        self, client: ChatClient, terms: ModelOptions, spending: BudgetTracker, writer: TranscriptWriter
+    ) -> None:
+        self._client = client
+        self._terms = terms
+        self._spending = spending
+        self._writer = writer
+        self._names = _resolve_model_names(terms.config, client.endpoint.models)
+        self.step_actions = spending.budget.step_actions
+        self.step_seconds = spending.budget.step_seconds
+
+    @property
+    def spent(self) -> ModelUsage:
+        return self._spending.spent
+
+    def acting(self, task: ModelTask) -> ActionDialog:
+        return ModelActionChooser(self._line(self._names.primary_model, "PRIMARY"), self._terms, task)
+
+    def planning(self, goal: str) -> PlanningDialog:
+        return ModelGoalPlanner(self._line(self._names.planning_model, "PLANNING"), self._terms, goal)
+
+    async def judge(self, sentence: str, before: ScreenView, after: ScreenView) -> Judgement:
+        line = self._line(self._names.reflection_model, "REFLECTION")
+        return await judge(line, self._terms, sentence, before, after)
+
+    def transcript(self) -> Transcript:
+        return self._writer.taken()
+
+    def _line(self, model: str | None, role: str) -> ModelChannel:
+        if not model:
+            raise ModelFailed(
+                Category.CONFIG_INVALID,
+                f"no model is named: set MOBILETEST_LLM_{role}_MODEL, or {role.lower()}_model in llm_config",
+            )
+        return ModelChannel(self._client, model, self._spending, self._writer)
+
+
+def _resolve_model_names(run: LlmConfig, deployment: LlmConfig) -> LlmConfig:
+    """The names of the run before those of the deployment; for what neither says, the primary model."""
+    primary = run.primary_model or deployment.primary_model
+    return LlmConfig(
+        primary_model=primary,
+        reflection_model=run.reflection_model or deployment.reflection_model or primary,
+        planning_model=run.planning_model or deployment.planning_model or primary,
+    )

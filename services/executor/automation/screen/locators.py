@@ -1,0 +1,222 @@
+"""Finds an element again: by what it is and says, on a screen that may hold other data now. Never by a guess."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+from services.executor.automation.screen.elements import Element, Role, walk
+from services.executor.automation.screen.fingerprint import (
+    belongs_to_system,
+    has_rows,
+    id_shape,
+    normalized_words,
+    own_id,
+)
+from services.executor.automation.screen.outline import Outline
+
+MAX_DISTANCE = 0.05
+"""So far, as a share of the screen, may an element have moved that only its place tells from others."""
+
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Locator:
+    """What an element was when it was chosen.
+
+    `exact` says that text, label and hint must be the very same; without it, which takes an id, they are kept as words
+    without numbers: a counter or a price does not tell what it is. `row` are the words of the row that it stands in,
+    `rows` a hash of all rows where the choice may have depended on them. Of `equals` elements alike it was number
+    `ordinal` (from 0), its middle at (`x`, `y`) in shares of the screen. `checked` is its state then.
+    """
+
+    role: Role
+    id: str = ""
+    exact: bool = True
+    text: str = ""
+    label: str = ""
+    hint: str = ""
+    row: str | None = None
+    rows: str | None = None
+    checked: bool | None = None
+    equals: int = 1
+    ordinal: int = 0
+    x: float = 0.0
+    y: float = 0.0
+
+
+def locator_of(element: Element, outline: Outline, sentence: str, *, exact: bool = False) -> Locator | None:
+    """How to find the element again; None if this locator would not find it, and it alone, where it is now.
+
+    `sentence` is what chose it: a row whose words it does not have was chosen by something else than its name, and a
+    number that it has is part of the name. `exact`: its texts count to the letter, as they do for checks.
+    """
+    called = numbers_in(sentence)
+    if element not in outline.visible or called & numbers_in(own_id(element)):
+        return None
+    row = _row_of(element, outline)
+    x, y = _relative_position(element, outline)
+    exact = exact or not id_shape(own_id(element)) or _needs_exact_text(element, called)
+    text, label, hint = _texts_of(element, exact=exact)
+    locator = Locator(
+        role=element.role,
+        id=_stable_id(element),
+        exact=exact,
+        text=text,
+        label=label,
+        hint=hint,
+        row=_row_words(row) if row is not None else None,
+        rows=_hash_of_texts(_rows_around(row, outline))
+        if row is not None and not _is_named_in(row, outline, sentence)
+        else None,
+        checked=element.checked,
+        x=x,
+        y=y,
+    )
+    alike = _matching_elements(locator, outline)
+    if element not in alike or (len(alike) > 1 and row is not None):
+        return None
+    counted = replace(locator, equals=len(alike), ordinal=alike.index(element))
+    return counted if locate(counted, outline) is element else None
+
+
+def locate(locator: Locator, outline: Outline) -> Element | None:
+    """The one element that this is on the present screen; None when it is not there, or not certain."""
+    alike = _matching_elements(locator, outline)
+    if len(alike) != locator.equals:
+        return None
+    element = alike[locator.ordinal]
+    if locator.equals > 1 and not _is_near(locator, element, outline):
+        return None
+    if locator.rows is not None:
+        row = _row_of(element, outline)
+        if row is None or _hash_of_texts(_rows_around(row, outline)) != locator.rows:
+            return None
+    return element
+
+
+def numbers_in(text: str) -> frozenset[str]:
+    """The numbers in a text, as they are written."""
+    return frozenset(_NUMBER.findall(text))
+
+
+def has_number_on_screen(sentence: str, outline: Outline) -> bool:
+    """Whether the sentence has a number that can be read on the screen."""
+    called = numbers_in(sentence)
+    return any(called & numbers_in(f"{_readable_text(each)} {each.label}") for each in outline.visible)
+
+
+def content_hash(outline: Outline) -> str:
+    """A hash of everything that can be read on the screen."""
+    return _hash_of_texts([outline.root])
+
+
+def wording_hash(outline: Outline) -> str:
+    """A hash of the words on the screen in their order, whatever the numbers are."""
+    said = (
+        normalized_words(f"{_readable_text(each)} {each.label}")
+        for each in walk(outline.root)
+        if each.visible and not belongs_to_system(each)
+    )
+    return _hash(filter(None, said))
+
+
+def _matching_elements(locator: Locator, outline: Outline) -> list[Element]:
+    return [element for element in outline.visible if _matches(locator, element, outline)]
+
+
+def _matches(locator: Locator, element: Element, outline: Outline) -> bool:
+    if element.role is not locator.role or element.checked != locator.checked:
+        return False
+    if _stable_id(element) != locator.id:
+        return False
+    if _texts_of(element, exact=locator.exact) != (locator.text, locator.label, locator.hint):
+        return False
+    row = _row_of(element, outline)
+    return (_row_words(row) if row is not None else None) == locator.row
+
+
+def _readable_text(element: Element) -> str:
+    return "" if element.editable else element.text
+
+
+def _stable_id(element: Element) -> str:
+    identifier = own_id(element)
+    return identifier if id_shape(identifier) else ""
+
+
+def _texts_of(element: Element, *, exact: bool) -> tuple[str, str, str]:
+    """Text, label and hint, to the letter or as words."""
+    texts = (_readable_text(element), element.label, element.hint)
+    return texts if exact else (normalized_words(texts[0]), normalized_words(texts[1]), normalized_words(texts[2]))
+
+
+def _needs_exact_text(element: Element, called: frozenset[str]) -> bool:
+    """Whether the words of its texts leave out what it is: a number that it is called by, or a sign such as "+"."""
+    texts = (_readable_text(element), element.label, element.hint)
+    return any(
+        called & numbers_in(text) or (text.strip() and not normalized_words(text) and not numbers_in(text))
+        for text in texts
+    )
+
+
+def _row_of(element: Element, outline: Outline) -> Element | None:
+    """The innermost row that the element is, or is inside of."""
+    for each in (element, *outline.above(element)):
+        if each.role is Role.CELL:
+            return each
+        parent = next(iter(outline.above(each)), None)
+        if parent is not None and each.role is not Role.LIST and (parent.role is Role.LIST or has_rows(parent)):
+            return each
+    return None
+
+
+def _rows_around(row: Element, outline: Outline) -> list[Element]:
+    parent = next(iter(outline.above(row)), outline.root)
+    return [child for child in parent.children if child.role is row.role]
+
+
+def _row_words(row: Element) -> str:
+    """What the row says, without its numbers, what is typed into it, and what its buttons say."""
+    said = [
+        normalized_words(f"{_readable_text(each)} {each.label}")
+        for each in walk(row)
+        if each is row or not each.tappable
+    ]
+    return " ".join(filter(None, said)) or normalized_words(" ".join(_readable_text(each) for each in walk(row)))
+
+
+def _is_named_in(row: Element, outline: Outline, sentence: str) -> bool:
+    """Whether the sentence has the first words of this row, and of no other one around it, and none of its numbers."""
+    if any(numbers_in(sentence) & numbers_in(f"{_readable_text(each)} {each.label}") for each in walk(row)):
+        return False
+    said = set(normalized_words(sentence).split())
+    named = [
+        each for each in _rows_around(row, outline) if (name := _row_words(each)) and set(name.split()[:2]) <= said
+    ]
+    return named == [row]
+
+
+def _hash_of_texts(elements: Iterable[Element]) -> str:
+    said = (
+        f"{each.role}|{_readable_text(each)}|{each.label}|{each.checked}"
+        for element in elements
+        for each in walk(element)
+        if each.visible and not belongs_to_system(each)
+    )
+    return _hash(said)
+
+
+def _hash(said: Iterable[str]) -> str:
+    return blake2b("\n".join(said).encode(), digest_size=8).hexdigest()
+
+
+def _relative_position(element: Element, outline: Outline) -> tuple[float, float]:
+    screen, center = outline.root.bounds, element.bounds.center
+    return round(center.x / (screen.width or 1), 3), round(center.y / (screen.height or 1), 3)
+
+
+def _is_near(locator: Locator, element: Element, outline: Outline) -> bool:
+    x, y = _relative_position(element, outline)
+    return abs(x - locator.x) <= MAX_DISTANCE and abs(y - locator.y) <= MAX_DISTANCE

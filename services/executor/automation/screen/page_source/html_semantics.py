@@ -1,0 +1,159 @@
+"""What tags and attributes of HTML say of an element: its role, names and state. For static pages and live ones."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from services.executor.automation.screen.elements import CHECKABLE, Role
+
+_TAGS: Mapping[str, Role] = {
+    **dict.fromkeys(("html", "body"), Role.SCREEN),
+    **dict.fromkeys(("button", "summary"), Role.BUTTON),
+    "textarea": Role.FIELD,
+    "select": Role.PICKER,
+    **dict.fromkeys(("img", "svg", "picture", "canvas", "video"), Role.IMAGE),
+    **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), Role.HEADING),
+    **dict.fromkeys(("ul", "ol", "menu", "table", "dl"), Role.LIST),
+    **dict.fromkeys(("li", "tr", "option"), Role.CELL),
+    "dialog": Role.DIALOG,
+    **dict.fromkeys(("progress", "meter"), Role.PROGRESS),
+    **dict.fromkeys(("p", "span", "label", "strong", "b", "em", "i", "small", "td", "th", "dt", "dd"), Role.TEXT),
+    **dict.fromkeys(("legend", "caption", "code", "figcaption", "blockquote", "time", "output"), Role.TEXT),
+    **dict.fromkeys(("pre", "mark", "u", "s", "del", "ins", "sub", "sup", "abbr"), Role.TEXT),
+}
+_INPUTS: Mapping[str, Role] = {
+    **dict.fromkeys(("button", "submit", "reset", "image", "file"), Role.BUTTON),
+    "checkbox": Role.CHECKBOX,
+    "radio": Role.RADIO,
+    "range": Role.SLIDER,
+    "color": Role.PICKER,
+    "hidden": Role.OTHER,
+}
+_ARIA: Mapping[str, Role] = {
+    "button": Role.BUTTON,
+    "link": Role.LINK,
+    **dict.fromkeys(("textbox", "searchbox", "spinbutton"), Role.FIELD),
+    "combobox": Role.PICKER,
+    **dict.fromkeys(("checkbox", "menuitemcheckbox"), Role.CHECKBOX),
+    "switch": Role.SWITCH,
+    **dict.fromkeys(("radio", "menuitemradio"), Role.RADIO),
+    "tab": Role.TAB,
+    **dict.fromkeys(("listitem", "option", "menuitem", "row", "treeitem"), Role.CELL),
+    "slider": Role.SLIDER,
+    **dict.fromkeys(("img", "image"), Role.IMAGE),
+    "heading": Role.HEADING,
+    **dict.fromkeys(("list", "listbox", "menu", "table", "grid", "tree", "treegrid"), Role.LIST),
+    **dict.fromkeys(("dialog", "alertdialog"), Role.DIALOG),
+    **dict.fromkeys(("progressbar", "meter"), Role.PROGRESS),
+    **dict.fromkeys(("presentation", "none", "generic", "group"), Role.OTHER),
+    **dict.fromkeys(("alert", "status", "note", "cell", "gridcell"), Role.TEXT),
+}
+NAMED_BY_CONTENT = frozenset(
+    {Role.BUTTON, Role.LINK, Role.TAB, Role.HEADING, Role.CHECKBOX, Role.SWITCH, Role.RADIO, Role.TEXT}
+)
+"""Roles whose whole inner text is their name; of the others only the text that is directly in them counts."""
+
+_IDS = ("id", "data-testid", "data-test-id", "data-test", "data-cy", "data-qa", "name")
+_BUTTON_TEXTS = {"submit": "Submit", "reset": "Reset", "file": "Choose file"}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What an element is called, as `Element` has it."""
+
+    text: str
+    label: str
+    hint: str
+    id: str
+
+
+def role_of(tag: str, attributes: Mapping[str, str]) -> Role:
+    """The role of an element by its ARIA role, else by its tag and type; tag and names of attributes in lower case."""
+    for word in attributes.get("role", "").lower().split():
+        if word == "combobox" and tag in ("input", "textarea"):
+            return Role.FIELD
+        if word in _ARIA:
+            return _ARIA[word]
+    if tag == "input":
+        return _INPUTS.get(_type(attributes), Role.FIELD)
+    if tag == "a":
+        return Role.LINK if "href" in attributes else Role.TEXT
+    if attributes.get("contenteditable", "false").lower() in ("", "true", "plaintext-only"):
+        return Role.FIELD
+    return _TAGS.get(tag, Role.OTHER)
+
+
+def names_of(
+    tag: str, attributes: Mapping[str, str], *, content: str, value: str | None = None, labels: Iterable[str] = ()
+) -> Names:
+    """What the element is called.
+
+    `content` is the text to be read inside it: the whole for NAMED_BY_CONTENT, else what is directly in it; of a select
+    that of the chosen option. `value` is what is typed into it now, None for what its attribute says. `labels` are the
+    texts of the elements that label it (aria-labelledby, label for, or a label around it).
+    """
+    role = role_of(tag, attributes)
+    named = _collapse_spaces(" ".join(labels)) if attributes.get("aria-labelledby") else ""
+    label = named or _collapse_spaces(attributes.get("aria-label", "")) or _collapse_spaces(" ".join(labels))
+    label = label or _collapse_spaces(attributes.get("alt", "")) or _collapse_spaces(attributes.get("title", ""))
+    hint = attributes.get("placeholder") or attributes.get("aria-placeholder") or ""
+    identifier = next((attributes[name] for name in _IDS if attributes.get(name)), "")
+    return Names(_text(tag, attributes, role, content, value), label, _collapse_spaces(hint), identifier)
+
+
+def checked_of(tag: str, attributes: Mapping[str, str], *, checked: bool | None = None) -> bool | None:
+    """Whether it is checked; None for what cannot be. `checked` is what a live page says of its inputs."""
+    if role_of(tag, attributes) not in CHECKABLE:
+        return None
+    if tag == "input":
+        return "checked" in attributes if checked is None else checked
+    return attributes.get("aria-checked", attributes.get("aria-pressed", "")).lower() == "true"
+
+
+def selected_of(attributes: Mapping[str, str]) -> bool:
+    """Whether it is the chosen one of several: a tab, an option, the current page of a menu."""
+    current = attributes.get("aria-current", "false").lower() not in ("", "false")
+    return "selected" in attributes or attributes.get("aria-selected", "").lower() == "true" or current
+
+
+def enabled_of(attributes: Mapping[str, str]) -> bool:
+    """Whether it can be used; what a disabled fieldset around it says is not in its attributes."""
+    return "disabled" not in attributes and attributes.get("aria-disabled", "").lower() != "true"
+
+
+def is_hidden(tag: str, attributes: Mapping[str, str]) -> bool:
+    """Whether its own attributes hide it, and with it all that is inside; what stylesheets say is not known."""
+    if "hidden" in attributes or attributes.get("aria-hidden", "").lower() == "true":
+        return True
+    if tag == "input" and _type(attributes) == "hidden":
+        return True
+    return (tag == "dialog" and "open" not in attributes) or _is_hidden_by_style(attributes.get("style", ""))
+
+
+def _is_hidden_by_style(style: str) -> bool:
+    declared = (part.split(":", 1) for part in style.lower().split(";") if ":" in part)
+    said = {name.strip(): value.replace("!important", "").strip() for name, value in declared}
+    return (
+        said.get("display") == "none"
+        or said.get("visibility") in ("hidden", "collapse")
+        or said.get("opacity") in ("0", "0.0", "0%")
+    )
+
+
+def _type(attributes: Mapping[str, str]) -> str:
+    return attributes.get("type", "").strip().lower()
+
+
+def _text(tag: str, attributes: Mapping[str, str], role: Role, content: str, value: str | None) -> str:
+    """What can be read on it; of a field what is typed in."""
+    current = attributes.get("value", "") if value is None else value
+    if tag == "input":
+        if role is Role.BUTTON:
+            return _collapse_spaces(current) or _BUTTON_TEXTS.get(_type(attributes), "")
+        return current if role in (Role.FIELD, Role.PICKER, Role.SLIDER) else ""
+    if tag == "textarea":
+        return content if value is None else value
+    return _collapse_spaces(content)
+
+
+def _collapse_spaces(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,127 @@
+"""Page sources of Android: of Appium's UiAutomator2 driver (a tag per class) and of `uiautomator dump` ("node")."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+from services.executor.automation.screen.elements import CHECKABLE, NOWHERE, Bounds, Element, Role
+from services.executor.automation.screen.page_source.nodes import SourceNode, build_elements, is_on_screen, parse_number
+
+_BOUNDS = re.compile(r"\[(-?\d{1,6}),(-?\d{1,6})\]\[(-?\d{1,6}),(-?\d{1,6})\]")
+_ENDINGS: tuple[tuple[str, Role], ...] = (
+    ("RadioButton", Role.RADIO),
+    ("ToggleButton", Role.SWITCH),
+    ("CompoundButton", Role.CHECKBOX),
+    ("Button", Role.BUTTON),
+    ("EditText", Role.FIELD),
+    ("AutoCompleteTextView", Role.FIELD),
+    ("CheckedTextView", Role.CHECKBOX),
+    ("CheckBox", Role.CHECKBOX),
+    ("Switch", Role.SWITCH),
+    ("SwitchCompat", Role.SWITCH),
+    ("Spinner", Role.PICKER),
+    ("Picker", Role.PICKER),
+    ("SeekBar", Role.SLIDER),
+    ("RatingBar", Role.SLIDER),
+    ("ProgressBar", Role.PROGRESS),
+    ("ProgressIndicator", Role.PROGRESS),
+    ("$Tab", Role.TAB),
+    ("TabView", Role.TAB),
+    ("Chip", Role.BUTTON),
+    ("TextView", Role.TEXT),
+    ("ImageView", Role.IMAGE),
+    (".Image", Role.IMAGE),
+    ("ListView", Role.LIST),
+    ("RecyclerView", Role.LIST),
+    ("GridView", Role.LIST),
+    ("Dialog", Role.DIALOG),
+)
+
+
+def read_uiautomator(root: SourceNode) -> Element:
+    """The hierarchy as elements; the hierarchy itself is the screen."""
+    screen = _screen(root)
+
+    def element_of(node: SourceNode, children: tuple[Element, ...]) -> Element:
+        if node is root:
+            bounds = screen or NOWHERE
+            return Element(role=Role.SCREEN, bounds=bounds, attributes=node.attributes, children=children)
+        return _element(node, children, screen)
+
+    return build_elements(root, element_of)
+
+
+def _element(node: SourceNode, children: tuple[Element, ...], screen: Bounds | None) -> Element:
+    has = node.attributes
+    role = _role(node)
+    text, hint = _text_and_hint(has)
+    bounds = _bounds(has)
+    seen = has.get("displayed") != "false" and is_on_screen(bounds, screen)
+    checkable = role in CHECKABLE or has.get("checkable") == "true"
+    return Element(
+        role=role,
+        text=text,
+        label=has.get("content-desc", ""),
+        hint=hint,
+        id=has.get("resource-id", ""),
+        bounds=bounds or NOWHERE,
+        enabled=has.get("enabled") != "false",
+        visible=seen or any(child.visible for child in children),
+        checked=has.get("checked") == "true" if checkable else None,
+        focused=has.get("focused") == "true",
+        selected=has.get("selected") == "true",
+        clickable=has.get("clickable") == "true",
+        attributes=has,
+        children=tuple(map(_row, children)) if role is Role.LIST else children,
+    )
+
+
+def _row(child: Element) -> Element:
+    """What stands directly in a list is a row of it, unless it says that it is something else."""
+    return replace(child, role=Role.CELL) if child.role is Role.OTHER else child
+
+
+def _role(node: SourceNode) -> Role:
+    has = node.attributes
+    role = _role_of_class(has.get("class") or node.tag)
+    if role is Role.TEXT and has.get("heading") == "true":
+        return Role.HEADING
+    if role in (Role.OTHER, Role.TEXT):
+        if has.get("editable") == "true" or has.get("password") == "true":
+            return Role.FIELD
+        if has.get("checkable") == "true":
+            return Role.CHECKBOX
+    return role
+
+
+@lru_cache(maxsize=1024)
+def _role_of_class(name: str) -> Role:
+    return next((role for ending, role in _ENDINGS if name.endswith(ending)), Role.OTHER)
+
+
+def _text_and_hint(has: Mapping[str, str]) -> tuple[str, str]:
+    """An empty field gives its hint as its text: that is no text."""
+    text, hint = has.get("text", ""), has.get("hint", "")
+    if has.get("showing-hint") == "true":
+        return "", hint or text
+    return ("", hint) if text and text == hint else (text, hint)
+
+
+def _bounds(has: Mapping[str, str]) -> Bounds | None:
+    found = _BOUNDS.fullmatch(has.get("bounds", ""))
+    if found is None:
+        return None
+    left, top, right, bottom = map(int, found.groups())
+    return Bounds(left, top, right - left, bottom - top)
+
+
+def _screen(root: SourceNode) -> Bounds | None:
+    """What the hierarchy says of its size, else what the windows in it reach to."""
+    width, height = parse_number(root.attributes.get("width")), parse_number(root.attributes.get("height"))
+    if width and height:
+        return Bounds(0, 0, width, height)
+    windows = [bounds for node in root.nodes if (bounds := _bounds(node.attributes)) is not None]
+    if not windows:
+        return None
+    return Bounds(0, 0, max(each.right for each in windows), max(each.bottom for each in windows))

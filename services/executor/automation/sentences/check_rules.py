@@ -1,0 +1,197 @@
+"""Rules for what is to be seen, and how it is to be."""
+
+import re
+from dataclasses import replace
+
+from services.executor.automation.sentences.intents import Action, Comparison, Intent, NotUnderstood
+from services.executor.automation.sentences.normalizer import QUOTED, NormalizedSentence
+from services.executor.automation.sentences.rule import (
+    SECONDS,
+    Meaning,
+    Reader,
+    check_of_target,
+    first_match,
+    rule,
+    seconds_of,
+    unquote,
+)
+from services.executor.automation.sentences.targets import ROLES
+
+_STILL = r"(?:\s+(?:now|still|currently|also|already|again))?"
+_BE = (
+    rf"(?:(?:is|are|becomes?|gets?|stays?|remains?){_STILL}"
+    rf"|(?:(?:should|must|will|to|needs?\s+to|has\s+to|have\s+to){_STILL}\s+(?:be|become|stay|remain){_STILL}))"
+)
+_BE_NOT = (
+    r"(?:(?:is|are)\s+(?:not|no\s+longer|never)|(?:should|must|can|will|to)\s+(?:not|no\s+longer|never)\s+be|not\s+to\s+be)"
+    r"(?:\s+(?:currently|still|already))?"
+)
+_NO_MORE = r"(?:\s+(?:any\s?more|any\s+longer|now))?"
+_PLACE = r"(?:\s+(?:on|in)\s+(?:the\s+)?(?:current\s+)?(?:screen|page|app|display))"
+_VISIBLE_WORD = r"(?:visible|displayed|shown|present|showing|rendered|there)"
+_VISIBLE = rf"(?:{_VISIBLE_WORD}{_PLACE}?|on\s+(?:the\s+)?(?:screen|page)|in\s+view)"
+_HIDDEN = rf"(?:hidden|invisible|gone|absent|dismissed){_PLACE}?"
+_ENABLED = r"(?:enabled|clickable|tappable)"
+_DISABLED = r"(?:disabled|gr[ae]yed[\s-]+out)"
+_CHECKED = r"(?:checked|ticked|selected|on|(?:turned|switched|toggled)\s+on)"
+_UNCHECKED = r"(?:unchecked|unticked|deselected|off|(?:turned|switched|toggled)\s+off)"
+_MODAL = r"(?:(?:should|must|will|can|could|to)\s+)?"
+_SCREEN = r"(?:the\s+)?(?:current\s+)?(?:screen|page|app|view|display)"
+_ITS_TEXT = r"(?:(?:the|a)\s+)?(?:(?:text|value|word|words|message)\s+)?"
+_SAYS = (
+    rf"(?:(?:says?|reads?|shows?|displays?|equals?)|(?:should|must|to|will)\s+(?:say|read|show|display|equal)"
+    rf"|{_BE}(?:\s+(?:equal\s+to|set\s+to))?)"
+)
+_CONTAINS = r"(?:contains?|includes?|(?:should|must|to|will)\s+(?:contain|include))"
+_CHECK = (
+    r"(?:verif(?:y|ies)|checks?|asserts?|ensures?|confirms?|validates?|makes?\s+sure|be\s+sure|expects?)"
+    r"(?:\s+(?:that|whether|if))?\s*,?\s+"
+)
+_VAGUE = re.compile(
+    r"(?:the\s+|an?\s+|all\s+(?:the\s+)?)?(?:current\s+|correct\s+|next\s+|new\s+)?(?:page|screen|app|application|view|it|they|this|that"
+    r"|everything|(?:something|someone|anything)(?:\s+[a-z]+)*|nothing|animations?|loading|content|data|results?|response|network|request|keyboard|user|layout)",
+    re.IGNORECASE,
+)
+
+
+_DESCRIBED = re.compile(
+    r"(?:(?:only|just)\s+)?(?:an?\s+single|some|several|many|multiple|more|no|at\s+least|at\s+most|exactly|one|two|three|four|five|\d+)\s+[^\W\d].*"
+    r"|an?\s+[a-z][a-z ]*",
+)
+"""Words that describe what is to be seen, or count it, instead of naming it."""
+
+
+def reject_vague(phrase: str) -> NotUnderstood | None:
+    """The refusal of a phrase that names nothing that could be looked for."""
+    kind = " ".join(phrase.lower().split()[-1:])
+    if _VAGUE.fullmatch(phrase) or (_DESCRIBED.fullmatch(phrase) and (kind not in ROLES or not phrase.startswith("a"))):
+        return NotUnderstood(f"what {phrase} is, is not understood: name a text that is to be seen, in quotes")
+    return None
+
+
+def _check(action: Action) -> Reader:
+    def read(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
+        return _checked(worded, found["target"], Intent(action=action))
+
+    return read
+
+
+def _checked(worded: NormalizedSentence, phrase: str, intent: Intent) -> Meaning:
+    return reject_vague(phrase) or check_of_target(worded, phrase, intent)
+
+
+def _text(comparison: Comparison) -> Reader:
+    def read(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
+        value = unquote(worded, found["value"])
+        return _checked(worded, found["target"], Intent(action=Action.ASSERT_TEXT, value=value, comparison=comparison))
+
+    return read
+
+
+def _empty(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
+    return _checked(worded, found["target"], Intent(action=Action.ASSERT_TEXT, value=""))
+
+
+def _part_of_screen(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
+    return check_of_target(worded, f"text containing {found['value']}", Intent(action=Action.ASSERT_VISIBLE))
+
+
+_T = r"(?P<target>.+?)"
+_Q = rf"(?P<value>{QUOTED})"
+
+CLAUSES = (
+    rule(rf"(?:the\s+)?(?:presence|visibility|existence)\s+of\s+{_T}", _check(Action.ASSERT_VISIBLE)),
+    rule(rf"(?:the\s+)?absence\s+of\s+{_T}", _check(Action.ASSERT_NOT_VISIBLE)),
+    rule(
+        rf"(?:(?:I|you|we|(?:the\s+)?user)\s+)?(?:(?:do|does|should|can|could|must|will|to)\s+)?(?:not|no\s+longer|never)\s+(?:be\s+able\s+to\s+)?sees?\s+"
+        rf"(?:any\s+)?{_T}{_PLACE}?{_NO_MORE}",
+        _check(Action.ASSERT_NOT_VISIBLE),
+    ),
+    rule(rf"{_MODAL}sees?\s+no\s+{_T}{_PLACE}?{_NO_MORE}", _check(Action.ASSERT_NOT_VISIBLE)),
+    rule(
+        rf"there\s+(?:(?:is|are|should\s+be|must\s+be|will\s+be)\s+no(?:\s+longer(?:\s+(?:any|an?))?)?"
+        rf"|(?:is|are)\s+not(?:\s+(?:any|an?))?|should\s+not\s+be(?:\s+(?:any|an?))?)\s+"
+        rf"{_T}(?:\s+{_VISIBLE})?{_PLACE}?{_NO_MORE}",
+        _check(Action.ASSERT_NOT_VISIBLE),
+    ),
+    rule(
+        rf"there\s+(?:is|are|should\s+be|must\s+be|exists?|will\s+be)\s+{_T}(?:\s+{_VISIBLE})?{_PLACE}?",
+        _check(Action.ASSERT_VISIBLE),
+    ),
+    rule(rf"no\s+{_T}\s+(?:{_BE}\s+{_VISIBLE}|appears?|exists?)", _check(Action.ASSERT_NOT_VISIBLE)),
+    rule(
+        rf"(?:(?:I|you|we|(?:the\s+)?user)\s+)?{_MODAL}(?:(?:now|still|also)\s+)?(?:be\s+able\s+to\s+)?(?:sees?|observes?)\s+(?!that\b){_T}",
+        _check(Action.ASSERT_VISIBLE),
+    ),
+    rule(rf"{_SCREEN}\s+{_CONTAINS}\s+{_ITS_TEXT}{_Q}", _part_of_screen),
+    rule(
+        rf"{_SCREEN}\s+(?:shows?|displays?|has|says?|reads?|(?:should|must|to|will)\s+(?:show|display|have|say|read))"
+        rf"\s+(?!been\b|[a-z]+ed\b){_T}",
+        _check(Action.ASSERT_VISIBLE),
+    ),
+    rule(rf"{_T}\s+{_BE_NOT}\s+{_VISIBLE}{_NO_MORE}", _check(Action.ASSERT_NOT_VISIBLE)),
+    rule(rf"{_T}\s+{_BE_NOT}\s+{_HIDDEN}", _check(Action.ASSERT_VISIBLE)),
+    rule(rf"{_T}\s+{_BE_NOT}\s+{_ENABLED}", _check(Action.ASSERT_DISABLED)),
+    rule(rf"{_T}\s+{_BE_NOT}\s+{_DISABLED}", _check(Action.ASSERT_ENABLED)),
+    rule(rf"{_T}\s+{_BE_NOT}\s+{_CHECKED}", _check(Action.ASSERT_UNCHECKED)),
+    rule(rf"{_T}\s+{_BE_NOT}\s+{_UNCHECKED}", _check(Action.ASSERT_CHECKED)),
+    rule(rf"{_T}\s+{_BE}\s+{_VISIBLE}", _check(Action.ASSERT_VISIBLE)),
+    rule(rf"{_T}\s+{_BE}\s+{_HIDDEN}", _check(Action.ASSERT_NOT_VISIBLE)),
+    rule(rf"{_T}\s+{_BE}\s+{_ENABLED}", _check(Action.ASSERT_ENABLED)),
+    rule(rf"{_T}\s+{_BE}\s+{_DISABLED}", _check(Action.ASSERT_DISABLED)),
+    rule(rf"{_T}\s+{_BE}\s+{_CHECKED}", _check(Action.ASSERT_CHECKED)),
+    rule(rf"{_T}\s+{_BE}\s+{_UNCHECKED}", _check(Action.ASSERT_UNCHECKED)),
+    rule(
+        rf"{_T}\s+(?:(?:do|does|should|must|will)\s+not|not\s+to)\s+(?:appear|show(?:\s+up)?|exist){_PLACE}?{_NO_MORE}",
+        _check(Action.ASSERT_NOT_VISIBLE),
+    ),
+    rule(rf"{_T}\s+{_MODAL}(?:disappears?|vanish(?:es)?|go(?:es)?\s+away){_PLACE}?", _check(Action.ASSERT_NOT_VISIBLE)),
+    rule(
+        rf"{_T}\s+{_MODAL}(?:appears?|shows?\s+up|exists?|pops?\s+up|come\s+into\s+view){_PLACE}?",
+        _check(Action.ASSERT_VISIBLE),
+    ),
+    rule(rf"{_T}\s+{_BE}\s+(?:empty|blank)", _empty),
+    rule(
+        rf"(?:the\s+)?(?:text|value|contents?)\s+(?:of|in|on|inside)\s+{_T}\s+{_SAYS}\s+{_ITS_TEXT}{_Q}",
+        _text(Comparison.EQUALS),
+    ),
+    rule(
+        rf"(?:the\s+)?(?:text|value|contents?)\s+(?:of|in|on|inside)\s+{_T}\s+{_CONTAINS}\s+{_ITS_TEXT}{_Q}",
+        _text(Comparison.CONTAINS),
+    ),
+    rule(
+        rf"{_T}\s+(?:has|have|(?:should|must|to|will)\s+have)\s+(?:(?:the|a)\s+)?(?:text|value|content)(?:\s+of)?\s+{_Q}",
+        _text(Comparison.EQUALS),
+    ),
+    rule(rf"{_T}\s+{_CONTAINS}\s+{_ITS_TEXT}{_Q}", _text(Comparison.CONTAINS)),
+    rule(rf"{_T}\s+{_SAYS}\s+{_ITS_TEXT}{_Q}", _text(Comparison.EQUALS)),
+)
+"""What can be said of an element. A clause may be a sentence of its own, or follow "check that" or "wait until"."""
+
+_BARE = rule(
+    r"(?:verif(?:y|ies)|asserts?|ensures?|confirms?|validates?|expects?)\s+(?P<target>.+)",
+    _check(Action.ASSERT_VISIBLE),
+)
+
+
+_GESTURE = re.compile(
+    r"(?:tap|click|press|swipe|scroll|type|double|long|launch|wait|drag|hold)(?:e?s)?\b", re.IGNORECASE
+)
+_IN_TIME = re.compile(
+    rf"\s*,?\s+(?:within|in(?:\s+at\s+most)?|for\s+up\s+to|after\s+at\s+most)\s+{SECONDS}$", re.IGNORECASE
+)
+
+
+def parse_check(worded: NormalizedSentence, text: str) -> Meaning:
+    """A clause, perhaps with "check that" before it and "within 5 seconds" after it; or "verify X" for a quoted X."""
+    in_time = _IN_TIME.search(text)
+    if in_time is not None:
+        meaning = parse_check(worded, text[: in_time.start()])
+        return replace(meaning, seconds=seconds_of(in_time)) if isinstance(meaning, Intent) else meaning
+    introduced = re.match(_CHECK + r"|sees?\s+that\s+", text, re.IGNORECASE)
+    clause = text[introduced.end() :] if introduced else text
+    meaning = None if _GESTURE.match(clause) else first_match(CLAUSES, worded, clause)
+    if meaning is not None or introduced is None:
+        return meaning
+    bare = first_match((_BARE,), worded, text)
+    return bare if isinstance(bare, Intent) and bare.target is not None and bare.target.quoted else None

@@ -1,0 +1,282 @@
+"""Finds the elements that a target means. Exact beats case-insensitive beats hints, labels beside and ids."""
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from services.executor.automation.screen.elements import Element, Role
+from services.executor.automation.screen.outline import Outline
+from services.executor.automation.sentences.intents import ElementReference, NameReading, Relation, RelativeReference
+
+ElementFilter = Callable[[Element], bool]
+
+
+def find_elements(
+    target: ElementReference,
+    outline: Outline,
+    wanted: ElementFilter,
+    *,
+    whole_phrase: bool = False,
+    by_text_only: bool = False,
+) -> list[Element]:
+    """The elements that the target means, in order; several when the words fit several equally well.
+
+    `wanted` says which elements are considered at all. With `whole_phrase` only names that are the whole wording count;
+    with `by_text_only` ids do not.
+    """
+    levels = _name_tests(target, outline, by_text_only=by_text_only)
+    pool = [element for element in outline.visible if wanted(element)]
+    if whole_phrase:
+        return _find_by_name(levels, target.readings[:2], pool, outline)
+    plain = tuple(reading for reading in target.readings if reading.ordinal is None and reading.name)
+    found = _find_by_name(levels, plain, pool, outline)
+    for reading in target.readings:
+        if not found and reading not in plain:
+            found = _apply_ordinal(
+                _without_duplicates(_find_by_name(levels, (reading,), pool, outline), outline), reading.ordinal
+            )
+    if not found and target.related is not None:
+        found = _find_related(target.related, outline, wanted)
+    return _without_duplicates(found, outline)
+
+
+NameTest = Callable[[Element, str], bool]
+
+
+def _find_by_name(
+    levels: Sequence[NameTest], readings: Sequence[NameReading], pool: list[Element], outline: Outline
+) -> list[Element]:
+    for fits in levels:
+        for reading in readings:
+            named = [element for element in pool if fits(element, reading.name)]
+            found = _filter_roles(named, reading.roles, outline)
+            if found:
+                return found
+    return []
+
+
+def _name_tests(target: ElementReference, outline: Outline, *, by_text_only: bool) -> Sequence[NameTest]:
+    """The ways in which an element can fit a name, the best first."""
+    if target.by_id:
+        return (_has_id,)
+    if target.partly:
+        return (_contains,)
+    by_text: tuple[NameTest, ...] = (
+        _has_text,
+        _has_folded_text,
+        lambda element, name: _has_hint_or_label_beside(element, name, outline),
+    )
+    if by_text_only:
+        return by_text
+    loosely = () if target.quoted else (_has_same_letters,)
+    return (*by_text, _has_id_in_words, *loosely, _is_search_field)
+
+
+def _filter_roles(found: list[Element], roles: frozenset[Role], outline: Outline) -> list[Element]:
+    """Those of the roles, or what holds them: the "Blue mug" row is the row that reads so somewhere.
+
+    Where nothing says what an element is, one that reacts to taps counts as a button or a link.
+    """
+    if not roles:
+        return found
+    exact = [element for element in found if element.role in roles]
+    if exact:
+        return exact
+    if roles & _CONTAINER_ROLES:
+        holders = (next((above for above in outline.above(each) if above.role in roles), None) for each in found)
+        return outline.in_order({holder for holder in holders if holder is not None})
+    if roles & _BUTTON_ROLES:
+        return [element for element in found if element.clickable and element.role in _UNSPECIFIC_ROLES]
+    return []
+
+
+_CONTAINER_ROLES = frozenset({Role.CELL, Role.DIALOG, Role.LIST})
+
+
+_BUTTON_ROLES = frozenset({Role.BUTTON, Role.LINK})
+_UNSPECIFIC_ROLES = frozenset({Role.OTHER, Role.TEXT, Role.IMAGE})
+
+
+def _has_text(element: Element, name: str) -> bool:
+    return not name or name in (_collapse_spaces(element.text), _collapse_spaces(element.label))
+
+
+def _has_folded_text(element: Element, name: str) -> bool:
+    folded = _fold(name)
+    return bool(folded) and folded in (_fold(element.text), _fold(element.label))
+
+
+def _has_hint_or_label_beside(element: Element, name: str, outline: Outline) -> bool:
+    """By its hint, or by the text beside a field or a switch."""
+    folded = _fold(name)
+    if not folded:
+        return False
+    if folded == _fold(element.hint):
+        return True
+    nameless = element.editable or element.checked is not None
+    return nameless and not element.label and folded == _fold(outline.label_beside(element))
+
+
+def _has_id(element: Element, name: str) -> bool:
+    return bool(element.id) and name in (element.id, _short_id(element.id))
+
+
+def _has_id_in_words(element: Element, name: str) -> bool:
+    return _has_id(element, name) or (bool(element.id) and _id_words(name) == _id_words(_short_id(element.id)) != ())
+
+
+def _has_same_letters(element: Element, name: str) -> bool:
+    """ "Log-in" and "login" are "Log in"."""
+    letters = _letters(name)
+    return len(letters) > 2 and letters in (_letters(element.text), _letters(element.label), _letters(element.hint))
+
+
+def _is_search_field(element: Element, name: str) -> bool:
+    """The search field is one that says so somewhere: "Search products"."""
+    if name.casefold() != "search" or not element.editable:
+        return False
+    kinds = (element.attributes.get("type", ""), element.attributes.get("class", ""))
+    names = _id_words(f"{element.label} {element.hint} {_short_id(element.id)}")
+    return "search" in names or any("search" in kind.casefold() for kind in kinds)
+
+
+def _contains(element: Element, name: str) -> bool:
+    folded = _collapse_spaces(name).casefold()
+    return any(folded in _collapse_spaces(text).casefold() for text in (element.text, element.label) if text)
+
+
+def _collapse_spaces(text: str) -> str:
+    return text if text.isalnum() else " ".join(text.split())
+
+
+@lru_cache(maxsize=8192)
+def _fold(text: str) -> str:
+    """For comparing loosely: case, typographic quotes, and the punctuation at the end do not count."""
+    plain = " ".join(text.split()).casefold().replace("’", "'").replace("“", '"').replace("”", '"')
+    return plain.rstrip(" .:…!?*") or plain
+
+
+def _short_id(identifier: str) -> str:
+    return identifier.rsplit("/", 1)[-1]
+
+
+@lru_cache(maxsize=8192)
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold())) if len(text) < 200 else text
+
+
+@lru_cache(maxsize=8192)
+def _id_words(identifier: str) -> tuple[str, ...]:
+    """log_in, log-in and logIn are the words of "log in"."""
+    gap_between = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", identifier)
+    return tuple(re.findall(r"[^\W_]+", gap_between.casefold()))
+
+
+def _without_duplicates(found: list[Element], outline: Outline) -> list[Element]:
+    """Without those that hold another one of them: a button and the text on it are one thing.
+
+    The outer one stays if it alone is made for tapping.
+    """
+    among = set(found)
+    return outline.in_order({_tappable_of(each, among, outline): None for each in outline.innermost(found)})
+
+
+def _tappable_of(element: Element, found: set[Element], outline: Outline) -> Element:
+    if element.tappable:
+        return element
+    holders = [above for above in outline.above(element) if above in found and above.tappable]
+    return holders[0] if holders else element
+
+
+def _apply_ordinal(found: list[Element], ordinal: int | None) -> list[Element]:
+    return found if ordinal is None else _nth(found, ordinal)
+
+
+def _nth(found: list[Element], ordinal: int) -> list[Element]:
+    position = ordinal - 1 if ordinal > 0 else len(found) + ordinal
+    return [found[position]] if 0 <= position < len(found) else []
+
+
+def _find_related(related: RelativeReference, outline: Outline, wanted: ElementFilter) -> list[Element]:
+    seen_from = find_anchors(related, outline)
+    if len(seen_from) != 1:
+        return []
+    anchor = seen_from[0]
+    ordinal = next((reading.ordinal for reading in related.this.readings if reading.ordinal is not None), None)
+    found = find_elements(_without_ordinals(related.this), outline, wanted)
+    around = {anchor, *outline.above(anchor)}
+    others = [element for element in found if element not in around]
+    if related.relation is Relation.INSIDE:
+        return _apply_ordinal(_in_innermost_container(others, anchor, outline), ordinal)
+    if related.relation is Relation.IN_ROW_OF:
+        return _apply_ordinal(_in_row_of(others, anchor, outline), ordinal)
+    gaps = [(gap, each) for each in others if (gap := gap_between(each, anchor, related.relation)) is not None]
+    if ordinal is not None:
+        return _nth([element for _, element in sorted(gaps, key=lambda pair: pair[0])], ordinal)
+    return nearest(gaps)
+
+
+def find_anchors(related: RelativeReference, outline: Outline) -> list[Element]:
+    """What the element may be seen from; it must be one. A text stands for itself, not for the field that it labels."""
+    found = find_elements(related.anchor, outline, lambda element: True)
+    texts = [each for each in found if each.text and not each.editable and each.checked is None]
+    return texts if len(found) > 1 and texts else found
+
+
+def _in_row_of(found: list[Element], anchor: Element, outline: Outline) -> list[Element]:
+    """Those in the anchor's row; where nothing says what a row is, those beside it."""
+    row = next((each for each in (anchor, *outline.above(anchor)) if each.role is Role.CELL), None)
+    if row is not None:
+        return outline.within(found, {row})
+    return [element for element in found if gap_between(element, anchor, Relation.NEXT_TO) is not None]
+
+
+def _without_ordinals(target: ElementReference) -> ElementReference:
+    return replace(target, readings=tuple(replace(reading, ordinal=None) for reading in target.readings))
+
+
+def _in_innermost_container(found: list[Element], anchor: Element, outline: Outline) -> list[Element]:
+    """Those that share the innermost container with the anchor, or are inside it; never another row's, nor the whole
+    screen's.
+    """
+    around = [anchor, *outline.above(anchor)][:-1]
+    row = next((place for place, holder in enumerate(around) if holder.role is Role.CELL), len(around) - 1)
+    places = {holder: place for place, holder in enumerate(around[: row + 1])}
+    shared = [(min(map(places.__getitem__, held)), each) for each, held in _with_containers(found, places, outline)]
+    least = min((place for place, _ in shared), default=0)
+    return [element for place, element in shared if place == least]
+
+
+def _with_containers(
+    found: list[Element], holders: Collection[Element], outline: Outline
+) -> list[tuple[Element, list[Element]]]:
+    """Those that are inside some of the holders, with these."""
+    each = ((element, [above for above in outline.above(element) if above in holders]) for element in found)
+    return [(element, held) for element, held in each if held]
+
+
+def gap_between(element: Element, anchor: Element, relation: Relation) -> float | None:
+    """How far the element is from the anchor in the direction of the relation; None if it is not there."""
+    this, other = element.bounds, anchor.bounds
+    rows = min(this.bottom, other.bottom) - max(this.y, other.y) > 0
+    columns = min(this.right, other.right) - max(this.x, other.x) > 0
+    gaps = {
+        Relation.BELOW: (columns, this.y - other.bottom),
+        Relation.ABOVE: (columns, other.y - this.bottom),
+        Relation.RIGHT_OF: (rows, this.x - other.right),
+        Relation.LEFT_OF: (rows, other.x - this.right),
+    }
+    if relation is Relation.NEXT_TO:
+        beside = [gaps[side] for side in (Relation.LEFT_OF, Relation.RIGHT_OF)]
+        return min((gap for lined_up, gap in beside if lined_up and gap >= 0), default=None)
+    lined_up, gap = gaps[relation]
+    return gap if lined_up and gap >= 0 else None
+
+
+def nearest(found: list[tuple[float, Element]]) -> list[Element]:
+    """Of elements with their distances, the one that is nearest; all that are equally near."""
+    if not found:
+        return []
+    least = min(distance for distance, _ in found)
+    return [element for distance, element in found if distance == least]

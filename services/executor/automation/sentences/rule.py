@@ -1,0 +1,94 @@
+"""A rule: the shape of a sentence, and what it means if it has that shape."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from services.executor.automation.sentences.intents import ElementReference, Intent, NotUnderstood
+from services.executor.automation.sentences.normalizer import QUOTED, NormalizedSentence
+from services.executor.automation.sentences.targets import is_screen_point, may_say_more, parse_target
+
+Meaning = Intent | NotUnderstood | None
+Reader = Callable[[NormalizedSentence, "re.Match[str]"], Meaning]
+
+SECONDS = (
+    r"(?P<amount>\d{1,4}(?:\.\d{1,3})?|an?|one|two|three|five|ten)\s*"
+    r"(?P<unit>milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m)"
+)
+"""A length of time; `seconds_of` makes a number of it."""
+
+_NUMBERS = {"a": 1.0, "an": 1.0, "one": 1.0, "two": 2.0, "three": 3.0, "five": 5.0, "ten": 10.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`read` gets a sentence that matches as a whole, and may still decline with None."""
+
+    shape: re.Pattern[str]
+    read: Reader
+
+
+def rule(shape: str, read: Reader) -> Rule:
+    return Rule(re.compile(shape, re.IGNORECASE), read)
+
+
+def first_match(rules: Iterable[Rule], worded: NormalizedSentence, text: str) -> Meaning:
+    """What the first rule says that has something to say about the text."""
+    for each in rules:
+        found = each.shape.fullmatch(text)
+        meaning = each.read(worded, found) if found is not None else None
+        if meaning is not None:
+            return meaning
+    return None
+
+
+def always(intent: Intent) -> Reader:
+    """A rule whose sentences all mean the same."""
+    return lambda worded, found: intent
+
+
+def with_target_group(intent: Intent) -> Reader:
+    """A rule that does this to the element that the group "target" names."""
+    return lambda worded, found: with_target(worded, found["target"], intent)
+
+
+def with_target(worded: NormalizedSentence, phrase: str, intent: Intent) -> Meaning:
+    """The intent, aimed at the element that the phrase names."""
+    if is_screen_point(phrase):
+        return NotUnderstood("points of the screen are not understood: name the element that is there")
+    target = parse_target(worded, phrase)
+    if isinstance(target, NotUnderstood):
+        return target
+    plain = target.quoted and target.related is None
+    return replace(intent, target=target, whole_phrase=not plain and may_say_more(phrase))
+
+
+def check_of_target(worded: NormalizedSentence, phrase: str, intent: Intent) -> Meaning:
+    """Like `about`, for checks: there a phrase that could mean more than a name is not taken for one."""
+    meaning = with_target(worded, phrase, intent)
+    if isinstance(meaning, Intent) and meaning.whole_phrase:
+        return NotUnderstood(
+            "the sentence may say more than one thing: check one thing at a time, with its text in quotes"
+        )
+    return meaning
+
+
+def seconds_of(found: "re.Match[str]") -> float | None:
+    """The seconds of a match of SECONDS, or None where the sentence gives no time."""
+    amount, unit = found["amount"], (found["unit"] or "").lower()
+    if amount is None:
+        return None
+    number = _NUMBERS.get(amount.lower()) or float(amount)
+    if unit.startswith(("ms", "milli")):
+        return number / 1000
+    return number * 60 if unit.startswith("m") else number
+
+
+def unquote(worded: NormalizedSentence, written: str) -> str:
+    """The text of a phrase that is one quoted text, else the phrase itself."""
+    return worded.quote(written) if re.fullmatch(QUOTED, written) else written
+
+
+def is_certain(target: ElementReference) -> bool:
+    """Whether the words are surely a text of the screen: quoted, or spelled like one ("Log out", "$5")."""
+    return target.quoted or target.by_id or not target.phrase[:1].islower()

@@ -1,0 +1,1 @@
+"""Resolved steps that are kept between runs."""

@@ -1,0 +1,29 @@
+"""In which order the runs of one execution are claimed: those that are expected to take longest first.
+
+Long ones that begin last are what others wait for at the end (Graham 1969: longest first stays within 4/3 of the best).
+"""
+
+from collections.abc import Sequence
+from statistics import median
+
+WEIGHT_OF_NEWEST = 0.3
+"""How much a new duration counts against what is remembered of earlier ones."""
+
+
+def smoothed_duration(seconds: float, before: float | None) -> float:
+    """The duration to remember after one of `seconds`, exponentially weighted."""
+    return seconds if before is None else before + WEIGHT_OF_NEWEST * (seconds - before)
+
+
+def turns(expected: Sequence[float | None]) -> list[int]:
+    """The place of each run, from 0, by its expected seconds; an unknown one (None) counts as the median of the known.
+
+    Equal ones keep their order.
+    """
+    known = [seconds for seconds in expected if seconds is not None]
+    middle = median(known) if known else 0.0
+    longest = sorted(range(len(expected)), key=lambda index: -(middle if (e := expected[index]) is None else e))
+    places = [0] * len(expected)
+    for place, index in enumerate(longest):
+        places[index] = place
+    return places

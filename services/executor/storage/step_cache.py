@@ -1,0 +1,68 @@
+"""The step cache's memories on MongoDB: one document for a sentence, which is forgotten when nobody asks for it."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from pymongo import ASCENDING, IndexModel
+
+from services.chassis.migrations import Migration
+from services.chassis.mongo import Document, Mongo
+from services.executor.automation.screen.fingerprint import ScreenFingerprint
+from services.executor.automation.step_cache.entries import SCREENS_LIMIT, CachedSentence, CacheEntry
+from services.executor.storage.documents import from_document, to_document
+
+STEP_MEMORIES = "step_memories"
+RENEWAL = timedelta(days=1)
+"""A page that is used lives on; that is written at most so often."""
+
+
+class MongoStepCache:
+    """The port `Memories`. `_id` is a hash; of sentences only those of plans are stored, of typed texts none."""
+
+    def __init__(self, mongo: Mongo, days: float) -> None:
+        """`days` is how long a page lives after its last use."""
+        self._pages = mongo.collection(STEP_MEMORIES)
+        self._life = timedelta(days=days)
+
+    async def page(self, key: str) -> CachedSentence | None:
+        found = await self._pages.find_one({"_id": key})
+        if found is None:
+            return None
+        if self._is_old(found["expires_at"]):
+            await self._pages.update_one({"_id": key}, [{"$set": self._expiry}])
+        memories = tuple(from_document(CacheEntry, document) for document in found.get("memories", ()))
+        return CachedSentence(memories, tuple(found.get("plan", ())))
+
+    async def keep(self, key: str, org_id: str, memory: CacheEntry) -> None:
+        document = {"$literal": to_document(memory)}
+        screen = {"$literal": to_document(memory.screen)}
+        others = {"$filter": {"input": {"$ifNull": ["$memories", []]}, "cond": {"$ne": ["$$this.screen", screen]}}}
+        kept = {"$slice": [{"$concatArrays": [[document], others]}, SCREENS_LIMIT]}
+        await self._write(key, org_id, {"memories": kept})
+
+    async def keep_plan(self, key: str, org_id: str, plan: Sequence[str]) -> None:
+        await self._write(key, org_id, {"plan": {"$literal": list(plan)}})
+
+    async def drop(self, key: str, screens: Sequence[ScreenFingerprint]) -> None:
+        gone = {"memories": {"screen": {"$in": [to_document(screen) for screen in screens]}}}
+        await self._pages.update_one({"_id": key}, {"$pull": gone, "$unset": {"plan": ""}})
+
+    async def _write(self, key: str, org_id: str, fields: Document) -> None:
+        change = [{"$set": {"org_id": {"$literal": org_id}, **self._expiry, **fields}}]
+        await self._pages.update_one({"_id": key}, change, upsert=True)
+
+    @property
+    def _expiry(self) -> Document:
+        return {"expires_at": {"$add": ["$$NOW", self._life // timedelta(milliseconds=1)]}}
+
+    def _is_old(self, expires_at: datetime) -> bool:
+        """Whether the page was last used long ago; by this machine's clock, to which minutes are nothing."""
+        return expires_at - datetime.now(UTC) < self._life - min(RENEWAL, self._life / 2)
+
+
+async def _make_index(mongo: Mongo) -> None:
+    expiry = IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0)
+    await mongo.collection(STEP_MEMORIES).create_indexes([expiry])
+
+
+MIGRATION = Migration("0006_step_memories", _make_index)

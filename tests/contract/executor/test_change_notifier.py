@@ -1,0 +1,85 @@
+"""Bells: on the fake, and on a change stream of MongoDB."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from time import monotonic
+
+import pytest
+
+from services.chassis.errors import Unavailable
+from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
+from services.executor.model.run_config import RunConfig
+from services.executor.ports import ChangeNotifications
+from services.executor.storage.change_notifier import ChangeNotifier
+from services.executor.usecases.starts import ExecutionStarter, StartRequest
+from tests.contract.executor.conftest import MemoryWorld, MongoWorld, World
+from tests.fakes.executor import FakeCatalog, FakeChangeNotifications, plan
+
+LONG = 20.0
+
+
+@asynccontextmanager
+async def bells_of(world: World) -> AsyncIterator[ChangeNotifications]:
+    if isinstance(world, MemoryWorld):
+        yield FakeChangeNotifications(world.memory)
+        return
+    assert isinstance(world, MongoWorld)
+    bells = ChangeNotifier(world.mongo)
+    listening = asyncio.create_task(bells.run())
+    yield bells
+    while not listening.done():  # PyMongo Async forgets a cancellation that comes while a stream is being opened
+        listening.cancel()
+        await asyncio.wait({listening}, timeout=1)
+
+
+async def started(world: World) -> Execution:
+    catalog = FakeCatalog()
+    wanted = StartRequest(
+        kind=ExecutionKind.WORKFLOW,
+        subject_id=catalog.workflow(plan()),
+        run_config=RunConfig(),
+        build_config=BuildConfig(),
+    )
+    return await ExecutionStarter(catalog, world.executions).start(wanted)
+
+
+async def test_a_bell_rings_when_its_execution_changes(world: World) -> None:
+    execution = await started(world)
+    async with bells_of(world) as bells:
+        with bells.of(execution.id) as bell:
+            since = monotonic()
+            waiting = asyncio.create_task(bell.wait(LONG))
+            await world.executions.cancel(execution.id)
+            await waiting
+            assert monotonic() - since < LONG
+
+
+async def test_what_changed_since_the_entry_is_not_missed(world: World) -> None:
+    execution = await started(world)
+    async with bells_of(world) as bells:
+        with bells.of(execution.id) as bell:
+            since = monotonic()
+            await world.executions.cancel(execution.id)
+            await bell.wait(LONG)
+            assert monotonic() - since < LONG
+
+
+async def test_a_wait_ends_by_itself(world: World) -> None:
+    execution = await started(world)
+    async with bells_of(world) as bells:
+        with bells.of(execution.id) as bell:
+            await bell.wait(0.01)
+
+
+async def test_a_bell_of_a_stopping_server_lets_go(world: World) -> None:
+    async with bells_of(world) as bells:
+        if not isinstance(bells, ChangeNotifier):
+            return
+        with bells.of("an id") as early:
+            waiting = asyncio.create_task(early.wait(LONG))
+            bells.stop()
+            with pytest.raises(Unavailable):
+                await waiting
+        with bells.of("an id") as late, pytest.raises(Unavailable):
+            await late.wait(LONG)

@@ -1,0 +1,79 @@
+"""What runs say of artifacts that are gone, on MongoDB under both drivers."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from services.chassis.outbox import Outbox
+from services.executor.artifacts import ArtifactKey
+from services.executor.model.attempts import Artifact, ArtifactGone, AttemptResult
+from services.executor.model.failures import Category, Failure
+from services.executor.ports import RunKey
+from services.executor.storage.retained_runs import MongoRetainedRuns
+from services.executor.storage.transactions import ExecutionTransactions
+from tests.contract.executor.conftest import LIMITS, MongoWorld, on_mongo
+from tests.contract.executor.test_ports import claimed, keys_of, start
+from tests.fakes.executor import plan
+
+PICTURE = Artifact("attempt-1-step-000.png", "screenshot", "image/png", 3)
+TREE = replace(PICTURE, name="attempt-1-step-000-tree.xml")
+FAILED = AttemptResult(failure=Failure(Category.CONFIG_INVALID, "Not there."), artifacts=(PICTURE, TREE))
+
+
+@pytest.fixture(params=["motor", "pymongo"])
+async def world(request: pytest.FixtureRequest, mongo_uri: str, shared_database: str) -> AsyncIterator[MongoWorld]:
+    async with on_mongo(mongo_uri, shared_database, request.param) as found:
+        yield found
+
+
+@pytest.fixture
+def kept(world: MongoWorld) -> MongoRetainedRuns:
+    return MongoRetainedRuns(ExecutionTransactions(world.mongo, Outbox(world.mongo, "test"), LIMITS))
+
+
+async def ended(world: MongoWorld, result: AttemptResult) -> RunKey:
+    [key] = await keys_of(world, await start(world, plan()))
+    claim = await claimed(world, key)
+    await world.runs.finish(key, claim.run.fencing_token, result)
+    return key
+
+
+async def gone(world: MongoWorld, key: RunKey) -> list[ArtifactGone | None]:
+    run = await world.executions.run(key.execution_id, key.run_id)
+    return [artifact.gone for attempt in run.attempts for artifact in attempt.artifacts]
+
+
+async def test_runs_are_found_by_their_end_until_they_are_expired(world: MongoWorld, kept: MongoRetainedRuns) -> None:
+    key = await ended(world, FAILED)
+    now = await kept.now()
+    assert await kept.ended_before(now - timedelta(days=1), 10) == []
+    assert await kept.ended_before(now + timedelta(days=1), 10) == [key.run_id]
+    for _ in range(2):
+        await kept.expire([key.run_id])
+        assert await kept.ended_before(now + timedelta(days=1), 10) == []
+        assert await gone(world, key) == [ArtifactGone.EXPIRED, ArtifactGone.EXPIRED]
+
+
+async def test_history_stays_as_it_was(world: MongoWorld, kept: MongoRetainedRuns) -> None:
+    key = await ended(world, FAILED)
+    before = await world.executions.run(key.execution_id, key.run_id)
+    await kept.expire([key.run_id])
+    after: Any = await world.executions.run(key.execution_id, key.run_id)
+    unmarked = tuple(replace(artifact, gone=None) for artifact in after.attempts[0].artifacts)
+    assert replace(after, attempts=(replace(after.attempts[0], artifacts=unmarked),)) == before
+
+
+async def test_passed_runs_that_kept_nothing_are_not_looked_at(world: MongoWorld, kept: MongoRetainedRuns) -> None:
+    await ended(world, AttemptResult())
+    assert await kept.ended_before(await kept.now() + timedelta(days=1), 10) == []
+
+
+async def test_one_artifact_is_missing(world: MongoWorld, kept: MongoRetainedRuns) -> None:
+    key = await ended(world, FAILED)
+    await kept.mark_missing(ArtifactKey(key.run_id, 1, TREE.name))
+    await kept.mark_missing(ArtifactKey(key.run_id, 2, PICTURE.name))
+    await kept.mark_missing(ArtifactKey("nobody", 1, PICTURE.name))
+    assert await gone(world, key) == [None, ArtifactGone.MISSING]

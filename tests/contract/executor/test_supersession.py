@@ -1,0 +1,299 @@
+"""Newer executions take the place of earlier ones for the same change, on the fake and on MongoDB."""
+
+import asyncio
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+
+from services.chassis.context import Caller, bind
+from services.chassis.errors import FailedPrecondition, InvalidArgument, NotFound
+from services.chassis.ids import derive_ids
+from services.executor.model.attempts import AttemptResult
+from services.executor.model.attribution import Ci, ExecutionSource
+from services.executor.model.changes import start_execution
+from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, ExecutionKind
+from services.executor.model.failures import Category, Failure
+from services.executor.model.lifecycle import queue
+from services.executor.model.run_config import ExecutionMode, RunConfig
+from services.executor.model.runs import Run
+from services.executor.model.states import Status
+from services.executor.ports import Claim, ExecutionFilter, Notice, PageRequest, RunKey
+from services.executor.usecases.reruns import ExecutionRerunner
+from services.executor.usecases.starts import ExecutionStarter, StartRequest
+from services.executor.usecases.supersession import SupersessionSweep
+from tests.contract.executor.conftest import World
+from tests.fakes.executor import FakeCatalog, plan
+
+PULL = Ci(repository="shop", branch="fix", pr_number=7)
+ALL = PageRequest(1, 500)
+
+
+class Flow:
+    """A workflow of two tests, to be started over and over."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        catalog = FakeCatalog()
+        self.workflow_id = catalog.workflow(plan("One"), plan("Two"))
+        self.starts = ExecutionStarter(catalog, world.executions)
+
+    async def start(self, ci: Ci = PULL, *, cancel_previous: bool = True, priority: int = 0) -> Execution:
+        wanted = StartRequest(
+            kind=ExecutionKind.WORKFLOW,
+            subject_id=self.workflow_id,
+            run_config=RunConfig(),
+            build_config=BuildConfig(),
+            ci=ci,
+            cancel_previous=cancel_previous,
+            priority=priority,
+        )
+        return await self.starts.start(wanted)
+
+    async def claim(self, execution: Execution) -> Claim:
+        runs, _ = await self.world.executions.runs(execution.id, ALL)
+        claim = await self.world.runs.claim(RunKey(execution.id, runs[0].id), "worker-1")
+        assert claim is not None
+        return claim
+
+    async def statuses(self, *executions: Execution) -> list[Status]:
+        return [(await self.world.executions.get(execution.id)).status for execution in executions]
+
+
+async def test_earlier_ones_that_have_not_ended_are_cancelled_and_say_for_what(world: World) -> None:
+    flow = Flow(world)
+    first, second = await flow.start(cancel_previous=False), await flow.start(cancel_previous=False)
+    newest = await flow.start()
+    for earlier in (first, second):
+        found = await world.executions.get(earlier.id)
+        assert (found.status, found.superseded_by, found.counts.cancelled) == (Status.CANCELLED, newest.id, 2)
+        assert found.failure == Failure(
+            Category.CANCELLED_SUPERSEDED,
+            f"Superseded by execution {newest.id}.",
+            reason="Superseded by a newer execution.",
+        )
+        runs, _ = await world.executions.runs(earlier.id, ALL)
+        assert {run.failure and run.failure.category for run in runs} == {Category.CANCELLED_SUPERSEDED}
+    assert await flow.statuses(newest) == [Status.QUEUED]
+
+
+async def test_who_works_on_one_is_told_and_the_run_ends_as_superseded(world: World) -> None:
+    flow = Flow(world)
+    earlier = await flow.start()
+    claim = await flow.claim(earlier)
+    newest = await flow.start()
+    token = claim.run.fencing_token
+    assert await world.runs.notices({claim.run.id: token}) == {claim.run.id: Notice.CANCEL}
+    stopped = AttemptResult(failure=Failure(Category.CANCELLED_BY_USER, "Cancelled on request."))
+    run = await world.runs.finish(claim.key, token, stopped)
+    assert run.failure is not None
+    assert run.failure.message == f"Superseded by execution {newest.id}."
+    assert await flow.statuses(earlier, newest) == [Status.CANCELLED, Status.QUEUED]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(PULL, pr_number=8),
+        replace(PULL, repository="other"),
+        replace(PULL, repository=None),
+        replace(PULL, pr_number=None),
+        Ci(),
+    ],
+    ids=["pull request", "repository", "no repository", "the branch itself", "nothing said"],
+)
+async def test_other_changes_are_left_alone(world: World, other: Ci) -> None:
+    flow = Flow(world)
+    apart = await flow.start(other, cancel_previous=False)
+    await flow.start()
+    assert await flow.statuses(apart) == [Status.QUEUED]
+
+
+async def test_without_a_pull_request_the_branch_counts(world: World) -> None:
+    flow = Flow(world)
+    main = Ci(repository="shop", branch="main")
+    first, other = await flow.start(main), await flow.start(replace(main, branch="other"))
+    await flow.start(main)
+    assert await flow.statuses(first, other) == [Status.CANCELLED, Status.QUEUED]
+
+
+async def test_other_workflows_and_organisations_are_left_alone(world: World) -> None:
+    flow, other = Flow(world), Flow(world)
+    apart = await other.start()
+    with bind(Caller(org_id=str(uuid4()), via_gateway=True)):
+        await flow.start()
+    mine = await flow.start()
+    await flow.start(replace(PULL, pr_number=9))
+    assert await flow.statuses(apart, mine) == [Status.QUEUED, Status.QUEUED]
+
+
+async def test_a_change_has_to_be_named(world: World) -> None:
+    flow = Flow(world)
+    with pytest.raises(InvalidArgument, match="X-CI-PR-Number or X-CI-Branch") as raised:
+        await flow.start(Ci(repository="shop"))
+    assert [violation.field for violation in raised.value.violations] == ["cancel_previous"]
+    assert await world.executions.page(ExecutionFilter(), ALL) == ([], 0)
+
+
+async def test_of_many_at_once_exactly_the_newest_survives(world: World) -> None:
+    flow = Flow(world)
+    started = await asyncio.gather(*(flow.start() for _ in range(12)))
+    newest = max(started, key=lambda execution: (execution.created_at, execution.id))
+    found = await world.executions.batch([execution.id for execution in started])
+    assert [execution.id for execution in found if not execution.status.terminal] == [newest.id]
+    assert {execution.superseded_by for execution in found if execution.id != newest.id} <= {e.id for e in started}
+
+
+async def test_one_that_is_stored_after_a_newer_one_gives_way_to_it(world: World) -> None:
+    """Two processes: what was accepted first comes to the database last."""
+    flow = Flow(world)
+    newer = await flow.start()
+    late = await _stored(world, flow, newer)
+    await world.executions.supersede(late)
+    assert await flow.statuses(late, newer) == [Status.CANCELLED, Status.QUEUED]
+
+
+async def _stored(world: World, flow: Flow, like: Execution) -> Execution:
+    """A start of the same change a moment before `like`, whose process died right after storing it."""
+    one = plan("One")
+    earlier = replace(
+        like,
+        id="00000000-0000-4000-8000-" + uuid4().hex[:12],
+        created_at=like.created_at.replace(year=like.created_at.year - 1),
+        cancel_previous=CancelPrevious.PENDING,
+        counts=type(like.counts)(),
+        revision=0,
+        app_ids=(),
+    )
+    run = Run(
+        id=str(uuid4()),
+        execution_id=earlier.id,
+        org_id=earlier.org_id,
+        position=0,
+        target=one.target,
+        retries=0,
+        created_at=earlier.created_at,
+    )
+    change = start_execution(earlier, [queue(run, like.created_at)], earlier.created_at)
+    return await world.executions.add(change, {run.id: one})
+
+
+async def test_what_a_process_that_died_left_undone_is_done_by_the_sweep(world: World) -> None:
+    flow = Flow(world)
+    newer = await flow.start()
+    late = await _stored(world, flow, newer)
+    assert await flow.statuses(late, newer) == [Status.QUEUED, Status.QUEUED]
+    assert [execution.id for execution in await world.supersessions.pending(10)] == [late.id]
+    await SupersessionSweep(world.supersessions).once()
+    assert await flow.statuses(late, newer) == [Status.CANCELLED, Status.QUEUED]
+    assert await world.supersessions.pending(10) == []
+
+
+async def test_a_repeated_start_cancels_nothing_that_came_after_it(world: World) -> None:
+    flow = Flow(world)
+    org_id = str(uuid4())
+    with bind(Caller(org_id=org_id, via_gateway=True)):
+        with derive_ids(org_id, "StartWorkflow", "key"):
+            first = await flow.start()
+        newer = await flow.start(cancel_previous=False)
+        with derive_ids(org_id, "StartWorkflow", "key"):
+            assert (await flow.start()).id == first.id
+        assert await flow.statuses(first, newer) == [Status.QUEUED, Status.QUEUED]
+
+
+async def test_what_somebody_cancelled_before_stays_cancelled_by_them(world: World) -> None:
+    flow = Flow(world)
+    earlier = await flow.start()
+    claim = await flow.claim(earlier)
+    await world.executions.cancel(earlier.id)
+    await flow.start()
+    stopped = AttemptResult(failure=Failure(Category.CANCELLED_BY_USER, "Cancelled on request."))
+    await world.runs.finish(claim.key, claim.run.fencing_token, stopped)
+    found = await world.executions.get(earlier.id)
+    assert (found.superseded_by, found.failure and found.failure.category) == (None, Category.CANCELLED_BY_USER)
+
+
+FAILED = AttemptResult(failure=Failure(Category.ASSERTION_FAILED, "Not there."))
+
+
+async def ended(world: World, *results: AttemptResult) -> Execution:
+    """An execution whose runs ended so; a result that is missing is a cancellation."""
+    catalog = FakeCatalog()
+    config = RunConfig(execution_mode=ExecutionMode(retries=0), run_id="mine")
+    wanted = StartRequest(
+        kind=ExecutionKind.WORKFLOW,
+        subject_id=catalog.workflow(*(plan(f"Test {n}") for n in range(3))),
+        run_config=config,
+        build_config=BuildConfig(),
+        ci=PULL,
+        priority=3,
+    )
+    execution = await ExecutionStarter(catalog, world.executions).start(wanted)
+    runs, _ = await world.executions.runs(execution.id, ALL)
+    for run, result in zip(runs, results, strict=False):
+        claim = await world.runs.claim(RunKey(execution.id, run.id), "worker-1")
+        assert claim is not None
+        await world.runs.finish(claim.key, claim.run.fencing_token, result)
+    if len(results) < len(runs):
+        await world.executions.cancel(execution.id)
+    return await world.executions.get(execution.id)
+
+
+def reruns(world: World) -> ExecutionRerunner:
+    """With a catalog that knows nothing: a rerun asks it nothing."""
+    return ExecutionRerunner(world.executions, ExecutionStarter(FakeCatalog(), world.executions))
+
+
+async def targets(world: World, execution: Execution) -> list[object]:
+    return [run.target for run in (await world.executions.runs(execution.id, ALL))[0]]
+
+
+async def test_a_rerun_repeats_tests_builds_and_configuration(world: World) -> None:
+    earlier = await ended(world, AttemptResult(), FAILED, AttemptResult())
+    again = await reruns(world).rerun(earlier.id, failed_only=False, service_client="cli")
+    assert (again.source, again.rerun_of, again.status) == (ExecutionSource.RERUN, earlier.id, Status.QUEUED)
+    assert (again.run_config, again.ci, again.priority) == (earlier.run_config, PULL, 3)
+    assert (again.workflow_id, again.workflow_name) == (earlier.workflow_id, earlier.workflow_name)
+    assert await targets(world, again) == await targets(world, earlier)
+    assert await world.executions.get(again.id) == again
+    plans = await world.executions.plans_of(again.id)
+    assert sorted(p.steps for p in plans.values()) == sorted(
+        p.steps for p in (await world.executions.plans_of(earlier.id)).values()
+    )
+
+
+async def test_failed_only_leaves_out_what_passed(world: World) -> None:
+    earlier = await ended(world, AttemptResult(), FAILED)
+    again = await reruns(world).rerun(earlier.id, failed_only=True)
+    assert await targets(world, again) == (await targets(world, earlier))[1:]
+
+
+async def test_a_rerun_needs_an_end_and_something_to_run(world: World) -> None:
+    flow = Flow(world)
+    with pytest.raises(FailedPrecondition, match="Cancel it, or wait"):
+        await reruns(world).rerun((await flow.start()).id, failed_only=False)
+    passed = await ended(world, AttemptResult(), AttemptResult(), AttemptResult())
+    with pytest.raises(FailedPrecondition, match="every run of the execution passed"):
+        await reruns(world).rerun(passed.id, failed_only=True)
+    with bind(Caller(org_id=str(uuid4()))), pytest.raises(NotFound, match=r"^Execution not found$"):
+        await reruns(world).rerun(passed.id, failed_only=False)
+
+
+async def test_a_rerun_that_is_repeated_gives_the_one_that_is_there(world: World) -> None:
+    earlier = await ended(world, AttemptResult(), FAILED, AttemptResult())
+    again = []
+    for _ in range(2):
+        with derive_ids(earlier.org_id, "RerunExecution", "key"):
+            again.append(await reruns(world).rerun(earlier.id, failed_only=False))
+    assert again[0] == again[1]
+
+
+async def test_a_rerun_can_be_rerun_and_gives_way_to_a_newer_start(world: World) -> None:
+    flow = Flow(world)
+    first = await flow.start()
+    await world.executions.cancel(first.id)
+    again = await reruns(world).rerun(first.id, failed_only=True)
+    await flow.start()
+    assert await flow.statuses(again) == [Status.CANCELLED]
+    third = await reruns(world).rerun(again.id, failed_only=True)
+    assert (third.rerun_of, third.counts.queued) == (again.id, 2)

@@ -1,0 +1,266 @@
+"""Hubs that misbehave in ways that Appium and chromedriver cannot be made to."""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import pytest
+import structlog
+from aiohttp import web
+
+from services.executor.automation.devices.port import Build, DeviceFailure, DeviceInfo, Session
+from services.executor.automation.devices.webdriver.driver_session import COMMAND_SECONDS, DriverSession
+from services.executor.automation.devices.webdriver.hub_connection import DriverError, HubConnection, HubUnreachable
+from services.executor.automation.devices.webdriver.sessions import (
+    HubTarget,
+    delete_session,
+    open_device,
+    wait_for_unfinished,
+)
+from services.executor.model.failures import Category
+from tests.eventually import eventually
+
+PHONE = DeviceInfo("phone-1", "android", "webdriver", simulated=False)
+Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
+OPENED = {"value": {"sessionId": "one", "capabilities": {"platformName": "Android", "automationName": "UiAutomator2"}}}
+
+
+class ScriptedHub:
+    """Answers each request by what is in `answers` for its "METHOD /path"; writes down what it was asked."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Answer] = {}
+        self.asked: list[str] = []
+        self.bodies: list[object] = []
+        self.url = ""
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        order = f"{request.method} {request.path}"
+        self.asked.append(order)
+        self.bodies.append(await request.json() if request.can_read_body else None)
+        answer = self.answers.get(order)
+        return await answer(request) if answer else web.json_response({"value": None})
+
+
+@pytest.fixture
+async def hub() -> AsyncIterator[ScriptedHub]:
+    scripted = ScriptedHub()
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", scripted.handle)
+    runner = web.AppRunner(application, shutdown_timeout=0.1)
+    async with AsyncExitStack() as stack:
+        await runner.setup()
+        stack.push_async_callback(runner.cleanup)
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        scripted.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        yield scripted
+
+
+def says(content: bytes, *, status: int = 200) -> Answer:
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(body=content, status=status, content_type="application/json")
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"<html>502 Bad Gateway</html>", "no JSON: '<html>502 Bad Gateway</html>'"),
+        (b"", "no JSON"),
+        (b"[1]", "without a value"),
+        (b'{"status": 0}', "without a value"),
+        (b'{"value": "\xff"}', "no JSON"),
+    ],
+)
+async def test_what_is_no_webdriver_is_a_network_error(hub: ScriptedHub, content: bytes, message: str) -> None:
+    hub.answers["GET /session/one/source"] = says(content)
+    async with driving(hub) as driver:
+        with pytest.raises(HubUnreachable, match=message) as raised:
+            await driver.source()
+    assert raised.value.category is Category.NETWORK_ERROR
+
+
+async def test_a_reply_without_end_is_cut_off(hub: ScriptedHub) -> None:
+    async def endless(request: web.Request) -> web.StreamResponse:
+        reply = web.StreamResponse()
+        await reply.prepare(request)
+        while True:
+            await reply.write(b" " * 65536)
+
+    hub.answers["GET /session/one/source"] = endless
+    async with driving(hub, reply_limit=1_000_000) as driver:
+        with pytest.raises(HubUnreachable, match="larger than 1000000 bytes"):
+            await driver.source()
+
+
+async def test_a_hub_that_does_not_answer_is_waited_for_so_long_and_no_longer(hub: ScriptedHub) -> None:
+    hub.answers["GET /session/one/url"] = never
+    async with driving(hub) as driver:
+        with pytest.raises(HubUnreachable, match=r"did not answer GET /url within 0\.2 s"):
+            await driver.get("/url", seconds=0.2)
+
+
+@pytest.mark.parametrize(
+    ("content", "category"),
+    [
+        (b'{"value": {"error": "invalid session id", "message": "gone"}}', Category.SESSION_LOST),
+        (b'{"value": {"error": "unknown error", "message": "tab crashed"}}', Category.APP_CRASH),
+        (b'{"value": {"error": "unknown error", "message": "socket hang up"}}', Category.SESSION_LOST),
+        (b'{"value": {"error": "unknown error", "message": "whatever"}}', Category.DEVICE_UNAVAILABLE),
+        (b'{"value": {"error": 5, "message": null}}', Category.DEVICE_UNAVAILABLE),
+        (b'{"value": "odd"}', Category.DEVICE_UNAVAILABLE),
+        (b'{"value": null}', Category.DEVICE_UNAVAILABLE),
+    ],
+)
+async def test_errors_have_a_category_whatever_their_shape(
+    hub: ScriptedHub, content: bytes, category: Category
+) -> None:
+    hub.answers["GET /session/one/source"] = says(content, status=500)
+    async with driving(hub) as driver:
+        with pytest.raises(DriverError) as raised:
+            await driver.source()
+    assert raised.value.category is category
+
+
+@pytest.mark.parametrize("picture", ["not base64!", "", base64.b64encode(b"GIF89a").decode()])
+async def test_a_screenshot_that_is_none_is_refused(hub: ScriptedHub, picture: str) -> None:
+    hub.answers["GET /session/one/screenshot"] = says(b'{"value": "%s"}' % picture.encode())
+    async with driving(hub) as driver:
+        with pytest.raises(HubUnreachable, match="screenshot"):
+            await driver.screenshot()
+
+
+async def test_a_redirect_is_not_followed(hub: ScriptedHub) -> None:
+    async def elsewhere(request: web.Request) -> web.StreamResponse:
+        return web.Response(status=302, headers={"Location": "/secret"})
+
+    hub.answers["GET /session/one/source"] = elsewhere
+    async with driving(hub) as driver:
+        with pytest.raises(HubUnreachable):
+            await driver.source()
+    assert "GET /secret" not in hub.asked
+
+
+async def test_a_user_and_password_in_the_address_are_in_no_message(hub: ScriptedHub) -> None:
+    hub.answers["GET /session/one/source"] = says(b"no")
+    wire = HubConnection(hub.url.replace("http://", "http://ada:lovelace@"))
+    try:
+        with pytest.raises(HubUnreachable) as raised:
+            await DriverSession(wire, "one", {}).source()
+    finally:
+        await wire.close()
+    assert "lovelace" not in raised.value.message
+
+
+async def test_a_session_that_comes_too_late_is_deleted(hub: ScriptedHub) -> None:
+    answered = asyncio.Event()
+
+    async def late(request: web.Request) -> web.StreamResponse:
+        await answered.wait()
+        return web.json_response(OPENED)
+
+    hub.answers["POST /session"] = late
+    target = HubTarget(url=hub.url, capabilities={"appium:automationName": "UiAutomator2"}, opening_seconds=0.1)
+    with pytest.raises(DeviceFailure, match=r"opened no session within 0\.1 s") as raised:
+        await open_device(target, PHONE, Build())
+    assert raised.value.category is Category.DEVICE_UNAVAILABLE
+    answered.set()
+    assert await wait_for_unfinished(10)
+    assert hub.asked == ["POST /session", "DELETE /session/one"]
+
+
+async def test_a_session_that_comes_after_a_cancellation_is_deleted(hub: ScriptedHub) -> None:
+    answered = asyncio.Event()
+
+    async def late(request: web.Request) -> web.StreamResponse:
+        await answered.wait()
+        return web.json_response(OPENED)
+
+    hub.answers["POST /session"] = late
+    opening = asyncio.create_task(open_device(HubTarget(url=hub.url, capabilities={}), PHONE, Build()))
+    await eventually(lambda: hub.asked)
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    answered.set()
+    assert await wait_for_unfinished(10)
+    assert hub.asked == ["POST /session", "DELETE /session/one"]
+
+
+async def test_closing_waits_for_no_hub_that_has_stopped_answering(hub: ScriptedHub) -> None:
+    hub.answers["POST /session"] = opened
+    hub.answers["DELETE /session/one"] = never
+    assert not await delete_session(Session(hub.url, "one"), timeout=0.1)
+    device = await open_device(HubTarget(url=hub.url, capabilities={}), PHONE, Build())
+    closing = asyncio.create_task(device.close())
+    await eventually(lambda: hub.asked.count("DELETE /session/one") == 2)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+
+
+@pytest.mark.parametrize(("code", "told"), [("unknown error", True), ("invalid session id", False)])
+async def test_a_session_that_may_be_left_behind_is_said_in_the_log(hub: ScriptedHub, code: str, told: bool) -> None:
+    hub.answers["POST /session"] = opened
+    refusal = b'{"value": {"error": "%s", "message": "no"}}' % code.encode()
+    hub.answers["DELETE /session/one"] = says(refusal, status=500)
+    device = await open_device(HubTarget(url=hub.url, capabilities={}), PHONE, Build())
+    with structlog.testing.capture_logs() as said:
+        await device.close()
+    assert ("session_not_deleted" in [entry["event"] for entry in said]) is told
+
+
+@pytest.mark.parametrize(
+    ("content", "is_ready"),
+    [
+        (b'{"value": {"ready": true}}', True),
+        (b'{"value": {"ready": false}}', False),
+        (b'{"value": {"build": {}}}', True),
+        (b"nonsense", False),
+    ],
+)
+async def test_whether_a_hub_is_ready_is_what_it_says(hub: ScriptedHub, content: bytes, is_ready: bool) -> None:
+    hub.answers["GET /status"] = says(content)
+    assert await is_ready(hub.url) is is_ready
+
+
+async def test_appium_is_always_told_when_to_end_an_idle_session(hub: ScriptedHub) -> None:
+    hub.answers["POST /session"] = opened
+    target = HubTarget(url=hub.url, capabilities={"platformName": "Android", "appium:automationName": "UiAutomator2"})
+    device = await open_device(target, PHONE, Build())
+    await device.close()
+    asked = hub.bodies[0]
+    assert isinstance(asked, dict)
+    assert asked["capabilities"]["alwaysMatch"]["appium:newCommandTimeout"] == 90.0
+
+
+async def test_a_browser_gives_up_a_page_before_we_give_up_the_hub(hub: ScriptedHub) -> None:
+    hub.answers["POST /session"] = opened
+    device = await open_device(HubTarget(url=hub.url, capabilities={"browserName": "chrome"}), PHONE, Build())
+    await device.close()
+    asked = hub.bodies[0]
+    assert isinstance(asked, dict)
+    limits = asked["capabilities"]["alwaysMatch"]["timeouts"]
+    assert max(limits.values()) / 1000 < COMMAND_SECONDS
+
+
+async def opened(request: web.Request) -> web.StreamResponse:
+    return web.json_response(OPENED)
+
+
+async def never(request: web.Request) -> web.StreamResponse:
+    await asyncio.Event().wait()
+    raise AssertionError("unreachable")
+
+
+@asynccontextmanager
+async def driving(hub: ScriptedHub, **options: int) -> AsyncIterator[DriverSession]:
+    """A session "one" at the hub."""
+    wire = HubConnection(hub.url, **options)
+    try:
+        yield DriverSession(wire, "one", {})
+    finally:
+        await wire.close()

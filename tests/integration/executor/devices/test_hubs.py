@@ -1,0 +1,111 @@
+"""Runs at hubs over HTTP: how the app gets there, and what becomes of runs when hubs are away."""
+
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from mobiletest.types.v1 import execution_pb2, run_config_pb2
+
+from tests.eventually import eventually
+from tests.integration.executor.catalog_server import Shelf
+from tests.integration.executor.devices.scripted_hub import ScriptedHub, serving_hub
+
+SEE = 'I see "Go"'
+APP = b"an app " * 50_000
+
+
+def pools(folder: Path, *hubs: ScriptedHub, app: str = "path", slots: int = 1) -> str:
+    """A pools file with a pool at each hub, called a, b, ..."""
+    lines = [
+        f"  - {{name: {name}, platform: android, kind: webdriver, url: '{hub.url}', slots: {slots}, app: {app},"
+        " capabilities: {platformName: Fake, 'appium:automationName': Fake}}\n"
+        for name, hub in zip("abc", hubs, strict=False)
+    ]
+    path = folder / "pools.yaml"
+    path.write_text("pools:\n" + "".join(lines))
+    return str(path)
+
+
+def app_run(shelf: Shelf) -> str:
+    """A workflow with one run on a build with a file."""
+    return shelf.workflow(shelf.planned(SEE, build_id=shelf.build(APP), file_name="Shop.apk"))
+
+
+async def test_a_hub_that_sees_the_disk_gets_the_path_of_the_whole_file(
+    executor: Any, connect: Any, shelf: Shelf, tmp_path: Path
+) -> None:
+    files = tmp_path / "files"
+    async with serving_hub(ScriptedHub()) as hub:
+        settings = {"device_pools": pools(tmp_path, hub), "executor_files_folder": str(files)}
+        async with executor(**settings) as app, connect(app.grpc_address) as client:
+            execution_id = await client.start(app_run(shelf))
+            assert (await client.ended(execution_id)).success
+            [told] = hub.apps
+            assert told is not None
+            assert told.endswith(".apk")
+            assert [kept.read_bytes() for kept in files.rglob("*.apk")] == [APP]
+            assert told in map(str, files.rglob("*.apk"))
+            [run] = await client.runs(execution_id)
+            assert (run.attempts[0].device, run.attempts[0].simulated) == ("a-1", False)
+            await eventually(lambda: not hub.open)
+
+
+async def test_a_hub_elsewhere_fetches_the_file_from_the_worker_while_its_session_is_open(
+    executor: Any, connect: Any, shelf: Shelf, tmp_path: Path
+) -> None:
+    async with serving_hub(ScriptedHub()) as hub:
+        settings = {"device_pools": pools(tmp_path, hub, app="url"), "executor_files_listen": "127.0.0.1:0"}
+        async with executor(**settings) as app, connect(app.grpc_address) as client:
+            assert (await client.ended(await client.start(app_run(shelf)))).success
+            assert hub.fetched == [APP]
+            await eventually(lambda: _is_404(hub.apps[0]))
+
+
+async def _is_404(url: str | None) -> bool:
+    async with aiohttp.ClientSession() as client, client.get(url or "") as answer:
+        return answer.status == 404
+
+
+async def test_a_run_that_installs_nothing_gives_the_hub_no_app(
+    executor: Any, connect: Any, shelf: Shelf, tmp_path: Path
+) -> None:
+    config = run_config_pb2.RunConfig(execution_mode=run_config_pb2.ExecutionMode(skip_app_install=True))
+    async with (
+        serving_hub(ScriptedHub()) as hub,
+        executor(device_pools=pools(tmp_path, hub)) as app,
+        connect(app.grpc_address) as client,
+    ):
+        assert (await client.ended(await client.start(app_run(shelf), run_config=config))).success
+        assert hub.apps == [None]
+
+
+async def test_runs_wait_in_the_queue_while_their_only_hub_is_away(
+    executor: Any, connect: Any, shelf: Shelf, tmp_path: Path
+) -> None:
+    """Nobody claims them, so that no attempt is lost; they go on when the hub is there."""
+    async with serving_hub(ScriptedHub()) as known:
+        port = int(known.url.rpartition(":")[2])
+        file = pools(tmp_path, known)
+    async with executor(device_pools=file, poll_seconds=0.2) as app, connect(app.grpc_address) as client:
+        execution_id = await client.start(app_run(shelf))
+        waiting = await client.get(execution_id, wait=3, after_revision=10**6)
+        assert waiting.status == execution_pb2.EXECUTION_STATUS_QUEUED
+        async with serving_hub(ScriptedHub(), port=port):
+            assert (await client.ended(execution_id)).success
+            [run] = await client.runs(execution_id)
+            assert run.attempt_number == 1
+
+
+async def test_a_hub_that_opens_no_session_costs_no_attempt_when_another_does(
+    executor: Any, connect: Any, shelf: Shelf, tmp_path: Path
+) -> None:
+    async with serving_hub(ScriptedHub(refuses=True)) as broken, serving_hub(ScriptedHub()) as good:
+        file = pools(tmp_path, broken, good)
+        async with executor(device_pools=file) as app, connect(app.grpc_address) as client:
+            for _ in range(3):
+                execution_id = await client.start(app_run(shelf))
+                assert (await client.ended(execution_id)).success
+                [run] = await client.runs(execution_id)
+                assert [attempt.device for attempt in run.attempts] == ["b-1"]
+            assert broken.asked
+            assert len(good.asked) == 3

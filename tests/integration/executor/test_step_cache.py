@@ -1,0 +1,109 @@
+"""The step cache across executions and workers, and the attempts beyond the retries: counted in calls of a model."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mobiletest.executor.v1 import runs_pb2
+from mobiletest.types.v1 import execution_pb2, run_config_pb2
+
+from services.executor.model.attempts import AttemptMode
+from services.executor.storage.schema import RUNS
+from tests.fakes.llm import FakeEndpoint
+from tests.fakes.shopper import shopper
+from tests.integration.executor.catalog_server import Shelf
+
+SHOP = Path("examples/shop-android/1.0.0.yaml").read_text()
+REBUILT = SHOP.replace("id: log_in\n        text: Log in", "id: submit\n        text: Log in")
+SIGN_IN = "Sign in as ada@example.com with the password lovelace, please"
+STEPS = (SIGN_IN, "Have a look at the blue mug: choose the blue mug", 'I see "Add to cart"')
+
+
+@pytest.fixture
+async def endpoint() -> AsyncIterator[FakeEndpoint]:
+    async with AsyncExitStack() as stack:
+        served = await stack.enter_async_context(FakeEndpoint().serving())
+        served.mind = shopper
+        yield served
+
+
+@pytest.fixture
+def model(endpoint: FakeEndpoint) -> dict[str, str]:
+    """Settings of an executor that asks the endpoint."""
+    return {"llm_base_url": endpoint.url, "llm_primary_model": "main"}
+
+
+def config(**fields: Any) -> Any:
+    return run_config_pb2.RunConfig(execution_mode=run_config_pb2.ExecutionMode(retries=0), **fields)
+
+
+def calls_of(run: runs_pb2.Run) -> list[int]:
+    """How often a model was asked, by attempts."""
+    return [sum(step.model_calls for step in attempt.steps) for attempt in run.attempts]
+
+
+async def test_the_second_run_of_an_unchanged_test_asks_no_model_on_another_worker_either(
+    executor: Any, connect: Any, shelf: Shelf, endpoint: FakeEndpoint, model: dict[str, str]
+) -> None:
+    workflow_id = shelf.workflow(shelf.planned(*STEPS, build_id=shelf.build(SHOP.encode())))
+    asked = []
+    for _ in range(2):
+        async with executor(**model) as app, connect(app.grpc_address) as client:
+            execution_id = await client.start(workflow_id, run_config=config())
+            assert (await client.ended(execution_id)).success
+            [run] = await client.runs(execution_id)
+            asked.append((len(endpoint.asked), calls_of(run)))
+    (first, [calls]), (second, again) = asked
+    assert first == calls > 0
+    assert (second, again) == (first, [0])
+    assert [step.cache for step in run.attempts[0].steps[:2]] == [runs_pb2.CACHE_OUTCOME_HIT] * 2
+
+
+async def test_after_a_remembered_action_went_wrong_one_attempt_does_without_memory(
+    executor: Any, connect: Any, shelf: Shelf, model: dict[str, str], mongo_client: Any, mongo_database: str
+) -> None:
+    first = shelf.planned(SIGN_IN, build_id=shelf.build(SHOP.encode()))
+    then = shelf.planned(SIGN_IN, build_id=shelf.build(REBUILT.encode()))
+    then.app.id = first.app.id
+    rerun = config(cache_retry_mode=run_config_pb2.CACHE_RETRY_MODE_FULL_RERUN)
+    async with executor(**model) as app, connect(app.grpc_address) as client:
+        assert (await client.ended(await client.start(shelf.workflow(first), run_config=rerun))).success
+        execution_id = await client.start(shelf.workflow(then), run_config=rerun)
+        assert (await client.ended(execution_id)).success
+        [run] = await client.runs(execution_id)
+    assert [attempt.success for attempt in run.attempts] == [False, True]
+    assert run.attempts[0].failure.category == execution_pb2.FAILURE_CATEGORY_ELEMENT_NOT_FOUND
+    assert run.report_metadata["flaky"] is False
+    stored = mongo_client[mongo_database][RUNS].find_one({"_id": run.id})
+    assert [attempt["mode"] for attempt in stored["attempts"]] == [AttemptMode.USUAL, AttemptMode.UNCACHED]
+
+
+async def test_only_after_the_last_failure_a_model_is_asked(
+    executor: Any, connect: Any, shelf: Shelf, endpoint: FakeEndpoint, model: dict[str, str]
+) -> None:
+    workflow_id = shelf.workflow(shelf.planned(SIGN_IN, build_id=shelf.build(SHOP.encode())))
+    final = config(fallback_trigger=run_config_pb2.FALLBACK_TRIGGER_FINAL_FAIL)
+    async with executor(**model) as app, connect(app.grpc_address) as client:
+        execution_id = await client.start(workflow_id, run_config=final)
+        assert (await client.ended(execution_id)).success
+        [run] = await client.runs(execution_id)
+    assert calls_of(run) == [0, len(endpoint.asked)]
+    assert [attempt.success for attempt in run.attempts] == [False, True]
+    assert run.report_metadata["flaky"] is False
+
+
+async def test_without_a_model_the_failing_verdict_stands(executor: Any, connect: Any, shelf: Shelf) -> None:
+    workflow_id = shelf.workflow(shelf.planned(SIGN_IN, build_id=shelf.build(SHOP.encode())))
+    final = config(fallback_trigger=run_config_pb2.FALLBACK_TRIGGER_FINAL_FAIL)
+    async with executor() as app, connect(app.grpc_address) as client:
+        execution_id = await client.start(workflow_id, run_config=final)
+        execution = await client.ended(execution_id)
+        [run] = await client.runs(execution_id)
+    assert (execution.status, execution.success) == (execution_pb2.EXECUTION_STATUS_COMPLETED, False)
+    assert run.failure.category == execution_pb2.FAILURE_CATEGORY_SCRIPT_ERROR
+    assert [(attempt.failure.category, len(attempt.steps)) for attempt in run.attempts] == [
+        (execution_pb2.FAILURE_CATEGORY_SCRIPT_ERROR, 1),
+        (execution_pb2.FAILURE_CATEGORY_CONFIG_INVALID, 0),
+    ]

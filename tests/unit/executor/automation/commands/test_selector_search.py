@@ -1,0 +1,126 @@
+"""Selectors of commands find what Maestro's would."""
+
+from random import Random
+
+import pytest
+
+from services.executor.automation.commands.selector_search import find_by_selector
+from services.executor.automation.screen.elements import Bounds, Element, Role
+from services.executor.automation.screen.outline import Outline
+from services.flows.automaton import TooMuchWork
+from services.flows.command_types import TapOn
+from services.flows.parser import parse_steps
+from tests.fakes.devices import names, screen
+
+
+def box(text: str, x: float = 0, y: float = 0, **fields: object) -> Element:
+    return Element(role=Role.TEXT, text=text, bounds=Bounds(x, y, 50, 20), **fields)  # type: ignore[arg-type]
+
+
+def found(selector: object, *elements: Element) -> list[str]:
+    (step,) = parse_steps([{"tapOn": selector}])
+    assert isinstance(step.command, TapOn)
+    return names(find_by_selector(step.command.selector, Outline(screen(*elements))))
+
+
+def test_texts_match_as_a_whole_in_any_case_on_text_label_and_hint() -> None:
+    elements = (
+        box("Log in"),
+        box("Log in now"),
+        Element(label="LOG IN", id="a"),
+        Element(role=Role.FIELD, hint="log in", id="b"),
+    )
+    assert found("log in", *elements) == ["log in", "Log in", "LOG IN"]
+    assert found("log in.*", *elements) == ["log in", "Log in", "Log in now", "LOG IN"]
+
+
+def test_ids_match_with_and_without_their_package() -> None:
+    elements = (box("a", id="com.shop:id/total"), box("b", id="subtotal"))
+    assert found({"id": "total"}, *elements) == ["a"]
+    assert found({"id": "com.shop:id/total"}, *elements) == ["a"]
+    assert found({"id": ".*total"}, *elements) == ["a", "b"]
+
+
+def test_states_must_fit() -> None:
+    on, off, plain = box("on", checked=True), box("off", checked=False, enabled=False), box("plain", focused=True)
+    elements = (on, off, plain)
+    assert found({"text": ".*", "checked": True}, *elements) == ["on"]
+    assert found({"text": ".*", "checked": False}, *elements) == ["off", "plain"]
+    assert found({"text": ".*", "enabled": False}, *elements) == ["off"]
+    assert found({"focused": True}, *elements) == ["plain"]
+    assert found({"selected": True}, *elements) == []
+
+
+def test_what_can_be_tapped_comes_first_and_the_index_counts_from_the_top() -> None:
+    low = Element(role=Role.BUTTON, text="Pay", id="low", bounds=Bounds(0, 100, 50, 20))
+    high = box("Pay", y=10, id="high")
+    assert [element.id for element in select_all({"text": "Pay"}, high, low)] == ["low", "high"]
+    assert [element.id for element in select_all({"text": "Pay", "index": 0}, low, high)] == ["high"]
+    assert [element.id for element in select_all({"text": "Pay", "index": 1}, low, high)] == ["low"]
+    assert select_all({"text": "Pay", "index": 2}, low, high) == []
+
+
+def select_all(selector: object, *elements: Element) -> list[Element]:
+    (step,) = parse_steps([{"tapOn": selector}])
+    assert isinstance(step.command, TapOn)
+    return find_by_selector(step.command.selector, Outline(screen(*elements)))
+
+
+def test_of_elements_inside_one_another_the_innermost_counts() -> None:
+    inner = box("Pay")
+    assert select_all("Pay", Element(label="Pay", children=(inner,))) == [inner]
+
+
+def test_positions_the_nearest_first() -> None:
+    elements = (
+        box("Title", y=0),
+        box("far", y=200),
+        box("near", y=40),
+        box("left", x=0, y=100),
+        box("right", x=90, y=100),
+    )
+    assert found({"text": "near|far", "below": "Title"}, *elements) == ["near", "far"]
+    assert found({"text": "near|far", "above": "left"}, *elements) == ["near"]
+    assert found({"text": ".*", "rightOf": "left"}, *elements) == ["right"]
+    assert found({"text": "left", "leftOf": "right"}, *elements) == ["left"]
+    assert found({"text": ".*", "below": "Nowhere"}, *elements) == []
+
+
+def test_parents_and_children() -> None:
+    row = Element(role=Role.CELL, id="row", children=(box("Blue mug"), box("Add")))
+    other = Element(role=Role.CELL, id="other", children=(box("Red mug"), box("Add")))
+    assert len(select_all("Add", row, other)) == 2
+    assert select_all({"text": "Add", "childOf": {"id": "other"}}, row, other) == [other.children[1]]
+    assert select_all({"containsChild": "Blue mug"}, row, other) == [row]
+
+
+def test_what_is_said_of_the_other_element_counts_too() -> None:
+    mugs = (box("Mug", y=0), box("Add", y=30), box("Mug", y=100), box("Add", y=130))
+    assert found({"text": "Add", "below": {"text": "Mug", "index": 1}}, *mugs) == ["Add"]
+    (step,) = parse_steps([{"tapOn": {"text": "Add", "below": {"text": "Mug", "index": 1}}}])
+    assert isinstance(step.command, TapOn)
+    assert step.command.selector is not None
+    (chosen,) = find_by_selector(step.command.selector, Outline(screen(*mugs)))
+    assert chosen.bounds.y == 130
+
+
+def test_a_child_may_be_said_by_its_place() -> None:
+    first = Element(id="first", children=(box("Add", y=0),))
+    second = Element(id="second", children=(box("Add", y=50),))
+    elements = (first, box("Mug", y=30), second)
+    assert found({"containsChild": {"text": "Add", "below": "Mug"}}, *elements) == ["second"]
+    assert found({"containsDescendants": [{"text": "Add", "below": "Mug"}]}, *elements) == ["second"]
+
+
+def nested(depth: int) -> dict[str, object]:
+    sides = ("below", "above", "leftOf", "rightOf")
+    return {"text": ".*", **{side: nested(depth - 1) for side in sides if depth}}
+
+
+@pytest.mark.parametrize("selector", [nested(5), "(a|b)*a[ab]{300}", "(.*a.*){100}z"])
+def test_a_selector_that_would_hold_up_everybody_is_refused(selector: object) -> None:
+    """Each of these takes minutes to look for on this screen."""
+    chance = Random(1)
+    texts = ["".join(chance.choices("ab", k=400)) for _ in range(500)]
+    with pytest.raises(TooMuchWork):
+        found(selector, *(box(text, y=y) for y, text in enumerate(texts)))

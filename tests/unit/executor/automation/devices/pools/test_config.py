@@ -1,0 +1,140 @@
+"""A pools file says which devices there are, and every mistake in it where it stands."""
+
+from pathlib import Path
+
+import pytest
+
+from services.executor.automation.devices.pools.config import PoolFileError, load_pools, read_pools
+from services.executor.automation.devices.pools.pool import DEFAULT_POOLS, AppDelivery, Hub, Pool, PoolKind
+from services.executor.automation.devices.simulated.app_model import Pace
+from services.executor.automation.devices.webdriver.sessions import NEW_COMMAND_SECONDS, HubTarget
+
+
+def test_without_a_file_there_are_simulated_devices_of_both_platforms() -> None:
+    assert load_pools(None) == DEFAULT_POOLS
+    assert [pool.platform for pool in DEFAULT_POOLS] == ["android", "ios"]
+
+
+def test_a_file_says_which_pools_there_are(tmp_path: Path) -> None:
+    path = tmp_path / "pools.yaml"
+    path.write_text(
+        """
+pools:
+  - {platform: Android, kind: simulated, slots: 2, step_delay: 500ms, time_scale: 0.1}
+  - name: lab
+    platform: ios
+    kind: webdriver
+    slots: 3
+    url: https://lab.example:4723/wd/hub/
+    new_command_timeout: 2m
+    labels: [iPhone 15, rack 3]
+    capabilities:
+      platformName: iOS
+      appium:automationName: XCUITest
+      appium:wdaLocalPort: 8100
+      appium:settings: {snapshotMaxDepth: 60, list: [1, x, null, true]}
+"""
+    )
+    first, second = load_pools(path)
+    assert first == Pool(
+        name="simulated-android", platform="android", kind=PoolKind.SIMULATED, slots=2, pace=Pace(0.5, 0.1)
+    )
+    target = HubTarget(
+        url="https://lab.example:4723/wd/hub",
+        capabilities={
+            "platformName": "iOS",
+            "appium:automationName": "XCUITest",
+            "appium:wdaLocalPort": 8100,
+            "appium:settings": {"snapshotMaxDepth": 60, "list": [1, "x", None, True]},
+        },
+        labels=("iPhone 15", "rack 3"),
+        new_command_timeout=120.0,
+    )
+    hub = Hub(target=target, delivery=AppDelivery.URL)
+    assert second == Pool(
+        name="lab", platform="ios", kind=PoolKind.WEBDRIVER, slots=3, hub=hub, labels=("iPhone 15", "rack 3")
+    )
+    assert second.named(2) == "lab-2 (iPhone 15, rack 3)"
+
+
+@pytest.mark.parametrize(
+    ("host", "delivery"),
+    [
+        ("localhost", AppDelivery.PATH),
+        ("127.0.0.1", AppDelivery.PATH),
+        ("127.8.8.8", AppDelivery.PATH),
+        ("[::1]", AppDelivery.PATH),
+        ("10.0.0.7", AppDelivery.URL),
+        ("appium.lab", AppDelivery.URL),
+    ],
+)
+def test_local_hubs_get_a_path_and_remote_hubs_an_address(host: str, delivery: AppDelivery) -> None:
+    [pool] = read_pools(f'pools:\n  - {{platform: ios, kind: webdriver, url: "http://{host}:4723"}}')
+    assert pool.hub is not None
+    assert (pool.hub.delivery, pool.hub.target.new_command_timeout) == (delivery, NEW_COMMAND_SECONDS)
+    [pool] = read_pools(f'pools:\n  - {{platform: ios, kind: webdriver, url: "http://{host}:4723", app: path}}')
+    assert pool.hub is not None
+    assert pool.hub.delivery is AppDelivery.PATH
+
+
+def hub(fields: str, url: str = "http://lab:4723") -> str:
+    """A pool of a hub with these fields more, in the third line and what follows."""
+    return f'pools:\n  - {{platform: ios, kind: webdriver, url: "{url}",\n{fields}}}'
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message"),
+    [
+        ("pools: []", 1, 8, "there is no pool"),
+        ("pols: []", 1, 1, "did you mean pools?"),
+        ("pools:\n  - {platform: android}", 2, 5, "kind is missing"),
+        ("pools:\n  - {platform: windows, kind: simulated}", 2, 16, "android, ios"),
+        ("pools:\n  - {platform: ios, kind: simulatd}", 2, 27, "did you mean simulated?"),
+        ("pools:\n  - {platform: ios, kind: simulated, slots: 0}", 2, 45, "from 1 to 1000"),
+        ("pools:\n  - {platform: ios, kind: simulated, slot: 1}", 2, 38, "did you mean slots?"),
+        ("pools:\n  - &a {platform: ios, kind: simulated}\n  - *a", 2, 5, "anchors"),
+        ("pools:\n" + "  - {platform: ios, kind: simulated}\n" * 2, 2, 5, 'two pools are called "simulated-ios"'),
+        ("pools:\n  - {platform: ios, kind: simulated,\nurl: x}", 3, 1, "url says nothing about a pool of the kind"),
+        ("pools:\n  - {platform: ios, kind: webdriver}", 2, 5, "url is missing"),
+        (hub("step_delay: 1s"), 3, 1, "step_delay says nothing about a pool of the kind webdriver"),
+        (hub("labels: x"), 3, 9, "expected a list"),
+        (hub("app: file"), 3, 6, "expected one of path, url"),
+        (hub("new_command_timeout: 1s"), 3, 22, "from 10 to 3600"),
+        (hub("capabilities: [1]"), 3, 15, "expected a mapping"),
+        (hub("capabilities: {browsername: chrome}"), 3, 16, "did you mean browserName?"),
+        (hub("capabilities: {automationName: X}"), 3, 16, "write it with its vendor, such as appium:automationName"),
+        (hub("capabilities: {'appium:': X}"), 3, 16, "no standard capability"),
+        (hub("capabilities: {'appium:app': x}"), 3, 16, "appium:app cannot be set here"),
+        (hub("capabilities: {'appium:newCommandTimeout': 5}"), 3, 16, "write it as new_command_timeout"),
+        (hub("capabilities: {'appium:options': {app: x}}"), 3, 35, "appium:app cannot be set here"),
+        (hub("slots: 1", url="lab:4723"), 2, 43, "expected an address such as"),
+        (hub("slots: 1", url="ftp://lab"), 2, 43, "expected an address such as"),
+        (hub("slots: 1", url="http://lab:99999"), 2, 43, "this is no address"),
+        (hub("slots: 1", url="http://"), 2, 43, "expected an address such as"),
+        (hub("slots: 1", url="http://me:secret@lab"), 2, 43, "no name and password"),
+        (hub("slots: 1", url="http://lab?x=1"), 2, 43, "ends with its path"),
+    ],
+)
+def test_a_wrong_file_is_refused_where_it_is_wrong(text: str, line: int, column: int, message: str) -> None:
+    with pytest.raises(PoolFileError) as error:
+        read_pools(text)
+    assert message in error.value.message
+    assert "secret" not in error.value.message
+    assert (error.value.line, error.value.column) == (line, column)
+
+
+def test_the_complaint_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "pools.yaml"
+    path.write_text("pools:\n  - {platform: ios, kind: tent}")
+    with pytest.raises(PoolFileError, match=r"line 2, column 27 \(.*pools\.yaml, pools\[0\]\.kind\): expected one of"):
+        load_pools(path)
+
+
+ROOT = Path(__file__).parents[6]
+
+
+def test_the_files_that_we_show_can_be_used() -> None:
+    page = (ROOT / "docs" / "devices.md").read_text()
+    shown = read_pools(page.split("```yaml\n", 1)[1].split("```", 1)[0])
+    assert [pool.name for pool in shown] == ["emulators", "browser", "simulated-ios"]
+    assert read_pools((ROOT / "deploy/k8s/components/devices/device-pools.yaml").read_text())

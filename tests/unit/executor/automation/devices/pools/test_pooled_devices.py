@@ -1,0 +1,345 @@
+"""Pools give each device to one run at a time, and use the hubs that are well."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from services.executor import telemetry
+from services.executor.automation.devices.pools.hub_health import HealthPolicy
+from services.executor.automation.devices.pools.pool import AppDelivery, Hub, Pool, PoolKind
+from services.executor.automation.devices.pools.pooled_devices import PooledDevices
+from services.executor.automation.devices.port import NO_BUILD, Build, DeviceFailure, Seed, Session
+from services.executor.automation.devices.webdriver.sessions import HubTarget, Json
+from services.executor.model.failures import Category
+from tests.eventually import eventually
+from tests.fakes.hubs import FakeHubs
+
+SEED = Seed("run", 1)
+
+
+async def test_a_place_is_held_until_it_is_given_back() -> None:
+    pools = PooledDevices([Pool(name="a", platform="ios", kind=PoolKind.SIMULATED, slots=2)])
+    first = await pools.acquire("ios", NO_BUILD, SEED)
+    second = await pools.acquire("ios", NO_BUILD, SEED)
+    assert {first.info.name, second.info.name} == {"a-1", "a-2"}
+    assert first.info.simulated
+    assert pools.free("ios") == 0
+    waiting = asyncio.create_task(pools.acquire("ios", NO_BUILD, SEED))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    await pools.release(first)
+    third = await waiting
+    assert third.info.name == first.info.name
+    for device in (second, third, third):
+        await pools.release(device)
+    assert pools.free("ios") == 2
+
+
+async def test_runs_are_spread_over_the_pools_of_a_platform() -> None:
+    pools = PooledDevices([Pool(name=name, platform="ios", kind=PoolKind.SIMULATED, slots=2) for name in "ab"])
+    devices = [await pools.acquire("ios", NO_BUILD, SEED) for _ in range(4)]
+    assert sorted(device.info.name for device in devices) == ["a-1", "a-2", "b-1", "b-2"]
+
+
+async def test_who_stops_waiting_takes_no_place() -> None:
+    pools = PooledDevices([Pool(name="a", platform="ios", kind=PoolKind.SIMULATED, slots=1)])
+    device = await pools.acquire("ios", NO_BUILD, SEED)
+    waiting = asyncio.create_task(pools.acquire("ios", NO_BUILD, SEED))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await eventually(waiting.cancelled)
+    await pools.release(device)
+    assert pools.free("ios") == 1
+
+
+async def test_many_waiters_all_get_their_turn() -> None:
+    pools = PooledDevices([Pool(name="a", platform="ios", kind=PoolKind.SIMULATED, slots=3)])
+
+    async def use() -> None:
+        device = await pools.acquire("ios", NO_BUILD, SEED)
+        await asyncio.sleep(0)
+        assert pools.free("ios") >= 0
+        await pools.release(device)
+
+    await asyncio.gather(*(use() for _ in range(50)))
+    assert pools.free("ios") == 3
+
+
+async def test_a_platform_without_a_pool_is_a_fault_of_the_configuration() -> None:
+    with pytest.raises(DeviceFailure, match="no device pool for ios is configured") as error:
+        await PooledDevices([]).acquire("ios", NO_BUILD, SEED)
+    assert error.value.category is Category.CONFIG_INVALID
+
+
+async def test_no_free_device_in_time_is_the_infrastructures_fault() -> None:
+    pools = PooledDevices([Pool(name="a", platform="ios", kind=PoolKind.SIMULATED, slots=1)], busy_seconds=0)
+    await pools.acquire("ios", NO_BUILD, SEED)
+    with pytest.raises(DeviceFailure, match="no device for ios became free within 0 s") as error:
+        await pools.acquire("ios", NO_BUILD, SEED)
+    assert error.value.category is Category.DEVICE_UNAVAILABLE
+
+
+AT_ONCE = HealthPolicy(every=0.01, first=0.01, most=0.02)
+NEVER = HealthPolicy(first=1000, most=1000)
+
+
+def hub_pool(name: str, *, slots: int = 1, delivery: AppDelivery = AppDelivery.PATH, **capabilities: Json) -> Pool:
+    """A pool for ios at a hub of the same name."""
+    target = HubTarget(url=f"http://{name}:4723", capabilities=capabilities)
+    hub = Hub(target=target, delivery=delivery)
+    return Pool(name=name, platform="ios", kind=PoolKind.WEBDRIVER, slots=slots, hub=hub)
+
+
+async def file() -> Path:
+    return Path("/cache/app.ipa")
+
+
+async def unreadable() -> Path:
+    raise DeviceFailure(Category.NETWORK_ERROR, "no catalog")
+
+
+APP = Build(file=file)
+
+
+async def test_a_device_of_a_hub_is_opened_and_told_of() -> None:
+    hubs, noted = FakeHubs(), []
+
+    async def note(session: Session) -> None:
+        noted.append(session)
+
+    pools = PooledDevices([hub_pool("a", slots=2)], hubs=hubs)
+    first = await pools.acquire("ios", APP, SEED, on_session=note)
+    second = await pools.acquire("ios", APP, SEED)
+    assert [(opened.name, opened.app) for opened in hubs.opened] == [
+        ("a-1", "/cache/app.ipa"),
+        ("a-2", "/cache/app.ipa"),
+    ]
+    assert noted == [Session("http://a:4723", "session-1")]
+    assert not first.info.simulated
+    await pools.release(first)
+    await pools.release(second)
+    assert pools.free("ios") == 2
+
+
+async def test_places_that_are_being_opened_at_once_have_numbers_of_their_own() -> None:
+    hubs = FakeHubs()
+    pools = PooledDevices([hub_pool("a", slots=3)], hubs=hubs)
+    await asyncio.gather(*(pools.acquire("ios", NO_BUILD, SEED) for _ in range(3)))
+    assert sorted(opened.name for opened in hubs.opened) == ["a-1", "a-2", "a-3"]
+
+
+@pytest.mark.parametrize("category", [Category.DEVICE_UNAVAILABLE, Category.NETWORK_ERROR, Category.SESSION_LOST])
+async def test_a_hub_that_opens_no_session_rests_and_the_run_goes_elsewhere_at_once(category: Category) -> None:
+    hubs = FakeHubs(broken={"http://a:4723": DeviceFailure(category, "refused")})
+    pools = PooledDevices([hub_pool("a", slots=3), hub_pool("b")], hubs=hubs, rests=NEVER)
+    device = await pools.acquire("ios", NO_BUILD, SEED)
+    assert device.info.name == "b-1"
+    assert (pools.slots("ios"), pools.free("ios")) == (1, 0)
+    await pools.release(device)
+    await pools.acquire("ios", NO_BUILD, SEED)
+    assert [opened.url for opened in hubs.opened] == ["http://a:4723", "http://b:4723", "http://b:4723"]
+
+
+async def test_when_every_hub_has_refused_the_last_reason_is_given() -> None:
+    hubs = FakeHubs(
+        broken={f"http://{name}:4723": DeviceFailure(Category.NETWORK_ERROR, f"no {name}") for name in "ab"}
+    )
+    pools = PooledDevices([hub_pool("a", slots=2), hub_pool("b")], hubs=hubs, rests=NEVER)
+    with pytest.raises(DeviceFailure, match="no b") as raised:
+        await pools.acquire("ios", NO_BUILD, SEED)
+    assert raised.value.category is Category.NETWORK_ERROR
+    assert (pools.slots("ios"), pools.platforms) == (0, ["ios"])
+
+
+@pytest.mark.parametrize("category", [Category.APP_INSTALL_FAILED, Category.CONFIG_INVALID, Category.ARTIFACT_INVALID])
+async def test_what_is_not_the_hubs_fault_ends_the_attempt_and_leaves_the_hub_in_use(category: Category) -> None:
+    hubs = FakeHubs(broken={"http://a:4723": DeviceFailure(category, "broken app")})
+    pools = PooledDevices([hub_pool("a"), hub_pool("b")], hubs=hubs)
+    with pytest.raises(DeviceFailure, match="broken app"):
+        await pools.acquire("ios", NO_BUILD, SEED)
+    assert (len(hubs.opened), pools.free("ios")) == (1, 2)
+
+
+async def test_a_file_that_cannot_be_had_is_not_the_hubs_fault() -> None:
+    hubs = FakeHubs()
+    pools = PooledDevices([hub_pool("a")], hubs=hubs)
+    with pytest.raises(DeviceFailure, match="no catalog"):
+        await pools.acquire("ios", Build(file=unreadable), SEED)
+    assert (hubs.opened, pools.free("ios")) == ([], 1)
+
+
+async def test_whoever_is_told_of_the_session_may_end_the_attempt_without_blaming_the_hub() -> None:
+    async def refuse(session: Session) -> None:
+        raise DeviceFailure(Category.EXECUTOR_LOST, "not ours any more")
+
+    pools = PooledDevices([hub_pool("a")], hubs=FakeHubs())
+    with pytest.raises(DeviceFailure, match="not ours"):
+        await pools.acquire("ios", NO_BUILD, SEED, on_session=refuse)
+    assert pools.free("ios") == 1
+
+
+async def test_a_cancelled_opening_gives_its_place_back() -> None:
+    hubs = FakeHubs(hanging=True)
+    pools = PooledDevices([hub_pool("a")], hubs=hubs)
+    acquiring = asyncio.create_task(pools.acquire("ios", NO_BUILD, SEED))
+    await eventually(lambda: hubs.opened)
+    assert pools.free("ios") == 0
+    acquiring.cancel()
+    await eventually(acquiring.cancelled)
+    assert pools.free("ios") == 1
+
+
+async def test_a_hub_comes_back_after_a_good_status_and_those_who_wait_go_on() -> None:
+    hubs = FakeHubs(down={"http://a:4723"})
+    pools, changes = PooledDevices([hub_pool("a")], hubs=hubs, rests=AT_ONCE), []
+    pools.on_change(lambda: changes.append(pools.slots("ios")))
+    await pools.check()
+    assert (pools.slots("ios"), changes) == (0, [0])
+    watching = asyncio.create_task(pools.watch())
+    waiting = asyncio.create_task(pools.acquire("ios", NO_BUILD, SEED))
+    await eventually(lambda: len(hubs.asked) > 2)
+    assert not waiting.done()
+    hubs.down.clear()
+    assert (await waiting).info.name == "a-1"
+    assert changes == [0, 1]
+    watching.cancel()
+
+
+async def test_runs_on_a_hub_that_begins_to_rest_keep_their_places_and_nobody_joins_them() -> None:
+    hubs = FakeHubs()
+    pools = PooledDevices([hub_pool("a", slots=3), hub_pool("b")], hubs=hubs, rests=NEVER)
+    device = await pools.acquire("ios", NO_BUILD, SEED)
+    hubs.down.add("http://a:4723")
+    await pools.check()
+    assert (pools.slots("ios"), pools.free("ios")) == (2, 1)
+    await pools.release(device)
+    assert (pools.slots("ios"), pools.free("ios")) == (1, 1)
+
+
+async def test_waiting_for_hubs_that_rest_says_which() -> None:
+    hubs = FakeHubs(down={"http://a:4723"})
+    pools = PooledDevices([hub_pool("a")], hubs=hubs, rests=NEVER, wait_seconds=0)
+    await pools.check()
+    with pytest.raises(DeviceFailure, match=r"within 0 s \(http://a:4723 cannot be used") as raised:
+        await pools.acquire("ios", NO_BUILD, SEED)
+    assert raised.value.category is Category.DEVICE_UNAVAILABLE
+
+
+async def test_pools_at_the_same_hub_rest_together() -> None:
+    url = "http://a:4723"
+    same = Hub(target=HubTarget(url=url, capabilities={}))
+    pools = PooledDevices(
+        [Pool(name=name, platform="ios", kind=PoolKind.WEBDRIVER, slots=1, hub=same) for name in "xy"],
+        hubs=(hubs := FakeHubs(broken={url: DeviceFailure(Category.NETWORK_ERROR, "gone")})),
+        rests=NEVER,
+    )
+    with pytest.raises(DeviceFailure, match="gone"):
+        await pools.acquire("ios", NO_BUILD, SEED)
+    assert (len(hubs.opened), pools.slots("ios")) == (1, 0)
+
+
+async def test_browsers_are_for_web_builds_only_and_get_no_file() -> None:
+    hubs = FakeHubs()
+    browser, phone = hub_pool("chrome", slots=2, browserName="chrome"), hub_pool("phone", slots=1)
+    pools = PooledDevices([browser, phone], hubs=hubs, busy_seconds=0)
+    web = Build(static_url="https://shop.example", file=file)
+    await pools.acquire("ios", web, SEED)
+    await pools.acquire("ios", APP, SEED)
+    assert [(opened.name, opened.app) for opened in hubs.opened] == [("chrome-1", None), ("phone-1", "/cache/app.ipa")]
+    with pytest.raises(DeviceFailure, match="became free"):
+        await pools.acquire("ios", APP, SEED)
+    with pytest.raises(DeviceFailure, match="every device pool for ios is of browsers") as raised:
+        await PooledDevices([browser], hubs=hubs).acquire("ios", APP, SEED)
+    assert raised.value.category is Category.CONFIG_INVALID
+
+
+async def test_a_run_waits_for_the_only_device_that_fits_while_other_pools_have_room() -> None:
+    """Such a run was claimed for the room of the others: it must not use up its tries by waiting."""
+    browser, phone = hub_pool("chrome", slots=2, browserName="chrome"), hub_pool("phone", slots=1)
+    pools = PooledDevices([browser, phone], hubs=FakeHubs(), wait_seconds=0)
+    device = await pools.acquire("ios", APP, SEED)
+    assert pools.slots("ios") - 1 == pools.free("ios") == 2
+    waiting = [asyncio.create_task(pools.acquire("ios", APP, SEED)) for _ in range(2)]
+    for each in waiting:
+        done, _ = await asyncio.wait({each}, timeout=0.05)
+        assert not done
+    await pools.release(device)
+    await pools.release(await waiting[0])
+    assert (await waiting[1]).info.name == "phone-1"
+
+
+class FakeFiles:
+    """Offers files under addresses with a number; `open` are those that are good now."""
+
+    def __init__(self) -> None:
+        self.open: list[str] = []
+
+    def offered(self, path: Path) -> AbstractContextManager[str]:
+        return self._offered(path)
+
+    @contextmanager
+    def _offered(self, path: Path) -> Iterator[str]:
+        address = f"http://worker/{len(self.open)}{path}"
+        self.open.append(address)
+        try:
+            yield address
+        finally:
+            self.open.remove(address)
+
+
+async def test_a_hub_elsewhere_gets_an_address_that_is_good_while_the_device_is_held() -> None:
+    hubs, files = FakeHubs(), FakeFiles()
+    pools = PooledDevices([hub_pool("a", delivery=AppDelivery.URL)], hubs=hubs, files=files)
+    device = await pools.acquire("ios", APP, SEED)
+    assert files.open == [hubs.opened[0].app]
+    await pools.release(device)
+    assert files.open == []
+    hubs.broken["http://a:4723"] = DeviceFailure(Category.APP_INSTALL_FAILED, "no")
+    with pytest.raises(DeviceFailure, match="no"):
+        await pools.acquire("ios", APP, SEED)
+    assert files.open == []
+
+
+async def test_without_a_file_server_such_a_hub_is_a_fault_of_the_configuration() -> None:
+    pools = PooledDevices([hub_pool("a", delivery=AppDelivery.URL)], hubs=FakeHubs())
+    with pytest.raises(DeviceFailure, match="MOBILETEST_EXECUTOR_FILES_LISTEN") as raised:
+        await pools.acquire("ios", APP, SEED)
+    assert raised.value.category is Category.CONFIG_INVALID
+
+
+async def test_an_address_that_the_build_has_elsewhere_is_passed_on() -> None:
+    hubs = FakeHubs()
+    pools = PooledDevices([hub_pool("a", slots=2)], hubs=hubs)
+    await pools.acquire("ios", Build(artifact_url="https://builds.example/app.ipa"), SEED)
+    await pools.acquire("ios", NO_BUILD, SEED)
+    assert [opened.app for opened in hubs.opened] == ["https://builds.example/app.ipa", None]
+
+
+@pytest.mark.parametrize("address", ["/etc/passwd", "../a.apk", "file:///etc/passwd", "FILE:/a", "C:\\\\a.apk", ""])
+async def test_no_build_names_a_file_of_the_hubs_machine(address: str) -> None:
+    hubs = FakeHubs()
+    pools = PooledDevices([hub_pool("a")], hubs=hubs)
+    with pytest.raises(DeviceFailure, match="no address that a hub can fetch it from") as raised:
+        await pools.acquire("ios", Build(artifact_url=address), SEED)
+    assert raised.value.category is Category.ARTIFACT_INVALID
+    assert (hubs.opened, pools.free("ios")) == ([], 1)
+
+
+async def test_slots_are_shown_as_metrics() -> None:
+    name = "measured"
+    hubs = FakeHubs()
+    pools = PooledDevices([hub_pool(name, slots=3)], hubs=hubs, rests=NEVER)
+    device = await pools.acquire("ios", NO_BUILD, SEED)
+
+    def shown() -> list[float]:
+        return [telemetry.device_slots.labels(name, state)._value.get() for state in ("busy", "free", "resting")]
+
+    assert shown() == [1, 2, 0]
+    hubs.down.add(f"http://{name}:4723")
+    await pools.check()
+    assert shown() == [1, 0, 2]
+    await pools.release(device)
+    assert shown() == [0, 0, 3]

@@ -1,0 +1,27 @@
+"""Small app models for tests."""
+
+from services.executor.automation.devices.port import Build, DeviceInfo, Seed
+from services.executor.automation.devices.simulated.device import SimulatedDevice
+
+HEAD = """
+app_model: 1
+app: {id: com.example.test, name: Test}
+start: first
+"""
+
+
+def build(text: str) -> Build:
+    content = text.encode()
+
+    async def read(limit: int) -> bytes:
+        return content[:limit]
+
+    return Build(app_name="Test", read=read)
+
+
+async def started(text: str, *, run_id: str = "run", attempt: int = 1, platform: str = "android") -> SimulatedDevice:
+    """A device on which the app of this model has been launched."""
+    info = DeviceInfo("sim-1", platform, "simulated", simulated=True)
+    device = SimulatedDevice(info, build(text), Seed(run_id, attempt))
+    await device.launch()
+    return device

@@ -1,0 +1,354 @@
+"""The simulated device does what its model says, and what goes wrong goes wrong by chance that can be repeated."""
+
+import struct
+import zlib
+
+import pytest
+
+from services.executor.automation.devices.port import NO_BUILD, Build, DeviceFailure, DeviceInfo, Seed
+from services.executor.automation.devices.simulated.device import SimulatedDevice
+from services.executor.automation.devices.simulated.expressions import FILLED_LIMIT
+from services.executor.automation.devices.simulated.running_app import draw
+from services.executor.automation.screen.elements import Element, Point, Role, walk
+from services.executor.automation.screen.outline import Outline
+from services.executor.model.failures import Category
+from tests.unit.executor.automation.devices.simulated.models import HEAD, build, started
+
+FORM = (
+    HEAD
+    + """
+state: {name: "", on: false, pick: false, n: 0}
+screens:
+  first:
+    title: Form
+    elements:
+      - {type: field, id: name, label: Name, bind: name, enter: second}
+      - {type: password, id: secret, bind: name}
+      - {type: switch, id: on, text: News, bind: on}
+      - {type: radio, id: pick, text: Pick, bind: pick}
+      - {type: button, id: go, text: Go, enabled: on, tap: second}
+      - type: button
+        id: more
+        text: "More {n}"
+        tap: {add: {n: 1}}
+        double_tap: {add: {n: 10}}
+        long_press: {add: {n: 100}}
+      - type: row
+        id: row
+        elements: [{type: text, text: Ada}, {type: button, id: del, text: Delete, tap: {set: {n: -1}}}]
+        tap: {set: {n: 7}}
+        swipe_left: {set: {n: -5}}
+    swipe_right: {set: {n: 55}}
+    refresh: {set: {n: 99}}
+  second:
+    title: Second
+    elements: [{type: text, text: "Hello {name}"}]
+links: {"test://second": second}
+"""
+)
+
+
+async def element(device: SimulatedDevice, identifier: str) -> Element:
+    return next(found for found in walk(await device.tree()) if found.id == identifier)
+
+
+async def shown(device: SimulatedDevice) -> list[str]:
+    return [found.text for found in Outline(await device.tree()).visible if found.text]
+
+
+async def test_typing_clearing_and_keys() -> None:
+    device = await started(FORM)
+    await device.type("Ada", await element(device, "name"))
+    assert (await element(device, "name")).text == "Ada"
+    assert (await element(device, "secret")).text == "•••"
+    assert (await element(device, "name")).focused
+    await device.type("!")
+    await device.press_key("backspace")
+    await device.clear(characters=1)
+    assert (await element(device, "name")).text == "Ad"
+    await device.clear(await element(device, "name"))
+    assert (await element(device, "name")).text == ""
+    await device.press_key("enter")
+    assert (await shown(device))[0] == "Second"
+
+
+async def test_typing_without_a_field_is_a_fault_of_the_test() -> None:
+    device = await started(FORM)
+    with pytest.raises(DeviceFailure, match="no field") as error:
+        await device.type("x")
+    assert error.value.category is Category.SCRIPT_ERROR
+    with pytest.raises(DeviceFailure, match="there is no key f13"):
+        await device.press_key("f13")
+
+
+async def test_switches_toggle_and_radios_stay() -> None:
+    device = await started(FORM)
+    for identifier, states in (("on", [True, False]), ("pick", [True, True])):
+        for state in states:
+            await device.tap(await element(device, identifier))
+            assert (await element(device, identifier)).checked is state
+
+
+async def test_a_disabled_element_does_nothing() -> None:
+    device = await started(FORM)
+    assert not (await element(device, "go")).enabled
+    await device.tap(await element(device, "go"))
+    assert (await shown(device))[0] == "Form"
+    await device.tap(await element(device, "on"))
+    await device.tap(await element(device, "go"))
+    assert (await shown(device))[0] == "Second"
+
+
+async def test_taps_of_all_kinds_meet_the_innermost_that_reacts() -> None:
+    device = await started(FORM)
+    more = await element(device, "more")
+    await device.tap(more)
+    await device.double_tap(more)
+    await device.long_press(more)
+    assert "More 111" in await shown(device)
+    await device.tap(await element(device, "del"))
+    assert "More -1" in await shown(device)
+    text = next(found for found in walk(await device.tree()) if found.text == "Ada")
+    await device.tap(text)
+    assert "More 7" in await shown(device)
+    await device.tap(Point(-5, 10_000))
+    assert "More 7" in await shown(device)
+
+
+async def test_swipes_go_to_the_element_then_to_the_screen() -> None:
+    device = await started(FORM)
+    middle = (await element(device, "row")).bounds.center
+    await device.swipe(middle, Point(middle.x - 100, middle.y))
+    assert "More -5" in await shown(device)
+    await device.swipe(middle, Point(middle.x + 100, middle.y))
+    assert "More 55" in await shown(device)
+    await device.swipe(Point(100, 100), Point(100, 300))
+    assert "More 99" in await shown(device)
+    await device.swipe(Point(100, 100), Point(101, 102))
+    assert "More 99" in await shown(device)
+
+
+async def test_what_is_further_down_is_seen_after_scrolling() -> None:
+    rows = "\n".join(f"      - {{type: row, elements: [{{type: text, text: Row {i}}}]}}" for i in range(30))
+    device = await started(HEAD + "screens:\n  first:\n    elements:\n" + rows)
+    assert "Row 29" not in await shown(device)
+    for _ in range(10):
+        await device.swipe(Point(180, 500), Point(180, 150))
+    assert "Row 29" in await shown(device)
+    assert "Row 0" not in await shown(device)
+
+
+async def test_back_leads_to_the_screen_before_and_out_of_the_app() -> None:
+    device = await started(FORM)
+    await device.open_link("test://second")
+    await device.back()
+    assert (await shown(device))[0] == "Form"
+    await device.back()
+    assert (await device.tree()).id == "home"
+    for action in (device.back, device.hide_keyboard):
+        await action()
+    await device.open_link("test://second")
+    assert (await shown(device))[0] == "Second"
+    with pytest.raises(DeviceFailure, match="opens test://x"):
+        await device.open_link("test://x")
+
+
+async def test_state_outlives_a_stop_unless_it_is_cleared() -> None:
+    device = await started(FORM)
+    await device.type("Ada", await element(device, "name"))
+    await device.stop()
+    assert (await device.tree()).id == "home"
+    await device.launch()
+    assert (await element(device, "name")).text == "Ada"
+    await device.launch(stop_first=False)
+    await device.launch(clear_state=True)
+    assert (await element(device, "name")).text == ""
+
+
+async def test_other_apps_are_not_there() -> None:
+    device = await started(FORM)
+    await device.launch("com.example.test")
+    with pytest.raises(DeviceFailure, match=r"com\.other is not installed; the app under test is com\.example\.test"):
+        await device.launch("com.other")
+
+
+async def test_a_slow_screen_and_a_late_element_take_virtual_time() -> None:
+    device = await started(
+        HEAD
+        + """
+screens:
+  first:
+    delay: 2s
+    elements: [{type: text, text: Now}, {type: text, text: Later, appears: {after: 3s}}]
+"""
+    )
+    assert [found.role for found in Outline(await device.tree()).visible] == [Role.PROGRESS]
+    await device.timer.sleep(2)
+    assert await shown(device) == ["Now"]
+    await device.timer.sleep(3)
+    assert await shown(device) == ["Now", "Later"]
+
+
+CRASHING = (
+    HEAD
+    + """
+screens:
+  first:
+    elements:
+      - {type: button, id: crash, text: Crash, tap: {crash: null pointer}}
+      - {type: button, id: hang, text: Hang, tap: {freeze: 60s}}
+      - {type: button, id: slow, text: Slow, tap: {freeze: 3s}}
+"""
+)
+
+
+async def test_a_crash_lasts_until_the_next_launch() -> None:
+    device = await started(CRASHING)
+    await device.tap(await element(device, "crash"))
+    for _ in range(2):
+        with pytest.raises(DeviceFailure, match="Test crashed: null pointer") as error:
+            await device.tree()
+        assert error.value.category is Category.APP_CRASH
+    assert (await device.screenshot()).startswith(b"\x89PNG")
+    await device.launch()
+    assert "Crash" in await shown(device)
+
+
+async def test_an_app_that_hangs_is_waited_for_only_so_long() -> None:
+    device = await started(CRASHING)
+    await device.tap(await element(device, "slow"))
+    before = device.timer.now()
+    await device.tree()
+    assert device.timer.now() == before + 3
+    await device.tap(await element(device, "hang"))
+    with pytest.raises(DeviceFailure, match="did not respond for 5 s") as error:
+        await device.tree()
+    assert error.value.category is Category.APP_NOT_RESPONDING
+
+
+async def test_an_app_may_fail_to_start() -> None:
+    screens = "screens: {first: {}}\n"
+    for more in ("launch: {crash: no memory}", "state: {a: 1}"):
+        text = HEAD.replace("start: first", "start: [{when: a == 2, go: first}]") if "a: 1" in more else HEAD
+        with pytest.raises(DeviceFailure, match="Test did not start") as error:
+            await started(text + screens + more)
+        assert error.value.category is Category.APP_LAUNCH_FAILED
+
+
+FLAKY = (
+    HEAD
+    + """
+screens:
+  first:
+    elements:
+      - {type: text, text: Sometimes, appears: {chance: 0.5}}
+      - {type: button, id: next, text: Next, tap: [{chance: 0.5, go: second}, {nothing: lost}]}
+  second: {title: Second}
+"""
+)
+
+
+async def test_chance_differs_between_attempts_and_is_the_same_for_the_same_one() -> None:
+    async def seen(run: int, attempt: int) -> bool:
+        return "Sometimes" in await shown(await started(FLAKY, run_id=f"r{run}", attempt=attempt))
+
+    seen_first = [await seen(run, 1) for run in range(60)]
+    seen_second = [await seen(run, 2) for run in range(60)]
+    assert 15 <= sum(seen_first) <= 45
+    assert seen_first != seen_second
+    assert seen_first == [await seen(run, 1) for run in range(60)]
+
+
+async def test_chance_is_drawn_anew_with_each_visit_but_not_while_looking() -> None:
+    device = await started(FLAKY)
+    seen = []
+    for _ in range(30):
+        await device.launch()
+        seen.append("Sometimes" in await shown(device))
+        assert ("Sometimes" in await shown(device)) is seen[-1]
+    assert 5 <= sum(seen) <= 25
+
+
+def test_draws_are_spread_evenly() -> None:
+    drawn = [draw(Seed("run", 1), "x", number) for number in range(2_000)]
+    assert all(0 <= number < 1 for number in drawn)
+    assert 0.45 < sum(drawn) / len(drawn) < 0.55
+
+
+async def test_elements_have_the_attributes_of_their_platform() -> None:
+    android = await element(await started(FORM), "go")
+    assert android.attributes["class"] == "android.widget.Button"
+    assert android.attributes["resource-id"] == "com.example.test:id/go"
+    assert (android.attributes["enabled"], android.attributes["clickable"]) == ("false", "true")
+    ios = await element(await started(FORM, platform="ios"), "go")
+    assert ios.attributes["type"] == "XCUIElementTypeButton"
+    assert (ios.attributes["name"], ios.attributes["label"]) == ("go", "Go")
+
+
+async def test_a_screenshot_is_a_picture_of_the_screen() -> None:
+    device = await started(FORM)
+    png = await device.screenshot()
+    width, height = struct.unpack(">II", png[16:24])
+    assert (width, height) == (180, 320)
+    start = png.index(b"IDAT") + 4
+    length = struct.unpack(">I", png[start - 8 : start - 4])[0]
+    assert len(zlib.decompress(png[start : start + length])) == height * (1 + 3 * width)
+    await device.open_link("test://second")
+    assert await device.screenshot() != png
+
+
+async def test_builds_without_an_app_model_run_the_built_in_app() -> None:
+    info = DeviceInfo("sim-1", "ios", "simulated", simulated=True)
+    for artifact in (NO_BUILD, build("PK\x03\x04 an archive")):
+        device = SimulatedDevice(info, artifact, Seed("run", 1))
+        await device.install(artifact)
+        await device.launch("any.id.will.do")
+        assert (await device.tree()).id == "log_in"
+
+
+async def test_a_malformed_app_model_is_the_artifacts_fault() -> None:
+    with pytest.raises(DeviceFailure, match="line 2, column 1") as error:
+        await started("app_model: 1\nbad: 1")
+    assert error.value.category is Category.ARTIFACT_INVALID
+
+
+async def test_what_cannot_be_read_keeps_its_category() -> None:
+    async def read(limit: int) -> bytes:
+        raise DeviceFailure(Category.NETWORK_ERROR, "no catalog")
+
+    device = SimulatedDevice(DeviceInfo("s", "ios", "simulated", simulated=True), NO_BUILD, Seed("r", 1))
+    with pytest.raises(DeviceFailure, match="no catalog"):
+        await device.install(Build(read=read))
+
+
+async def test_nothing_works_after_closing() -> None:
+    device = await started(FORM)
+    await device.close()
+    await device.close()
+    assert (await device.tree()).id == "home"
+
+
+async def test_a_variable_that_doubles_with_each_tap_stays_bounded() -> None:
+    """Forty doublings of eight characters would be eight terabytes."""
+    device = await started(
+        HEAD
+        + """
+state: {a: "12345678"}
+screens:
+  first:
+    title: "{a}{a}"
+    elements: [{type: button, id: more, text: "{a}{a}{a}", tap: {set: {a: "{a}{a}"}}}]
+"""
+    )
+    for _ in range(40):
+        (button,) = (each for each in walk(await device.tree()) if each.id.endswith("more"))
+        await device.tap(button)
+    assert max(len(each.text) for each in walk(await device.tree())) == FILLED_LIMIT
+
+
+async def test_a_field_takes_so_many_characters_and_no_more() -> None:
+    device = await started(FORM)
+    (name,) = (each for each in walk(await device.tree()) if each.id.endswith("name"))
+    for _ in range(5):
+        await device.type("x" * 9_000, name)
+    assert max(len(each.text) for each in walk(await device.tree())) == 20_000

@@ -1,0 +1,154 @@
+"""What a simulated app knows of its device, permissions, arguments, place, orientation; and what that tells of it."""
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from services.executor.automation.devices.port import DeviceFailure
+from services.executor.automation.devices.simulated.device import SimulatedDevice
+from services.executor.automation.devices.simulated.model_file import ModelError, read_model
+from services.executor.automation.screen.outline import Outline
+from services.executor.model.failures import Category
+from tests.unit.executor.automation.devices.simulated.models import HEAD, started
+
+CAMERA = (
+    HEAD
+    + """
+state: {user: nobody, rounds: 0}
+permissions: [camera, location]
+screens:
+  first:
+    title: "Hello {user}, {rounds}"
+    elements:
+      - type: dialog
+        visible: permission.camera == "unset"
+        elements:
+          - {type: text, text: Test wants to use the camera}
+          - {type: button, text: Allow, tap: {set: {permission.camera: allow}}}
+          - {type: button, text: Deny, tap: {set: {permission.camera: deny}}}
+      - {type: image, id: picture, label: Picture, visible: permission.camera == "allow"}
+      - {type: text, text: "At {device.latitude}, {device.longitude}", visible: device.latitude != 0}
+      - {type: text, text: Turn me, visible: device.orientation == "portrait"}
+      - {type: button, text: Crash, tap: {crash: "out of <ink> & paper"}}
+      - {type: button, text: More, tap: {add: {rounds: 1}}}
+"""
+)
+
+
+async def texts(device: SimulatedDevice) -> list[str]:
+    return [each.text or each.label for each in Outline(await device.tree()).visible if each.text or each.label]
+
+
+async def tap(device: SimulatedDevice, text: str) -> None:
+    await device.tap(next(each for each in Outline(await device.tree()).visible if each.text == text))
+
+
+async def test_a_permission_dialog_is_there_until_it_is_answered() -> None:
+    device = await started(CAMERA)
+    assert "Allow" in await texts(device)
+    await tap(device, "Allow")
+    assert "Allow" not in await texts(device)
+    assert "Picture" in await texts(device)
+    await device.launch()
+    assert "Allow" not in await texts(device)
+    await device.clear_state()
+    assert await texts(device) == []
+    await device.launch()
+    assert "Allow" in await texts(device)
+
+
+@pytest.mark.parametrize(
+    ("permissions", "dialog", "picture"),
+    [
+        ({"camera": "allow"}, False, True),
+        ({"all": "deny"}, False, False),
+        ({"all": "deny", "camera": "unset"}, True, False),
+        ({"microphone": "allow"}, True, False),
+    ],
+)
+async def test_permissions_can_be_given_at_the_start(permissions: dict[str, str], dialog: bool, picture: bool) -> None:
+    device = await started(CAMERA)
+    await device.launch(clear_state=True, permissions=permissions)
+    shown = await texts(device)
+    assert ("Allow" in shown, "Picture" in shown) == (dialog, picture)
+    assert ("the permission microphone is unknown" in await device.log()) == ("microphone" in permissions)
+
+
+async def test_arguments_set_the_variables_of_their_names() -> None:
+    device = await started(CAMERA)
+    await device.launch(arguments={"user": "Ada", "rounds": 3, "colour": "red"})
+    assert "Hello Ada, 3" in await texts(device)
+    assert "the argument colour is unknown" in await device.log()
+
+
+async def test_place_and_orientation_are_known_to_the_model() -> None:
+    device = await started(CAMERA)
+    await device.set_location(52.5, -4.25)
+    await device.set_orientation("landscape")
+    assert "At 52.5, -4.25" in await texts(device)
+    assert "Turn me" not in await texts(device)
+    await device.launch(clear_state=True)
+    assert "At 52.5, -4.25" in await texts(device)
+
+
+async def test_the_log_says_what_happened_and_is_read_once() -> None:
+    device = await started(CAMERA)
+    await tap(device, "Crash")
+    log = await device.log()
+    assert [line.split(maxsplit=1)[1] for line in log.splitlines()] == [
+        "start com.example.test",
+        "screen first",
+        "crash: out of <ink> & paper",
+    ]
+    assert await device.log() == ""
+
+
+@pytest.mark.parametrize(("platform", "root", "tag"), [("android", "hierarchy", "android.widget.Button"),
+                                                       ("ios", "AppiumAUT", "XCUIElementTypeButton")])  # fmt: skip
+async def test_the_source_is_xml_of_the_platforms_kind_and_says_simulated(platform: str, root: str, tag: str) -> None:
+    device = await started(CAMERA, platform=platform)
+    await device.launch(arguments={"user": 'A "quote" <&>\x01\n'})
+    source = await device.source()
+    tree = ElementTree.fromstring(source.content)  # noqa: S314 (made by ourselves)
+    assert (tree.tag, tree.get("simulated"), source.content_type) == (root, "true", "application/xml")
+    assert len(list(tree.iter(tag))) == 4
+    assert 'Hello A "quote" <&>\N{REPLACEMENT CHARACTER}\n, 0' in [
+        each.get("text", each.get("label")) for each in tree.iter()
+    ]
+
+
+async def test_there_is_only_the_native_view() -> None:
+    device = await started(CAMERA)
+    [native] = await device.contexts()
+    await device.enter_context(native)
+    with pytest.raises(DeviceFailure) as failure:
+        await device.enter_context("WEBVIEW_1")
+    assert failure.value.category is Category.SCRIPT_ERROR
+
+
+async def test_the_home_key_leaves_the_app() -> None:
+    device = await started(CAMERA)
+    await device.press_key("home")
+    assert await texts(device) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "{text: x, type: text, visible: permission.kamera}",
+            '"permission.kamera" is no variable of state; did you mean',
+        ),
+        ("{type: button, tap: {set: {device.latitude: 1}}}", '"device.latitude" is no variable of state'),
+        ("{type: field, bind: device.orientation}", '"device.orientation" is no variable of state'),
+    ],
+)
+def test_a_model_cannot_set_its_device(text: str, message: str) -> None:
+    with pytest.raises(ModelError) as error:
+        read_model(f"{HEAD}\npermissions: [camera]\nscreens: {{first: {{elements: [{text}]}}}}")
+    assert message in error.value.message
+
+
+def test_permissions_have_plain_names() -> None:
+    with pytest.raises(ModelError, match="no name for a permission"):
+        read_model(f"{HEAD}\npermissions: [take pictures]\nscreens: {{first: {{}}}}")

@@ -1,0 +1,254 @@
+"""Android and iOS by the commands that their drivers document; no such device is at hand in the tests."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from services.executor.automation.devices.port import Build, DeviceFailure, DeviceInfo, Session
+from services.executor.automation.devices.webdriver.android import AndroidCommands
+from services.executor.automation.devices.webdriver.device import WebDriverDevice
+from services.executor.automation.devices.webdriver.driver_session import ELEMENT_KEY
+from services.executor.automation.devices.webdriver.hub_connection import DriverError, Json
+from services.executor.automation.devices.webdriver.interfaces import LaunchOptions
+from services.executor.automation.devices.webdriver.native_view import NativeView, press_android
+from services.executor.automation.devices.webdriver.phone_app import PhoneApp
+from services.executor.automation.devices.webdriver.sessions import assemble
+from services.executor.automation.screen.elements import NOWHERE, Bounds, Element, Role, walk
+from services.executor.model.failures import Category
+from tests.fakes.webdriver import FakeHub, fake_driver
+
+DOCUMENTED = yaml.safe_load((Path(__file__).parent / "drivers.yaml").read_text())
+AUTOMATION = {"android": "UiAutomator2", "ios": "XCUITest"}
+APP = "com.example.shop"
+FIELD = {"element-6066-11e4-a52e-4f735466cecf": "field-1"}
+BOTH = pytest.mark.parametrize("platform", ["android", "ios"])
+
+
+def phone(platform: str, hub: FakeHub, *, app: str | None = "/apps/shop", package: str | None = APP) -> WebDriverDevice:
+    info = DeviceInfo("phone-1", platform, "webdriver", simulated=False)
+    driver = fake_driver(hub, {"automationName": AUTOMATION[platform]})
+    return assemble(driver, Session("http://hub", "one"), info, Build(package_name=package), app)
+
+
+def documented(platform: str, hub: FakeHub) -> list[str]:
+    """The names of the commands asked for, each with no arguments but those that the driver has."""
+    commands = [(order.removeprefix("mobile: "), given) for order, given in hub.asked if order.startswith("mobile: ")]
+    for name, given in commands:
+        known = DOCUMENTED[platform][name]
+        assert set(known["required"]) <= set(given) <= {*known["required"], *known["optional"]}, name
+    return [name for name, _ in commands]
+
+
+def arguments(hub: FakeHub, name: str) -> Mapping[str, Any]:
+    return next(given for order, given in hub.asked if order == f"mobile: {name}")
+
+
+@BOTH
+async def test_every_command_is_one_that_the_driver_documents(platform: str) -> None:
+    hub = FakeHub({"mobile: queryAppState": 4, "mobile: isKeyboardShown": True, "GET /element/active": dict(FIELD)})
+    device = phone(platform, hub)
+    await device.install(Build())
+    await device.launch(clear_state=True, permissions={"all": "deny", "camera": "allow"}, arguments={"a": 1})
+    await device.launch(stop_first=False)
+    await device.stop()
+    await device.clear_state()
+    await device.open_link("shop://cart")
+    await device.set_location(1.5, 2.5)
+    await device.press_key("home")
+    await device.hide_keyboard()
+    assert set(documented(platform, hub)) >= {"installApp", "terminateApp", "clearApp", "deepLink", "hideKeyboard"}
+    assert set(DOCUMENTED[platform]) - set(documented(platform, hub)) <= {"launchApp", "queryAppState"}
+
+
+async def test_permissions_by_androids_names_the_general_one_first() -> None:
+    hub = FakeHub()
+    await phone("android", hub).launch(permissions={"location": "allow", "all": "deny", "a.b.OWN": "unset"})
+    given = [said for order, said in hub.asked if order == "mobile: changePermissions"]
+    assert [each["permissions"] for each in given] == [
+        "all",
+        ["android.permission.ACCESS_FINE_LOCATION", "android.permission.ACCESS_COARSE_LOCATION"],
+        ["a.b.OWN"],
+    ]
+    assert [each["action"] for each in given] == ["revoke", "grant", "revoke"]
+    with pytest.raises(DeviceFailure, match="there is no permission cammera; there are all, bluetooth"):
+        await phone("android", hub).launch(permissions={"cammera": "allow"})
+
+
+async def test_permissions_by_the_simulators_names() -> None:
+    hub = FakeHub()
+    await phone("ios", hub).launch(permissions={"all": "deny", "photos": "allow"})
+    access = arguments(hub, "setPermission")["access"]
+    assert (access["photos"], access["camera"]) == ("yes", "no")
+
+
+async def test_arguments_are_extras_of_the_intent_on_android() -> None:
+    hub = FakeHub()
+    await phone("android", hub).launch(arguments={"name": "Ada", "count": 3, "big": 2**40, "on": True, "share": 0.5})
+    assert arguments(hub, "startActivity")["extras"] == [
+        ["s", "name", "Ada"],
+        ["i", "count", "3"],
+        ["l", "big", str(2**40)],
+        ["z", "on", "true"],
+        ["f", "share", "0.5"],
+    ]
+
+
+async def test_arguments_are_arguments_of_the_process_on_ios() -> None:
+    hub = FakeHub()
+    await phone("ios", hub).launch(arguments={"name": "Ada", "on": True})
+    assert arguments(hub, "launchApp")["arguments"] == ["-name", "Ada", "-on", "true"]
+
+
+@BOTH
+async def test_an_app_that_does_not_install_or_launch_says_so(platform: str) -> None:
+    refusal = DriverError("unknown error", "INSTALL_FAILED_NO_MATCHING_ABIS")
+    hub = FakeHub({"mobile: installApp": refusal, "mobile: terminateApp": DriverError("unknown error", "no such app")})
+    with pytest.raises(DeviceFailure, match="INSTALL_FAILED_NO_MATCHING_ABIS") as raised:
+        await phone(platform, hub).install(Build())
+    assert raised.value.category is Category.APP_INSTALL_FAILED
+    with pytest.raises(DeviceFailure, match=rf"{APP} was not launched: unknown error: no such app") as raised:
+        await phone(platform, hub).launch()
+    assert raised.value.category is Category.APP_LAUNCH_FAILED
+
+
+@BOTH
+async def test_a_lost_session_stays_one_while_launching(platform: str) -> None:
+    hub = FakeHub({"mobile: terminateApp": DriverError("invalid session id", "")})
+    with pytest.raises(DeviceFailure) as raised:
+        await phone(platform, hub).launch()
+    assert raised.value.category is Category.SESSION_LOST
+
+
+async def test_an_app_that_quits_by_itself_has_crashed_and_one_that_was_stopped_has_not() -> None:
+    hub, now = FakeHub({"mobile: queryAppState": 1}), [0.0]
+    driver = fake_driver(hub)
+    app = PhoneApp(driver, AndroidCommands(driver), app_id=APP, app=None, clock=lambda: now[0])
+    await app.check()
+    await app.launch(LaunchOptions())
+    await app.check()
+    assert "mobile: queryAppState" not in hub.orders()  # it has just been launched
+    now[0] = 2.0
+    with pytest.raises(DeviceFailure, match=f"{APP} is not running any more") as raised:
+        await app.check()
+    assert raised.value.category is Category.APP_CRASH
+    now[0] = 4.0
+    await app.stop(None)
+    await app.check()
+
+
+@BOTH
+async def test_without_an_app_nothing_is_installed_and_a_nameless_one_cannot_be_launched(platform: str) -> None:
+    hub = FakeHub()
+    device = phone(platform, hub, app=None, package=None)
+    await device.install(Build())
+    assert hub.asked == []
+    with pytest.raises(DeviceFailure, match="which app is to be tested is not known") as raised:
+        await device.launch()
+    assert raised.value.category is Category.CONFIG_INVALID
+
+
+async def test_keys_by_their_names() -> None:
+    hub = FakeHub({"GET /element/active": dict(FIELD)})
+    await phone("android", hub).press_key("Volume Up")
+    assert arguments(hub, "pressKey") == {"keycode": 24}
+    await phone("ios", hub).press_key("volume_down")
+    assert arguments(hub, "pressButton") == {"name": "volumedown"}
+    await phone("ios", hub).press_key("enter")
+    assert hub.asked[-1] == ("POST /element/field-1/value", {"text": "\n"})
+    with pytest.raises(DeviceFailure, match="an iPhone has no key power; there are backspace, "):
+        await phone("ios", hub).press_key("power")
+
+
+@BOTH
+async def test_typing_without_focus_is_refused(platform: str) -> None:
+    hub = FakeHub({"GET /element/active": DriverError("no such element", "")})
+    with pytest.raises(DeviceFailure, match="no field that can be typed into has the focus") as raised:
+        await phone(platform, hub).type("Ada")
+    assert raised.value.category is Category.SCRIPT_ERROR
+
+
+async def test_a_tap_goes_to_the_middle_of_what_can_be_seen_of_an_element() -> None:
+    hub = FakeHub({"GET /source": _SOURCES["android"]})
+    device = phone("android", hub)
+    tree = await device.tree()
+    button = next(each for each in walk(tree) if each.text == "Half")
+    await device.tap(button)
+    move = hub.asked[-1][1]["actions"][0]["actions"][0]
+    assert (move["x"], move["y"]) == (100, 580)
+
+
+async def test_what_is_not_on_the_screen_is_not_touched() -> None:
+    hub = FakeHub({"GET /source": _SOURCES["android"]})
+    device = phone("android", hub)
+    await device.tree()
+    for bounds in (Bounds(0, 900, 100, 100), NOWHERE):
+        with pytest.raises(DeviceFailure, match="is not on the screen, so it was not touched") as raised:
+            await device.tap(Element(text="Below", bounds=bounds))
+        assert raised.value.category is Category.ELEMENT_NOT_FOUND
+    assert "POST /actions" not in hub.orders()
+
+
+@BOTH
+async def test_a_text_goes_to_the_field_that_was_tapped_once_it_has_the_focus(platform: str) -> None:
+    """Drivers answer a tap before the phone has moved the focus: the field before must not get the text."""
+    hub = FakeHub({"GET /element/field-1/rect": _rect(0, 100), "GET /element/field-2/rect": _rect(0, 200)})
+    hub.replies["GET /element/active"] = moving("field-1", "field-1", "field-1", "field-2")
+    await phone(platform, hub).type("Ada", Element(role=Role.FIELD, bounds=Bounds(0, 200, 100, 40)))
+    assert hub.asked[-1] == ("POST /element/field-2/value", {"text": "Ada"})
+
+
+async def test_a_field_that_a_keyboard_pushes_up_is_the_one_that_was_tapped() -> None:
+    hub = FakeHub({"GET /element/field-1/rect": _rect(0, 100), "GET /element/active": dict(FIELD)})
+    native = NativeView(fake_driver(hub), "android", press_android, patience=0.0)
+    field = Element(role=Role.FIELD, label="Name", bounds=Bounds(0, 500, 100, 40))
+    with pytest.raises(DeviceFailure, match='has the focus after a tap on field "Name"'):
+        await native.type("Ada", field)
+    assert "POST /element/field-1/value" not in hub.orders()
+    hub.replies["GET /element/active"] = moving(None, "field-1")
+    await native.type("Ada", field)
+    assert hub.asked[-1] == ("POST /element/field-1/value", {"text": "Ada"})
+
+
+async def test_the_last_characters_are_removed_wherever_the_tap_has_put_the_caret() -> None:
+    hub = FakeHub({"GET /element/active": dict(FIELD)})
+    await phone("android", hub).clear(characters=2)
+    pressed = [said["keycode"] for order, said in hub.asked if order == "mobile: pressKey"]
+    assert pressed == [123, 67, 67]
+
+
+def moving(*focused: str | None) -> Callable[[Mapping[str, Any]], Json]:
+    """The focus, look by look; the last one stays."""
+    left = list(focused)
+
+    def reply(_: Mapping[str, Any]) -> Json:
+        name = left.pop(0) if len(left) > 1 else left[0]
+        if name is None:
+            raise DriverError("no such element", "")
+        return {ELEMENT_KEY: name}
+
+    return reply
+
+
+def _rect(x: int, y: int) -> Json:
+    return {"x": x, "y": y, "width": 100, "height": 40}
+
+
+@BOTH
+async def test_a_web_view_is_looked_at_and_tapped_by_its_elements(platform: str) -> None:
+    hub = FakeHub({"GET /contexts": ["WEBVIEW_shop", "NATIVE_APP"]})
+    device = phone(platform, hub)
+    assert await device.contexts() == ("NATIVE_APP", "WEBVIEW_shop")
+    await device.enter_context("WEBVIEW_shop")
+    with pytest.raises(DeviceFailure, match="from inside the page"):
+        await device.tree()
+
+
+_SOURCES = {
+    "android": """<hierarchy rotation="0" width="360" height="640"><android.widget.FrameLayout bounds="[0,0][360,640]"
+        class="android.widget.FrameLayout"><android.widget.Button text="Half" class="android.widget.Button"
+        bounds="[0,520][200,760]" enabled="true" displayed="true" clickable="true"/></android.widget.FrameLayout>
+        </hierarchy>""",
+}

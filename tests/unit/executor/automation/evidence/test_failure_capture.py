@@ -1,0 +1,217 @@
+"""What is kept of an attempt that fails, and that looking at a failure neither changes nor delays a verdict."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from services.chassis.clock import SystemClock
+from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.devices.port import Build, DeviceFailure, PageSource
+from services.executor.automation.evidence.failure_capture import LOG_BYTES, TREE_BYTES, FailureCapture
+from services.executor.automation.evidence.recorder import ARTIFACTS_LIMIT, StepRecorder
+from services.executor.model.attempts import AttemptResult
+from services.executor.model.failures import Category
+from services.executor.model.run_config import FallbackTrigger, RunConfig
+from tests.fakes.devices import FakeDevice, FakeDevices, FakeEvidence, button, screen
+
+NEVER = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
+PICTURE = ("screenshot", "image/png", 12)
+TREE = ("tree", "application/xml", 7)
+
+
+async def attempt(device: FakeDevice, *steps: object, evidence: Any = None, **fields: Any) -> AttemptResult:
+    plan = AttemptRequest(
+        **{"run_id": "run", "attempt": 2, "platform": "android", "steps": list(steps), "config": NEVER, **fields}
+    )
+    return await AttemptRunner(FakeDevices(device)).attempt(plan, evidence=evidence or FakeEvidence())
+
+
+def kept(result: AttemptResult) -> dict[str, tuple[str, str, int]]:
+    return {artifact.name: (artifact.kind, artifact.content_type, artifact.size_bytes) for artifact in result.artifacts}
+
+
+class Hanging(FakeDevice):
+    """Never answers to what is in `deaf`."""
+
+    def __init__(self, *deaf: str) -> None:
+        super().__init__()
+        self.deaf = deaf
+        self.asked: list[str] = []
+
+    async def _hang(self, what: str) -> None:
+        self.asked.append(what)
+        if what in self.deaf:
+            await asyncio.Event().wait()
+
+    async def screenshot(self) -> bytes:
+        await self._hang("screenshot")
+        return b"\x89PNG picture"
+
+    async def source(self) -> PageSource:
+        await self._hang("source")
+        return PageSource("<fake/>")
+
+    async def log(self) -> str:
+        await self._hang("log")
+        return "a line"
+
+    async def back(self) -> None:
+        await self._hang("back")
+
+
+async def test_a_failing_step_leaves_picture_tree_and_log() -> None:
+    evidence, device = FakeEvidence(), FakeDevice()
+    device.logged = "E/Shop: out of stock\n"
+    result = await attempt(device, {"takeScreenshot": "at / the start"}, "Tap Pay", evidence=evidence)
+    assert kept(result) == {
+        "attempt-2-step-000-at---the-start.png": PICTURE,
+        "attempt-2-step-001.png": PICTURE,
+        "attempt-2-step-001-tree.xml": TREE,
+        "attempt-2-log.txt": ("log", "text/plain; charset=utf-8", 21),
+    }
+    assert list(kept(result)) == list(evidence.kept)
+    assert [(step.screenshot, step.tree) for step in result.steps] == [
+        ("attempt-2-step-000-at---the-start.png", ""),
+        ("attempt-2-step-001.png", "attempt-2-step-001-tree.xml"),
+    ]
+    assert evidence.kept["attempt-2-log.txt"] == b"E/Shop: out of stock\n"
+
+
+async def test_what_passed_leaves_no_log() -> None:
+    device = FakeDevice(screen(button("Pay")))
+    device.logged = "chatter"
+    assert kept(await attempt(device, "Tap Pay")) == {}
+
+
+@pytest.mark.parametrize(
+    ("content_type", "name"),
+    [("text/html", "tree.html"), ("application/xml", "tree.xml"), ("application/x-odd", "tree.txt")],
+)
+async def test_a_tree_is_named_after_what_it_is(content_type: str, name: str) -> None:
+    class Web(FakeDevice):
+        async def source(self) -> PageSource:
+            return PageSource("<html/>", content_type)
+
+    result = await attempt(Web(), "Tap Pay")
+    assert result.steps[0].tree == f"attempt-2-step-000-{name}"
+    assert "charset=utf-8" in result.artifacts[-1].content_type or name == "tree.xml"
+
+
+async def test_a_step_that_holds_the_failing_one_shows_the_same() -> None:
+    result = await attempt(FakeDevice(), {"repeat": {"times": 2, "commands": ["Tap Pay"]}}, step_seconds=1)
+    outer, inner = result.steps
+    assert (outer.screenshot, outer.tree) == (inner.screenshot, inner.tree)
+    assert inner.screenshot == "attempt-2-step-001.png"
+
+
+@pytest.mark.parametrize("category", [Category.SESSION_LOST, Category.NETWORK_ERROR, Category.APP_CRASH])
+async def test_whatever_the_failure_a_picture_is_tried(category: Category) -> None:
+    device = FakeDevice()
+    device.failing["back"] = DeviceFailure(category, "gone")
+    result = await attempt(device, "back")
+    assert result.failure is not None
+    assert (result.failure.category, result.steps[0].screenshot) == (category, "attempt-2-step-000.png")
+
+
+async def test_an_app_that_does_not_start_is_seen_too() -> None:
+    device = FakeDevice()
+    device.failing["launch"] = DeviceFailure(Category.APP_LAUNCH_FAILED, "it died")
+    result = await attempt(device, "back", build=Build())
+    assert (result.failure is not None, kept(result)) == (
+        True,
+        {"attempt-2-end.png": PICTURE, "attempt-2-end-tree.xml": TREE},
+    )
+
+
+async def test_a_run_out_of_time_is_seen_where_it_stood() -> None:
+    result = await attempt(Hanging("back"), "back", run_seconds=0.05)
+    assert result.failure is not None
+    assert result.failure.category is Category.RUN_TIMEOUT
+    assert (result.steps[0].screenshot, result.steps[0].tree) == (
+        "attempt-2-step-000.png",
+        "attempt-2-step-000-tree.xml",
+    )
+
+
+async def test_what_cannot_be_had_is_said_in_the_step_and_changes_nothing_else() -> None:
+    device = FakeDevice()
+    device.failing["screenshot"] = DeviceFailure(Category.SESSION_LOST, "no camera")
+    result = await attempt(device, "Tap Pay", step_seconds=1)
+    assert result.failure is not None
+    assert result.failure.category is Category.ELEMENT_NOT_FOUND
+    assert "camera" not in result.failure.message
+    assert result.steps[0].message == f"{result.failure.message} (no screenshot: no camera)"
+    assert result.steps[0].tree == "attempt-2-step-000-tree.xml"
+
+
+async def test_a_bug_of_a_driver_is_no_verdict() -> None:
+    class Broken(FakeDevice):
+        async def source(self) -> PageSource:
+            raise KeyError("source")
+
+    result = await attempt(Broken(), "Tap Pay")
+    assert result.failure is not None
+    assert result.failure.category is Category.ELEMENT_NOT_FOUND
+    assert result.steps[0].message.endswith("(no UI tree: KeyError)")
+
+
+async def test_what_the_store_does_not_take_is_said() -> None:
+    steps = [{"takeScreenshot": "x"}, "Tap Nothing"]
+    result = await attempt(FakeDevice(screen(button("Pay"))), *steps, evidence=FakeEvidence(OSError("full")))
+    assert result.failure is not None
+    assert (result.failure.category, result.artifacts) == (Category.ELEMENT_NOT_FOUND, ())
+    assert "the screenshot could not be kept" in result.steps[0].message
+    assert "no screenshot: it could not be kept; no UI tree: it could not be kept" in result.steps[1].message
+
+
+async def test_a_device_that_does_not_answer_is_asked_once() -> None:
+    """The bound is for picture and tree together, and for nobody later."""
+    journal = StepRecorder(attempt=1, evidence=FakeEvidence(), now=SystemClock().now, progress=None)
+    witness = FailureCapture(journal, run_seconds=60, sight_seconds=0.05)
+    witness.device = device = Hanging("screenshot", "source", "log")
+    sight = await witness.sight(0)
+    await witness.log()
+    assert sight.missing == (
+        "no screenshot: the device does not answer",
+        "no UI tree: the device does not answer",
+    )
+    assert (device.asked, journal.artifacts) == (["screenshot"], [])
+
+
+async def test_looking_at_a_failure_does_not_make_it_one_of_time() -> None:
+    """The run's time ends while the device is asked for a picture: the verdict is that of the step."""
+    device = Hanging("screenshot")
+    device.failing["press"] = DeviceFailure(Category.APP_CRASH, "it died")
+    result = await attempt(device, "Press enter", run_seconds=0.5)
+    assert result.failure is not None
+    assert result.failure.category is Category.APP_CRASH
+
+
+async def test_long_trees_and_logs_are_cut() -> None:
+    class Verbose(FakeDevice):
+        async def source(self) -> PageSource:
+            return PageSource("<n>" + "é" * TREE_BYTES + "</n>")
+
+        async def log(self) -> str:
+            return "first" + "x" * LOG_BYTES + "last"
+
+    evidence = FakeEvidence()
+    await attempt(Verbose(), "Tap Pay", evidence=evidence)
+    tree, log = evidence.kept["attempt-2-step-000-tree.txt"], evidence.kept["attempt-2-log.txt"]
+    assert (len(tree) < TREE_BYTES + 100, tree.startswith("<n>é".encode())) == (True, True)
+    assert (len(log) < LOG_BYTES + 100, log.endswith(b"last"), b"first" in log) == (True, True, False)
+
+
+async def test_an_attempt_keeps_no_more_than_its_limit() -> None:
+    pictures = {"repeat": {"times": ARTIFACTS_LIMIT + 10, "commands": [{"takeScreenshot": "x"}]}}
+    result = await attempt(FakeDevice(), pictures)
+    assert (result.failure, len(result.artifacts)) == (None, ARTIFACTS_LIMIT)
+    assert "could not be kept" in result.steps[-1].message
+
+
+async def test_a_step_that_fails_again_and_again_has_a_picture_for_each_time() -> None:
+    result = await attempt(FakeDevice(), {"retry": {"maxRetries": 1, "commands": ["Tap Pay"]}}, step_seconds=1)
+    shots: Sequence[str] = [step.screenshot for step in result.steps]
+    assert shots == ["attempt-2-step-002.png", "attempt-2-step-001.png", "attempt-2-step-002.png"]

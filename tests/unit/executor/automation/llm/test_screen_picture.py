@@ -1,0 +1,59 @@
+"""Pictures for models: their size, their grid, and the way back to the screen."""
+
+import io
+from zlib import crc32
+
+import pytest
+from PIL import Image
+
+from services.executor.automation.llm.screen_picture import LONGEST_SIDE, UnreadableScreenshot, draw_picture
+from services.executor.automation.screen.elements import Bounds, Point
+
+SCREEN = Bounds(0, 0, 360, 720)
+
+
+def png(width: int, height: int) -> bytes:
+    content = io.BytesIO()
+    Image.new("RGB", (width, height), (255, 255, 255)).save(content, "PNG")
+    return content.getvalue()
+
+
+def test_a_large_picture_is_scaled_down_and_pixels_lead_back_to_the_screen() -> None:
+    picture = draw_picture(png(1080, 2160), SCREEN, grid=False)
+    assert (picture.width, picture.height, picture.rows) == (LONGEST_SIDE // 2, LONGEST_SIDE, 0)
+    middle = picture.at(picture.width / 2, picture.height / 2)
+    assert middle is not None
+    assert (round(middle.x), round(middle.y)) == (180, 360)
+    assert picture.at(picture.width, 0) is None
+    assert picture.at(-1, 0) is None
+
+
+def test_cells_have_names_from_the_top_left() -> None:
+    picture = draw_picture(png(360, 720), SCREEN, grid=True)
+    assert (picture.rows, picture.last_cell) == (20, "J20")
+    assert picture.cell("A1") == Point(18, 18)
+    assert picture.cell("j20") == Point(342, 702)
+    for name in ("A0", "K1", "A21", "", "1A", "A²", "A1.5", "AA1"):
+        assert picture.cell(name) is None
+
+
+def test_the_grid_is_drawn_only_where_it_is_wanted() -> None:
+    def colours(grid: bool) -> int:
+        picture = draw_picture(png(360, 720), SCREEN, grid=grid)
+        return len(Image.open(io.BytesIO(picture.png)).getcolors() or [])
+
+    assert (colours(False), colours(True) > 1) == (1, True)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x89PNG picture", b"<svg/>", png(9, 9)[:40]])
+def test_what_is_no_picture_is_said(content: bytes) -> None:
+    with pytest.raises(UnreadableScreenshot):
+        draw_picture(content, SCREEN, grid=True)
+
+
+def test_a_picture_that_claims_to_be_enormous_is_none() -> None:
+    claims = bytearray(png(1, 1))
+    claims[16:24] = (60_000).to_bytes(4, "big") * 2
+    claims[29:33] = crc32(claims[12:29]).to_bytes(4, "big")
+    with pytest.raises(UnreadableScreenshot):
+        draw_picture(bytes(claims), SCREEN, grid=False)

@@ -1,0 +1,250 @@
+"""Human in the loop: what a person is asked, and what becomes of the answer."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.devices.port import DeviceFailure
+from services.executor.automation.devices.watcher import Watcher
+from services.executor.automation.evidence.recorder import StepRecorder
+from services.executor.automation.outcome import StepFailed, StepOutcome
+from services.executor.automation.ports import HumanQuestion
+from services.executor.automation.screen.elements import Element, Role
+from services.executor.automation.steps.human_help import HumanHelp
+from services.executor.model.attempts import AttemptResult, StepStatus
+from services.executor.model.failures import Category
+from services.executor.model.run_config import FallbackTrigger, RunConfig
+from services.flows.steps import Sentence, Step
+from tests.eventually import eventually
+from tests.fakes.devices import FakeDevice, FakeDevices, FakeEvidence, button, screen
+
+NEVER = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
+
+
+class FakeHuman:
+    """Answers what it was given, in turn, then nothing; `silent` never comes back. `questions` are those asked."""
+
+    def __init__(self, *answers: str | None, silent: bool = False) -> None:
+        self._answers = list(answers)
+        self._silent = silent
+        self.questions: list[HumanQuestion] = []
+
+    async def ask(self, question: HumanQuestion) -> str | None:
+        self.questions.append(question)
+        if self._silent:
+            await asyncio.Event().wait()
+        return self._answers.pop(0) if self._answers else None
+
+
+async def run(
+    device: FakeDevice, human: FakeHuman, *steps: object, evidence: FakeEvidence | None = None, **fields: Any
+) -> AttemptResult:
+    plan = AttemptRequest(
+        run_id="run",
+        attempt=1,
+        platform="android",
+        steps=list(steps),
+        config=NEVER,
+        step_seconds=3,
+        human=human,
+        **fields,
+    )
+    return await AttemptRunner(FakeDevices(device)).attempt(plan, evidence=evidence)
+
+
+def said(result: AttemptResult) -> Sequence[tuple[str, str]]:
+    return [(step.status, step.message) for step in result.steps]
+
+
+TWO = screen(button("Add"), button("Add", id="other"), button("Pay"))
+
+
+async def test_a_step_that_cannot_go_on_is_asked_about_with_a_picture() -> None:
+    human, evidence = FakeHuman("skip"), FakeEvidence()
+    result = await run(FakeDevice(TWO), human, "back", "Tap Add", "Tap Pay", evidence=evidence)
+    assert result.failure is None
+    (question,) = human.questions
+    assert question.text.startswith("This step cannot go on: Tap Add\n")
+    assert "2 elements are Add" in question.text
+    assert question.step_index == 1
+    assert question.options == (
+        'tap the 1st: button "Add"',
+        'tap the 2nd: button "Add"',
+        "retry",
+        "skip",
+        "fail",
+    )
+    assert question.screenshot == "attempt-1-step-001-question-1.png"
+    assert question.screenshot in evidence.kept
+    assert [status for status, _ in said(result)] == ["passed", "skipped", "passed"]
+    assert result.steps[1].message == "skipped by a person's answer"
+    assert result.human_helped
+
+
+async def test_a_chosen_element_is_acted_on() -> None:
+    device = FakeDevice(screen(Element(role=Role.TEXT, text="Shop"), button("Add", id="a"), button("Add", id="b")))
+    result = await run(device, FakeHuman('tap the 2nd: button "Add"'), "Tap Add")
+    assert result.failure is None
+    assert device.done[-1] == "tap Add"
+    assert said(result) == [("passed", 'carried out instead by a person\'s answer: tap the 2nd: button "Add"')]
+
+
+async def test_a_choice_that_is_not_on_the_screen_any_more_is_asked_about_again() -> None:
+    device = FakeDevice(TWO)
+
+    class Slow(FakeHuman):
+        """While it thinks, the screen becomes another one."""
+
+        async def ask(self, question: HumanQuestion) -> str | None:
+            device.show = screen(button("Add"), button("Add"), button("Add"))
+            return await super().ask(question)
+
+    human = Slow('tap the 2nd: button "Add"', "fail")
+    result = await run(device, human, "Tap Add")
+    assert result.failure is not None
+    assert "does not offer that choice any more" in human.questions[1].text
+    assert not [done for done in device.done if done.startswith("tap")]
+
+
+async def test_a_step_in_words_is_carried_out_instead() -> None:
+    device = FakeDevice(TWO)
+    result = await run(device, FakeHuman("Tap Pay"), "Tap Buy")
+    assert result.failure is None
+    assert device.done[-1] == "tap Pay"
+    assert said(result) == [("passed", "carried out instead by a person's answer: Tap Pay")]
+    assert result.steps[0].text == "Tap Buy"
+    assert (await run(device, FakeHuman("back"), "Tap Buy")).failure is None
+    assert device.done[-1] == "back"
+
+
+async def test_a_retry_carries_the_same_step_out_again() -> None:
+    device = FakeDevice(screen())
+
+    class Fixer(FakeHuman):
+        """Puts the missing button on the screen."""
+
+        async def ask(self, question: HumanQuestion) -> str | None:
+            device.show = screen(button("Buy"))
+            return await super().ask(question)
+
+    result = await run(device, Fixer("retry"), "Tap Buy")
+    assert result.failure is None
+    assert said(result) == [("passed", "tried again at a person's word")]
+
+
+async def test_commands_are_asked_about_too() -> None:
+    human = FakeHuman("skip")
+    result = await run(FakeDevice(TWO), human, {"assertVisible": "Buy"})
+    assert result.failure is None
+    assert human.questions[0].options == ("retry", "skip", "fail")
+
+
+async def test_nobody_answers() -> None:
+    result = await run(FakeDevice(TWO), FakeHuman(), "Tap Buy")
+    assert result.failure is not None
+    assert (result.failure.category, result.failure.reason) == (Category.ELEMENT_NOT_FOUND, "Buy was not found")
+    assert result.failure.message.endswith("Nobody answered within 0 s.")
+    assert not result.human_helped
+
+
+async def test_a_person_may_let_it_fail() -> None:
+    result = await run(FakeDevice(TWO), FakeHuman("fail"), "Tap Add")
+    assert result.failure is not None
+    assert result.failure.category is Category.SCRIPT_ERROR
+    assert result.failure.message.endswith("A person let it fail.")
+    assert not result.human_helped
+
+
+async def test_answers_that_fail_are_asked_about_again_but_not_for_ever() -> None:
+    human = FakeHuman("Tap Nothing", "juggle: five balls", "Tap Nowhere", "Tap Pay")
+    result = await run(FakeDevice(TWO), human, "Tap Buy")
+    assert len(human.questions) == 3
+    assert 'with a person\'s answer: "Tap Nothing"' in human.questions[1].text
+    assert result.failure is not None
+    assert 'with a person\'s answer: "Tap Nowhere"' in result.failure.message
+    names = [question.screenshot for question in human.questions]
+    assert len(set(names)) == 3
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"tapOn": {"text": "Buy", "optional": True}},
+        {"retry": {"maxRetries": 1, "commands": [{"tapOn": {"text": "Buy", "optional": True}}]}},
+    ],
+)
+async def test_what_may_fail_is_not_asked_about(step: object) -> None:
+    human = FakeHuman("skip")
+    assert (await run(FakeDevice(TWO), human, step)).failure is None
+    assert human.questions == []
+
+
+async def test_in_a_retry_only_the_last_try_asks() -> None:
+    human = FakeHuman("skip")
+    result = await run(FakeDevice(TWO), human, {"retry": {"maxRetries": 2, "commands": ["Tap Buy"]}})
+    assert result.failure is None
+    assert len(human.questions) == 1
+    assert [step.status for step in result.steps[1:]] == [StepStatus.WARNED, StepStatus.WARNED, StepStatus.SKIPPED]
+
+
+async def test_a_device_that_fails_is_not_asked_about() -> None:
+    human, device = FakeHuman("skip"), FakeDevice(TWO)
+    device.failing["tap"] = DeviceFailure(Category.APP_CRASH, "it died")
+    result = await run(device, human, "Tap Pay")
+    assert result.failure is not None
+    assert (result.failure.category, human.questions) == (Category.APP_CRASH, [])
+
+
+async def test_without_a_camera_the_question_has_no_picture() -> None:
+    human, device = FakeHuman("skip"), FakeDevice(TWO)
+    device.failing["screenshot"] = DeviceFailure(Category.SESSION_LOST, "no camera")
+    assert (await run(device, human, "Tap Buy")).failure is None
+    assert human.questions[0].screenshot == ""
+
+
+async def test_a_run_out_of_time_waits_for_nobody() -> None:
+    result = await run(FakeDevice(TWO), FakeHuman(silent=True), "Tap Buy", run_seconds=0.05)
+    assert result.failure is not None
+    assert result.failure.category is Category.RUN_TIMEOUT
+
+
+async def test_cancelling_while_a_person_is_asked_closes_the_device() -> None:
+    human, device = FakeHuman(silent=True), FakeDevice(TWO)
+    task = asyncio.create_task(run(device, human, "Tap Buy"))
+    await eventually(lambda: human.questions)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert device.closed == 1
+
+
+async def test_an_answer_is_heard_though_the_device_that_is_kept_awake_hangs() -> None:
+    looked_at = asyncio.Event()
+
+    class Hanging(FakeDevice):
+        async def tree(self) -> Element:
+            looked_at.set()
+            await asyncio.Event().wait()
+            raise AssertionError("unreachable")
+
+    class Late(FakeHuman):
+        async def ask(self, question: HumanQuestion) -> str | None:
+            await looked_at.wait()
+            return await super().ask(question)
+
+    async def failing() -> StepOutcome:
+        raise StepFailed(Category.ELEMENT_NOT_FOUND, "not there")
+
+    async def instead(text: str) -> StepOutcome:
+        raise AssertionError(text)
+
+    device = Hanging()
+    journal = StepRecorder(attempt=1, evidence=FakeEvidence(), now=lambda: datetime.now(UTC), progress=None)
+    step = Step(path="steps[0]", name="sentence", command=Sentence("Tap Pay"))
+    asking = HumanHelp(Late("skip"), device, Watcher(device), journal, awake_seconds=0.01)
+    async with asyncio.timeout(10):
+        assert await asking.helped(journal.begin(step, 0), step, failing, instead) is None

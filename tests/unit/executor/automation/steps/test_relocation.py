@@ -1,0 +1,92 @@
+"""What a model decided is done on the screen as it is by then, on the very element that it meant, or not at all."""
+
+from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.ports import ActionDialog, ChosenAction, ModelTask, ScreenView, TaskDone
+from services.executor.automation.screen.elements import Bounds, Element, Point, Role
+from services.executor.automation.screen.outline import Outline
+from services.executor.automation.sentences.intents import Action
+from services.executor.automation.steps.relocation import relocate
+from services.executor.model.attempts import AttemptResult
+from services.executor.model.failures import Category
+from tests.fakes.devices import FakeDevice, FakeDevices, FakeModel, Target, button, screen
+
+
+def at(y: float, text: str, **fields: object) -> Element:
+    return button(text, bounds=Bounds(0, y, 360, 40), **fields)
+
+
+def shop(*names: str) -> Element:
+    return screen(*(at(100 + 50 * number, name) for number, name in enumerate(names)))
+
+
+class Touched(FakeDevice):
+    """Keeps where it was tapped."""
+
+    def __init__(self, show: Element) -> None:
+        super().__init__(show)
+        self.places: list[float] = []
+
+    async def tap(self, target: Target) -> None:
+        await super().tap(target)
+        self.places.append(target.bounds.y if isinstance(target, Element) else target.y)
+
+
+class Slow(FakeModel):
+    """Answers after the screen has become another one; `answer` is made of what it was shown."""
+
+    def __init__(self, device: FakeDevice, then: Element, action: Action, value: str | None = None) -> None:
+        super().__init__()
+        self.device, self.then, self.action, self.value = device, then, action, value
+        self.happened: list[str] = []
+
+    def acting(self, task: ModelTask) -> ActionDialog:
+        return self
+
+    async def next(self, view: ScreenView, happened: str) -> ChosenAction | TaskDone:
+        self.happened.append(happened)
+        if len(self.happened) > 1:
+            return TaskDone()
+        self.device.show = self.then
+        pay = next((each for each in view.tree.children if each.text == "Pay"), None)
+        return ChosenAction(self.action, None if self.value else pay, self.value)
+
+
+async def run(device: FakeDevice, model: FakeModel) -> AttemptResult:
+    plan = AttemptRequest(run_id="run", attempt=1, platform="android", steps=["Buy it"], step_seconds=10)
+    return await AttemptRunner(FakeDevices(device), model=model).attempt(plan)
+
+
+async def test_an_element_that_has_moved_while_the_model_thought_is_tapped_where_it_is_now() -> None:
+    device = Touched(shop("Pay"))
+    result = await run(device, Slow(device, shop("Delete account", "Pay"), Action.TAP))
+    assert (result.failure, device.done[-1], device.places) == (None, "tap Pay", [150])
+
+
+async def test_an_element_that_has_gone_meanwhile_is_told_to_the_model_and_nothing_is_tapped() -> None:
+    device = Touched(shop("Pay"))
+    model = Slow(device, shop("Delete account"), Action.TAP)
+    assert (await run(device, model)).failure is None
+    assert (device.places, "the screen has changed" in model.happened[1]) == ([], True)
+
+
+async def test_what_has_appeared_while_the_model_thought_is_not_absent() -> None:
+    device = FakeDevice(shop("Pay"))
+    result = await run(device, Slow(device, shop("Pay", "Error"), Action.ASSERT_NOT_VISIBLE, "Error"))
+    assert result.failure is not None
+    assert result.failure.category is Category.ASSERTION_FAILED
+
+
+def test_a_place_is_meant_as_long_as_the_same_is_there() -> None:
+    clock = Element(role=Role.TEXT, text="9:41", bounds=Bounds(0, 0, 50, 20))
+    later = Element(role=Role.TEXT, text="9:42", bounds=Bounds(0, 0, 50, 20))
+    before = screen(clock, at(100, "Pay"))
+    answer = ChosenAction(Action.TAP, point=Point(10, 110))
+    assert relocate(answer, before, Outline(screen(later, at(100, "Pay")))) is answer
+    assert relocate(answer, before, Outline(screen(later, at(100, "Delete account")))) is None
+
+
+def test_of_elements_alike_the_very_same_one_is_meant() -> None:
+    before, after = shop("Add", "Add"), shop("Add", "Add")
+    present = relocate(ChosenAction(Action.TAP, before.children[1]), before, Outline(after))
+    assert present == ChosenAction(Action.TAP, after.children[1])
+    assert relocate(ChosenAction(Action.TAP, before.children[1]), before, Outline(shop("Add", "Add", "Add"))) is None

@@ -1,0 +1,522 @@
+"""An attempt: what passes, what fails and as what, what is written down, and how it ends when it is cut short."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.devices.port import DeviceFailure
+from services.executor.automation.ports import ChosenAction
+from services.executor.automation.screen.elements import Element, Role
+from services.executor.automation.sentences.intents import Action
+from services.executor.model.attempts import Artifact, AttemptResult, Resolution, StepResult, StepStatus
+from services.executor.model.failures import Category, Fault
+from services.executor.model.run_config import (
+    ExecutionMode,
+    FallbackTrigger,
+    Grounder,
+    RunConfig,
+)
+from tests.eventually import eventually
+from tests.fakes.devices import FakeCache, FakeDevice, FakeDevices, FakeEvidence, FakeModel, button, screen
+
+NEVER = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
+
+
+def plan(steps: Sequence[object], **fields: Any) -> AttemptRequest:
+    return AttemptRequest(
+        **{"run_id": "run", "attempt": 2, "platform": "android", "steps": list(steps), "step_seconds": 10, **fields}
+    )
+
+
+async def run(device: FakeDevice, *steps: object, config: RunConfig = NEVER, **ports: Any) -> AttemptResult:
+    return await AttemptRunner(FakeDevices(device), **ports).attempt(plan(steps, config=config))
+
+
+def statuses(result: AttemptResult) -> list[str]:
+    return [f"{'  ' * step.depth}{step.kind} {step.status}" for step in result.steps]
+
+
+async def test_a_test_passes_when_every_step_does_what_it_says() -> None:
+    device = FakeDevice(screen(button("Pay"), Element(role=Role.FIELD, label="Name")))
+    result = await run(device, "Tap Pay", 'Type "Ada" into Name', {"assertVisible": "Pay"}, "back")
+    assert result.failure is None
+    assert device.done == ["install", "launch", "tap Pay", "type Ada into Name", "back"]
+    assert [step.index for step in result.steps] == [0, 1, 2, 3]
+    assert [step.resolution for step in result.steps[:3]] == [Resolution.RULE, Resolution.RULE, Resolution.COMMAND]
+    assert (result.steps[0].action, result.steps[0].element) == ("tap", 'button "Pay"')
+    assert (result.device, result.simulated, device.closed) == ("fake-1", False, 1)
+
+
+async def test_every_action_reaches_the_device() -> None:
+    device = FakeDevice(screen(button("Pay"), Element(role=Role.FIELD, label="Name", focused=True)))
+    await run(
+        device,
+        "Double tap Pay",
+        "Long press Pay for 2 seconds",
+        "Clear Name",
+        'Type "x"',
+        "Press enter",
+        "Hide the keyboard",
+        "Open link app://x",
+        "Swipe left",
+        "Swipe up on Pay",
+        "Scroll",
+        "Scroll to the bottom",
+        "Stop the app",
+        "Launch com.other",
+        "Go back",
+        {"launchApp": {"clearState": True, "stopApp": False}},
+        {"stopApp": "com.other"},
+        {"tapOn": "Pay"},
+        {"inputText": "y"},
+        {"eraseText": 3},
+        {"swipe": {"start": "50%, 50%", "end": "0%, 0%"}},
+        {"swipe": {"start": "10, 20", "end": "30, 40"}},
+        {"swipe": {"direction": "right", "from": "Pay"}},
+        "scroll",
+    )
+    assert device.done[2:] == [
+        "double_tap Pay",
+        "long_press Pay 2",
+        "clear Name",
+        "type x into Name",
+        "press enter",
+        "hide keyboard",
+        "open app://x",
+        "swipe 324,320 36,320",
+        "swipe 0,0 1,1",
+        "swipe 180,480 180,160",
+        "swipe 180,480 180,160",
+        "stop",
+        "launch com.other",
+        "back",
+        "launch clear resume",
+        "stop com.other",
+        "tap Pay",
+        "type y",
+        "clear 3",
+        "swipe 180,320 0,0",
+        "swipe 10,20 30,40",
+        "swipe 0,0 144,1",
+        "swipe 180,480 180,160",
+    ]
+
+
+async def test_steps_wait_for_what_they_need() -> None:
+    def show(now: float) -> Element:
+        return screen(button("Pay", enabled=now >= 7)) if now >= 3 else screen()
+
+    device = FakeDevice(show)
+    assert (await run(device, "Tap Pay")).failure is None
+    assert device.timer.now() >= 7
+    assert (await run(FakeDevice(show), {"tapOn": "Pay"})).failure is None
+
+
+@pytest.mark.parametrize(
+    ("step", "category", "reason"),
+    [
+        ("Tap Pay", Category.ELEMENT_NOT_FOUND, "Pay was not found"),
+        ({"tapOn": "Pay"}, Category.ELEMENT_NOT_FOUND, '"Pay" was not found'),
+        ('I see "Pay"', Category.ASSERTION_FAILED, '"Pay" did not appear'),
+        ({"assertVisible": "Pay"}, Category.ASSERTION_FAILED, '"Pay" did not appear'),
+        ('I do not see "Off"', Category.ASSERTION_FAILED, '"Off" was still to be seen'),
+        ({"assertNotVisible": "Off"}, Category.ASSERTION_FAILED, '"Off" was still to be seen'),
+        ('Wait for "Pay" for up to 2 seconds', Category.STEP_TIMEOUT, '"Pay" did not appear'),
+        ('Wait until "Off" disappears within 2 s', Category.STEP_TIMEOUT, '"Off" was still to be seen'),
+        ({"extendedWaitUntil": {"visible": "Pay", "timeout": 2000}}, Category.STEP_TIMEOUT, '"Pay" did not appear'),
+        ({"extendedWaitUntil": {"notVisible": "Off"}}, Category.STEP_TIMEOUT, '"Off" was still to be seen'),
+        ("Tap Off", Category.STEP_TIMEOUT, 'button "Off" was disabled'),
+        ('"Off" is enabled', Category.ASSERTION_FAILED, 'button "Off" is disabled'),
+        ('"On" is disabled', Category.ASSERTION_FAILED, 'button "On" is enabled'),
+        ("News is checked", Category.ASSERTION_FAILED, 'checkbox "News" is not checked'),
+        ("Done is unchecked", Category.ASSERTION_FAILED, 'checkbox "Done" is checked'),
+        ('The total is "$5"', Category.ASSERTION_FAILED, 'the text of text "$12" is "$12", which is not "$5"'),
+        (
+            'The total contains "5"',
+            Category.ASSERTION_FAILED,
+            'the text of text "$12" is "$12", which does not contain "5"',
+        ),
+        ("Nowhere is enabled", Category.ELEMENT_NOT_FOUND, "Nowhere was not found"),
+        ('Scroll until "Pay" is visible', Category.ELEMENT_NOT_FOUND, '"Pay" was not found'),
+        ('Type "x"', Category.SCRIPT_ERROR, "no field has the focus: say into which field"),
+        (
+            "Start the Mail app",
+            Category.SCRIPT_ERROR,
+            'which app "Mail" is, is not known: the app under test is app; say an id',
+        ),
+    ],
+)
+async def test_a_failing_verdict_has_its_category_and_reason(step: object, category: Category, reason: str) -> None:
+    device = FakeDevice(
+        screen(
+            button("Off", enabled=False),
+            button("On"),
+            Element(role=Role.CHECKBOX, text="News", checked=False),
+            Element(role=Role.CHECKBOX, text="Done", checked=True),
+            Element(role=Role.TEXT, text="$12", id="total"),
+        )
+    )
+    result = await run(device, "Tap On", step, "Tap On")
+    assert result.failure is not None
+    assert (result.failure.category, result.failure.reason, result.failure.step_index) == (category, reason, 1)
+    assert category.fault is Fault.TEST
+    assert result.failure.step_kind == result.steps[1].kind
+    assert (len(result.steps), result.steps[1].status, result.steps[1].category) == (2, StepStatus.FAILED, category)
+    assert result.steps[1].message == result.failure.message
+    assert device.closed == 1
+
+
+async def test_a_failure_says_what_is_on_the_screen() -> None:
+    result = await run(FakeDevice(screen(button("On"))), 'Tap "Pay"')
+    assert result.failure is not None
+    assert result.failure.message == '"Pay" was not found within 10 s. On the screen: button "On".'
+    nothing = await run(FakeDevice(), 'Tap "Pay"')
+    assert nothing.failure is not None
+    assert nothing.failure.message.endswith("The screen shows nothing that has a name.")
+
+
+async def test_a_store_or_camera_that_fails_changes_no_verdict() -> None:
+    automation = AttemptRunner(FakeDevices(FakeDevice(screen(button("Pay")))))
+    steps = [{"takeScreenshot": "x"}, "Take a screenshot", "Tap Nothing"]
+    result = await automation.attempt(plan(steps, config=NEVER), evidence=FakeEvidence(OSError("full")))
+    assert result.failure is not None
+    assert (result.failure.category, result.artifacts) == (Category.ELEMENT_NOT_FOUND, ())
+    device = FakeDevice()
+    device.failing["screenshot"] = DeviceFailure(Category.SESSION_LOST, "no camera")
+    blind = await run(device, "Tap Pay")
+    assert blind.failure is not None
+    assert blind.failure.category is Category.ELEMENT_NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    ("call", "category"),
+    [
+        ("install", Category.APP_INSTALL_FAILED),
+        ("launch", Category.APP_LAUNCH_FAILED),
+        ("install", Category.ARTIFACT_INVALID),
+    ],
+)
+async def test_what_fails_before_the_first_step_has_no_step(call: str, category: Category) -> None:
+    device = FakeDevice()
+    device.failing[call] = DeviceFailure(category, "no room")
+    result = await run(device, "Tap Pay")
+    assert result.failure is not None
+    assert (result.failure.category, result.failure.message, result.failure.step_index) == (category, "no room", None)
+    assert (result.steps, result.device, device.closed) == ((), "fake-1", 1)
+
+
+@pytest.mark.parametrize("category", [Category.SESSION_LOST, Category.APP_CRASH, Category.APP_NOT_RESPONDING])
+async def test_what_the_device_says_in_a_step_is_the_failure(category: Category) -> None:
+    device = FakeDevice(screen(button("Pay")))
+    device.failing["tap"] = DeviceFailure(category, "it died")
+    for step in ("Tap Pay", {"tapOn": {"text": "Pay", "optional": True}}, {"retry": {"commands": ["Tap Pay"]}}):
+        result = await run(device, step)
+        assert result.failure is not None
+        assert (result.failure.category, result.failure.message) == (category, "it died")
+
+
+async def test_without_a_device_there_is_no_verdict() -> None:
+    failure = DeviceFailure(Category.DEVICE_UNAVAILABLE, "all busy")
+    result = await AttemptRunner(FakeDevices(failure=failure)).attempt(plan(["Tap Pay"]))
+    assert result.failure is not None
+    assert (result.failure.category, result.device) == (Category.DEVICE_UNAVAILABLE, None)
+
+
+async def test_the_app_is_launched_first_unless_the_test_does_it() -> None:
+    for step in ("launchApp", "Launch the app", {"launchApp": {"clearState": True}}):
+        device = FakeDevice()
+        await run(device, step)
+        assert len([done for done in device.done if done.startswith("launch")]) == 1
+    skipping = FakeDevice()
+    await run(skipping, "back", config=RunConfig(execution_mode=ExecutionMode(skip_app_install=True)))
+    assert skipping.done == ["launch", "back"]
+
+
+async def test_steps_that_cannot_be_parsed_are_the_tests_fault() -> None:
+    device = FakeDevice()
+    result = await run(device, "back", {"tapOnn": "x"})
+    assert result.failure is not None
+    assert (result.failure.category, device.done) == (Category.SCRIPT_ERROR, [])
+    assert "steps[1].tapOnn" in result.failure.message
+
+
+async def test_an_optional_step_may_fail() -> None:
+    result = await run(FakeDevice(screen(button("Pay"))), {"tapOn": {"text": "Later", "optional": True}}, "Tap Pay")
+    assert result.failure is None
+    assert statuses(result) == ["tapOn warned", "sentence passed"]
+    assert result.steps[0].message.startswith('"Later" was not found')
+
+
+async def test_conditions_decide_whether_a_flow_runs() -> None:
+    def flow(**when: object) -> object:
+        return {"runFlow": {"when": when, "commands": ["back"]}}
+
+    steps = [
+        flow(visible="Pay"),
+        flow(visible="Later"),
+        flow(notVisible="Later"),
+        flow(notVisible="Pay"),
+        flow(platform="Android"),
+        flow(platform="iOS"),
+        {"runFlow": {"commands": ["back"]}},
+    ]
+    result = await run(FakeDevice(screen(button("Pay"))), *steps)
+    assert result.failure is None
+    assert statuses(result) == [
+        "runFlow passed",
+        "  back passed",
+        "runFlow skipped",
+        "runFlow passed",
+        "  back passed",
+        "runFlow skipped",
+        "runFlow passed",
+        "  back passed",
+        "runFlow skipped",
+        "runFlow passed",
+        "  back passed",
+    ]
+
+
+async def test_repetitions_by_number_and_by_condition() -> None:
+    device = FakeDevice(lambda now: screen(button("More")) if now < 3 else screen())
+    steps = [
+        {"repeat": {"times": 3, "commands": ["back"]}},
+        {"repeat": {"while": {"visible": "More"}, "commands": ["Wait 1 s"]}},
+    ]
+    result = await run(device, *steps, {"repeat": {"times": 0, "commands": ["back"]}})
+    assert result.failure is None
+    assert device.done.count("back") == 3
+    assert statuses(result)[-5:] == ["repeat passed", *["  sentence passed"] * 3, "repeat skipped"]
+    assert [step.message for step in result.steps if step.kind == "repeat"] == [
+        "3 rounds",
+        "3 rounds",
+        "its condition does not hold",
+    ]
+
+
+async def test_an_endless_repetition_ends_as_a_fault_of_the_test() -> None:
+    result = await run(
+        FakeDevice(screen(button("More"))), {"repeat": {"while": {"visible": "More"}, "commands": ["back"]}}
+    )
+    assert result.failure is not None
+    assert (result.failure.category, result.failure.step_index) == (Category.SCRIPT_ERROR, 0)
+    assert "still held after 1000 rounds" in result.failure.message
+    nested = {"repeat": {"times": 100, "commands": [{"repeat": {"times": 100, "commands": ["back"]}}]}}
+    many = await run(FakeDevice(), nested)
+    assert many.failure is not None
+    assert "more than 2000 steps" in many.failure.message
+
+
+async def test_retries_pass_over_failures_and_the_last_one_counts() -> None:
+    device = FakeDevice(lambda now: screen(button("Pay")) if now > 25 else screen())
+    retry = {"retry": {"maxRetries": 3, "commands": ["back", "Tap Pay"]}}
+    result = await run(device, retry)
+    assert result.failure is None
+    assert result.steps[0].message == "at try 3"
+    assert [step.status for step in result.steps if step.text == "Tap Pay"] == ["warned", "warned", "passed"]
+    failing = await run(FakeDevice(), retry)
+    assert failing.failure is not None
+    assert (failing.failure.step_index, failing.steps[8].text) == (8, "Tap Pay")
+    assert [step.status for step in failing.steps] == [
+        "failed",
+        "passed",
+        "warned",
+        "passed",
+        "warned",
+        "passed",
+        "warned",
+        "passed",
+        "failed",
+    ]
+
+
+async def test_a_sentence_beyond_the_rules_without_a_model() -> None:
+    steps = ("Buy the cheapest mug",)
+    never = await run(FakeDevice(), *steps)
+    assert never.failure is not None
+    assert never.failure.category is Category.SCRIPT_ERROR
+    for trigger, category in (
+        (FallbackTrigger.STEP_FAIL, Category.CONFIG_INVALID),
+        (FallbackTrigger.FINAL_FAIL, Category.CONFIG_INVALID),
+        (FallbackTrigger.NEVER, Category.SCRIPT_ERROR),
+    ):
+        result = await run(FakeDevice(), *steps, config=RunConfig(fallback_trigger=trigger))
+        assert result.failure is not None
+        assert result.failure.category is category
+        if category is Category.CONFIG_INVALID:
+            assert "MOBILETEST_LLM_BASE_URL" in result.failure.message
+
+
+async def test_the_attempt_that_is_made_only_to_ask_a_model_takes_no_device_where_there_is_none() -> None:
+    final = RunConfig(fallback_trigger=FallbackTrigger.FINAL_FAIL)
+    device = FakeDevice(screen(button("Pay")))
+    without = await AttemptRunner(FakeDevices(device)).attempt(plan(["Tap Pay"], config=final, ask_model=False))
+    assert (without.failure, device.done) == (None, ["install", "launch", "tap Pay"])
+    extra = await AttemptRunner(FakeDevices()).attempt(plan(["Tap Pay"], config=final, ask_model=True))
+    assert extra.failure is not None
+    assert (extra.failure.category, extra.steps, extra.device) == (Category.CONFIG_INVALID, (), None)
+    assert "MOBILETEST_LLM_BASE_URL" in extra.failure.message
+
+
+async def test_an_ambiguous_sentence_gets_a_moment_and_then_names_the_candidates() -> None:
+    two, one = screen(button("Add"), button("Add")), screen(button("Add"))
+    assert (await run(FakeDevice(lambda now: two if now < 1 else one), "Tap Add")).failure is None
+    result = await run(FakeDevice(two), "Tap Add")
+    assert result.failure is not None
+    assert (result.failure.category, "2 elements are Add" in result.failure.message) == (Category.SCRIPT_ERROR, True)
+
+
+async def test_a_name_that_sounds_like_two_steps_is_waited_for() -> None:
+    device = FakeDevice(lambda now: screen(button("Save and close")) if now > 5 else screen())
+    assert (await run(device, "Tap Save and close")).failure is None
+    result = await run(FakeDevice(screen(button("Save"))), "Tap Save and close")
+    assert result.failure is not None
+    assert result.failure.category is Category.SCRIPT_ERROR
+
+
+@pytest.mark.parametrize(
+    "mode",
+    [
+        ExecutionMode(grounder_type=Grounder.LLM),
+        ExecutionMode(enable_planning=True),
+        ExecutionMode(enable_reflection=True),
+    ],
+)
+async def test_asking_for_a_model_that_is_not_there_ends_without_a_verdict(mode: ExecutionMode) -> None:
+    device = FakeDevice()
+    result = await run(device, "back", config=RunConfig(execution_mode=mode))
+    assert result.failure is not None
+    assert (result.failure.category, device.done) == (Category.CONFIG_INVALID, [])
+
+
+@pytest.mark.parametrize(
+    ("answer", "passes"),
+    [
+        (ChosenAction(Action.ASSERT_VISIBLE, button("Pay")), True),
+        (ChosenAction(Action.ASSERT_VISIBLE), False),
+        (ChosenAction(Action.ASSERT_NOT_VISIBLE), True),
+        (ChosenAction(Action.ASSERT_NOT_VISIBLE, button("Pay")), False),
+        (ChosenAction(Action.ASSERT_ENABLED, button("Pay")), True),
+        (ChosenAction(Action.ASSERT_TEXT, button("Pay"), "Buy"), False),
+        (ChosenAction(Action.ASSERT_CHECKED), False),
+    ],
+)
+async def test_what_a_model_checks_is_checked(answer: ChosenAction, passes: bool) -> None:
+    config = RunConfig(execution_mode=ExecutionMode(grounder_type=Grounder.LLM))
+    device = FakeDevice(screen(answer.element) if answer.element is not None else screen())
+    result = await run(device, "Look at it", config=config, model=FakeModel([answer]))
+    assert (result.failure is None) is passes
+
+
+async def test_what_was_done_is_remembered_and_done_again_from_memory() -> None:
+    device, cache = FakeDevice(screen(button("Pay"))), FakeCache()
+    assert (await run(device, "Tap Pay", cache=cache)).steps[0].resolution is Resolution.RULE
+    assert (await run(device, "Tap Pay", cache=cache)).steps[0].resolution is Resolution.CACHE
+    assert device.done.count("tap Pay") == 2
+
+
+async def test_progress_is_told_after_each_step() -> None:
+    told: list[list[tuple[int, str]]] = []
+
+    async def progress(steps: Sequence[StepResult], artifacts: Sequence[Artifact]) -> None:
+        told.append([(step.index, step.status) for step in steps])
+
+    automation = AttemptRunner(FakeDevices(FakeDevice()))
+    await automation.attempt(plan(["back", {"retry": {"commands": ["back"]}}]), progress=progress)
+    assert told == [
+        [(0, "passed")],
+        [(0, "passed"), (1, "warned"), (2, "passed")],
+        [(0, "passed"), (1, "passed"), (2, "passed")],
+    ]
+
+
+async def test_progress_that_fails_ends_the_attempt_and_frees_the_device() -> None:
+    async def progress(steps: Sequence[StepResult], artifacts: Sequence[Artifact]) -> None:
+        raise ConnectionError("lease lost")
+
+    devices = FakeDevices(FakeDevice())
+    with pytest.raises(ConnectionError):
+        await AttemptRunner(devices).attempt(plan(["back"]), progress=progress)
+    assert len(devices.released) == 1
+
+
+class SlowDevice(FakeDevice):
+    """Its taps never end, and closing takes a moment."""
+
+    def __init__(self) -> None:
+        super().__init__(screen(button("Pay")))
+        self.tapping = asyncio.Event()
+
+    async def tap(self, target: object) -> None:
+        self.tapping.set()
+        await asyncio.Event().wait()
+
+    async def close(self) -> None:
+        for _ in range(10):
+            await asyncio.sleep(0)
+        await super().close()
+
+
+async def test_cancelling_closes_the_device_before_it_comes_out() -> None:
+    device = SlowDevice()
+    devices = FakeDevices(device)
+    task = asyncio.create_task(AttemptRunner(devices).attempt(plan(["Tap Pay"])))
+    await device.tapping.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (device.closed, devices.released) == (1, [device])
+
+
+async def test_a_device_that_does_not_close_holds_nobody_up() -> None:
+    class Stuck(SlowDevice):
+        """Closes when it is let go."""
+
+        let_go = asyncio.Event()
+
+        async def close(self) -> None:
+            await self.let_go.wait()
+            self.closed += 1
+
+    device = Stuck()
+    task = asyncio.create_task(AttemptRunner(FakeDevices(device), release_seconds=0.01).attempt(plan(["Tap Pay"])))
+    await device.tapping.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert device.closed == 0
+    device.let_go.set()
+    await eventually(lambda: device.closed == 1)
+
+
+async def test_cancelling_lands_while_waiting_on_a_virtual_clock() -> None:
+    device = FakeDevice()
+    task = asyncio.create_task(AttemptRunner(FakeDevices(device)).attempt(plan(["Tap Pay"], step_seconds=1e9)))
+    await eventually(lambda: device.timer.now() > 100)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert device.closed == 1
+
+
+async def test_a_run_that_takes_too_long_ends_without_a_verdict() -> None:
+    device = SlowDevice()
+    result = await AttemptRunner(FakeDevices(device)).attempt(
+        plan(["back", {"retry": {"commands": ["Tap Pay"]}}], run_seconds=0.05)
+    )
+    assert result.failure is not None
+    assert (result.failure.category, result.failure.step_index) == (Category.RUN_TIMEOUT, 2)
+    assert [step.status for step in result.steps] == ["passed", "failed", "failed"]
+    assert [step.category for step in result.steps[1:]] == [Category.RUN_TIMEOUT, Category.RUN_TIMEOUT]
+    assert device.closed == 1
+
+
+async def test_what_turns_into_something_like_it_has_not_gone() -> None:
+    for first in (screen(button("Error")), screen()):
+        device = FakeDevice(lambda now, first=first: first if now < 0.2 else screen(button("Error: wrong password")))
+        result = await run(device, 'I do not see "Error"')
+        assert result.failure is not None
+        assert "Error: wrong password" in result.failure.message

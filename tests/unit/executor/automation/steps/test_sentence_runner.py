@@ -1,0 +1,394 @@
+"""Sentences: when a model is asked, what it may do, what is remembered of it, and what counts against it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from services.executor.automation.attempt import AttemptRequest, AttemptRunner
+from services.executor.automation.devices.port import DeviceFailure
+from services.executor.automation.ports import (
+    CannotContinue,
+    ChosenAction,
+    GoalReached,
+    Judgement,
+    ModelFailed,
+    NextSteps,
+    StoredSteps,
+    TaskDone,
+)
+from services.executor.automation.screen.elements import Element, Point, Role
+from services.executor.automation.sentences.intents import Action
+from services.executor.model.attempts import AttemptResult, CacheOutcome, Resolution, StepStatus
+from services.executor.model.failures import Category, Fault
+from services.executor.model.run_config import (
+    CacheRetryMode,
+    ExecutionMode,
+    FallbackTrigger,
+    Grounder,
+    LlmConfig,
+    RunConfig,
+)
+from tests.fakes.devices import FakeCache, FakeDevice, FakeDevices, FakeModel, button, screen
+
+PAY = button("Pay")
+ASKING = RunConfig()
+PLANNING = RunConfig(execution_mode=ExecutionMode(enable_planning=True))
+
+
+def reflecting(retries: int) -> RunConfig:
+    return RunConfig(execution_mode=ExecutionMode(enable_reflection=True, reflection_retries=retries))
+
+
+async def run(
+    device: FakeDevice, *steps: object, config: RunConfig = ASKING, ask: bool = True, **ports: Any
+) -> AttemptResult:
+    plan = AttemptRequest(
+        run_id="run", attempt=1, platform="android", steps=list(steps), config=config, step_seconds=10, ask_model=ask
+    )
+    return await AttemptRunner(FakeDevices(device), **ports).attempt(plan)
+
+
+def category(result: AttemptResult) -> Category | None:
+    return result.failure.category if result.failure else None
+
+
+def counts(result: AttemptResult) -> list[tuple[int, int]]:
+    return [(step.model_calls, step.model_tokens) for step in result.steps]
+
+
+async def test_a_model_is_asked_where_the_rules_end() -> None:
+    model = FakeModel([ChosenAction(Action.TAP, PAY), TaskDone(), ChosenAction(Action.TAP, PAY)])
+    device = FakeDevice(screen(PAY))
+    result = await run(device, "Buy it", 'Tap "Buy"', "Tap Pay", model=model)
+    assert category(result) is None
+    assert device.done.count("tap Pay") == 3
+    assert [step.resolution for step in result.steps] == [Resolution.MODEL, Resolution.MODEL, Resolution.RULE]
+    assert [task.sentence for task in model.tasks] == ["Buy it", 'Tap "Buy"']
+    assert counts(result) == [(2, 20), (2, 20), (0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("trigger", "ask", "expected"),
+    [
+        (FallbackTrigger.NEVER, True, Category.SCRIPT_ERROR),
+        (FallbackTrigger.STEP_FAIL, False, Category.SCRIPT_ERROR),
+        (FallbackTrigger.FINAL_FAIL, False, Category.SCRIPT_ERROR),
+        (FallbackTrigger.FINAL_FAIL, True, None),
+    ],
+)
+async def test_the_trigger_and_the_attempt_say_whether_a_model_may_be_asked(
+    trigger: FallbackTrigger, ask: bool, expected: Category | None
+) -> None:
+    model = FakeModel()
+    result = await run(FakeDevice(), "Buy it", config=RunConfig(fallback_trigger=trigger), ask=ask, model=model)
+    assert category(result) is expected
+    assert bool(model.tasks) is (expected is None)
+
+
+async def test_a_model_is_not_asked_whether_a_check_that_failed_holds_after_all() -> None:
+    model = FakeModel()
+    result = await run(FakeDevice(), 'I see "Nothing"', model=model)
+    assert (category(result), model.tasks) == (Category.ASSERTION_FAILED, [])
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [Category.CONFIG_INVALID, Category.LLM_UNAVAILABLE, Category.LLM_BUDGET_EXCEEDED, Category.GOAL_NOT_REACHED],
+)
+async def test_a_model_that_fails_ends_the_step_as_it_failed_and_its_calls_count(failed: Category) -> None:
+    model = FakeModel([ChosenAction(Action.TAP, PAY), ModelFailed(failed, "why")])
+    result = await run(FakeDevice(screen(PAY)), "Buy it", model=model)
+    assert category(result) is failed
+    assert result.steps[0].message == "the model could not help: why"
+    assert (result.steps[0].status, counts(result)) == (StepStatus.FAILED, [(2, 20)])
+
+
+async def test_no_model_is_neither_the_tests_fault_nor_tried_again() -> None:
+    result = await run(FakeDevice(), "Buy it")
+    assert result.failure is not None
+    assert (result.failure.category, result.failure.category.fault) == (Category.CONFIG_INVALID, Fault.NEITHER)
+    assert "MOBILETEST_LLM_BASE_URL" in result.failure.message
+    assert result.failure.reason == "this step needs a model, and none is configured"
+
+
+async def test_a_model_that_gives_up_or_never_ends_fails_the_step() -> None:
+    gives_up = await run(FakeDevice(), "Buy it", model=FakeModel([CannotContinue("there is no shop")]))
+    assert gives_up.failure is not None
+    assert gives_up.failure.category is Category.GOAL_NOT_REACHED
+    assert "there is no shop" in gives_up.failure.message
+    device = FakeDevice(screen(PAY))
+    endless = await run(device, "Buy it", model=FakeModel([ChosenAction(Action.TAP, PAY)] * 20))
+    assert endless.failure is not None
+    assert (endless.failure.category, device.done.count("tap Pay")) == (Category.GOAL_NOT_REACHED, 5)
+    assert "within 5 actions" in endless.failure.message
+
+
+async def test_a_model_hears_what_the_device_refuses_and_may_do_otherwise() -> None:
+    device = FakeDevice(screen(PAY))
+    device.failing["press"] = DeviceFailure(Category.SCRIPT_ERROR, "there is no such key")
+    model = FakeModel([ChosenAction(Action.PRESS_KEY, value="sideways"), ChosenAction(Action.TAP, PAY)])
+    assert category(await run(device, "Buy it", model=model)) is None
+    assert "there is no such key" in model.told[1]
+    device.failing["press"] = DeviceFailure(Category.SESSION_LOST, "gone")
+    lost = await run(device, "Buy it", model=FakeModel([ChosenAction(Action.PRESS_KEY, value="enter")]))
+    assert category(lost) is Category.SESSION_LOST
+
+
+async def test_a_model_that_is_slow_ends_the_step_in_time() -> None:
+    model = FakeModel([ChosenAction(Action.WAIT_FOR, value="1")] * 100)
+    model.step_seconds = 0.0
+    assert category(await run(FakeDevice(), "Buy it", model=model)) is Category.STEP_TIMEOUT
+
+
+async def test_actions_at_points_of_the_screen() -> None:
+    here = Point(10, 20)
+    actions = [Action.TAP, Action.DOUBLE_TAP, Action.LONG_PRESS, Action.TYPE, Action.CLEAR]
+    model = FakeModel([*(ChosenAction(action, value="x", point=here) for action in actions)])
+    device = FakeDevice(screen())
+    config = RunConfig(
+        execution_mode=ExecutionMode(grounder_type=Grounder.VISION),
+        llm_config=LlmConfig(primary_model="eyes"),
+        disable_grid=True,
+    )
+    assert category(await run(device, "Draw", config=config, model=model)) is None
+    assert device.done[2:] == [
+        "tap 10,20",
+        "double_tap 10,20",
+        "long_press 10,20 1",
+        "tap 10,20",
+        "type x",
+        "tap 10,20",
+        "clear None",
+    ]
+    [terms] = model.terms
+    assert (terms.vision, terms.grid, terms.config.primary_model) == (True, False, "eyes")
+
+
+async def test_what_replaces_a_text_removes_the_old_one_each_time() -> None:
+    """Not from memory, where only the typing would be."""
+    name, cache = Element(role=Role.FIELD, label="Name", text="Ada", id="name"), FakeCache()
+    for _ in range(2):
+        device = FakeDevice(screen(name))
+        result = await run(device, 'Set "Name" to "Eve"', cache=cache)
+        assert category(result) is None
+        assert [what.split()[0] for what in device.done if what.split()[0] in ("clear", "type")] == ["clear", "type"]
+    device = FakeDevice(screen(name))
+    await run(device, 'Type "Eve" into "Name"', cache=cache)
+    assert not [what for what in device.done if what.startswith("clear")]
+
+
+async def test_what_a_model_did_is_done_again_from_memory_without_it() -> None:
+    yes = button("Yes")
+    device, cache = FakeDevice(screen(PAY, yes)), FakeCache()
+    model = FakeModel([ChosenAction(Action.TAP, PAY), ChosenAction(Action.TAP, yes)])
+    first = await run(device, "Buy it", model=model, cache=cache)
+    second = await run(device, "Buy it", model=model, cache=cache)
+    assert (category(first), category(second)) == (None, None)
+    assert [(step.cache, step.resolution, step.model_calls) for step in (*first.steps, *second.steps)] == [
+        (CacheOutcome.MISS, Resolution.MODEL, 3),
+        (CacheOutcome.HIT, Resolution.CACHE, 0),
+    ]
+    assert device.done[2:4] == device.done[6:8] == ["tap Pay", "tap Yes"]
+
+
+async def test_actions_that_cannot_all_be_repeated_are_not_remembered_at_all() -> None:
+    for moves in (
+        [ChosenAction(Action.TAP, PAY), ChosenAction(Action.ASSERT_NOT_VISIBLE, value="Off")],
+        [TaskDone("it was so already")],
+    ):
+        cache = FakeCache()
+        assert category(await run(FakeDevice(screen(PAY)), "Buy it", model=FakeModel(moves), cache=cache)) is None
+        assert cache.kept == {}
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected", "cache_failed"),
+    [
+        (CacheRetryMode.STEP, None, False),
+        (CacheRetryMode.NONE, Category.ASSERTION_FAILED, False),
+        (CacheRetryMode.FULL_RERUN, Category.ASSERTION_FAILED, True),
+    ],
+)
+async def test_a_remembered_action_that_fails_is_forgotten(
+    mode: CacheRetryMode, expected: Category | None, cache_failed: bool
+) -> None:
+    cache = FakeCache({"Buy it": ChosenAction(Action.ASSERT_CHECKED, Element(role=Role.CHECKBOX, text="Mug"))})
+    model = FakeModel([ChosenAction(Action.TAP, PAY)])
+    config = RunConfig(cache_retry_mode=mode)
+    result = await run(FakeDevice(screen(PAY)), "Buy it", config=config, model=model, cache=cache)
+    assert (category(result), result.cache_failed) == (expected, cache_failed)
+    assert result.steps[0].cache is CacheOutcome.STALE
+    assert list(cache.kept) == (["Buy it"] if expected is None else [])
+
+
+async def test_a_device_that_fails_on_a_remembered_action_is_no_reason_to_forget_it() -> None:
+    device, cache = FakeDevice(screen(PAY)), FakeCache({"Buy it": ChosenAction(Action.TAP, PAY)})
+    device.failing["tap"] = DeviceFailure(Category.SESSION_LOST, "gone")
+    assert category(await run(device, "Buy it", cache=cache)) is Category.SESSION_LOST
+    assert "Buy it" in cache.kept
+
+
+async def test_reflection_tries_again_what_missed_its_aim() -> None:
+    missed, reached = Judgement(False, "the cart is empty"), Judgement(True, "")
+    device, model, cache = FakeDevice(screen(PAY)), FakeModel(verdicts=[missed, reached]), FakeCache()
+    result = await run(device, "Tap Pay", 'I see "Pay"', config=reflecting(1), model=model, cache=cache)
+    assert (category(result), device.done.count("tap Pay"), model.judged) == (None, 2, ["Tap Pay", "Tap Pay"])
+    assert counts(result) == [(2, 20), (0, 0)]
+    assert "Tap Pay" in cache.kept
+
+
+async def test_what_reflection_rejects_fails_with_its_reason_and_is_not_remembered() -> None:
+    model, cache = FakeModel(verdicts=[Judgement(False, "the cart is empty")] * 3), FakeCache()
+    result = await run(FakeDevice(screen(PAY)), "Tap Pay", config=reflecting(2), model=model, cache=cache)
+    assert result.failure is not None
+    assert result.failure.category is Category.GOAL_NOT_REACHED
+    assert "the cart is empty" in result.failure.message
+    assert (cache.kept, model.verdicts) == ({}, [])
+
+
+async def test_a_model_hears_from_reflection_why_it_is_asked_again() -> None:
+    model = FakeModel(
+        [ChosenAction(Action.TAP, PAY), TaskDone()], verdicts=[Judgement(False, "wrong one"), Judgement(True, "")]
+    )
+    assert category(await run(FakeDevice(screen(PAY)), "Buy it", config=reflecting(1), model=model)) is None
+    assert "wrong one" in model.tasks[1].why
+
+
+async def test_what_a_model_looked_at_last_does_not_stand_for_what_it_did() -> None:
+    moves = [ChosenAction(Action.TAP, PAY), ChosenAction(Action.ASSERT_VISIBLE, PAY), TaskDone()]
+    model = FakeModel(moves, verdicts=[Judgement(False, "nothing was bought")])
+    result = await run(FakeDevice(screen(PAY)), "Buy it", config=reflecting(0), model=model)
+    assert (category(result), model.judged) == (Category.GOAL_NOT_REACHED, ["Buy it"])
+
+
+@pytest.mark.parametrize(
+    ("sentence", "answers", "passes"),
+    [
+        ('Tap "Buy"', [], False),
+        ('Tap "Buy"', [ChosenAction(Action.WAIT_FOR, value="1")], False),
+        ('Tap "Buy"', [TaskDone("it was so already"), ChosenAction(Action.TAP, PAY)], True),
+        ('"Buy" is enabled', [], False),
+        ('"Buy" is enabled', [ChosenAction(Action.TAP, PAY)], False),
+        ('"Buy" is enabled', [ChosenAction(Action.ASSERT_VISIBLE, PAY)], True),
+        ('"Buy" is disabled', [ChosenAction(Action.ASSERT_VISIBLE, PAY)], False),
+        ('The text of "Buy" is "Pay"', [ChosenAction(Action.ASSERT_TEXT, PAY, "Pay")], True),
+        ('The text of "Buy" is "Paid"', [ChosenAction(Action.ASSERT_TEXT, PAY, "Pay")], False),
+        ('I do not see "off"', [], False),
+        ('I do not see "off"', [ChosenAction(Action.ASSERT_NOT_VISIBLE, value="Gone")], False),
+        ('I do not see "off"', [ChosenAction(Action.ASSERT_NOT_VISIBLE, value="Off by 1")], True),
+        ("If there is a banner, close it", [], True),
+    ],
+)
+async def test_a_models_word_is_not_taken_for_what_the_rules_know_to_be_left_out(
+    sentence: str, answers: list[ChosenAction | TaskDone], passes: bool
+) -> None:
+    shown = screen(PAY, Element(role=Role.TEXT, text="Turn off the light"))
+    result = await run(FakeDevice(shown), sentence, model=FakeModel(answers))
+    assert category(result) is (None if passes else Category.GOAL_NOT_REACHED)
+
+
+async def test_what_the_rules_can_check_they_check_when_a_model_acts_on_the_same_list() -> None:
+    config = RunConfig(execution_mode=ExecutionMode(grounder_type=Grounder.LLM))
+    for sentence in ('I see "Paid"', 'I do not see "Pay"', '"Pay" is disabled'):
+        model = FakeModel()
+        result = await run(FakeDevice(screen(PAY)), sentence, config=config, model=model)
+        assert (category(result), model.tasks) == (Category.ASSERTION_FAILED, [])
+    model = FakeModel([ChosenAction(Action.TAP, PAY)])
+    never = RunConfig(execution_mode=config.execution_mode, fallback_trigger=FallbackTrigger.NEVER)
+    assert category(await run(FakeDevice(screen(PAY)), "I see that all is well", config=never, model=model)) is None
+    assert len(model.tasks) == 1
+
+
+async def test_nobody_judges_what_came_from_memory() -> None:
+    cache = FakeCache({"Tap Pay": ChosenAction(Action.TAP, PAY)})
+    result = await run(FakeDevice(screen(PAY)), "Tap Pay", config=reflecting(1), model=FakeModel(), cache=cache)
+    assert (category(result), counts(result)) == (None, [(0, 0)])
+
+
+def kinds(result: AttemptResult) -> Sequence[str]:
+    return [f"{'  ' * step.depth}{step.text} {step.status}" for step in result.steps]
+
+
+async def test_a_goal_is_planned_carried_out_in_steps_of_its_own_and_remembered() -> None:
+    device, cache = FakeDevice(screen(PAY)), FakeCache()
+    model = FakeModel(plans=[NextSteps(("Tap Pay", "Go back")), GoalReached("Pay")])
+    first = await run(device, "Buy a mug", config=PLANNING, model=model, cache=cache)
+    assert category(first) is None
+    assert kinds(first) == ["Buy a mug passed", "  Tap Pay passed", "  Go back passed", '  I see "Pay" passed']
+    assert counts(first) == [(2, 20), (0, 0), (0, 0), (0, 0)]
+    assert first.steps[0].resolution is Resolution.MODEL
+    assert cache.kept["Buy a mug"] == StoredSteps(("Tap Pay", "Go back", 'I see "Pay"'))
+    second = await run(device, "Buy a mug", config=PLANNING, model=model, cache=cache)
+    assert (category(second), kinds(second), sum(calls for calls, _ in counts(second))) == (None, kinds(first), 0)
+    assert (second.steps[0].resolution, second.steps[0].cache) == (Resolution.CACHE, CacheOutcome.HIT)
+
+
+async def test_a_step_of_a_plan_that_fails_leads_to_another_plan_once() -> None:
+    device, cache = FakeDevice(screen(PAY)), FakeCache()
+    model = FakeModel(plans=[NextSteps(("Tap Pay", "Tap Nowhere")), NextSteps(("Go back",)), GoalReached("Pay")])
+    config = RunConfig(execution_mode=ExecutionMode(enable_planning=True), fallback_trigger=FallbackTrigger.NEVER)
+    result = await run(device, "Buy a mug", config=config, model=model, cache=cache)
+    assert category(result) is None
+    assert kinds(result)[2] == "  Tap Nowhere warned"
+    assert "this step failed: Tap Nowhere" in model.told[1]
+    assert cache.kept["Buy a mug"] == StoredSteps(("Tap Pay", "Go back", 'I see "Pay"'))
+    twice = FakeModel(plans=[NextSteps(("Tap Nowhere",)), NextSteps(("Tap Anywhere",))])
+    failing = await run(device, "Buy a cup", config=config, model=twice, cache=cache)
+    assert failing.failure is not None
+    assert (failing.failure.category, failing.failure.step_index) == (Category.GOAL_NOT_REACHED, 0)
+    assert "Tap Anywhere" not in cache.kept
+    assert "Buy a cup" not in cache.kept
+
+
+async def test_a_goal_is_not_believed_without_what_shows_it() -> None:
+    model = FakeModel(plans=[GoalReached("Thank you"), GoalReached("Thank you")])
+    result = await run(FakeDevice(screen(PAY)), "Buy a mug", config=PLANNING, model=model)
+    assert category(result) is Category.GOAL_NOT_REACHED
+    assert "does not show the text 'Thank you'" in model.told[1]
+
+
+async def test_a_goal_that_reflection_rejects_is_not_reached() -> None:
+    config = RunConfig(execution_mode=ExecutionMode(enable_planning=True, enable_reflection=True))
+    model = FakeModel(plans=[GoalReached("Pay")] * 2, verdicts=[Judgement(False, "nothing was bought")] * 2)
+    result = await run(FakeDevice(screen(PAY)), "Buy a mug", config=config, model=model)
+    assert result.failure is not None
+    assert result.failure.category is Category.GOAL_NOT_REACHED
+    assert "nothing was bought" in result.failure.message
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"), [(CacheRetryMode.STEP, None), (CacheRetryMode.FULL_RERUN, Category.ELEMENT_NOT_FOUND)]
+)
+async def test_a_remembered_plan_that_fails_is_forgotten_and_made_anew_if_that_is_wanted(
+    mode: CacheRetryMode, expected: Category | None
+) -> None:
+    cache = FakeCache({"Buy a mug": StoredSteps(("Tap Nowhere",))})
+    config = RunConfig(
+        execution_mode=ExecutionMode(enable_planning=True),
+        cache_retry_mode=mode,
+        fallback_trigger=FallbackTrigger.NEVER,
+    )
+    model = FakeModel(plans=[NextSteps(("Tap Pay",)), GoalReached("Pay")])
+    result = await run(FakeDevice(screen(PAY)), "Buy a mug", config=config, model=model, cache=cache)
+    assert (category(result), result.cache_failed) == (expected, expected is not None)
+    assert result.steps[0].cache is CacheOutcome.STALE
+    assert ("Buy a mug" in cache.kept) is (expected is None)
+
+
+async def test_a_device_lost_within_a_goal_ends_the_attempt_as_that() -> None:
+    device = FakeDevice(screen(PAY))
+    device.failing["tap"] = DeviceFailure(Category.SESSION_LOST, "gone")
+    result = await run(device, "Buy a mug", config=PLANNING, model=FakeModel(plans=[NextSteps(("Tap Pay",))]))
+    assert result.failure is not None
+    assert (result.failure.category, result.failure.step_index) == (Category.SESSION_LOST, 1)
+    assert [step.status for step in result.steps] == [StepStatus.FAILED, StepStatus.FAILED]
+
+
+async def test_a_remembered_action_that_failed_and_was_tried_again_is_not_what_the_test_fails_by() -> None:
+    config = RunConfig(cache_retry_mode=CacheRetryMode.FULL_RERUN)
+    cache = FakeCache({'I see "Pay"': ChosenAction(Action.ASSERT_VISIBLE)})
+    retry = {"retry": {"maxRetries": 1, "commands": ['I see "Pay"']}}
+    result = await run(FakeDevice(screen(PAY)), retry, 'I see "Nothing"', config=config, cache=cache)
+    assert [step.status for step in result.steps] == ["passed", "warned", "passed", "failed"]
+    assert (category(result), result.cache_failed) == (Category.ASSERTION_FAILED, False)

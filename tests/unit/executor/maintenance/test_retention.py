@@ -1,0 +1,76 @@
+"""Artifacts of runs that ended long ago are deleted, whole runs at a time, as often as it takes."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from services.executor.maintenance.retention import BATCH, Retention
+
+NOW = datetime(2026, 3, 4, tzinfo=UTC)
+
+
+class FakeKept:
+    """Runs by id, with the day before NOW on which they ended; a clock that is set."""
+
+    def __init__(self, **days: float) -> None:
+        self.clock = NOW
+        self.ended = {run_id: NOW - timedelta(days=ago) for run_id, ago in days.items()}
+        self.expired: list[str] = []
+
+    async def now(self) -> datetime:
+        return self.clock
+
+    async def ended_before(self, moment: datetime, limit: int) -> list[str]:
+        old = [run_id for run_id, ended in self.ended.items() if ended < moment and run_id not in self.expired]
+        return sorted(old, key=lambda run_id: self.ended[run_id])[:limit]
+
+    async def expire(self, run_ids: Sequence[str]) -> None:
+        self.expired += run_ids
+
+
+class FakeObjects:
+    def __init__(self) -> None:
+        self.deleted: list[str] = []
+        self.down = False
+
+    async def delete_all(self, prefix: str) -> int:
+        if self.down:
+            raise OSError("away")
+        self.deleted.append(prefix)
+        return 1
+
+
+class Always:
+    async def acquire(self) -> bool:
+        return True
+
+    async def release(self) -> None:
+        return None
+
+
+async def test_what_ended_before_the_days_is_deleted_and_marked() -> None:
+    kept, objects = FakeKept(old=31, older=90, young=29), FakeObjects()
+    retention = Retention(kept, objects, Always(), days=30)
+    assert await retention.sweep() == 2
+    assert (objects.deleted, kept.expired) == (["runs/older", "runs/old"], ["older", "old"])
+    assert await retention.sweep() == 0
+    kept.clock += timedelta(days=2)
+    assert await retention.sweep() == 1
+
+
+async def test_a_sweep_is_bounded() -> None:
+    kept, objects = FakeKept(**{f"run{number}": 40 + number for number in range(BATCH + 5)}), FakeObjects()
+    retention = Retention(kept, objects, Always(), days=30)
+    assert [await retention.sweep() for _ in range(3)] == [BATCH, 5, 0]
+
+
+async def test_who_dies_in_between_is_followed_by_one_who_does_it_again() -> None:
+    kept, objects = FakeKept(old=31), FakeObjects()
+    objects.down = True
+    with pytest.raises(OSError, match="away"):
+        await Retention(kept, objects, Always(), days=30).sweep()
+    assert kept.expired == []
+    objects.down = False
+    assert await Retention(kept, objects, Always(), days=30).sweep() == 1
+    assert kept.expired == ["old"]

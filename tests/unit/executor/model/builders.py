@@ -1,0 +1,64 @@
+"""Makes executions and runs for the tests of the model, each with the fields that a test does not care for filled."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+from services.executor.model import lifecycle
+from services.executor.model.attempts import AttemptResult
+from services.executor.model.attribution import ExecutionSource
+from services.executor.model.executions import Execution, ExecutionKind, RunCounts, bucket
+from services.executor.model.failures import Category, Failure
+from services.executor.model.runs import Platform, Run, RunLimits, RunTarget
+
+NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+LIMITS = RunLimits()
+
+
+def later(seconds: float) -> datetime:
+    return NOW + timedelta(seconds=seconds)
+
+
+def new_run(*, retries: int = 1, position: int = 0) -> Run:
+    """A run that waits to be released."""
+    target = RunTarget(str(uuid4()), "Log in", 3, Platform.IOS, app_id=str(uuid4()), app_name="Shop")
+    return Run(
+        id=str(uuid4()),
+        execution_id=str(uuid4()),
+        org_id=str(uuid4()),
+        position=position,
+        target=target,
+        retries=retries,
+        created_at=NOW,
+    )
+
+
+def queued_run(*, retries: int = 1) -> Run:
+    return lifecycle.queue(new_run(retries=retries), NOW)
+
+
+def claimed_run(*, retries: int = 1) -> Run:
+    return lifecycle.claim(queued_run(retries=retries), "worker-1", NOW, LIMITS)
+
+
+def execution_of(*runs: Run) -> Execution:
+    """A queued execution whose counts are those of the runs."""
+    counts = RunCounts()
+    for run in runs:
+        counts = counts.added(bucket(run))
+    return Execution(
+        id=str(uuid4()),
+        org_id=str(uuid4()),
+        kind=ExecutionKind.WORKFLOW,
+        workflow_name="Nightly",
+        source=ExecutionSource.API,
+        created_at=NOW,
+        counts=counts,
+    )
+
+
+def failing(category: Category = Category.ASSERTION_FAILED) -> AttemptResult:
+    return AttemptResult(failure=Failure(category, f"It was {category}."), device="phone-1", simulated=True)
+
+
+def passing() -> AttemptResult:
+    return AttemptResult(device="phone-1", simulated=True)

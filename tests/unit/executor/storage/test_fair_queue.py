@@ -1,0 +1,47 @@
+"""The queue of waiting runs, over a database that answers what the test says."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from services.executor.model.runs import Platform, RunLimits
+from services.executor.ports import RunKey
+from services.executor.storage.fair_queue import FairQueue
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+class Answers:
+    """A database with one waiting run of each organisation; `meanwhile` happens while leased runs are counted."""
+
+    def __init__(self, *org_ids: str) -> None:
+        self._org_ids = org_ids
+        self.meanwhile: Callable[[], None] | None = None
+
+    async def aggregate(self, collection: str, pipeline: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        if "leased" in pipeline[0]["$match"]:
+            if self.meanwhile is not None:
+                self.meanwhile()
+            return []
+        return [_head(org_id) for org_id in self._org_ids]
+
+
+def _head(org_id: str) -> dict[str, Any]:
+    of_run = {"execution_id": f"execution of {org_id}", "run_id": f"run of {org_id}"}
+    return {"_id": f"Android/11/{org_id}", "org_id": org_id, "claimable_at": NOW, **of_run}
+
+
+def _key(org_id: str) -> RunKey:
+    return RunKey(f"execution of {org_id}", f"run of {org_id}")
+
+
+async def test_a_claim_that_is_lost_during_a_search_does_not_break_it() -> None:
+    mongo = Answers("a", "b")
+    queue = FairQueue(mongo, RunLimits())  # type: ignore[arg-type]
+    mongo.meanwhile = queue.forget
+    assert await queue.first(Platform.ANDROID, 2) == [_key("a"), _key("b")]
+
+
+async def test_an_organisation_may_have_any_name() -> None:
+    queue = FairQueue(Answers("a/b", "c"), RunLimits())  # type: ignore[arg-type]
+    assert await queue.first(Platform.ANDROID, 2) == [_key("a/b"), _key("c")]

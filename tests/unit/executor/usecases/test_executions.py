@@ -1,0 +1,169 @@
+"""Following executions: waiting, watching, artifacts, JUnit."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from uuid import uuid4
+
+import pytest
+
+from services.chassis.context import bind
+from services.chassis.errors import FailedPrecondition, NotFound
+from services.chassis.events import Event
+from services.executor.model.attempts import Artifact, ArtifactGone, AttemptResult
+from services.executor.model.executions import Execution
+from services.executor.model.states import Status
+from services.executor.ports import RunKey
+from services.executor.usecases.executions import ExecutionControl
+from tests.eventually import eventually
+from tests.fakes.executor import FakeArtifacts, FakeChangeNotifications, FakeExecutions, plan
+from tests.unit.executor.worker.builders import CALLER, started
+
+
+@pytest.fixture(autouse=True)
+def caller() -> Iterator[None]:
+    with bind(CALLER):
+        yield
+
+
+class Scene:
+    """An execution of two runs, and the use-cases over it."""
+
+    def __init__(self, store: FakeExecutions, keys: list[RunKey]) -> None:
+        self.store = store
+        self.keys = keys
+        self.artifacts = FakeArtifacts()
+        self.bells = FakeChangeNotifications(store)
+        self.following = ExecutionControl(store, self.bells, self.artifacts)
+
+    @property
+    def id(self) -> str:
+        return self.keys[0].execution_id
+
+    async def end(self, key: RunKey, result: AttemptResult | None = None) -> None:
+        claim = await self.store.claim(key, "worker-1")
+        assert claim is not None
+        await self.store.finish(key, claim.run.fencing_token, result or AttemptResult())
+
+
+@pytest.fixture
+async def scene() -> Scene:
+    store = FakeExecutions()
+    return Scene(store, await started(store, plan("One"), plan("Two"), retries=0))
+
+
+async def test_without_a_wait_it_answers_at_once(scene: Scene) -> None:
+    assert (await scene.following.get(scene.id)).status is Status.QUEUED
+
+
+async def test_with_a_wait_it_answers_as_soon_as_something_changes(scene: Scene) -> None:
+    waiting = asyncio.create_task(scene.following.get(scene.id, wait=60))
+    await eventually(lambda: scene.bells.waiting)
+    await scene.end(scene.keys[0])
+    assert (await waiting).counts.running + (await waiting).counts.passed == 1
+
+
+async def test_an_older_revision_is_answered_at_once(scene: Scene) -> None:
+    execution = await scene.following.get(scene.id)
+    assert await scene.following.get(scene.id, wait=60, after_revision=execution.revision - 1) == execution
+
+
+async def test_the_wait_ends_without_a_change(scene: Scene) -> None:
+    execution = await scene.following.get(scene.id, wait=0.01)
+    assert execution.status is Status.QUEUED
+
+
+async def test_what_has_ended_is_answered_at_once(scene: Scene) -> None:
+    for key in scene.keys:
+        await scene.end(key)
+    execution = await scene.following.get(scene.id, wait=60, after_revision=10_000)
+    assert execution.status is Status.COMPLETED
+
+
+async def test_watching_tells_everything_in_order_until_the_end(scene: Scene) -> None:
+    seen: list[int] = []
+
+    async def watch() -> None:
+        async for happened in scene.following.watch(scene.id, 0):
+            assert isinstance(happened, Event)
+            seen.append(happened.sequence)
+
+    watching = asyncio.create_task(watch())
+    await eventually(lambda: len(seen) == 3)
+    for key in scene.keys:
+        await scene.end(key)
+    await watching
+    assert seen == list(range(1, scene.store.executions[scene.id].revision + 1))
+
+
+async def test_watching_resumes_after_a_sequence(scene: Scene) -> None:
+    for key in scene.keys:
+        await scene.end(key)
+    last = scene.store.executions[scene.id].revision
+    resumed = [happened async for happened in scene.following.watch(scene.id, last - 2)]
+    assert [event.sequence for event in resumed if isinstance(event, Event)] == [last - 1, last]
+    assert [happened async for happened in scene.following.watch(scene.id, last)] == []
+
+
+async def test_watching_what_ended_long_ago_tells_how_it_ended(scene: Scene) -> None:
+    for key in scene.keys:
+        await scene.end(key)
+    scene.store.events.clear()
+    [end] = [happened async for happened in scene.following.watch(scene.id, 0)]
+    assert isinstance(end, Execution)
+    assert end.status is Status.COMPLETED
+
+
+async def test_an_unknown_execution_cannot_be_followed(scene: Scene) -> None:
+    unknown = str(uuid4())
+    for call in (
+        scene.following.get(unknown),
+        scene.following.junit(unknown),
+        anext(scene.following.watch(unknown, 0)),
+    ):
+        with pytest.raises(NotFound, match=r"^Execution not found$"):
+            await call
+
+
+async def test_what_has_ended_cannot_be_cancelled(scene: Scene) -> None:
+    for key in scene.keys:
+        await scene.end(key)
+    with pytest.raises(FailedPrecondition):
+        await scene.following.cancel(scene.id)
+
+
+async def content(chunks: AsyncIterator[bytes]) -> bytes:
+    return b"".join([chunk async for chunk in chunks])
+
+
+async def test_an_artifact_is_found_by_its_name(scene: Scene) -> None:
+    key = scene.keys[0]
+    await scene.end(key, AttemptResult(artifacts=(Artifact("attempt-1-step-003.png", "screenshot", "image/png", 3),)))
+    await scene.artifacts.put(key.run_id, 1, "attempt-1-step-003.png", b"png")
+    artifact, chunks = await scene.following.artifact(scene.id, key.run_id, "attempt-1-step-003.png")
+    assert (artifact.content_type, await content(chunks)) == ("image/png", b"png")
+    for name in ("other.png", "../attempt-1-step-003.png", ""):
+        with pytest.raises(NotFound, match=r"^Artifact not found$"):
+            await scene.following.artifact(scene.id, key.run_id, name)
+
+
+@pytest.mark.parametrize(
+    ("gone", "words"),
+    [
+        (ArtifactGone.EXPIRED, "^Artifact expired"),
+        (ArtifactGone.MISSING, "^Artifact missing"),
+        (None, "^Artifact not stored yet"),
+    ],
+)
+async def test_an_artifact_that_is_not_there_says_whether_it_will_be(
+    scene: Scene, gone: ArtifactGone | None, words: str
+) -> None:
+    key = scene.keys[0]
+    await scene.end(key, AttemptResult(artifacts=(Artifact("log.txt", "log", "text/plain", 3, gone),)))
+    _, chunks = await scene.following.artifact(scene.id, key.run_id, "log.txt")
+    with pytest.raises(NotFound, match=words):
+        await content(chunks)
+
+
+async def test_junit_has_every_run(scene: Scene) -> None:
+    await scene.end(scene.keys[0])
+    assert (await scene.following.junit(scene.id)).count(b"<testcase") == 2

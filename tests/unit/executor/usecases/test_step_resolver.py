@@ -1,0 +1,62 @@
+"""Resolving a step on a page source, and refusing what cannot be read, with the field at fault."""
+
+import pytest
+
+from services.chassis.errors import InvalidArgument
+from services.executor.model.runs import Platform
+from services.executor.usecases.step_resolver import ELEMENTS_LIMIT, StepResolver
+
+SOURCE = '<hierarchy><node class="a.Button" text="Go" bounds="[0,0][9,9]"/></hierarchy>'
+TEXTS = "<node text='x' bounds='[0,0][9,9]'/>" * 1_900
+
+
+async def test_a_sentence_and_a_command_mean_the_same_element() -> None:
+    for step in ("Tap Go", {"tapOn": "Go"}):
+        found = await StepResolver().resolve(step, SOURCE, Platform.ANDROID)
+        assert found.element is not None
+        assert (found.action, found.element.attributes["text"]) == ("tap", "Go")
+
+
+async def test_a_large_source_is_read_beside_the_event_loop_to_the_same_end() -> None:
+    more = "<node attribute='of some length'/>" * 8_000
+    assert (await StepResolver().resolve("Tap Go", SOURCE.replace("<node", f"{more}<node"))).action == "tap"
+
+
+@pytest.mark.parametrize(
+    ("step", "source", "field", "says"),
+    [
+        (None, SOURCE, "step", "a sentence, or an object"),
+        ("", SOURCE, "step", "step: "),
+        ({"tapOnn": "Go"}, SOURCE, "step", "tapOn"),
+        ({"tapOn": "Go", "back": None}, SOURCE, "step", "step"),
+        ({"tapOn": "${NAME}"}, SOURCE, "step", "put their values in"),
+        ({"runFlow": {"commands": ["back"]}}, SOURCE, "step", "holds other steps"),
+        ("Tap Go", "<hierarchy>", "source", "line 1, column 12"),
+        ("Tap Go", SOURCE.replace("hierarchy", "AppiumAUT/XCUIElementTypeApplication"), "source", "well-formed"),
+        ({"tapOn": {"text": ".*", "below": ".*"}}, f"<hierarchy>{TEXTS}</hierarchy>", "step", "too long"),
+        ({"tapOn": "Go"}, f"<hierarchy>{'<node/>' * ELEMENTS_LIMIT}</hierarchy>", "source", "at most 2000"),
+    ],
+    ids=["null", "empty", "unknown", "two", "variables", "holder", "cut off", "broken", "work", "many"],
+)
+async def test_what_cannot_be_read_is_refused(step: object, source: str, field: str, says: str) -> None:
+    with pytest.raises(InvalidArgument) as error:
+        await StepResolver().resolve(step, source)
+    (violation,) = error.value.violations
+    assert (violation.field, says in violation.message) == (field, True), violation
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"tapOn": {"text": ".*", "childOf": {"text": ".*"}}},
+        {"tapOn": {"text": ".*", "containsDescendants": [{"text": ".*"}]}},
+        'Tap the third "a" button in the row of "a"',
+        'Type "x" into the a field',
+    ],
+    ids=str,
+)
+async def test_selectors_that_fit_everything_in_a_deep_source_are_answered_all_the_same(step: object) -> None:
+    """Comparing each with each in such a tree took minutes."""
+    nodes = '<node class="a.EditText" text="a" bounds="[0,0][9,9]">' * 390 + "</node>" * 390
+    found = await StepResolver().resolve(step, f"<hierarchy>{nodes * 5}</hierarchy>")
+    assert found.action in ("tap", "type", "none")

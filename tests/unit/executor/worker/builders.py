@@ -1,0 +1,42 @@
+"""Runs that a worker may claim, in memory."""
+
+from services.chassis.context import Caller, bind, current_or_none
+from services.executor.model.attempts import AttemptResult
+from services.executor.model.executions import BuildConfig, ExecutionKind
+from services.executor.model.failures import Category, Failure
+from services.executor.model.plans import RunPlan
+from services.executor.model.run_config import ExecutionMode, RunConfig
+from services.executor.model.runs import Run
+from services.executor.ports import RunKey
+from services.executor.usecases.starts import ExecutionStarter, StartRequest
+from services.executor.worker.active_run import ActiveRun
+from tests.fakes.executor import FakeCatalog, FakeExecutions, plan
+
+CALLER = Caller(org_id="11111111-1111-4111-8111-111111111111", via_gateway=True)
+FAILED = AttemptResult(failure=Failure(Category.ASSERTION_FAILED, "Not there."))
+
+
+async def started(store: FakeExecutions, *plans: RunPlan, retries: int = 1) -> list[RunKey]:
+    """The runs of a new execution, queued; of the caller that is bound, if one is."""
+    catalog = FakeCatalog()
+    config = RunConfig(execution_mode=ExecutionMode(retries=retries))
+    wanted = StartRequest(
+        kind=ExecutionKind.WORKFLOW,
+        subject_id=catalog.workflow(*(plans or (plan(),))),
+        run_config=config,
+        build_config=BuildConfig(),
+    )
+    with bind(current_or_none() or CALLER):
+        execution = await ExecutionStarter(catalog, store).start(wanted)
+    return [RunKey(execution.id, run.id) for run in store.stored.values() if run.execution_id == execution.id]
+
+
+async def held(store: FakeExecutions, key: RunKey) -> ActiveRun:
+    """The run, claimed by worker-1."""
+    claim = await store.claim(key, "worker-1")
+    assert claim is not None
+    return ActiveRun(claim)
+
+
+def run_of(store: FakeExecutions, key: RunKey) -> Run:
+    return store.stored[key.run_id]

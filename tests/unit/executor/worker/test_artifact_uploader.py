@@ -1,0 +1,161 @@
+"""Artifacts get to the store in the end; nobody waits for it, and what never gets there is marked."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from services.chassis.errors import Unavailable
+from services.executor.artifacts import ArtifactKey
+from services.executor.worker.artifact_uploader import AT_ONCE_BYTES, ArtifactUploader
+from services.executor.worker.spool import Spool
+from tests.eventually import eventually
+
+
+class FakeStore:
+    """An object store that may be away; `tried` counts the tries."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, bytes] = {}
+        self.down: Exception | None = None
+        self.tried = 0
+        self.streamed = 0
+
+    async def put_bytes(self, key: str, content: bytes) -> None:
+        self.tried += 1
+        if self.down:
+            raise self.down
+        self.kept[key] = content
+
+    async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> None:
+        self.streamed += 1
+        await self.put_bytes(key, b"".join([chunk async for chunk in chunks]))
+
+
+class FakeMissing:
+    def __init__(self) -> None:
+        self.marked: list[ArtifactKey] = []
+
+    async def mark_missing(self, key: ArtifactKey) -> None:
+        self.marked.append(key)
+
+
+class Scene:
+    def __init__(self, folder: Path, *, max_bytes: int = 1000, deadline: float = 3600) -> None:
+        self.store, self.missing, self.spool = FakeStore(), FakeMissing(), Spool(folder, max_bytes)
+        self.artifacts = ArtifactUploader(self.store, self.spool, self.missing, deadline=deadline)  # type: ignore[arg-type]
+
+    async def waiting(self) -> list[str]:
+        return [item.key for item in await self.spool.waiting()]
+
+
+AWAY = Unavailable("The artifact store is not available")
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    return Scene(tmp_path)
+
+
+async def test_a_store_that_is_there_gets_it_at_once(scene: Scene) -> None:
+    await scene.artifacts.put("run", 1, "a.png", b"x")
+    assert (scene.store.kept, await scene.waiting()) == ({"runs/run/1/a.png": b"x"}, [])
+
+
+@pytest.mark.parametrize("error", [AWAY, TimeoutError(), RuntimeError("a bug of the store")])
+async def test_a_store_that_is_away_gets_it_later(scene: Scene, error: Exception) -> None:
+    scene.store.down = error
+    await scene.artifacts.put("run", 1, "a.png", b"x")
+    assert await scene.waiting() == ["runs/run/1/a.png"]
+    assert not await scene.artifacts.deliver()
+    scene.store.down = None
+    assert await scene.artifacts.deliver()
+    assert (scene.store.kept, await scene.waiting()) == ({"runs/run/1/a.png": b"x"}, [])
+
+
+async def test_after_a_failure_no_attempt_waits_for_the_store(scene: Scene) -> None:
+    scene.store.down = AWAY
+    for number in range(5):
+        await scene.artifacts.put("run", 1, f"{number}.png", b"x")
+    assert (scene.store.tried, len(await scene.waiting())) == (1, 5)
+    scene.store.down = None
+    assert await scene.artifacts.deliver()
+    await scene.artifacts.put("run", 1, "after.png", b"x")
+    assert (len(scene.store.kept), await scene.waiting()) == (6, [])
+
+
+async def test_what_is_large_is_streamed(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, max_bytes=AT_ONCE_BYTES * 2)
+    scene.store.down = AWAY
+    await scene.artifacts.put("run", 1, "large", b"x" * (AT_ONCE_BYTES + 1))
+    await scene.artifacts.put("run", 1, "small", b"x" * 1000)
+    scene.store.down = None
+    assert await scene.artifacts.deliver()
+    assert (scene.store.streamed, len(scene.store.kept)) == (1, 2)
+
+
+async def test_the_background_task_delivers_by_itself(scene: Scene) -> None:
+    scene.store.down = AWAY
+    task = asyncio.create_task(scene.artifacts.run())
+    await scene.artifacts.put("run", 1, "a.png", b"x")
+    await eventually(lambda: scene.store.tried > 2)
+    scene.store.down = None
+    await eventually(lambda: scene.store.kept)
+    await scene.artifacts.put("run", 1, "b.png", b"y")
+    await eventually(lambda: len(scene.store.kept) == 2)
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def test_what_an_earlier_process_left_is_delivered(tmp_path: Path) -> None:
+    before = Scene(tmp_path)
+    before.store.down = AWAY
+    await before.artifacts.put("run", 1, "a.png", b"x")
+    after = Scene(tmp_path)
+    await after.artifacts.part()
+    assert (after.store.kept, await after.waiting()) == ({"runs/run/1/a.png": b"x"}, [])
+
+
+async def test_without_store_and_room_it_is_unavailable(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, max_bytes=3)
+    scene.store.down = AWAY
+    with pytest.raises(Unavailable, match="no room"):
+        await scene.artifacts.put("run", 1, "a.png", b"1234")
+
+
+async def test_what_has_waited_for_too_long_is_marked_missing(scene: Scene) -> None:
+    scene.store.down = AWAY
+    await scene.artifacts.put("run", 2, "a.png", b"x")
+    await scene.artifacts.put("run", 2, "b.png", b"x")
+    [item, _] = await scene.spool.waiting()
+    os.utime(item.path, (0, 0))
+    assert not await scene.artifacts.deliver()
+    assert scene.missing.marked == [ArtifactKey("run", 2, "a.png")]
+    assert await scene.waiting() == ["runs/run/2/b.png"]
+
+
+async def test_a_file_that_another_process_delivered_is_no_failure(scene: Scene, tmp_path: Path) -> None:
+    scene.store.down = AWAY
+    await scene.artifacts.put("run", 1, "a.png", b"x")
+    scene.store.down = None
+
+    class Racing(Spool):
+        async def waiting(self):  # type: ignore[no-untyped-def]
+            items = await super().waiting()
+            await super().remove(items[0])
+            return items
+
+    artifacts = ArtifactUploader(scene.store, Racing(tmp_path, 1000), scene.missing, deadline=60)  # type: ignore[arg-type]
+    assert await artifacts.deliver()
+    assert scene.store.kept == {}
+
+
+def test_keys_are_read_back() -> None:
+    key = ArtifactKey("run", 3, "attempt-3-log.txt")
+    assert ArtifactKey.parse(str(key)) == key
+    for other in ("runs/run/x/a", "runs/run/1", "builds/run/1/a", "runs/run/1/a/b", ""):
+        assert ArtifactKey.parse(other) is None

@@ -1,0 +1,131 @@
+"""How a worker finds runs."""
+
+import asyncio
+from dataclasses import replace
+
+from services.chassis.context import Caller, bind
+from services.chassis.lifecycle import Background
+from services.executor.model.runs import Platform
+from services.executor.ports import Claim, RunKey
+from services.executor.worker.claim_loop import ClaimLoop, RunRequestHandler
+from services.executor.worker.worker import Worker
+from tests.eventually import eventually
+from tests.fakes.executor import FakeAttempts, FakeExecutions, plan
+from tests.unit.executor.worker.builders import started
+
+
+def make(store: FakeExecutions, *, slots: int = 2) -> Worker:
+    return Worker(store, FakeAttempts(blocking=True), name="worker-1", slots=slots)
+
+
+async def requests_of(store: FakeExecutions, worker: Worker) -> RunRequestHandler:
+    """Of a worker whose search has seen that nothing more waits than it can take."""
+    search = ClaimLoop(FakeExecutions(), worker)
+    await search.fill()
+    return RunRequestHandler(store, worker, search, Platform.ANDROID)
+
+
+async def test_a_request_is_claimed() -> None:
+    store = FakeExecutions()
+    [key] = await started(store)
+    worker = make(store)
+    await (await requests_of(store, worker)).handle([e for e in store.events if not e.subject])
+    assert list(worker.held) == [key.run_id]
+
+
+async def test_requests_that_are_done_or_unknown_or_of_another_type_are_passed_over() -> None:
+    store, other = FakeExecutions(), FakeExecutions()
+    await started(store)
+    await started(other)
+    worker = make(other)
+    await (await requests_of(other, worker)).handle(store.events)
+    assert not worker.held
+
+
+async def test_requests_beyond_the_room_are_left_to_the_search() -> None:
+    store = FakeExecutions()
+    await started(store, plan(), plan(), plan())
+    worker = make(store)
+    requests = await requests_of(store, worker)
+    assert requests.capacity() == 2
+    await requests.handle([e for e in store.events if not e.subject])
+    assert (len(worker.held), requests.capacity()) == (0, 2)
+    await ClaimLoop(store, worker).fill()
+    assert (len(worker.held), requests.capacity()) == (2, 0)
+
+
+async def test_a_request_that_cannot_be_read_is_named_and_the_others_are_claimed() -> None:
+    store = FakeExecutions()
+    [key] = await started(store)
+    worker = make(store)
+    [request] = [e for e in store.events if not e.subject]
+    broken = replace(request, payload=b"\xff\xff")
+    [refused] = await (await requests_of(store, worker)).handle([broken, request])
+    assert refused.event is broken
+    assert list(worker.held) == [key.run_id]
+
+
+async def test_the_search_fills_every_slot_with_what_nobody_told_of() -> None:
+    store = FakeExecutions()
+    await started(store, plan(), plan(platform=Platform.IOS), plan())
+    worker = make(store, slots=8)
+    await ClaimLoop(store, worker).fill()
+    assert len(worker.held) == 3
+
+
+async def test_the_search_stops_when_the_slots_are_full() -> None:
+    store = FakeExecutions()
+    await started(store, *(plan() for _ in range(20)))
+    worker = make(store, slots=4)
+    await ClaimLoop(store, worker).fill()
+    assert len(worker.held) == 4
+
+
+async def test_a_worker_that_was_full_claims_by_request_only_what_is_next() -> None:
+    store = FakeExecutions()
+    await started(store, plan(), plan(), plan())
+    attempts = FakeAttempts(blocking=True)
+    worker = Worker(store, attempts, name="worker-1", slots=1)
+    search = ClaimLoop(store, worker)
+    requests = RunRequestHandler(store, worker, search, Platform.ANDROID)
+    flood = [e for e in store.events if not e.subject]
+    await search.fill()
+    with bind(Caller(org_id="22222222-2222-4222-8222-222222222222", via_gateway=True)):
+        [single] = await started(store)
+    attempts.release.set()
+    await eventually(lambda: not worker.held)
+    attempts.release.clear()
+    for request in flood:
+        await requests.handle([request])
+        assert not worker.held
+    await search.fill()
+    assert list(worker.held) == [single.run_id]
+
+
+class Slow(FakeExecutions):
+    """Grants claims, and says so only when it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.granted = asyncio.Event()
+        self.answers = asyncio.Event()
+
+    async def claim(self, key: RunKey, worker: str) -> Claim | None:
+        claim = await super().claim(key, worker)
+        self.granted.set()
+        await self.answers.wait()
+        return claim
+
+
+async def test_a_run_that_was_granted_while_the_search_stops_is_handed_back_at_once() -> None:
+    store = Slow()
+    [key] = await started(store)
+    worker = make(store)
+    async with Background() as background:
+        search = ClaimLoop(store, worker)
+        async with background.run("search", search.run(), stop=search.stop):
+            await store.granted.wait()
+            worker.stop_claiming()
+            asyncio.get_running_loop().call_soon(store.answers.set)
+    await worker.drain(0)
+    assert (store.stored[key.run_id].lease, store.stored[key.run_id].attempts[0].handed_back) == (None, True)

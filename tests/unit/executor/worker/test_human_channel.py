@@ -1,0 +1,123 @@
+"""A person is asked about a claimed run, and what is answered gets to its worker."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+from services.chassis.context import bind
+from services.chassis.errors import Unavailable
+from services.executor.automation.ports import HumanQuestion
+from services.executor.model.questions import Question, QuestionPrompt
+from services.executor.ports import Claim, RunKey
+from services.executor.worker.human_channel import HumanChannel
+from tests.eventually import eventually
+from tests.fakes.executor import FakeExecutions, plan
+from tests.unit.executor.worker.builders import CALLER, started
+
+QUESTION = HumanQuestion("Which one?", 2, ("retry", "skip"), "attempt-1-x.png")
+EVERY = 0.001
+
+
+class Shaky(FakeExecutions):
+    """Fails as often as `failures` says before it answers again; `asked` counts the questions that were put."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failures = 0
+        self.asked = 0
+
+    async def ask(self, key: RunKey, token: int, asked: QuestionPrompt, patience: timedelta) -> Question | None:
+        self._fail()
+        self.asked += 1
+        return await super().ask(key, token, asked, patience)
+
+    async def answer_to(self, key: RunKey, token: int, question_id: str) -> str | None:
+        self._fail()
+        return await super().answer_to(key, token, question_id)
+
+    def _fail(self) -> None:
+        if self.failures:
+            self.failures -= 1
+            raise Unavailable("No database.")
+
+
+async def claimed(store: FakeExecutions) -> Claim:
+    [key] = await started(store)
+    claim = await store.claim(key, "worker-1")
+    assert claim is not None
+    return claim
+
+
+async def answer(store: FakeExecutions, claim: Claim, text: str) -> None:
+    await eventually(lambda: store.stored[claim.run.id].open_question)
+    with bind(CALLER):
+        await store.answer(claim.run.execution_id, claim.run.id, None, text)
+
+
+async def test_the_answer_comes_back_and_the_question_said_everything() -> None:
+    store = Shaky()
+    claim = await claimed(store)
+    asking = asyncio.create_task(HumanChannel(store, claim, 60, every=EVERY).ask(QUESTION))
+    await eventually(lambda: store.stored[claim.run.id].open_question)
+    question = store.stored[claim.run.id].open_question
+    assert question is not None
+    assert (question.asked.text, question.asked.step_index) == ("Which one?", 2)
+    assert (question.asked.options, question.asked.screenshot) == (("retry", "skip"), "attempt-1-x.png")
+    await answer(store, claim, "skip")
+    assert await asking == "skip"
+
+
+async def test_nobody_answers_in_time_and_the_question_is_gone() -> None:
+    store = Shaky()
+    claim = await claimed(store)
+    assert await HumanChannel(store, claim, 0.01, every=EVERY).ask(QUESTION) is None
+    assert store.stored[claim.run.id].open_question is None
+
+
+async def test_a_question_ends_with_the_time_of_its_run() -> None:
+    store = Shaky()
+    claim = await claimed(store)
+    store.advance(store.limits.run_timeout.total_seconds())
+    assert await HumanChannel(store, claim, 60, every=EVERY).ask(QUESTION) is None
+
+
+async def test_a_question_ends_with_the_time_of_its_test() -> None:
+    store = Shaky()
+    [key] = await started(store, replace(plan(), timeout_seconds=1))
+    claim = await store.claim(key, "worker-1")
+    assert claim is not None
+    assert await HumanChannel(store, claim, 60, every=EVERY).ask(QUESTION) is None
+
+
+async def test_a_run_that_is_not_ones_own_any_more_asks_nobody() -> None:
+    store = Shaky()
+    claim = await claimed(store)
+    await store.hand_back(claim.key, claim.run.fencing_token)
+    assert await HumanChannel(store, claim, 60, every=EVERY).ask(QUESTION) is None
+
+
+async def test_a_run_that_is_lost_while_it_asks_waits_no_longer() -> None:
+    store = Shaky()
+    claim = await claimed(store)
+    asking = asyncio.create_task(HumanChannel(store, claim, 60, every=EVERY).ask(QUESTION))
+    await eventually(lambda: store.stored[claim.run.id].open_question)
+    await store.hand_back(claim.key, claim.run.fencing_token)
+    assert await asking is None
+
+
+async def test_a_database_that_is_away_for_a_while_costs_nothing_but_time() -> None:
+    store = Shaky()
+    claim = await claimed(store)
+    store.failures = 3
+    asking = asyncio.create_task(HumanChannel(store, claim, 60, every=EVERY).ask(QUESTION))
+    await eventually(lambda: store.asked)
+    store.failures = 3
+    await answer(store, claim, "retry")
+    assert await asking == "retry"
+
+
+async def test_a_database_that_stays_away_is_nobody_who_answers() -> None:
+    store = Shaky()
+    claim = await claimed(store)
+    store.failures = 10**9
+    assert await HumanChannel(store, claim, 0.01, every=EVERY).ask(QUESTION) is None

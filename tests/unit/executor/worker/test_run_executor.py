@@ -1,0 +1,185 @@
+"""One run from claim to verdict."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from services.chassis.errors import Unavailable
+from services.chassis.events import Event
+from services.executor.model.attempts import AttemptResult, StepResult, StepStatus
+from services.executor.model.failures import Category, Failure
+from services.executor.model.runs import Run
+from services.executor.model.states import Status
+from services.executor.ports import Claim, RunKey
+from services.executor.worker.active_run import StopReason
+from services.executor.worker.run_executor import RunExecutor
+from tests.eventually import eventually
+from tests.fakes.executor import FakeAttempts, FakeExecutions
+from tests.unit.executor.worker.builders import FAILED, held, run_of, started
+
+
+async def test_a_pass_is_written() -> None:
+    store, attempts = FakeExecutions(), FakeAttempts()
+    [key] = await started(store)
+    await RunExecutor(store, attempts, "worker-1").through(await held(store, key))
+    assert (run_of(store, key).status, run_of(store, key).success) == (Status.COMPLETED, True)
+
+
+async def test_a_failing_verdict_is_tried_again_by_the_same_worker_at_once() -> None:
+    store, attempts = FakeExecutions(), FakeAttempts(FAILED)
+    [key] = await started(store)
+    await RunExecutor(store, attempts, "worker-1").through(await held(store, key))
+    run = run_of(store, key)
+    assert (run.success, run.flaky) == (True, True)
+    assert [(attempt.number, attempt.worker) for attempt in run.attempts] == [(1, "worker-1"), (2, "worker-1")]
+    assert [claim.attempt for claim in attempts.begun] == [1, 2]
+
+
+async def test_an_infrastructure_failure_is_left_to_whoever_is_free_later() -> None:
+    broken = AttemptResult(failure=Failure(Category.DEVICE_UNAVAILABLE, "No phone."))
+    store, attempts = FakeExecutions(), FakeAttempts(broken)
+    [key] = await started(store)
+    await RunExecutor(store, attempts, "worker-1").through(await held(store, key))
+    run = run_of(store, key)
+    assert (run.status, run.lease, len(attempts.begun)) == (Status.RUNNING, None, 1)
+
+
+async def test_a_bug_in_an_attempt_fails_the_run_and_says_so() -> None:
+    store, attempts = FakeExecutions(), FakeAttempts(ZeroDivisionError("boom"))
+    [key] = await started(store)
+    await RunExecutor(store, attempts, "worker-1").through(await held(store, key))
+    failure = run_of(store, key).failure
+    assert failure is not None
+    assert failure.category is Category.UNKNOWN
+    assert "ZeroDivisionError" in failure.message
+
+
+async def stopped(store: FakeExecutions, key: RunKey, why: StopReason, *, cancel: bool = False) -> FakeAttempts:
+    """Stop the work on a run in the middle of its attempt."""
+    attempts = FakeAttempts(blocking=True)
+    holding = await held(store, key)
+    work = asyncio.create_task(RunExecutor(store, attempts, "worker-1").through(holding))
+    await eventually(lambda: attempts.begun)
+    if cancel:
+        store.stored[key.run_id] = replace(store.stored[key.run_id], cancel_requested_at=store.clock)
+    step = StepResult(index=0, kind="sentence", text="Tap", status=StepStatus.PASSED, started_at=store.clock)
+    await holding.progress([step])
+    holding.stop(why)
+    await work
+    return attempts
+
+
+async def test_a_cancelled_run_lets_its_device_go_and_keeps_its_steps() -> None:
+    store = FakeExecutions()
+    [key] = await started(store)
+    attempts = await stopped(store, key, StopReason.CANCEL, cancel=True)
+    run = run_of(store, key)
+    assert (run.status, len(attempts.cancelled), len(run.attempts[0].steps)) == (Status.CANCELLED, 1, 1)
+
+
+async def test_a_lost_run_is_dropped_without_a_word() -> None:
+    store = FakeExecutions()
+    [key] = await started(store)
+    attempts = await stopped(store, key, StopReason.LOST)
+    run = run_of(store, key)
+    assert (run.status, run.attempts[0].status, len(attempts.cancelled)) == (Status.RUNNING, Status.RUNNING, 1)
+
+
+async def test_a_draining_worker_hands_the_run_back() -> None:
+    store = FakeExecutions()
+    [key] = await started(store)
+    await stopped(store, key, StopReason.DRAIN)
+    run = run_of(store, key)
+    assert (run.status, run.lease, run.attempts[0].handed_back) == (Status.RUNNING, None, True)
+    assert run.claimable_at == store.clock
+    assert _requests(store.events) == 2
+
+
+def _requests(events: list[Event]) -> int:
+    return sum(event.type.endswith("RunRequested") for event in events)
+
+
+async def test_a_verdict_for_a_run_that_is_anothers_is_refused_and_dropped() -> None:
+    store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
+    [key] = await started(store)
+    work = asyncio.create_task(RunExecutor(store, attempts, "worker-1").through(await held(store, key)))
+    await eventually(lambda: attempts.begun)
+    store.advance(16)
+    await store.expire(key)
+    attempts.release.set()
+    await work
+    assert run_of(store, key).status is Status.RUNNING
+
+
+class FailingOnce(FakeExecutions):
+    """Refuses the first writes of results with the given errors."""
+
+    def __init__(self, *errors: Exception) -> None:
+        super().__init__()
+        self.errors = list(errors)
+
+    async def finish(self, key: RunKey, token: int, result: AttemptResult) -> Run:
+        if self.errors:
+            raise self.errors.pop(0)
+        return await super().finish(key, token, result)
+
+
+async def test_a_verdict_waits_for_a_database_that_is_away() -> None:
+    store = FailingOnce(Unavailable("down"), Unavailable("down"))
+    [key] = await started(store)
+    await RunExecutor(store, FakeAttempts(), "worker-1").through(await held(store, key))
+    assert run_of(store, key).success is True
+
+
+async def test_a_result_that_cannot_be_stored_becomes_a_failure_that_can() -> None:
+    store = FailingOnce(ValueError("too large"))
+    [key] = await started(store)
+    await RunExecutor(store, FakeAttempts(), "worker-1").through(await held(store, key))
+    failure = run_of(store, key).failure
+    assert failure is not None
+    assert failure.category is Category.UNKNOWN
+
+
+async def test_what_cannot_be_stored_at_all_comes_out() -> None:
+    store = FailingOnce(ValueError("too large"), ValueError("still"))
+    [key] = await started(store)
+    with pytest.raises(ValueError, match="still"):
+        await RunExecutor(store, FakeAttempts(), "worker-1").through(await held(store, key))
+
+
+class Overstaying(FakeAttempts):
+    """Does not keep the time limit itself."""
+
+    async def run(self, claim: Any, progress: Any) -> AttemptResult:
+        raise TimeoutError
+
+
+async def test_an_attempt_that_overstays_is_a_run_timeout() -> None:
+    store = FakeExecutions()
+    [key] = await started(store)
+    await RunExecutor(store, Overstaying(), "worker-1").through(await held(store, key))
+    failure = run_of(store, key).failure
+    assert failure is not None
+    assert failure.category is Category.RUN_TIMEOUT
+
+
+class AwayForClaims(FakeExecutions):
+    """Takes one claim; the database is away for those that follow."""
+
+    claims = 0
+
+    async def claim(self, key: RunKey, worker: str) -> Claim | None:
+        self.claims += 1
+        if self.claims > 1:
+            raise Unavailable("down")
+        return await super().claim(key, worker)
+
+
+async def test_a_retry_that_cannot_be_claimed_now_is_left_to_whoever_is_free_later() -> None:
+    store, attempts = AwayForClaims(), FakeAttempts(FAILED)
+    [key] = await started(store)
+    await RunExecutor(store, attempts, "worker-1").through(await held(store, key))
+    run = run_of(store, key)
+    assert (run.status, run.lease, run.claimable_at) == (Status.RUNNING, None, store.clock)

@@ -1,0 +1,160 @@
+"""Sessions are noted in the lease before they are used, and what was left behind is deleted."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from services.chassis.errors import Unavailable
+from services.executor.automation.devices.port import DeviceFailure, Session
+from services.executor.maintenance.orphan_sessions import OrphanSweeper
+from services.executor.model.failures import Category
+from services.executor.ports import Claim, RunKey
+from services.executor.worker.session_tracker import SessionTracker
+from tests.eventually import eventually
+from tests.fakes.executor import FakeExecutions
+from tests.unit.executor.worker.builders import run_of, started
+
+SESSION = Session("http://hub:4723", "s-1")
+
+
+class Hub:
+    """Deletes sessions, unless it is `away` or raises."""
+
+    def __init__(self) -> None:
+        self.away = False
+        self.error: Exception | None = None
+        self.asked: list[Session] = []
+
+    async def delete(self, session: Session) -> bool:
+        self.asked.append(session)
+        if self.error is not None:
+            raise self.error
+        return not self.away
+
+
+async def claimed(store: FakeExecutions, key: RunKey) -> Claim:
+    claim = await store.claim(key, "worker-1")
+    assert claim is not None
+    return claim
+
+
+async def orphaned(store: FakeExecutions) -> RunKey:
+    """A run whose worker was lost in a session."""
+    [key] = await started(store)
+    claim = await claimed(store, key)
+    await store.note_session(key, claim.run.fencing_token, SESSION)
+    store.advance(16)
+    await store.expire(key)
+    return key
+
+
+async def test_a_session_is_noted_in_the_lease() -> None:
+    store = FakeExecutions()
+    [key] = await started(store)
+    claim = await claimed(store, key)
+    await SessionTracker(store, Hub().delete).noting(claim)(SESSION)
+    lease = run_of(store, key).lease
+    assert lease is not None
+    assert lease.session == SESSION
+
+
+async def test_who_does_not_own_the_run_any_more_gets_no_session() -> None:
+    store = FakeExecutions()
+    [key] = await started(store)
+    claim = await claimed(store, key)
+    store.advance(16)
+    await store.expire(key)
+    with pytest.raises(DeviceFailure, match="another worker's") as raised:
+        await SessionTracker(store, Hub().delete).noting(claim)(SESSION)
+    assert raised.value.category is Category.EXECUTOR_LOST
+
+
+class Stumbling(FakeExecutions):
+    """Is away for the first `times` notes of sessions."""
+
+    times = 2
+
+    async def note_session(self, key: RunKey, token: int, session: Session) -> None:
+        self.times -= 1
+        if self.times >= 0:
+            raise Unavailable("down")
+        await super().note_session(key, token, session)
+
+
+@pytest.mark.parametrize(("times", "noted"), [(2, True), (100, False)])
+async def test_a_database_that_is_away_is_asked_again_some_times(times: int, noted: bool) -> None:
+    store = Stumbling()
+    store.times = times
+    [key] = await started(store)
+    note = SessionTracker(store, Hub().delete).noting(await claimed(store, key))
+    if noted:
+        await note(SESSION)
+    else:
+        with pytest.raises(DeviceFailure, match="down"):
+            await note(SESSION)
+    lease = run_of(store, key).lease
+    assert lease is not None
+    assert (lease.session is not None) is noted
+
+
+async def test_the_next_owner_deletes_what_the_last_one_left() -> None:
+    store, hub = FakeExecutions(), Hub()
+    key = await orphaned(store)
+    await SessionTracker(store, hub.delete).clear(await claimed(store, key))
+    assert hub.asked == [SESSION]
+    assert run_of(store, key).orphans == ()
+
+
+@pytest.mark.parametrize("error", [None, RuntimeError("boom")])
+async def test_a_hub_that_does_not_answer_is_not_fatal_and_the_orphan_stays(error: Exception | None) -> None:
+    store, hub = FakeExecutions(), Hub()
+    key = await orphaned(store)
+    hub.away, hub.error = True, error
+    await SessionTracker(store, hub.delete).clear(await claimed(store, key))
+    assert [orphan.session for orphan in run_of(store, key).orphans] == [SESSION]
+
+
+async def test_the_sweep_deletes_orphans_and_leaves_a_hub_alone_that_does_not_answer() -> None:
+    store, hub = FakeExecutions(), Hub()
+    key = await orphaned(store)
+    orphans = OrphanSweeper(store, SessionTracker(store, hub.delete))
+    hub.away = True
+    assert await orphans.sweep() == 1
+    assert await orphans.sweep() == 0
+    assert len(hub.asked) == 1
+    hub.away = False
+    assert await OrphanSweeper(store, SessionTracker(store, hub.delete)).sweep() == 1
+    assert run_of(store, key).orphans == ()
+
+
+async def test_the_sweep_gives_up_what_no_hub_can_have_any_more() -> None:
+    store, hub = FakeExecutions(), Hub()
+    key = await orphaned(store)
+    hub.away = True
+    store.advance(901)
+    await OrphanSweeper(store, SessionTracker(store, hub.delete)).sweep()
+    assert run_of(store, key).orphans == ()
+
+
+async def test_a_run_that_has_ended_loses_its_orphan_too() -> None:
+    store, hub = FakeExecutions(), Hub()
+    key = await orphaned(store)
+    run = run_of(store, key)
+    store.stored[run.id] = replace(run, claimable_at=None)
+    await OrphanSweeper(store, SessionTracker(store, hub.delete)).sweep()
+    assert hub.asked == [SESSION]
+
+
+@pytest.mark.parametrize("every", [0.01, None])
+async def test_it_looks_when_woken_and_a_worker_by_itself_too(every: float | None) -> None:
+    store, hub = FakeExecutions(), Hub()
+    key = await orphaned(store)
+    orphans = OrphanSweeper(store, SessionTracker(store, hub.delete), every=every)
+    running = asyncio.create_task(orphans.run())
+    if every is None:
+        await asyncio.sleep(0)
+        assert hub.asked == []
+        orphans.wake()
+    await eventually(lambda: run_of(store, key).orphans == ())
+    running.cancel()
