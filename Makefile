@@ -18,6 +18,12 @@ run: venv proto ## Start everything on this machine, load the example workspace,
 test: venv proto ## Run the test suite on embedded parts: unit, contract, integration, end to end
 	$(BIN)/pytest -n $(WORKERS) tests/unit tests/contract tests/integration tests/e2e
 
+unit: venv proto ## Run the unit tests: no servers, no sockets
+	$(BIN)/pytest -n $(WORKERS) tests/unit
+
+properties: venv proto ## Run the property tests with all their examples (`make test` tries a fifth)
+	MOBILETEST_TEST_EXAMPLES=1 $(BIN)/pytest -n $(WORKERS) -m hypothesis tests/unit tests/contract
+
 check: lint types protos-check ## Everything that reads the code without running it
 
 lint: venv proto ## ruff and the dependency rule
@@ -71,4 +77,4 @@ include deploy/deploy.mk
 clean: ## Remove what was generated, but not the state of `make run`
 	rm -rf .venv gen build .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help run test check lint types protos-check protos-release fault bench format lock venv proto clean
+.PHONY: help run test unit properties check lint types protos-check protos-release fault bench format lock venv proto clean

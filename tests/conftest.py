@@ -9,10 +9,11 @@ import hypothesis
 import pytest
 from pymongo import MongoClient
 
+from tests.examples import examples
 from tests.infrastructure import Unavailable, describe
 from tests.shared_infrastructure import InfrastructureServer, SharedStack, request_part
 
-hypothesis.settings.register_profile("mobiletest", deadline=None)  # a loaded machine is no failure
+hypothesis.settings.register_profile("mobiletest", deadline=None, max_examples=examples(100))  # machines are slow
 hypothesis.settings.load_profile("mobiletest")
 
 _keeper = pytest.StashKey[InfrastructureServer]()

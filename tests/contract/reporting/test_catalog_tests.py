@@ -15,13 +15,16 @@ from services.reporting.model.text_search import search_pattern
 from services.reporting.ports import CatalogTests, Page, TestFilter
 from services.reporting.usecases import Projector
 from tests.contract.reporting.conftest import Store
+from tests.examples import examples
 from tests.fakes.reporting_attempts import START
 from tests.fakes.reporting_catalog_tests import FakeCatalogTests
 from tests.fakes.reporting_recount import recount
 from tests.fakes.reporting_strategies import ORG, TESTS, snapshot_lists
 
 EXAMPLES = settings(
-    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=examples(6),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 ALL = Page(0, 100)
 FILTERS = (

@@ -17,11 +17,14 @@ from services.reporting.ports import Projections
 from services.reporting.storage import MIGRATIONS, MongoProjections
 from services.reporting.storage.documents import COUNTERS, TABLE_CODECS
 from tests.contract.reporting.projections import stored
+from tests.examples import examples
 from tests.fakes.reporting_projection_machine import ProjectionMachine
 from tests.fakes.reporting_stored_bytes import Contents
 
 RULES = Rules(flaky=FlakyRules(window=3))
-EXAMPLES = settings(max_examples=20, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
+EXAMPLES = settings(
+    max_examples=examples(20), stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+)
 
 
 class Kept:

@@ -15,6 +15,7 @@ from services.reporting.model.tables import Table, Tables
 from services.reporting.ports import Page, ReadModels
 from services.reporting.usecases import Projector
 from tests.contract.reporting.conftest import Store
+from tests.examples import examples
 from tests.fakes.reporting_attempts import START
 from tests.fakes.reporting_read_models import FakeReadModels
 from tests.fakes.reporting_recount import recount
@@ -22,7 +23,9 @@ from tests.fakes.reporting_strategies import APPS, BUILDS, ORG, TESTS, build_num
 
 RULES = Rules(flaky=FlakyRules(window=3))
 EXAMPLES = settings(
-    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=examples(8),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

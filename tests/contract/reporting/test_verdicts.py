@@ -14,13 +14,16 @@ from services.reporting.model.tables import Tables
 from services.reporting.ports import Verdicts
 from services.reporting.usecases import Projector
 from tests.contract.reporting.conftest import Store
+from tests.examples import examples
 from tests.fakes.reporting_read_models import FakeReadModels
 from tests.fakes.reporting_recount import recount
 from tests.fakes.reporting_strategies import APPS, BUILDS, ORG, TESTS, build_number, snapshot_lists
 from tests.fakes.reporting_verdicts import FakeVerdicts
 
 EXAMPLES = settings(
-    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=examples(6),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 KEYS = [
     (f"app-{app}", f"test-{test}", build_number(app, build).id)

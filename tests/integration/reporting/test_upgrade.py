@@ -23,11 +23,12 @@ from services.reporting.storage.upgrade import complete
 from services.reporting.usecases import Projector
 from tests.contract.reporting.conftest import MongoStore
 from tests.contract.reporting.test_read_models import RULES, contents
+from tests.examples import examples
 from tests.fakes.reporting_recount import recount
 from tests.fakes.reporting_strategies import snapshot_lists
 
 EXAMPLES = settings(
-    max_examples=6,
+    max_examples=examples(6),
     deadline=None,
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from services.reporting.model import volatile_patterns
 from services.reporting.model.fingerprint import MAX_LENGTH_WITHOUT_FRAMES, MAX_MESSAGE_LENGTH, normalise
+from tests.examples import examples
 from tests.fakes.reporting_attempts import UNHURRIED
 from tests.unit.reporting.backtracking import Counting
 from tests.unit.reporting.failure_corpus import messages
@@ -53,13 +54,13 @@ def test_repeating_what_patterns_look_for_costs_bounded_work(piece: str) -> None
     assert_bounded((piece * LENGTH)[:LENGTH])
 
 
-@settings(UNHURRIED, max_examples=40)
+@settings(UNHURRIED, max_examples=examples(40))
 @given(st.sampled_from(PIECES), st.sampled_from(PIECES), st.sampled_from(PIECES))
 def test_mixing_them_costs_bounded_work(start: str, repeated: str, end: str) -> None:
     assert_bounded((start + repeated * LENGTH)[: LENGTH - len(end)] + end)
 
 
-@settings(UNHURRIED, max_examples=40)
+@settings(UNHURRIED, max_examples=examples(40))
 @given(st.lists(st.sampled_from(PIECES), min_size=2, max_size=5))
 def test_repeating_a_mixture_costs_bounded_work(pieces: list[str]) -> None:
     assert_bounded(("".join(pieces) * LENGTH)[:LENGTH])

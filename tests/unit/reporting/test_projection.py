@@ -11,6 +11,7 @@ from services.reporting.model.flaky import FlakyRules
 from services.reporting.model.projection import Rules, fold
 from services.reporting.model.snapshots import RunSnapshot
 from services.reporting.model.tables import Table, Tables
+from tests.examples import examples
 from tests.fakes.reporting_attempts import UNHURRIED
 from tests.fakes.reporting_recount import recount
 from tests.fakes.reporting_strategies import snapshot_lists
@@ -54,7 +55,7 @@ def test_one_batch_equals_a_recount(told: list[Snapshot]) -> None:
     assert contents(folded([told], SMALL_WINDOWS)) == contents(recount(told, SMALL_WINDOWS))
 
 
-@settings(UNHURRIED, max_examples=150)
+@settings(UNHURRIED, max_examples=examples(150))
 @given(snapshot_lists(), st.randoms(use_true_random=False), st.integers(1, 3))
 def test_order_duplicates_and_batches_change_nothing(told: list[Snapshot], random: Random, times: int) -> None:
     expected = contents(recount(told, SMALL_WINDOWS))

@@ -9,12 +9,15 @@ from services.reporting.model.flaky import FlakyRules
 from services.reporting.model.projection import Rules
 from services.reporting.model.tables import Tables
 from services.reporting.ports import Projections
+from tests.examples import examples
 from tests.fakes.reporting_projection_machine import ProjectionMachine
 from tests.fakes.reporting_read_models import FakeProjections
 from tests.fakes.reporting_stored_bytes import Contents, contents
 
 RULES = Rules(flaky=FlakyRules(window=3))
-EXAMPLES = settings(max_examples=150, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck))
+EXAMPLES = settings(
+    max_examples=examples(150), stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+)
 
 
 class Memory:

@@ -16,6 +16,7 @@ from services.executor.model.failures import CANCELLATIONS, Category, Failure
 from services.executor.model.lifecycle import Fenced, NotClaimable
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
+from tests.examples import examples
 from tests.unit.executor.model.builders import LIMITS, NOW, execution_of, new_run
 
 RESULTS = st.one_of(
@@ -141,4 +142,4 @@ class Story(RuleBasedStateMachine):
 
 
 TestStory = Story.TestCase
-TestStory.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestStory.settings = settings(max_examples=examples(150), stateful_step_count=40, deadline=None)

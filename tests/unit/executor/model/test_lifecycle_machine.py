@@ -15,6 +15,7 @@ from services.executor.model.lifecycle import Fenced, NotClaimable, QuestionNotO
 from services.executor.model.questions import QuestionPrompt
 from services.executor.model.runs import Run
 from services.executor.model.states import NEXT, Status
+from tests.examples import examples
 from tests.unit.executor.model.builders import LIMITS, NOW, execution_of, new_run
 
 RESULTS = st.one_of(
@@ -173,4 +174,4 @@ class Life(RuleBasedStateMachine):
 
 
 TestLife = Life.TestCase
-TestLife.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestLife.settings = settings(max_examples=examples(150), stateful_step_count=40, deadline=None)

@@ -14,6 +14,7 @@ from services.gateway.contract.fields import request_fields
 from services.gateway.contract.operations import all_operations
 from services.gateway.decoding.requests import RequestDecoder, Source
 from services.gateway.decoding.validation_errors import InvalidRequest, MalformedBody
+from tests.examples import examples
 
 OPERATIONS = {operation.name: operation for operation in all_operations()}
 DECODERS = {name: RequestDecoder.of(operation) for name, operation in OPERATIONS.items()}
@@ -301,7 +302,7 @@ def field_names(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", sorted(OPERATIONS))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(data=st.data())
 def test_whatever_comes_the_decoder_gives_a_message_or_its_own_error(name: str, data: st.DataObject) -> None:
     names = st.sampled_from(field_names(name)) | st.text(max_size=5)

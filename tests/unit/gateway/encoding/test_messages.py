@@ -17,6 +17,7 @@ from services.gateway.contract.fields import enum_spellings, rest_fields
 from services.gateway.encoding import values
 from services.gateway.encoding.messages import encoder
 from services.gateway.encoding.responses import ResponseEncoders
+from tests.examples import examples
 from tests.unit.gateway.strategies import RESPONSES, response_messages
 
 
@@ -55,7 +56,7 @@ def one(value: Any, field: FieldDescriptor) -> Any:
 
 
 @pytest.mark.parametrize(("name", "descriptor"), RESPONSES)
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(data=st.data())
 def test_answers_read_as_json_format_writes_them(name: str, descriptor: Descriptor, data: st.DataObject) -> None:
     message = data.draw(response_messages(descriptor))
@@ -63,7 +64,7 @@ def test_answers_read_as_json_format_writes_them(name: str, descriptor: Descript
 
 
 @pytest.mark.parametrize(("name", "descriptor"), RESPONSES)
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(data=st.data())
 def test_remembered_items_read_the_same(name: str, descriptor: Descriptor, data: st.DataObject) -> None:
     message = data.draw(response_messages(descriptor))

@@ -17,6 +17,7 @@ from services.gateway.encoding.messages import encoder
 from services.gateway.openapi.document import build_document
 from services.gateway.settings import Settings
 from services.gateway.upstream.channels import Upstreams
+from tests.examples import examples
 from tests.fakes.gateway import TOKEN
 from tests.unit.gateway.strategies import RESPONSES, response_messages
 
@@ -123,7 +124,7 @@ def test_uploads_are_described_as_a_form() -> None:
 
 
 @pytest.mark.parametrize(("name", "descriptor"), RESPONSES)
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 @given(data=st.data())
 def test_what_is_encoded_fits_what_is_described(name: str, descriptor: Any, data: st.DataObject) -> None:
     answer = orjson.loads(orjson.dumps(encoder(descriptor)(data.draw(response_messages(descriptor)))))

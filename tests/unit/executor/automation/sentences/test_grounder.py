@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from services.executor.automation.screen.elements import Bounds, Element, Role, walk
 from services.executor.automation.sentences.grounder import RefusalReason, ground_sentence
 from services.executor.automation.sentences.intents import Action
+from tests.examples import examples
 from tests.unit.executor.automation.sentences.corpus_screen import SCREEN
 
 
@@ -202,7 +203,7 @@ WORDS = re.findall(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join) | st.text(max_size=80))
 def test_any_text_gets_an_action_or_a_reason(sentence: str) -> None:
     found = ground_sentence(sentence, SCREEN)
@@ -214,7 +215,7 @@ def test_any_text_gets_an_action_or_a_reason(sentence: str) -> None:
     assert found.element is None or found.element in set(walk(SCREEN))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(alphabet=string.ascii_letters + " -'&", min_size=1, max_size=30))
 def test_what_is_quoted_means_itself_and_nothing_near_it(name: str) -> None:
     """Whatever a button is called, its quoted name finds it, and finds nothing where it is not."""

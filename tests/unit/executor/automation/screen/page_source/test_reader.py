@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from services.executor.automation.screen.elements import Role, walk
 from services.executor.automation.screen.page_source.nodes import SourceError
 from services.executor.automation.screen.page_source.reader import read_source
+from tests.examples import examples
 
 ANDROID = '<hierarchy><node class="android.widget.Button" text="Go" bounds="[0,0][9,9]"/></hierarchy>'
 IOS = '<XCUIElementTypeApplication><XCUIElementTypeButton label="Go"/></XCUIElementTypeApplication>'
@@ -126,7 +127,7 @@ _TEXTS = """< > </ /> = ' " a p td tr table li &amp; &#x <!-- --> <p> </p> <li> 
 PIECES = st.sampled_from([" ", "\n", *_TEXTS.split()])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.sampled_from(["<html>", "<hierarchy>", "<app>", "<AppiumAUT>", ""]), st.lists(PIECES, max_size=40))
 def test_nothing_but_a_source_error_is_raised(begin: str, pieces: list[str]) -> None:
     with suppress(SourceError):
