@@ -23,7 +23,10 @@ from tests.fakes.reporting_stored_bytes import Contents
 
 RULES = Rules(flaky=FlakyRules(window=3))
 EXAMPLES = settings(
-    max_examples=examples(20), stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(20),
+    stateful_step_count=25,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
 )
 
 

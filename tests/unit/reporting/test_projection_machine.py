@@ -16,7 +16,10 @@ from tests.fakes.reporting_stored_bytes import Contents, contents
 
 RULES = Rules(flaky=FlakyRules(window=3))
 EXAMPLES = settings(
-    max_examples=examples(150), stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(150),
+    stateful_step_count=30,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
 )
 
 
