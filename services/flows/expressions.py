@@ -1,25 +1,33 @@
-"""What stands inside ${...}: a small language without loops, assignments or calls, so that every expression ends.
+"""Expressions: what stands inside ${...} of a flow, and the conditions of app models.
 
-Names (`NAME`, `maestro.copiedText`), texts in quotes, numbers, true, false, null; `== != < <= > >= && || !`,
-`+ - * / %` and parentheses. `a || b` gives a if that is true, else b. There, and in `!a`, a name that is not known
-counts as null, and nowhere else.
+A small language without loops, assignments or calls, so that every expression ends. It has names (`NAME`,
+`maestro.copiedText`), quoted texts, numbers, true, false, null, the operators `== != < <= > >= && || !` and
+`+ - * / %`, and parentheses. `a || b` is a if a is true, otherwise b; there, and in `!a`, an unknown name counts as
+null.
+
+A condition may also be written in words: `and`, `or`, `not` (which binds more loosely than comparisons do), and
+`contains`, which ignores case.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TypeAlias
 
 from services.flows.nodes import quote
 from services.flows.values import OPERATORS, ExpressionError, UnknownVariable, Value, is_true
 
 Lookup: TypeAlias = Callable[[str], Value]
-"""Gives the value of a name; raises ExpressionError, or Unknown when there is no such name."""
+"""Returns the value of a name; raises UnknownVariable when there is no such name."""
 
 Evaluate: TypeAlias = Callable[[Lookup], Value]
 
 LENGTH_LIMIT = 500
 DEPTH_LIMIT = 20
 SIGNS_LIMIT = 4
+WORDS: Mapping[str, str] = {"and": "&&", "or": "||", "not": "not", "contains": "contains"}
+"""The operators of conditions that are words."""
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<number>\d{1,15}(?:\.\d{1,15})?(?![\w.]))"""
@@ -29,122 +37,160 @@ _TOKEN = re.compile(
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _CONTROLS = {"n": "\n", "t": "\t"}
 _CONSTANTS: Mapping[str, Value] = {"true": True, "false": False, "null": None, "undefined": None}
+_BINARY = (("==", "!="), ("<", "<=", ">", ">=", "contains"), ("+", "-"), ("*", "/", "%"))
+"""Operators of two values, those that bind most loosely first."""
+
 _SAME = {"===": "==", "!==": "!="}
-_NO_SCRIPT = "no calls, lists, objects or assignments: only names, texts, numbers and operators"
+_NO_SCRIPT = "only names, texts, numbers and operators, no calls, lists, objects or assignments"
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionExpression:
+    """Something that is true or false. `names` are the variables that it uses."""
+
+    source: str
+    names: frozenset[str]
+    evaluate: Evaluate
+
+    def holds(self, values: Mapping[str, Value]) -> bool:
+        """Whether it is true; a condition that has no value, such as "text" > 1, is not."""
+        try:
+            return is_true(self.evaluate(values.__getitem__))
+        except ExpressionError:
+            return False
 
 
 def parse_expression(text: str, begin: int) -> tuple[Evaluate, int]:
-    """The expression that begins there, and where the text goes on behind its closing brace."""
+    """The expression that begins at `begin`, and the position after its closing brace. Raise ExpressionError."""
     parser = _Parser(text, begin)
-    evaluate = parser.either(0)
+    evaluate = parser.parse_or(0)
     if parser.symbol != "}" or parser.kind != "sign":
         raise parser.error()
     if parser.end - begin > LENGTH_LIMIT:
-        raise ExpressionError(f"an expression has at most {LENGTH_LIMIT} characters")
+        raise ExpressionError(f"an expression has at most {LENGTH_LIMIT} characters", begin + LENGTH_LIMIT)
     return evaluate, parser.end
 
 
-class _Parser:
-    """Recursive descent: or, and, equality, order, sum, product, sign, operand."""
+def parse_condition(source: str) -> ConditionExpression:
+    """The condition that the whole text is. Raise ExpressionError."""
+    if len(source) > LENGTH_LIMIT:
+        raise ExpressionError(f"a condition has at most {LENGTH_LIMIT} characters", LENGTH_LIMIT)
+    parser = _Parser(source, 0, words=WORDS)
+    evaluate = parser.parse_or(0)
+    if parser.kind or parser.symbol:
+        raise parser.error()
+    return ConditionExpression(source, frozenset(parser.names), evaluate)
 
-    def __init__(self, source: str, begin: int) -> None:
+
+class _Parser:
+    """Recursive descent: or, and, not, the binary operators, sign, operand."""
+
+    def __init__(self, source: str, begin: int, words: Mapping[str, str] = MappingProxyType({})) -> None:
         self.source = source
+        self.names: set[str] = set()
         self.begin = self.end = begin
         self.kind = self.symbol = ""
+        self._words = words
         self._advance()
 
-    def either(self, depth: int) -> Evaluate:
+    def parse_or(self, depth: int) -> Evaluate:
         if depth > DEPTH_LIMIT:
-            raise ExpressionError(f"an expression is nested at most {DEPTH_LIMIT} deep")
-        branches = [self._both(depth)]
-        while self._takes("||"):
-            branches.append(self._both(depth))
+            raise ExpressionError(f"an expression is nested at most {DEPTH_LIMIT} deep", self.begin)
+        branches = [self._parse_and(depth)]
+        while self._take("||"):
+            branches.append(self._parse_and(depth))
         return branches[0] if len(branches) == 1 else _or(branches)
 
-    def _both(self, depth: int) -> Evaluate:
-        left = self._equality(depth)
-        while self._takes("&&"):
-            left = _and(left, self._equality(depth))
+    def _parse_and(self, depth: int) -> Evaluate:
+        left = self._parse_not(depth)
+        while self._take("&&"):
+            left = _and(left, self._parse_not(depth))
         return left
 
-    def _equality(self, depth: int) -> Evaluate:
-        left = self._order(depth)
-        while sign := self._takes("==", "!="):
-            left = _binary(OPERATORS[sign], left, self._order(depth))
+    def _parse_not(self, depth: int) -> Evaluate:
+        negations = 0
+        while self._take("not"):
+            negations += 1
+        value = self._parse_binary(depth)
+        for _ in range(min(negations, 2 - negations % 2)):
+            value = _not(value)
+        return value
+
+    def _parse_binary(self, depth: int, level: int = 0) -> Evaluate:
+        if level == len(_BINARY):
+            return self._parse_signs(depth)
+        left = self._parse_binary(depth, level + 1)
+        while sign := self._take(*_BINARY[level]):
+            left = _binary(OPERATORS[sign], left, self._parse_binary(depth, level + 1))
         return left
 
-    def _order(self, depth: int) -> Evaluate:
-        left = self._sum(depth)
-        while sign := self._takes("<", "<=", ">", ">="):
-            left = _binary(OPERATORS[sign], left, self._sum(depth))
-        return left
-
-    def _sum(self, depth: int) -> Evaluate:
-        left = self._product(depth)
-        while sign := self._takes("+", "-"):
-            left = _binary(OPERATORS[sign], left, self._product(depth))
-        return left
-
-    def _product(self, depth: int) -> Evaluate:
-        left = self._signed(depth)
-        while sign := self._takes("*", "/", "%"):
-            left = _binary(OPERATORS[sign], left, self._signed(depth))
-        return left
-
-    def _signed(self, depth: int) -> Evaluate:
+    def _parse_signs(self, depth: int) -> Evaluate:
         signs = []
-        while sign := self._takes("!", "-"):
+        while sign := self._take("!", "-"):
             signs.append(sign)
             if len(signs) > SIGNS_LIMIT:
-                raise ExpressionError(f"at most {SIGNS_LIMIT} signs may stand before a value")
-        value = self._operand(depth)
+                raise ExpressionError(f"at most {SIGNS_LIMIT} signs may stand before a value", self.begin)
+        value = self._parse_operand(depth)
         for sign in reversed(signs):
             value = _not(value) if sign == "!" else _binary(OPERATORS["-"], lambda _: 0.0, value)
         return value
 
-    def _operand(self, depth: int) -> Evaluate:
+    def _parse_operand(self, depth: int) -> Evaluate:
         kind, symbol = self.kind, self.symbol
         if kind == "sign" and symbol == "(":
             self._advance()
-            inner = self.either(depth + 1)
-            if not self._takes(")"):
+            inner = self.parse_or(depth + 1)
+            if not self._take(")"):
                 raise self.error()
             return inner
         if kind not in ("text", "number", "word"):
             raise self.error()
+        begin = self.begin
         self._advance()
-        if kind == "word" and self.symbol == "(":
-            raise ExpressionError(f"{quote(symbol + '(...)')} cannot be called here: {_NO_SCRIPT}")
-        return _operand(kind, symbol)
+        if kind == "word" and self.kind == "sign" and self.symbol == "(":
+            raise ExpressionError(f"{quote(symbol + '(...)')} cannot be called here: {_NO_SCRIPT}", begin)
+        if kind == "word" and symbol not in _CONSTANTS:
+            self.names.add(symbol)
+            return _Name(symbol)
+        return _constant(kind, symbol)
 
-    def _takes(self, *signs: str) -> str:
-        symbol = _SAME.get(self.symbol, self.symbol)
-        if self.kind != "sign" or symbol not in signs:
+    def _take(self, *operators: str) -> str:
+        """The operator that stands here if it is one of these, and step behind it."""
+        if self.kind != "sign" or self.symbol not in operators:
             return ""
+        operator = self.symbol
         self._advance()
-        return symbol
+        return operator
 
     def _advance(self) -> None:
         """Step to the next token; `kind` is empty where there is none."""
         found = _TOKEN.match(self.source, self.end)
         if found is None:
-            self.begin, self.kind, self.symbol = self.end, "", self.source[self.end :].lstrip()[:1]
+            rest = self.source[self.end :].lstrip()
+            self.begin, self.kind, self.symbol = len(self.source) - len(rest), "", rest[:1]
             return
         self.kind = found.lastgroup or ""
         self.symbol = found[self.kind]
         self.begin, self.end = found.start(self.kind), found.end()
+        if self.kind == "word" and self.symbol in self._words:
+            self.kind, self.symbol = "sign", self._words[self.symbol]
+        elif self.kind == "sign":
+            self.symbol = _SAME.get(self.symbol, self.symbol)
 
     def error(self) -> ExpressionError:
+        """What is wrong with the token that stands here."""
+        in_template = not self._words
         if not self.symbol:
-            return ExpressionError("a closing brace is missing behind ${")
-        if self.symbol == "}":
-            return ExpressionError("something is missing before the closing brace of ${...}")
-        return ExpressionError(f"{quote(self.symbol)} is not expected in ${{...}}: {_NO_SCRIPT}")
+            message = "a closing brace is missing after ${" if in_template else "something is missing at the end"
+        elif self.symbol == "}" and in_template:
+            message = "something is missing before the closing brace of ${...}"
+        else:
+            token = self.source[self.begin : self.end] if self.kind else self.symbol
+            message = f"{quote(token)} is not expected here: {_NO_SCRIPT}"
+        return ExpressionError(message, self.begin)
 
 
-def _operand(kind: str, symbol: str) -> Evaluate:
-    if kind == "word" and symbol not in _CONSTANTS:
-        return _Name(symbol)
+def _constant(kind: str, symbol: str) -> Evaluate:
     if kind == "text":
         text = _ESCAPED.sub(lambda found: _CONTROLS.get(found[1], found[1]), symbol[1:-1])
         return lambda _: text
@@ -163,11 +209,11 @@ class _Name:
 
 
 def _or(branches: Sequence[Evaluate]) -> Evaluate:
-    """The first that is true, else the last. A mere name before the last may be unknown."""
+    """The first that is true, otherwise the last. A bare name before the last may be unknown."""
 
     def evaluate(lookup: Lookup) -> Value:
         for branch in branches[:-1]:
-            value = _perhaps(branch, lookup)
+            value = _value_or_null(branch, lookup)
             if is_true(value):
                 return value
         return branches[-1](lookup)
@@ -175,12 +221,12 @@ def _or(branches: Sequence[Evaluate]) -> Evaluate:
     return evaluate
 
 
-def _perhaps(value: Evaluate, lookup: Lookup) -> Value:
-    """The value; of a mere name that is not known, null."""
+def _value_or_null(expression: Evaluate, lookup: Lookup) -> Value:
+    """The value; null for a bare name that is unknown."""
     try:
-        return value(lookup)
+        return expression(lookup)
     except UnknownVariable:
-        if not isinstance(value, _Name):
+        if not isinstance(expression, _Name):
             raise
         return None
 
@@ -193,8 +239,8 @@ def _and(left: Evaluate, right: Evaluate) -> Evaluate:
     return evaluate
 
 
-def _not(value: Evaluate) -> Evaluate:
-    return lambda lookup: not is_true(_perhaps(value, lookup))
+def _not(expression: Evaluate) -> Evaluate:
+    return lambda lookup: not is_true(_value_or_null(expression, lookup))
 
 
 def _binary(operator: Callable[[Value, Value], Value], left: Evaluate, right: Evaluate) -> Evaluate:

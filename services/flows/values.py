@@ -7,13 +7,23 @@ from typing import TypeAlias
 
 from services.flows.nodes import quote
 
-Value: TypeAlias = str | float | bool | None
+Value: TypeAlias = str | int | float | bool | None
 
 TEXT_LIMIT = 10_000
 
+_NUMBER = re.compile(r"\s*-?\d+(\.\d+)?\s*", re.ASCII)
+
 
 class ExpressionError(ValueError):
-    """The expression is malformed, or has no value; the message says why."""
+    """The expression is malformed, or has no value; `message` says why.
+
+    `position` counts from 0 in the text, and is 0 where there is no value.
+    """
+
+    def __init__(self, message: str, position: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.position = position
 
 
 class UnknownVariable(ExpressionError):
@@ -33,14 +43,14 @@ def to_text(value: Value) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else str(value)
-    return "null" if value is None else value
+    return "null" if value is None else str(value)
 
 
 def _number(value: Value) -> float | None:
-    """The number that a value is, or reads as."""
-    if isinstance(value, str) and len(value) <= 40:
-        return float(value) if re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", value, re.ASCII) else None
-    return value if isinstance(value, float) else None
+    """The number that a value is, or that a text of at most 40 characters reads as."""
+    if isinstance(value, str):
+        return float(value) if len(value) <= 40 and _NUMBER.fullmatch(value) else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _numbers(sign: str, left: Value, right: Value) -> tuple[float, float]:
@@ -62,6 +72,11 @@ def _less(left: Value, right: Value) -> bool:
         return left < right
     one, other = _numbers("<", left, right)
     return one < other
+
+
+def _contains(left: Value, right: Value) -> bool:
+    """Whether the text of one value is part of the other's, ignoring case."""
+    return to_text(right).casefold() in to_text(left).casefold()
 
 
 def _add(left: Value, right: Value) -> Value:
@@ -111,6 +126,7 @@ OPERATORS: Mapping[str, Callable[[Value, Value], Value]] = {
     ">": lambda left, right: _less(right, left),
     "<=": lambda left, right: not _less(right, left),
     ">=": lambda left, right: not _less(left, right),
+    "contains": _contains,
     "+": _add,
     "-": _subtract,
     "*": _multiply,
