@@ -1,0 +1,36 @@
+"""The documentation: links lead somewhere, make targets exist, decision records are indexed."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "deploy" / "k8s" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+RECORDS = ROOT / "docs" / "decisions"
+
+
+def relative_links(page: Path) -> Iterator[str]:
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+        if "://" not in target:
+            yield target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files(page: Path) -> None:
+    assert [target for target in relative_links(page) if not (page.parent / target).exists()] == []
+
+
+def test_every_decision_record_is_in_the_index_with_a_status() -> None:
+    records = sorted(path.name for path in RECORDS.glob("*.md") if path.name != "README.md")
+    assert records == sorted(set(relative_links(RECORDS / "README.md")) - {".."})
+    for name in records:
+        assert re.search(r"^Status: \w+, \d{4}-\d\d-\d\d$", (RECORDS / name).read_text(), re.M), name
+
+
+def test_make_targets_in_the_documentation_exist() -> None:
+    makefiles = [ROOT / "Makefile", *(ROOT / "deploy").rglob("*.mk")]
+    targets = {name for path in makefiles for name in re.findall(r"^([a-z-]+):", path.read_text(), re.M)}
+    named = {name for page in PAGES for name in re.findall(r"`make ([a-z-]+)`", page.read_text())}
+    assert named - targets == set()
