@@ -1,7 +1,6 @@
 """Consuming from Kafka: batches to a handler, offsets committed after it, bad messages to the dead letters."""
 
 import asyncio
-import random
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 
@@ -13,12 +12,12 @@ from services.chassis.batch_bisector import RETRY_SECONDS, BatchBisector, is_bug
 from services.chassis.clock import Clock, SystemClock
 from services.chassis.dead_letters.letters import DeadLetterWriter
 from services.chassis.dead_letters.limit import DlqLimit, DlqLimitState
-from services.chassis.errors import Aborted, DeadlineExceeded, Unavailable
 from services.chassis.events import Event, InvalidMessage, TransientError
 from services.chassis.group_member import FETCH_WAIT_MS, GroupConfig, GroupMember, join_group
-from services.chassis.mongo import as_unavailable
 from services.chassis.producer import Producer
 from services.chassis.record_batch import RecordBatch
+from services.chassis.retry import backoff_seconds as backoff_seconds
+from services.chassis.retry import is_transient as is_transient
 
 Handler = Callable[[list[Event]], Awaitable[Sequence[InvalidMessage] | None]]
 Join = Callable[[GroupConfig], AbstractAsyncContextManager[GroupMember]]
@@ -240,16 +239,3 @@ class _HandlerFailed(Exception):
     def __init__(self, error: Exception) -> None:
         super().__init__(repr(error))
         self.error = error
-
-
-def is_transient(error: Exception) -> bool:
-    """Whether the same batch may succeed later: Transient, a dependency that is down, a lost race."""
-    return (
-        isinstance(error, TransientError | Unavailable | Aborted | DeadlineExceeded)
-        or as_unavailable(error) is not None
-    )
-
-
-def backoff_seconds(attempt: int, most: float = 30.0) -> float:
-    """0.1 s doubling up to `most`, with jitter of a quarter."""
-    return float(min(most, 0.05 * 2 ** min(attempt, 20)) * random.uniform(0.75, 1.25))  # noqa: S311 (jitter)
