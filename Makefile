@@ -18,8 +18,8 @@ run: venv proto ## Start everything on this machine, load the example workspace,
 test: venv proto ## Run the test suite on embedded parts: unit, contract, integration, end to end
 	$(BIN)/pytest -n $(WORKERS) tests/unit tests/contract tests/integration tests/e2e
 
-unit: venv proto ## Run the unit tests: no servers, no sockets
-	$(BIN)/pytest -n $(WORKERS) tests/unit
+unit: venv proto ## Run the unit tests: no servers, no sockets, few examples of each property
+	MOBILETEST_TEST_EXAMPLES=0.04 $(BIN)/pytest -n $(WORKERS) tests/unit
 
 properties: venv proto ## Run the property tests with all their examples (`make test` tries a fifth)
 	MOBILETEST_TEST_EXAMPLES=1 $(BIN)/pytest -n $(WORKERS) -m hypothesis tests/unit tests/contract

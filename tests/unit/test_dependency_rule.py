@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,13 +31,16 @@ def modules() -> Iterator[tuple[str, Path]]:
         yield str(path.relative_to(SERVICES)), path
 
 
-def imported(path: Path) -> Iterator[str]:
-    """The full names of what a module imports."""
+@cache
+def imported(path: Path) -> tuple[str, ...]:
+    """The full names of the modules that a module imports."""
+    names: list[str] = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
+            names.append(node.module)
+    return tuple(names)
 
 
 @pytest.mark.parametrize(("package", "places"), RULES, ids=[package for package, _ in RULES])
