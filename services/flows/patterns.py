@@ -1,247 +1,186 @@
-"""Regular expressions that cannot hang: matched in time proportional to the text, whatever the author wrote.
+"""Regular expressions of selectors, matched by RE2 in time linear in the text.
 
-Selectors of Maestro flows are regular expressions that must match a whole text, in any case. Thirty characters can keep
-a backtracking engine, and a worker with it, busy for hours, so the expression becomes a finite automaton (Thompson's
-construction). What an automaton cannot do (look-around, back-references) is refused when it is written. As in Maestro,
-what is no regular expression at all ("+", "Total (2") means itself.
+As in Maestro, a pattern matches a whole text, ignoring case, and "." also matches a line break. What is not a regular
+expression at all ("+", "Total (2") matches itself. Look-around, back-references and possessive quantifiers, which RE2
+does not have, are errors: matching them as literal text would let assertNotVisible pass.
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
-from services.flows.automaton import (
-    STATE_LIMIT,
-    Automaton,
-    CharacterTest,
-    Piece,
-    Work,
-    chain,
-    edge,
-    either,
-    one,
-    repeated,
-)
+import re2
+
+LENGTH_LIMIT = 500
+MEMORY_LIMIT = 256 * 1024
+"""Bytes that one compiled pattern and its matching may use; RE2 refuses patterns that need more."""
+
+COMPILED_LIMIT = 256
+"""How many compiled patterns are kept."""
+
+COST_LIMIT = 1_000_000
+"""What compiling all patterns of one flow may cost in all, about half a second; see `_cost`."""
 
 SHORT_TEXT = 500
-"""Answers about texts up to this length are remembered: a screen is looked at again and again."""
+"""Answers for texts up to this length are cached: the same screen is searched again and again."""
 
 ANSWERS_LIMIT = 8_192
-NESTING_LIMIT = 50
 
 _SPECIAL = frozenset("\\.[](){}*+?|^$")
-_FLAGS = re.compile(r"^\(\?[is]{1,2}\)")
-_ESCAPED_OR_BRACKET = re.compile(r"\\.|\[", re.DOTALL)
-_COUNTED = re.compile(r"\{(\d{1,4})(,(\d{0,4}))?\}")
-_CLASS = re.compile(r"\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
-_CLASS_ESCAPES = frozenset("dDwWsS")
-_CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "0": "\0"}
-
+_MULTILINE = "(?m)"
+_REPEAT_COUNTS = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 _answers: dict[tuple[str, str], bool] = {}
+_compile_budget: "ContextVar[WorkBudget | None]" = ContextVar("compile_budget", default=None)
 
 
 class PatternError(ValueError):
-    """The expression cannot be used; the message says why."""
+    """The pattern cannot be used; the message says why and what to write instead."""
 
 
-class _Malformed(Exception):
-    """This is no regular expression: it means itself."""
+class WorkBudgetExceeded(Exception):
+    """The work takes more than its budget."""
+
+
+@dataclass(slots=True)
+class WorkBudget:
+    """How much work may still be done; 2 million units take less than half a second.
+
+    A unit is about one element or pair of elements looked at, or one character matched by a small pattern.
+    """
+
+    left: int = 2_000_000
+
+    def spend(self, amount: int) -> None:
+        """Raise WorkBudgetExceeded when nothing is left."""
+        self.left -= amount
+        if self.left < 0:
+            raise WorkBudgetExceeded
+
+
+class _Regex(Protocol):
+    """What is used of a compiled expression of RE2, whose package has no types."""
+
+    @property
+    def programsize(self) -> int:
+        """The number of its instructions."""
+
+    def fullmatch(self, text: bytes) -> object | None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A checked expression; `source` as it was written."""
+    """A checked pattern; `source` is its text."""
 
     source: str
 
-    def matches(self, text: str, work: Work | None = None) -> bool:
-        """Whether it matches the whole text, in any case; equal texts match even if they have special characters.
+    def matches(self, text: str, budget: WorkBudget | None = None) -> bool:
+        """Whether the pattern matches the whole text, or is equal to it, ignoring case.
 
-        TooMuchWork when `work`, that of one text if it is not given, is used up.
+        Raise WorkBudgetExceeded when `budget` (by default one for this text) runs out.
         """
         key = (self.source, text)
-        known = _answers.get(key)
-        if known is None:
-            known = _matches(self.source, text, work or Work())
+        answer = _answers.get(key)
+        if answer is None:
+            answer = _matches(self.source, text, budget or WorkBudget())
             if len(text) <= SHORT_TEXT:
-                _remember(key, known)
-        return known
+                _store_answer(key, answer)
+        return answer
 
 
 def compile_pattern(source: str) -> Pattern:
-    """The pattern; PatternError if the expression is too large or beyond what is supported."""
-    _piece(source)
+    """The pattern. Raise PatternError if it is too large or uses something that RE2 does not have."""
+    if not _SPECIAL.isdisjoint(source):
+        try:
+            _compile(source)
+        except WorkBudgetExceeded:
+            raise PatternError("the regular expressions of this flow are too large together") from None
     return Pattern(source)
 
 
-def _remember(key: tuple[str, str], answer: bool) -> None:
+@contextmanager
+def limit_compile_cost(limit: int = COST_LIMIT) -> Iterator[None]:
+    """Patterns that are compiled inside may cost `limit` in all; the one that exceeds it is a PatternError."""
+    token = _compile_budget.set(WorkBudget(limit))
+    try:
+        yield
+    finally:
+        _compile_budget.reset(token)
+
+
+def _store_answer(key: tuple[str, str], answer: bool) -> None:
     if len(_answers) >= ANSWERS_LIMIT:
         _answers.clear()
     _answers[key] = answer
 
 
-def _matches(source: str, text: str, work: Work) -> bool:
+def _matches(source: str, text: str, budget: WorkBudget) -> bool:
     texts = {text, text.replace("\n", " ")}
     if any(source.casefold() == each.casefold() for each in texts):
         return True
-    automaton = _automaton(source) if _SPECIAL.intersection(source) else None
-    return automaton is not None and any(automaton.accepts(each, work) for each in texts)
+    regex = None if _SPECIAL.isdisjoint(source) else _compile(source)
+    return regex is not None and any(_fullmatch(regex, each, budget) for each in texts)
 
 
-@lru_cache(maxsize=256)
-def _automaton(source: str) -> "Automaton | None":
-    piece = _piece(source)
-    if piece is None:
-        return None
-    automaton = Automaton()
-    automaton.start, automaton.end = piece.add(automaton)
-    return automaton
+def _fullmatch(regex: _Regex, text: str, budget: WorkBudget) -> bool:
+    """At worst RE2 looks at every instruction of its program for every character."""
+    budget.spend(len(text) * (1 + regex.programsize // 5))
+    return regex.fullmatch(text.encode(errors="replace")) is not None
 
 
-def _piece(source: str) -> Piece | None:
-    """What the automaton is made of; None for what means itself. Its size is known before it is made."""
+@lru_cache(maxsize=COMPILED_LIMIT)
+def _compile(source: str) -> _Regex | None:
+    """The compiled pattern; None for what is not a regular expression and so matches itself only."""
+    budget = _compile_budget.get() or WorkBudget()
+    budget.spend(len(source) + 200 * source.lower().count("\\p"))
     try:
-        piece = _Parser(_FLAGS.sub("", source)).parse()
-    except _Malformed:
+        regex: _Regex = re2.compile((_MULTILINE + source).encode(errors="surrogatepass"), _options())
+    except re2.error as error:
+        refusal = _refusal(error.args[0].decode(errors="replace"))
+        if refusal is not None:
+            raise PatternError(refusal) from None
         return None
-    if piece.size > STATE_LIMIT:
-        raise PatternError("the regular expression is too large")
-    return piece
+    budget.spend(regex.programsize)
+    return regex
 
 
-class _Parser:
-    """Recursive descent over the usual notation."""
-
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self.position = 0
-        self.depth = 0
-
-    def parse(self) -> Piece:
-        piece = self._alternatives()
-        if self.position < len(self.source):
-            raise _Malformed
-        return piece
-
-    def _alternatives(self) -> Piece:
-        branches = [self._sequence()]
-        while self._take("|"):
-            branches.append(self._sequence())
-        return branches[0] if len(branches) == 1 else either(branches)
-
-    def _sequence(self) -> Piece:
-        pieces: list[Piece] = []
-        while self.position < len(self.source) and self.source[self.position] not in "|)":
-            pieces.append(self._repeated())
-        return chain(pieces)
-
-    def _repeated(self) -> Piece:
-        piece = self._atom()
-        bounds = self._quantifier()
-        return piece if bounds is None else _repetition(piece, *bounds)
-
-    def _quantifier(self) -> tuple[int, int | None] | None:
-        simple = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-        character = self._peek()
-        found: tuple[int, int | None] | None = None
-        if character in simple:
-            self.position += 1
-            found = simple[character]
-        elif counted := _COUNTED.match(self.source, self.position):
-            self.position = counted.end()
-            low = int(counted[1])
-            found = (low, low if counted[2] is None else int(counted[3]) if counted[3] else None)
-        if found is not None:
-            self._take("?")  # lazy and greedy are the same where the whole text has to match
-        return found
-
-    def _atom(self) -> Piece:
-        character = self.source[self.position]
-        self.position += 1
-        match character:
-            case "(":
-                return self._group()
-            case "[":
-                return self._character_class()
-            case ".":
-                return one(lambda _: True)
-            case "\\":
-                return self._escape()
-            case "^" | "$":
-                return edge(of_begin=character == "^")
-            case "*" | "+" | "?":
-                raise _Malformed
-            case _:
-                return _literal(character)
-
-    def _group(self) -> Piece:
-        if self._take("?") and not self._take(":"):
-            raise PatternError("look-around and named groups, (?...), are not supported")
-        self.depth += 1
-        if self.depth > NESTING_LIMIT:
-            raise PatternError("the regular expression is nested too deeply")
-        piece = self._alternatives()
-        if not self._take(")"):
-            raise _Malformed
-        self.depth -= 1
-        return piece
-
-    def _character_class(self) -> Piece:
-        found = _CLASS.match(self.source, self.position)
-        if found is None:
-            raise _Malformed
-        self.position = found.end()
-        return one(_tester("[" + _ESCAPED_OR_BRACKET.sub(_escaped, found[0])))
-
-    def _escape(self) -> Piece:
-        character = self._peek()
-        if not character:
-            raise _Malformed
-        self.position += 1
-        if character == "Q":
-            return self._quoted()
-        if character in _CLASS_ESCAPES:
-            return one(_tester("\\" + character))
-        if character.isalnum() and character not in _CONTROLS:
-            raise PatternError(f"\\{character} is not supported")
-        return _literal(_CONTROLS.get(character, character))
-
-    def _quoted(self) -> Piece:
-        end = self.source.find("\\E", self.position)
-        text = self.source[self.position : end if end >= 0 else len(self.source)]
-        self.position = end + 2 if end >= 0 else len(self.source)
-        return chain([_literal(character) for character in text])
-
-    def _peek(self) -> str:
-        return self.source[self.position : self.position + 1]
-
-    def _take(self, character: str) -> bool:
-        if self._peek() != character:
-            return False
-        self.position += 1
-        return True
+@lru_cache(maxsize=1)
+def _options() -> object:
+    options = re2.Options()
+    options.max_mem = MEMORY_LIMIT
+    options.case_sensitive = False
+    options.dot_nl = True
+    options.never_capture = True
+    options.log_errors = False
+    return options
 
 
-def _literal(character: str) -> Piece:
-    folded = character.casefold()
-    return one(lambda other: other == character or other.casefold() == folded)
+def _refusal(message: str) -> str | None:
+    """Why a pattern with this error of RE2 is refused; None if it is only text that looks like a regular expression."""
+    problem, _, part = message.partition(": ")
+    match problem:
+        case "bad repetition operator" if part.endswith("+"):
+            return (
+                f'"{part}" is a possessive quantifier, which is not supported: write {part[:-1]} without the last +, '
+                "or \\+ for a plus sign"
+            )
+        case "invalid escape sequence":
+            return f"{part} is not supported"
+        case "invalid perl operator" | "invalid named capture group":
+            return "look-around and other groups that begin with (? are not supported: (?:...) is"
+        case "invalid character class range" if part.startswith(("\\", "[")):
+            return f"{part} is not a known class or range of characters"
+        case "invalid repetition size" if _is_reversed(part):
+            return None
+        case "invalid repetition size" | "pattern too large - compile failed":
+            return "the regular expression is too large"
+    return None
 
 
-def _repetition(piece: Piece, low: int, high: int | None) -> Piece:
-    if high is not None and high < low:
-        raise _Malformed
-    return repeated(piece, low, high)
-
-
-def _escaped(found: re.Match[str]) -> str:
-    return "\\[" if found[0] == "[" else found[0]
-
-
-@lru_cache(maxsize=1024)
-def _tester(one_character: str) -> CharacterTest:
-    """A test of single characters by a class of Python's notation, which cannot backtrack."""
-    try:
-        expression = re.compile(one_character, re.IGNORECASE)
-    except re.error as error:
-        raise _Malformed from error
-    return lambda character: expression.match(character) is not None
+def _is_reversed(counts: str) -> bool:
+    """Whether a repetition like {3,1} has its larger count first."""
+    found = _REPEAT_COUNTS.fullmatch(counts)
+    return found is not None and bool(found[2]) and int(found[2]) < int(found[1])

@@ -4,13 +4,14 @@ import asyncio
 
 from services.chassis.errors import InvalidArgument, Violation
 from services.executor.automation.commands.preview import CONTAINER_COMMANDS, StepPreview, preview_step
-from services.executor.automation.commands.selector_search import SIMPLER_SELECTOR_HINT, TooMuchWork
+from services.executor.automation.commands.selector_search import SIMPLER_SELECTOR_HINT
 from services.executor.automation.screen.elements import Element, walk
 from services.executor.automation.screen.page_source.nodes import SourceError
 from services.executor.automation.screen.page_source.reader import read_source
 from services.executor.model.runs import Platform
 from services.flows.nodes import StepError
 from services.flows.parser import parse_steps
+from services.flows.patterns import WorkBudgetExceeded
 from services.flows.steps import Command, Sentence
 
 ELEMENTS_LIMIT = 2_000
@@ -36,7 +37,7 @@ def _resolved(command: Command, source: str, platform: Platform | None) -> StepP
         _bound(tree)
     try:
         return preview_step(command, tree)
-    except TooMuchWork:
+    except WorkBudgetExceeded:
         raise _refused("step", f"it takes too long on this source: {SIMPLER_SELECTOR_HINT}", "step.work") from None
 
 

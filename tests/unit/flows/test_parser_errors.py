@@ -103,6 +103,8 @@ def test_json_is_refused_with_the_path(value: object, path: str, message: str) -
         ("- Check: this: out", 1, 14, "must stand in quotes"),
         ("- tapOn: x\n- tapOn: *y", 2, 10, "aliases"),
         ("- tapOn: x\n  back:", 1, 3, "begin each with a dash"),
+        ("- back\n- assertNotVisible: Failed.*+", 2, 21, '"*+" is a possessive quantifier'),
+        ("- tapOn:\n    id: (?!x)y", 2, 9, "look-around"),
         ("tapOn: x", 1, 1, "expected a list"),
         ("just words", 1, 1, "expected a list"),
         ("", 1, 1, "expected a list, not nothing"),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from services.executor.automation.commands.selector_search import SIMPLER_SELECTOR_HINT, TooMuchWork, find_by_selector
+from services.executor.automation.commands.selector_search import SIMPLER_SELECTOR_HINT, find_by_selector
 from services.executor.automation.devices.port import Device
 from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.outcome import StepFailed, StepOutcome, not_found_error
@@ -10,6 +10,7 @@ from services.executor.automation.screen.elements import Bounds, Element
 from services.executor.automation.screen.outline import Outline
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category
+from services.flows.patterns import WorkBudgetExceeded
 from services.flows.selectors import Selector
 from services.flows.variables import BuiltInVariables
 
@@ -51,7 +52,7 @@ class FirstMatch:
     def __call__(self, outline: Outline) -> Element | None:
         try:
             found = find_by_selector(self._selector, outline)
-        except TooMuchWork:
+        except WorkBudgetExceeded:
             what = f"{self._selector} takes too long to look for: {SIMPLER_SELECTOR_HINT}"
             raise StepFailed(Category.SCRIPT_ERROR, what) from None
         return found[0] if found else None

@@ -4,9 +4,7 @@ from collections.abc import Callable, Iterable
 
 from services.executor.automation.screen.elements import Element, Point
 from services.executor.automation.screen.outline import Outline
-from services.flows.automaton import TooMuchWork as TooMuchWork
-from services.flows.automaton import Work
-from services.flows.patterns import Pattern
+from services.flows.patterns import Pattern, WorkBudget
 from services.flows.selectors import Selector
 
 DirectionTest = Callable[[Element, Element], bool]
@@ -22,15 +20,15 @@ SIMPLER_SELECTOR_HINT = "say less of where it is, or with a simpler regular expr
 
 _ELEMENT_COST = 4
 _CONTAINER_COST = 20
-"""What it costs to look at an element, and to see what it is inside of, in units of Work."""
+"""What it costs to look at an element, and to see what it is inside of, in units of a WorkBudget."""
 
 
 def find_by_selector(selector: Selector, outline: Outline) -> list[Element]:
     """The visible elements that fit, the one that is meant first.
 
     Of elements inside one another only the innermost count. `index` counts from the top of the screen; without it what
-    is made for tapping comes first, and where a position is said, what is nearest. TooMuchWork for a selector that
-    would keep everybody waiting.
+    is made for tapping comes first, and where a position is said, what is nearest. Raise WorkBudgetExceeded for a
+    selector that takes too long.
     """
     found = _Search(outline).chosen(selector)
     return found if selector.index is not None else sorted(found, key=lambda element: not outline.tappable(element))
@@ -41,7 +39,7 @@ class _Search:
 
     def __init__(self, outline: Outline) -> None:
         self._outline = outline
-        self._work = Work()
+        self._work = WorkBudget()
 
     def chosen(self, selector: Selector, *, or_screen: bool = False) -> list[Element]:
         """The innermost that fit; with an index the one."""

@@ -7,9 +7,9 @@ import pytest
 from services.executor.automation.commands.selector_search import find_by_selector
 from services.executor.automation.screen.elements import Bounds, Element, Role
 from services.executor.automation.screen.outline import Outline
-from services.flows.automaton import TooMuchWork
 from services.flows.command_types import TapOn
 from services.flows.parser import parse_steps
+from services.flows.patterns import WorkBudgetExceeded
 from tests.fakes.devices import names, screen
 
 
@@ -122,5 +122,5 @@ def test_a_selector_that_would_hold_up_everybody_is_refused(selector: object) ->
     """Each of these takes minutes to look for on this screen."""
     chance = Random(1)
     texts = ["".join(chance.choices("ab", k=400)) for _ in range(500)]
-    with pytest.raises(TooMuchWork):
+    with pytest.raises(WorkBudgetExceeded):
         found(selector, *(box(text, y=y) for y, text in enumerate(texts)))
