@@ -8,13 +8,15 @@ from services.flows.nodes import Node, read_optional
 from services.flows.steps import Flow, Step
 
 CONFIGURATION_KEYS = ("appId", "url", "name", "tags", "env", "onFlowStart", "onFlowComplete")
+HOOKS = ("onFlowStart", "onFlowComplete")
+"""The keys of steps that run before and after those of the flow."""
+
 NAME_LIMIT = 200
 TAGS_LIMIT = 50
 TAG_LIMIT = 100
 APP_LIMIT = 500
 
 _PLATFORMS = ("android", "ios", "web")
-_HOOKS = ("onFlowStart", "onFlowComplete")
 
 StepsReader = Callable[[Node], tuple[Step, ...]]
 
@@ -31,7 +33,7 @@ def is_configuration(node: Node, commands: Collection[str]) -> bool:
 def read_configuration(node: Node, inside: StepsReader) -> Flow:
     """A flow that has no steps yet. DocumentError."""
     node.fields(CONFIGURATION_KEYS)
-    kept = {name: child for name, child in node.mapping().items() if name not in _HOOKS}
+    kept = {name: child for name, child in node.mapping().items() if name not in HOOKS}
     said = mark_pending(Node(kept, node.location))[0].mapping()
     hooks = node.mapping()
     return Flow(

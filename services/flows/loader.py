@@ -1,64 +1,108 @@
-"""Maestro files: an optional configuration, a line of dashes, a list of commands; and the files that these run."""
+"""Loads a flow, from the text of a Maestro file or from the JSON values that are stored of a test."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from services.flows.documents import read_documents
-from services.flows.nodes import DocumentError, Node, StepError
-from services.flows.parser import faults, parse, read_flow
-from services.flows.subflows import expand_flow
+from services.flows.documents import Limits, read_documents, read_json
+from services.flows.nodes import DocumentError, Node
+from services.flows.parser import read_flow
+from services.flows.patterns import limit_compile_cost
+from services.flows.steps import Flow
+from services.flows.subflows import SubflowExpander, split_file
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 Files: TypeAlias = Mapping[str, str]
-"""Texts by their paths, seen from the folder of the flow."""
+"""Texts by their paths, relative to the folder of the flow."""
 
 NO_FILES: Files = MappingProxyType({})
+JSON_LIMITS = Limits(characters=512 * 1024)
+"""Of the JSON values of a flow, which contain the commands of the files that it runs."""
 
 
-def parse_flow(text: str, files: Files = NO_FILES, root: str = "flow") -> list[Json]:
-    """The steps of a Maestro file as JSON values, its configuration first. StepError, with line and column.
+@dataclass(frozen=True, slots=True)
+class LoadedFlow:
+    """A flow with the JSON values of its steps, the configuration first; or what is wrong with it."""
 
-    The commands of other `files` stand where they are run.
+    steps: list[Json]
+    flow: Flow | None
+    problems: tuple[DocumentError, ...] = ()
+
+    def require(self) -> Flow:
+        """The flow. Raise DocumentError for the first problem."""
+        if self.flow is None:
+            raise self.problems[0]
+        return self.flow
+
+
+def load_flow(source: object, files: Files = NO_FILES, root: str = "flow") -> LoadedFlow:
+    """The flow in a Maestro file's text, with the files that it runs, or in a list of JSON values.
+
+    The problems, at most one for each step, have line and column if `source` is a text; `root` begins their paths.
     """
+    problems: list[DocumentError] = []
     try:
-        node = expand_flow(text, root, files)
-        read_flow(node)
+        configuration, commands = _read_nodes(source, files, root)
+        with limit_compile_cost():
+            flow = read_flow(configuration, commands, problems)
+        steps = _to_json(source, configuration, commands) if flow is not None else []
     except DocumentError as error:
-        raise StepError(error.path, error.line, error.column, error.message) from error
-    steps = [to_json(item) for item in node.items()]
-    parse(steps, root)
-    return steps
+        return LoadedFlow([], None, (*problems, error))
+    return LoadedFlow(steps, flow, tuple(problems))
 
 
-def check_flow(text: str, files: Files = NO_FILES, root: str = "flow") -> tuple[StepError, ...]:
-    """Everything that is wrong with a Maestro file, at most one complaint for each command; empty: all is good."""
-    try:
-        found = faults(expand_flow(text, root, files))
-        if not found:
-            parse_flow(text, files, root)
-        return found
-    except DocumentError as error:
-        first = StepError(error.path, error.line, error.column, error.message)
-    return (first, *_faults_behind(text, root, first))
+def parse_flow(source: object, root: str = "steps") -> Flow:
+    """The flow in a list of JSON values, or in a text. Raise DocumentError for the first problem."""
+    return load_flow(source, root=root).require()
 
 
-def _faults_behind(text: str, root: str, first: StepError) -> tuple[StepError, ...]:
-    """What is wrong with the commands of a file whose configuration is wrong."""
-    try:
-        documents = read_documents(text, root, limit=2)
-        behind = len(documents) == 2 and (first.line or 0) < (documents[1].location.line or 0) and first.path == root
-        return faults(documents[1]) if behind else ()
-    except DocumentError:
-        return ()
+def _read_nodes(source: object, files: Files, root: str) -> tuple[Node | None, Node]:
+    """The configuration and the commands, with those of the files that the flow runs in their places."""
+    if not isinstance(source, str):
+        return None, read_json(source, root, JSON_LIMITS)
+    configuration, commands = split_file(read_documents(source, root, limit=2))
+    if files:
+        expander = SubflowExpander(files, root)
+        commands = expander.expand_steps(commands)
+        configuration = expander.expand_configuration(configuration) if configuration is not None else None
+    return configuration, commands
 
 
-def to_json(node: Node) -> Json:
-    """The JSON value of a node. A number that JSON would not write so ("007") is the text that was written."""
-    match node.value:
-        case tuple() as items:
-            return [to_json(item) for item in items]
-        case str() | int() | float() | None as scalar:
-            return scalar if isinstance(scalar, str | bool | None) or str(scalar) == node.raw else node.raw
-        case entries:
-            return {name: to_json(child) for name, child in entries.items()}
+def _to_json(source: object, configuration: Node | None, commands: Node) -> list[Json]:
+    if isinstance(source, list | tuple):
+        return list(source)
+    return _JsonWriter().write_all((configuration, *commands.items()) if configuration else commands.items())
+
+
+class _JsonWriter:
+    """Turns nodes into JSON values, within the limits with which these are read again."""
+
+    def __init__(self) -> None:
+        self._values = 1
+        self._characters = 0
+
+    def write_all(self, nodes: tuple[Node, ...]) -> list[Json]:
+        return [self._write(node, depth=1) for node in nodes]
+
+    def _write(self, node: Node, depth: int) -> Json:
+        """A number that JSON would write differently ("007") becomes the text that it was."""
+        self._count(node, depth)
+        match node.value:
+            case tuple() as items:
+                return [self._write(item, depth + 1) for item in items]
+            case str() | int() | float() | None as scalar:
+                return scalar if isinstance(scalar, str | bool | None) or str(scalar) == node.raw else node.raw
+            case entries:
+                return {name: self._write(child, depth + 1) for name, child in entries.items()}
+
+    def _count(self, node: Node, depth: int) -> None:
+        limits, with_files = JSON_LIMITS, "in all, with the files that are run"
+        self._values += 1
+        self._characters += len(node.raw)
+        if self._values > limits.values:
+            raise node.error(f"more than {limits.values} values {with_files}")
+        if self._characters > limits.characters:
+            raise node.error(f"more than {limits.characters} characters {with_files}")
+        if depth >= limits.depth and isinstance(node.value, tuple | Mapping):
+            raise node.error(f"nested deeper than {limits.depth} levels")

@@ -74,6 +74,11 @@ class Node:
         return self.value is None
 
     @property
+    def is_empty(self) -> bool:
+        """Whether this is null or a mapping without entries."""
+        return self.value is None or self.value == {}
+
+    @property
     def is_mapping(self) -> bool:
         return isinstance(self.value, Mapping)
 
@@ -197,7 +202,3 @@ def suggest(word: str, known: Iterable[str]) -> str:
     found = difflib.get_close_matches(folded, by_folded, n=3, cutoff=0.6)
     alike = [candidate for candidate in found if candidate[:2] == folded[:2]] or found
     return f"; did you mean {by_folded[alike[0]]}?" if alike else ""
-
-
-class StepError(DocumentError):
-    """A step, or the list of steps, that cannot be accepted: its path, line and column (in text), and what to do."""

@@ -1,132 +1,89 @@
-"""Steps from JSON values or YAML text: read, checked, and refused with the place and the nearest known word."""
+"""Reads the steps of a flow from nodes; what is wrong is refused where it stands, with the nearest known word."""
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from services.flows.argument_readers import COMMON_FIELDS, is_optional, read_condition, read_env
 from services.flows.command_readers import COMMAND_READERS
 from services.flows.configuration import is_configuration, read_configuration
-from services.flows.documents import Limits, read_json, read_yaml
 from services.flows.interpolation import fill_node, mark_pending, parse_template
-from services.flows.nodes import DocumentError, Node, StepError, read_optional, suggest
-from services.flows.steps import ALWAYS, Command, Flow, Repeat, Retry, RunFlow, Sentence, Step
+from services.flows.nodes import DocumentError, Node, read_optional, suggest
+from services.flows.steps import ALWAYS, STEP_LIMIT, Command, Flow, Repeat, Retry, RunFlow, Sentence, Step
 from services.flows.unsupported_commands import UNSUPPORTED, describe_unknown
 from services.flows.values import ExpressionError
 from services.flows.variables import Scope
-
-STEP_LIMIT = 1_000
-"""How many steps a test may have, those inside other steps included."""
 
 SENTENCE_LIMIT = 500
 NESTING_LIMIT = 8
 TIMES_LIMIT = 1_000
 RETRIES_LIMIT = 10
-TEXT_LIMITS = Limits()
-JSON_LIMITS = Limits(characters=512 * 1024)
-"""Of a list of steps in JSON: what a Maestro file becomes with the files that it runs, too."""
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 StepsReader = Callable[[Node], tuple[Step, ...]]
 """Reads the steps that a step holds."""
 
 
-def parse(value: object, root: str = "steps") -> Flow:
-    """The flow in a list of JSON values (texts, {command: arguments}, first of all perhaps a configuration) or in YAML
-    text of the same. Raises StepError for the first thing that is wrong, and nothing else.
+def read_flow(configuration: Node | None, steps: Node, problems: list[DocumentError]) -> Flow | None:
+    """The flow that a configuration and a list of steps make.
+
+    Everything that is wrong is appended to `problems`, at most one for each step, and then there is no flow.
     """
-    try:
-        return read_flow(_read_value(value, root))
-    except DocumentError as error:
-        raise _step_error(error) from error
-
-
-def parse_steps(value: object, root: str = "steps") -> tuple[Step, ...]:
-    """The steps alone, see `parse`."""
-    return parse(value, root).steps
-
-
-def check_steps(value: object, root: str = "steps") -> tuple[StepError, ...]:
-    """Everything that is wrong with the steps, at most one complaint for each step of the list; empty: all is good."""
-    try:
-        return faults(_read_value(value, root))
-    except DocumentError as error:
-        return (_step_error(error),)
-
-
-def faults(node: Node) -> tuple[StepError, ...]:
-    """Everything that is wrong with a list of steps, see `check_steps`."""
-    found = [_step_error(error) for read, item in _readers(node) if (error := _fault(read, item)) is not None]
-    if not found:
-        error = _fault(read_flow, node)
-        found = [_step_error(error)] if error is not None else []
-    return tuple(found)
+    items = steps.items()
+    if configuration is None and items and is_configuration(items[0], COMMANDS):
+        configuration, items = items[0], items[1:]
+    found = len(problems)
+    flow = Flow(steps=())
+    if configuration is not None:
+        flow = _collect(_read_configuration, configuration, problems) or flow
+    read = [step for item in items if (step := _collect(_read_outermost_step, item, problems)) is not None]
+    if len(problems) > found:
+        return None
+    if not read:
+        problems.append(steps.error("a test needs at least one step"))
+        return None
+    flow = replace(flow, steps=tuple(read))
+    return _collect(_check_step_count, flow, problems)
 
 
 def fill_step(step: Step, scope: Scope) -> Step:
-    """The step with the values that its variables have now; it can be filled again later. StepError: one has none, or
-    the command cannot have this value.
+    """The step with the values that its variables have now; it can be filled again later.
+
+    Raise DocumentError if a variable has no value, or one that the command cannot have.
     """
     node = step.pending
     if node is None:
         return step
+    if isinstance(step.command, Sentence):
+        return replace(_read_sentence(fill_node(node, lambda text: _fill_sentence(text, scope))), pending=node)
+    filled = fill_node(node, lambda text: parse_template(text).fill(scope.lookup))
+    command = step.command
+    inner = command.commands if isinstance(command, RunFlow | Repeat | Retry) else ()
+    return replace(_read_arguments(step.name, filled, lambda _: inner), pending=node)
+
+
+def _collect(read: Callable[[T], R], item: T, problems: list[DocumentError]) -> R | None:
+    """What `read` makes of the item; None, with the error among the problems, if it cannot be read."""
     try:
-        if isinstance(step.command, Sentence):
-            return replace(_sentence(fill_node(node, lambda text: _spoken(text, scope))), pending=node)
-        whole = fill_node(node, lambda text: parse_template(text).fill(scope.lookup))
-        command = step.command
-        held = command.commands if isinstance(command, RunFlow | Repeat | Retry) else ()
-        return replace(_read(step.name, whole, lambda _: held), pending=node)
+        return read(item)
     except DocumentError as error:
-        raise _step_error(error) from error
+        problems.append(error)
+        return None
 
 
-def _read_value(value: object, root: str) -> Node:
-    return read_yaml(value, root, TEXT_LIMITS) if isinstance(value, str) else read_json(value, root, JSON_LIMITS)
+def _read_configuration(node: Node) -> Flow:
+    return read_configuration(node, lambda hook: _read_steps(hook, depth=1))
 
 
-def read_flow(node: Node) -> Flow:
-    """The flow in a list of steps. DocumentError."""
-    items = node.items()
-    flow = Flow(steps=())
-    if items and is_configuration(items[0], COMMANDS):
-        flow, items = _configuration(items[0]), items[1:]
-    steps = tuple(_outermost(item) for item in items)
-    if len(steps) == 0:
-        raise node.error("a test needs at least one step")
-    _count((*flow.on_start, *steps, *flow.on_complete))
-    return replace(flow, steps=steps)
+def _read_outermost_step(node: Node) -> Step:
+    return _read_step(node, depth=0)
 
 
-def _readers(node: Node) -> list[tuple[Callable[[Node], object], Node]]:
-    """The entries of the list, each with what reads it."""
-    readers: list[tuple[Callable[[Node], object], Node]] = [(_outermost, item) for item in node.items()]
-    if readers and is_configuration(readers[0][1], COMMANDS):
-        readers[0] = (_configuration, readers[0][1])
-    return readers
-
-
-def _configuration(node: Node) -> Flow:
-    return read_configuration(node, lambda found: _steps(found, depth=1))
-
-
-def _outermost(node: Node) -> Step:
-    return _step(node, depth=0)
-
-
-def _fault(read: Callable[[Node], object], node: Node) -> DocumentError | None:
-    try:
-        read(node)
-    except DocumentError as error:
-        return error
-    return None
-
-
-def _step_error(error: DocumentError) -> StepError:
-    return StepError(error.path, error.line, error.column, error.message)
-
-
-def _count(steps: tuple[Step, ...]) -> None:
-    waiting, count = list(steps), 0
+def _check_step_count(flow: Flow) -> Flow:
+    waiting, count = [*flow.on_start, *flow.steps, *flow.on_complete], 0
     while waiting:
         step = waiting.pop()
         count += 1
@@ -134,55 +91,56 @@ def _count(steps: tuple[Step, ...]) -> None:
             raise DocumentError(step.path, None, None, f"a test may have at most {STEP_LIMIT} steps")
         if isinstance(step.command, RunFlow | Repeat | Retry):
             waiting.extend(step.command.commands)
+    return flow
 
 
-def _steps(node: Node, depth: int) -> tuple[Step, ...]:
+def _read_steps(node: Node, depth: int) -> tuple[Step, ...]:
     if depth > NESTING_LIMIT:
         raise node.error(f"steps may be nested at most {NESTING_LIMIT} deep")
     if not node.items():
         raise node.error("there is no command here")
-    return tuple(_step(item, depth) for item in node.items())
+    return tuple(_read_step(item, depth) for item in node.items())
 
 
-def _step(node: Node, depth: int) -> Step:
+def _read_step(node: Node, depth: int) -> Step:
     if isinstance(node.value, str):
-        return _sentence_or_bare_command(node, depth)
+        return _read_sentence_or_bare_command(node, depth)
     if not node.is_mapping:
         raise node.error("a step is a sentence or one command with its arguments")
     entries = node.mapping()
     if is_configuration(node, COMMANDS):
         raise node.error("the flow's configuration (appId, name, tags, env, ...) stands once, before the first step")
     if len(entries) != 1:
-        raise node.error(f"a step has one command, not {len(entries)}" + _begins_a_new_step(entries))
+        raise node.error(f"a step has one command, not {len(entries)}" + _dash_hint(entries))
     name, arguments = next(iter(entries.items()))
     if name not in COMMANDS:
         raise arguments.error_at_key(describe_unknown(name, COMMANDS))
-    return _command(name, arguments, depth)
+    return _read_command(name, arguments, depth)
 
 
-def _begins_a_new_step(entries: Mapping[str, Node]) -> str:
+def _dash_hint(entries: Mapping[str, Node]) -> str:
     names = [name for name in entries if name in COMMANDS]
     return "; begin each with a dash of its own" if len(names) > 1 else ""
 
 
-def _sentence_or_bare_command(node: Node, depth: int) -> Step:
+def _read_sentence_or_bare_command(node: Node, depth: int) -> Step:
     text = node.string(limit=SENTENCE_LIMIT).strip()
     if text in COMMANDS:
-        return _command(text, Node(None, node.location), depth)
+        return _read_command(text, Node(None, node.location), depth)
     if text in UNSUPPORTED or _looks_like_a_command(text):
         raise node.error(describe_unknown(text, COMMANDS))
     sentence, pending = mark_pending(node)
-    return replace(_sentence(sentence), pending=sentence if pending else None)
+    return replace(_read_sentence(sentence), pending=sentence if pending else None)
 
 
-def _sentence(node: Node) -> Step:
+def _read_sentence(node: Node) -> Step:
     text = node.string(limit=SENTENCE_LIMIT).strip()
     if not text:
         raise node.error("the sentence is empty")
     return Step(path=node.location.path, name="sentence", command=Sentence(text))
 
 
-def _spoken(text: str, scope: Scope) -> str:
+def _fill_sentence(text: str, scope: Scope) -> str:
     """A sentence with its variables filled in. No value can end the quotes that it stands in."""
 
     def lookup(name: str) -> object:
@@ -201,12 +159,14 @@ def _looks_like_a_command(text: str) -> bool:
     return re.search(r"[a-z][A-Z]", text) is not None or (text.islower() and bool(suggest(text, COMMANDS)))
 
 
-def _command(name: str, arguments: Node, depth: int) -> Step:
+def _read_command(name: str, arguments: Node, depth: int) -> Step:
     node, pending = mark_pending(arguments)
-    return replace(_read(name, node, lambda held: _steps(held, depth + 1)), pending=node if pending else None)
+    return replace(
+        _read_arguments(name, node, lambda held: _read_steps(held, depth + 1)), pending=node if pending else None
+    )
 
 
-def _read(name: str, node: Node, inside: StepsReader) -> Step:
+def _read_arguments(name: str, node: Node, inside: StepsReader) -> Step:
     label, optional = None, False
     if node.is_mapping:
         label = read_optional(node.mapping(), "label", lambda found: found.string(limit=SENTENCE_LIMIT))
@@ -215,7 +175,7 @@ def _read(name: str, node: Node, inside: StepsReader) -> Step:
     return Step(path=node.location.path, name=name, command=command, label=label, optional=optional)
 
 
-def _run_flow(node: Node, inside: StepsReader) -> Command:
+def _read_run_flow(node: Node, inside: StepsReader) -> Command:
     if not node.is_mapping or "file" in node.mapping():
         raise node.error(f"runFlow with a file is {_INLINE}")
     entries = node.fields(("commands", "when", "env", *COMMON_FIELDS), required=("commands",))
@@ -223,7 +183,7 @@ def _run_flow(node: Node, inside: StepsReader) -> Command:
     return RunFlow(inside(entries["commands"]), when or ALWAYS, read_optional(entries, "env", read_env) or ())
 
 
-def _repeat(node: Node, inside: StepsReader) -> Command:
+def _read_repeat(node: Node, inside: StepsReader) -> Command:
     entries = node.fields(("times", "while", "commands", *COMMON_FIELDS), required=("commands",))
     if "times" not in entries and "while" not in entries:
         raise node.error("repeat needs times, while, or both")
@@ -231,7 +191,7 @@ def _repeat(node: Node, inside: StepsReader) -> Command:
     return Repeat(inside(entries["commands"]), times, read_optional(entries, "while", read_condition) or ALWAYS)
 
 
-def _retry(node: Node, inside: StepsReader) -> Command:
+def _read_retry(node: Node, inside: StepsReader) -> Command:
     if node.is_mapping and "file" in node.mapping():
         raise node.mapping()["file"].error_at_key(f"retry with a file is {_INLINE}")
     entries = node.fields(("maxRetries", "commands", *COMMON_FIELDS), required=("commands",))
@@ -242,9 +202,9 @@ def _retry(node: Node, inside: StepsReader) -> Command:
 _INLINE = "not supported in steps: write its commands inline, under commands, or send flow and flow_files"
 
 BLOCK_READERS: Mapping[str, Callable[[Node, StepsReader], Command]] = {
-    "runFlow": _run_flow,
-    "repeat": _repeat,
-    "retry": _retry,
+    "runFlow": _read_run_flow,
+    "repeat": _read_repeat,
+    "retry": _read_retry,
 }
 """The commands that hold other steps."""
 

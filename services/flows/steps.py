@@ -35,6 +35,9 @@ from services.flows.command_types import (
 from services.flows.nodes import Node
 from services.flows.selectors import Condition
 
+STEP_LIMIT = 1_000
+"""How many steps a test may have, those inside other steps included."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence(BaseCommand):

@@ -1,37 +1,34 @@
-"""Puts the commands of other files where runFlow and retry name them, so that a test stands alone."""
+"""Puts the commands of other files where runFlow and retry name them, so that a test needs no files when it runs."""
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from services.flows.configuration import CONFIGURATION_KEYS
+from services.flows.configuration import CONFIGURATION_KEYS, HOOKS
 from services.flows.documents import read_documents
 from services.flows.interpolation import COMMANDS, is_template
 from services.flows.nodes import DocumentError, Node, suggest
+from services.flows.steps import STEP_LIMIT
 
 INCLUSIONS_LIMIT = 100
 DEPTH_LIMIT = 8
-STEPS_LIMIT = 1_000
 CHARACTERS_LIMIT = 512 * 1024
 """Of all files together."""
 
-HOOKS = ("onFlowStart", "onFlowComplete")
 
-
-def read_file(text: str, root: str) -> tuple[Node | None, Node]:
-    """The configuration of a Maestro file, if it has one, and its commands. DocumentError."""
-    documents = read_documents(text, root, limit=2)
+def split_file(documents: Sequence[Node]) -> tuple[Node | None, Node]:
+    """The configuration, if there is one, and the commands of a Maestro file. Raise DocumentError."""
     commands = documents[-1]
     if commands.is_mapping and set(commands.mapping()) & set(CONFIGURATION_KEYS):
         raise commands.error("the commands are missing: after the configuration comes ---, and then their list")
-    if len(documents) == 1 or documents[0].is_null:
-        return None, commands
-    documents[0].fields(CONFIGURATION_KEYS)
-    return documents[0], commands
+    return (documents[0] if len(documents) > 1 and not documents[0].is_empty else None), commands
 
 
 class SubflowExpander:
-    """The files of one test, by their paths from the folder that its own file lies in."""
+    """The files of one test, by their paths relative to the folder of its own file.
+
+    `stack` are the files that a step stands in, outermost first.
+    """
 
     def __init__(self, files: Mapping[str, str], root: str) -> None:
         if sum(map(len, files.values())) > CHARACTERS_LIMIT:
@@ -41,87 +38,96 @@ class SubflowExpander:
         self._inclusions = 0
         self._steps = 0
 
-    def steps(self, node: Node, here: tuple[str, ...] = ("",)) -> Node:
-        """A list of steps with the commands of the files that it names. `here` are the files that it stands in."""
+    def expand_steps(self, node: Node, stack: tuple[str, ...] = ("",)) -> Node:
+        """A list of steps with the commands of the files that it runs. Raise DocumentError."""
         if not isinstance(node.value, tuple):
             return node
         self._steps += len(node.value)
-        if self._steps > STEPS_LIMIT:
-            raise node.error(f"a test may have at most {STEPS_LIMIT} steps")
-        return replace(node, value=tuple(self._step(item, here) for item in node.value))
+        if self._steps > STEP_LIMIT:
+            raise node.error(f"a test may have at most {STEP_LIMIT} steps")
+        return replace(node, value=tuple(self._expand_step(item, stack) for item in node.value))
 
-    def configuration(self, node: Node) -> Node:
-        """A configuration with the commands of the files that its hooks name."""
-        entries = node.mapping()
-        return replace(node, value={**entries, **{n: self.steps(entries[n]) for n in HOOKS if n in entries}})
-
-    def _step(self, node: Node, here: tuple[str, ...]) -> Node:
+    def expand_configuration(self, node: Node) -> Node:
+        """A configuration with the commands of the files that its hooks run. Raise DocumentError."""
         if not node.is_mapping:
             return node
-        return replace(node, value={name: self._arguments(name, held, here) for name, held in node.mapping().items()})
+        entries = node.mapping()
+        return replace(node, value={**entries, **{n: self.expand_steps(entries[n]) for n in HOOKS if n in entries}})
 
-    def _arguments(self, name: str, node: Node, here: tuple[str, ...]) -> Node:
+    def _expand_step(self, node: Node, stack: tuple[str, ...]) -> Node:
+        if not node.is_mapping:
+            return node
+        return replace(
+            node, value={name: self._expand_arguments(name, child, stack) for name, child in node.mapping().items()}
+        )
+
+    def _expand_arguments(self, name: str, node: Node, stack: tuple[str, ...]) -> Node:
         if name == "runFlow" and isinstance(node.value, str):
-            return self._included(Node({}, node.location, key_location=node.key_location), node, here)
+            return self._include(Node({}, node.location, key_location=node.key_location), node, stack)
         if not node.is_mapping:
             return node
         entries = node.mapping()
         if name == "runFlow" and "file" in entries:
-            return self._included(node, entries["file"], here)
+            return self._include(node, entries["file"], stack)
         if name == "retry" and "file" in entries and COMMANDS not in entries:
-            flow = self._included(Node({}, node.location), entries["file"], here)
-            tried = Node((Node({"runFlow": flow}, node.location),), node.location)
-            return replace(node, value={**{k: held for k, held in entries.items() if k != "file"}, COMMANDS: tried})
+            flow = self._include(Node({}, node.location), entries["file"], stack)
+            commands = Node((Node({"runFlow": flow}, node.location),), node.location)
+            return replace(node, value={**_without(entries, "file"), COMMANDS: commands})
         if COMMANDS not in entries:
             return node
-        return replace(node, value={**entries, COMMANDS: self.steps(entries[COMMANDS], here)})
+        return replace(node, value={**entries, COMMANDS: self.expand_steps(entries[COMMANDS], stack)})
 
-    def _included(self, node: Node, file: Node, here: tuple[str, ...]) -> Node:
-        """The arguments with the file's commands and variables instead of its name."""
-        entries = {name: held for name, held in node.mapping().items() if name != "file"}
+    def _include(self, node: Node, file: Node, stack: tuple[str, ...]) -> Node:
+        """The arguments of runFlow with the file's commands and variables instead of its name."""
+        entries = _without(node.mapping(), "file")
         if COMMANDS in entries:
             raise file.error_at_key("either file or commands")
-        path = self._found(file, here)
+        path = self._find(file, stack)
         if path not in self._read:
-            self._read[path] = read_file(self._files[path], path)
+            self._read[path] = split_file(read_documents(self._files[path], path, limit=2))
         configuration, commands = self._read[path]
-        inside = (*here, path)
-        said = configuration.mapping() if configuration is not None else {}
-        if "onFlowComplete" in said:
-            raise said["onFlowComplete"].error_at_key("only the flow of a test has onFlowComplete, none inside it")
-        items = self.steps(commands, inside).items()
-        if "onFlowStart" in said:
-            items = (*self.steps(said["onFlowStart"], inside).items(), *items)
+        fields = configuration.fields(CONFIGURATION_KEYS) if configuration is not None else {}
+        if "onFlowComplete" in fields:
+            raise fields["onFlowComplete"].error_at_key("only the flow of a test may have onFlowComplete")
+        items = self.expand_steps(commands, (*stack, path)).items()
+        if "onFlowStart" in fields:
+            items = (*self.expand_steps(fields["onFlowStart"], (*stack, path)).items(), *items)
         entries.setdefault("label", Node(path, file.location, path))
-        return _add_variables(replace(node, value=entries), said, replace(commands, value=items), file)
+        return _add_variables(replace(node, value=entries), fields, replace(commands, value=items), file)
 
-    def _found(self, file: Node, here: tuple[str, ...]) -> str:
+    def _find(self, file: Node, stack: tuple[str, ...]) -> str:
         """The path of a file that is named in another one."""
         name = file.string(limit=500).strip()
         if is_template(name):
             raise file.error("the name of a file cannot have variables")
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(here[-1]), name))
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(stack[-1]), name))
         if path not in self._files:
-            known = suggest(path, self._files) or ", and no other file was either" * (not self._files)
-            raise file.error(f"the file {path} was not sent along{known}")
-        if path in here or len(here) > DEPTH_LIMIT:
-            raise file.error(f"{path} runs within itself" if path in here else f"more than {DEPTH_LIMIT} files deep")
+            hint = suggest(path, self._files) or ", and no other file was either" * (not self._files)
+            raise file.error(f"the file {path} was not sent along{hint}")
+        if path in stack:
+            raise file.error(f"{path} runs itself")
+        if len(stack) > DEPTH_LIMIT:
+            raise file.error(f"files run each other more than {DEPTH_LIMIT} files deep")
         self._inclusions += 1
         if self._inclusions > INCLUSIONS_LIMIT:
             raise file.error(f"more than {INCLUSIONS_LIMIT} files are run")
         return path
 
 
-def _add_variables(node: Node, said: Mapping[str, Node], commands: Node, file: Node) -> Node:
-    """The arguments with the commands, and with the file's variables but for those that are given where it is run.
+def _without(entries: Mapping[str, Node], name: str) -> dict[str, Node]:
+    return {key: child for key, child in entries.items() if key != name}
 
-    If the file's use variables they may use those that are given, and stand in a flow of their own inside.
+
+def _add_variables(node: Node, configuration: Mapping[str, Node], commands: Node, file: Node) -> Node:
+    """The arguments of runFlow with the commands and the variables of a file; those given to runFlow come first.
+
+    If the file's variables use others, they may use those given, and so stand in a flow of their own inside.
     """
     entries = node.mapping()
     given = entries["env"].mapping() if "env" in entries else {}
-    own = said["env"].mapping() if "env" in said else {}
-    own = {name: held for name, held in own.items() if name not in given}
-    if given and any(is_template(held.raw) for held in own.values()):
+    own = configuration["env"].mapping() if "env" in configuration else {}
+    own = {name: value for name, value in own.items() if name not in given}
+    if given and any(is_template(value.raw) for value in own.values()):
         inner = {
             "label": Node(file.raw, file.location, file.raw),
             "env": Node(own, file.location),
@@ -131,15 +137,3 @@ def _add_variables(node: Node, said: Mapping[str, Node], commands: Node, file: N
         own = {}
     env = {"env": Node({**own, **given}, file.location)} if own or given else {}
     return replace(node, value={**entries, **env, COMMANDS: commands})
-
-
-def expand_flow(text: str, root: str, files: Mapping[str, str]) -> Node:
-    """The list of steps that a Maestro file means, its configuration first. DocumentError."""
-    configuration, commands = read_file(text, root)
-    if files:
-        including = SubflowExpander(files, root)
-        commands = including.steps(commands)
-        configuration = including.configuration(configuration) if configuration is not None else None
-    if configuration is None:
-        return commands
-    return Node((configuration, *commands.items()), commands.location)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from services.flows.interpolation import parse_template
-from services.flows.nodes import StepError, quote, suggest
+from services.flows.nodes import DocumentError, quote, suggest
 from services.flows.values import ExpressionError, UnknownVariable, Value
 
 COPIED = "maestro.copiedText"
@@ -74,7 +74,7 @@ _WHY_MISSING = {COPIED: "copyTextFrom comes first", PLATFORM: "no device is know
 
 
 def initial_scope(env: Iterable[tuple[str, str]], memory: BuiltInVariables) -> Scope:
-    """The variables that a flow begins with; each may use those before it. StepError.
+    """The variables that a flow begins with; each may use those before it. DocumentError.
 
     One that stands for itself (`NAME: ${NAME}`) is to be given from outside: where it is not, there is none.
     """
@@ -84,5 +84,5 @@ def initial_scope(env: Iterable[tuple[str, str]], memory: BuiltInVariables) -> S
             values[name] = parse_template(raw).fill(Scope(memory, values).lookup)
         except ExpressionError as error:
             if not (isinstance(error, UnknownVariable) and raw.strip() == f"${{{name}}}"):
-                raise StepError(f"env.{name}", None, None, str(error)) from error
+                raise DocumentError(f"env.{name}", None, None, str(error)) from error
     return Scope(memory, values)

@@ -202,7 +202,7 @@ def flow_files(files: Iterable[tests_pb2.FlowFile]) -> dict[str, str]:
 
 
 def steps(values: Iterable[Value]) -> tuple[Step, ...]:
-    """Steps as they came; `flows.parser` says whether they are any."""
+    """Steps as they came; `flows.loader` validates them."""
     return tuple(json_of(value) for value in values)  # type: ignore[misc]
 
 

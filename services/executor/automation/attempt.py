@@ -43,8 +43,8 @@ from services.executor.model.run_config import (
     with_defaults,
 )
 from services.flows.command_types import LaunchApp
-from services.flows.nodes import StepError
-from services.flows.parser import parse
+from services.flows.loader import parse_flow
+from services.flows.nodes import DocumentError
 from services.flows.steps import Flow, Sentence, Step
 from services.flows.variables import BuiltInVariables, Scope, initial_scope
 
@@ -117,11 +117,11 @@ class AttemptRunner:
         by itself.
         """
         try:
-            flow = parse(plan.steps)
+            flow = parse_flow(plan.steps)
             scope = initial_scope(flow.env, BuiltInVariables(plan.platform, plan.build.package_name))
             config = with_defaults(plan.config)
             self._check_model(plan, config)
-        except StepError as error:
+        except DocumentError as error:
             return AttemptResult(
                 failure=Failure(Category.SCRIPT_ERROR, f"the steps cannot be run: {error}", error.message)
             )

@@ -9,8 +9,8 @@ from services.executor.automation.screen.elements import Element, walk
 from services.executor.automation.screen.page_source.nodes import SourceError
 from services.executor.automation.screen.page_source.reader import read_source
 from services.executor.model.runs import Platform
-from services.flows.nodes import StepError
-from services.flows.parser import parse_steps
+from services.flows.loader import parse_flow
+from services.flows.nodes import DocumentError
 from services.flows.patterns import WorkBudgetExceeded
 from services.flows.steps import Command, Sentence
 
@@ -45,8 +45,8 @@ def _command(value: object) -> Command:
     if not isinstance(value, str | dict):
         raise _refused("step", "a step is a sentence, or an object with one command", "step.type")
     try:
-        (step,) = parse_steps([value], root="step")
-    except StepError as error:
+        (step,) = parse_flow([value], root="step").steps
+    except DocumentError as error:
         raise _refused("step", f"{error.path.replace('step[0]', 'step')}: {error.message}", "step.invalid") from None
     if step.pending is not None:
         raise _refused("step", "the step has variables, which only a run knows: put their values in", "step.variables")

@@ -1,9 +1,12 @@
 """Writing, listing, changing, deleting, attaching and detaching tests."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 import pytest
+import yaml
 
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Relationship
@@ -250,6 +253,20 @@ async def test_a_flow_gives_the_steps_and_what_is_not_said_besides(catalog: Cata
     assert (named.name, named.tags) == ("Mine", ("own",))
     changed = (await catalog.tests.update(test.id, {"flow": "- back"})).test
     assert (changed.steps, changed.version_number, changed.name) == (("back",), 2, "Log in")
+
+
+async def test_a_flow_is_parsed_once(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+    parse_yaml = yaml.parse
+
+    def parse(text: str, **options: Any) -> Iterator[Any]:
+        parsed.append(text)
+        return parse_yaml(text, **options)
+
+    monkeypatch.setattr(yaml, "parse", parse)
+    test = (await catalog.tests.create(NewTest(flow=MAESTRO))).test
+    await catalog.tests.update(test.id, {"flow": "- back"})
+    assert parsed == [MAESTRO, "- back"]
 
 
 async def test_a_flow_brings_the_files_that_it_runs(catalog: Catalog) -> None:

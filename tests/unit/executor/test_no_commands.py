@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from services.flows.nodes import StepError
-from services.flows.parser import check_steps
+from services.flows.loader import load_flow
+from services.flows.nodes import DocumentError
 
 ROOT = Path(__file__).parents[3]
 SOURCES = sorted(
@@ -61,5 +61,5 @@ def test_the_search_finds_what_it_is_for() -> None:
     ],
 )
 def test_steps_that_would_run_something_are_refused_when_they_are_written(step: object) -> None:
-    [error] = check_steps([step])
-    assert isinstance(error, StepError)
+    [error] = load_flow([step], root="steps").problems
+    assert isinstance(error, DocumentError)

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from services.flows import command_types
-from services.flows.nodes import StepError
-from services.flows.parser import COMMANDS, fill_step, parse, parse_steps
+from services.flows.loader import parse_flow
+from services.flows.nodes import DocumentError
+from services.flows.parser import COMMANDS, fill_step
 from services.flows.patterns import Pattern
 from services.flows.selectors import Condition, Position, Selector
 from services.flows.steps import Command, Repeat, Retry, RunFlow
@@ -16,7 +17,7 @@ PAY = Selector(text=Pattern("Pay"))
 
 
 def read(text: str) -> Command:
-    (step,) = parse_steps(f"- {text}")
+    (step,) = parse_flow(f"- {text}").steps
     return step.command
 
 
@@ -150,8 +151,8 @@ def test_conditions_and_variables_of_inner_flows() -> None:
     ],
 )
 def test_a_wrong_argument_is_refused_where_it_stands(text: str, column: int, message: str) -> None:
-    with pytest.raises(StepError) as error:
-        parse_steps(f"- back\n- {text}")
+    with pytest.raises(DocumentError) as error:
+        parse_flow(f"- back\n- {text}")
     assert message in error.value.message
     assert (error.value.line, error.value.column) == (2, column + 2)
 
@@ -178,7 +179,7 @@ def test_every_command_is_tried_here() -> None:
     ],
 )  # fmt: skip
 def test_any_argument_may_be_a_variable(text: str, command: Command) -> None:
-    (step,) = parse_steps(f"- {text}")
+    (step,) = parse_flow(f"- {text}").steps
     scope = Scope(BuiltInVariables(), {"A": "Pay", "N": "2", "T": "true", "K": "Enter", "D": "LEFT"})
     filled = fill_step(step, scope)
     assert filled.command == command
@@ -186,7 +187,8 @@ def test_any_argument_may_be_a_variable(text: str, command: Command) -> None:
 
 
 def test_variables_of_inner_steps_are_their_own() -> None:
-    (step,) = parse_steps([{"repeat": {"times": "${N}", "label": "${N} times", "commands": [{"inputText": "${X}"}]}}])
+    repeat = {"times": "${N}", "label": "${N} times", "commands": [{"inputText": "${X}"}]}
+    (step,) = parse_flow([{"repeat": repeat}]).steps
     filled = fill_step(step, Scope(BuiltInVariables(), {"N": "2"}))
     assert isinstance(filled.command, Repeat)
     assert (filled.command.times, filled.title) == (2, "2 times")
@@ -194,7 +196,7 @@ def test_variables_of_inner_steps_are_their_own() -> None:
 
 
 def test_an_element_may_say_that_its_command_is_optional() -> None:
-    flow = parse(
+    flow = parse_flow(
         [{"scrollUntilVisible": {"element": {"id": "x", "optional": True}}}, {"extendedWaitUntil": {"visible": "x"}}]
     )
     assert [step.optional for step in flow.steps] == [True, False]

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.flows.loader import check_flow, parse_flow
-from services.flows.nodes import StepError
-from services.flows.parser import COMMANDS, check_steps, parse
+from services.flows.loader import load_flow, parse_flow
+from services.flows.nodes import DocumentError
+from services.flows.parser import COMMANDS
 from services.flows.steps import Repeat, Retry, RunFlow, Step
+from tests.fakes.flows import stored_steps
 
 FLOWS = {path.stem: path.read_text() for path in sorted((Path(__file__).parent / "maestro").glob("*.yaml"))}
 
@@ -26,10 +27,10 @@ def every(steps: tuple[Step, ...]) -> list[Step]:
 
 @pytest.mark.parametrize("name", FLOWS)
 def test_a_file_is_read_and_means_the_same_as_json(name: str) -> None:
-    steps = parse_flow(FLOWS[name])
-    assert check_flow(FLOWS[name]) == check_steps(steps) == ()
-    flow, listed = parse(steps), FLOWS[name].split("\n---\n")[-1]
-    commands = parse(listed).steps
+    steps = stored_steps(FLOWS[name])
+    assert load_flow(FLOWS[name]).problems == load_flow(steps, root="steps").problems == ()
+    flow, listed = parse_flow(steps), FLOWS[name].split("\n---\n")[-1]
+    commands = parse_flow(listed).steps
     assert [(step.name, step.title, step.optional) for step in flow.steps] == [
         (step.name, step.title, step.optional) for step in commands
     ]
@@ -39,29 +40,29 @@ def test_the_files_use_every_command() -> None:
     assert len(FLOWS) >= 25
     used = set()
     for text in FLOWS.values():
-        flow = parse(parse_flow(text))
+        flow = parse_flow(stored_steps(text))
         used |= {step.name for step in every((*flow.on_start, *flow.steps, *flow.on_complete))}
     assert used - {"sentence"} == COMMANDS
 
 
 def test_what_stands_before_the_commands() -> None:
-    flow = parse(parse_flow(FLOWS["hooks"]))
+    flow = parse_flow(stored_steps(FLOWS["hooks"]))
     assert (flow.name, flow.app_ids) == ("Before and after", {"com.example.demo"})
     assert [step.name for step in flow.on_start] == ["launchApp", "runFlow"]
     assert [step.path for step in flow.on_complete] == [
         "steps[0].onFlowComplete[0].takeScreenshot",
         "steps[0].onFlowComplete[1]",
     ]
-    two = parse(parse_flow(FLOWS["platforms"]))
+    two = parse_flow(stored_steps(FLOWS["platforms"]))
     assert two.app_ids == {"com.example.demo", "com.example.demo.ios"}
-    assert parse(parse_flow(FLOWS["log_in"])).tags == ("passing",)
-    env = parse(parse_flow(FLOWS["env_of_a_flow_inside"])).env
+    assert parse_flow(stored_steps(FLOWS["log_in"])).tags == ("passing",)
+    env = parse_flow(stored_steps(FLOWS["env_of_a_flow_inside"])).env
     assert env == (("WHO", "ada"),)
 
 
 def test_texts_stay_as_they_were_written() -> None:
     written = [
-        step["inputText"] for step in parse_flow(FLOWS["texts"]) if isinstance(step, dict) and "inputText" in step
+        step["inputText"] for step in stored_steps(FLOWS["texts"]) if isinstance(step, dict) and "inputText" in step
     ]
     signs = "Grüße \N{EARTH GLOBE EUROPE-AFRICA}"
     assert written == ["007", "1234", "a: b # c", "no", "2024-01-31", "\\${NOT_A_VARIABLE}", "two\nlines", signs]
@@ -92,20 +93,20 @@ def test_texts_stay_as_they_were_written() -> None:
     ],
 )
 def test_a_file_is_refused_with_line_and_column(text: str, line: int, column: int, message: str) -> None:
-    with pytest.raises(StepError) as error:
-        parse_flow(text)
+    with pytest.raises(DocumentError) as error:
+        stored_steps(text)
     assert (error.value.line, error.value.column) == (line, column)
     assert message in error.value.message
-    assert check_flow(text)[0] == error.value or check_flow(text)
+    assert load_flow(text).problems[0] == error.value or load_flow(text).problems
 
 
 def test_everything_that_is_wrong_in_a_file_is_told_at_once() -> None:
-    found = check_flow("appID: a\nname: x\n---\n- back\n- tapp: x\n- swipe")
+    found = load_flow("appID: a\nname: x\n---\n- back\n- tapp: x\n- swipe").problems
     assert [(each.line, each.column) for each in found] == [(1, 1), (5, 3), (6, 3)]
 
 
 def test_a_mark_at_the_beginning_of_the_file_is_no_text() -> None:
-    assert parse_flow("\N{ZERO WIDTH NO-BREAK SPACE}appId: a\n---\n- back") == [{"appId": "a"}, "back"]
+    assert stored_steps("\N{ZERO WIDTH NO-BREAK SPACE}appId: a\n---\n- back") == [{"appId": "a"}, "back"]
 
 
 LINES = st.lists(
@@ -120,13 +121,13 @@ LINES = st.lists(
 def taken(text: str) -> list[object] | None:
     """The steps, or None where they are refused; any other exception fails the test."""
     try:
-        return list(parse_flow(text))
-    except StepError:
+        return list(stored_steps(text))
+    except DocumentError:
         return None
 
 
 @given(st.text(max_size=80) | LINES)
 def test_nothing_but_a_step_error_comes_out_of_a_file(text: str) -> None:
     steps = taken(text)
-    assert (steps is None) == bool(check_flow(text))
-    assert steps is None or check_steps(steps) == ()
+    assert (steps is None) == bool(load_flow(text).problems)
+    assert steps is None or load_flow(steps, root="steps").problems == ()

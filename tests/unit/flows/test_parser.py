@@ -14,14 +14,14 @@ from services.flows.command_types import (
     TakeScreenshot,
     TapOn,
 )
-from services.flows.parser import parse_steps
+from services.flows.loader import parse_flow
 from services.flows.patterns import Pattern
 from services.flows.selectors import Condition, Position, Selector
 from services.flows.steps import Repeat, Retry, RunFlow, Sentence, Step
 
 
 def only(value: object) -> Step:
-    (step,) = parse_steps([value])
+    (step,) = parse_flow([value]).steps
     return step
 
 
@@ -35,10 +35,9 @@ def test_a_text_is_a_sentence() -> None:
 
 
 def test_commands_without_arguments_may_stand_alone() -> None:
-    commands = [
-        step.command for step in parse_steps(["launchApp", "stopApp", "back", "scroll", "eraseText", "takeScreenshot"])
-    ]
-    assert commands == [LaunchApp(), StopApp(), Back(), Scroll(), EraseText(50), TakeScreenshot()]
+    flow = parse_flow(["launchApp", "stopApp", "back", "scroll", "eraseText", "takeScreenshot"])
+    found = [step.command for step in flow.steps]
+    assert found == [LaunchApp(), StopApp(), Back(), Scroll(), EraseText(50), TakeScreenshot()]
     assert only({"back": None}).command == only({"back": {}}).command == Back()
 
 
@@ -88,7 +87,7 @@ def test_selectors() -> None:
 def test_texts() -> None:
     assert only({"inputText": "a: b"}).command == InputText("a: b")
     assert only({"inputText": {"text": 12}}).command == InputText("12")
-    (from_yaml,) = parse_steps("- inputText: 007")
+    (from_yaml,) = parse_flow("- inputText: 007").steps
     assert from_yaml.command == InputText("007")
     assert only({"eraseText": 7}).command == only({"eraseText": {"charactersToErase": 7}}).command == EraseText(7)
 
@@ -168,4 +167,4 @@ def test_yaml_and_json_mean_the_same() -> None:
         {"tapOn": {"id": "a", "optional": True}},
         {"runFlow": {"when": {"visible": "X"}, "commands": ["back", {"inputText": "no"}]}},
     ]
-    assert parse_steps(written) == parse_steps(value)
+    assert parse_flow(written).steps == parse_flow(value).steps

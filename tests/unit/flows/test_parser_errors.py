@@ -7,15 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.flows.configuration import CONFIGURATION_KEYS as CONFIGURATION
-from services.flows.nodes import StepError
-from services.flows.parser import COMMANDS, STEP_LIMIT, check_steps, fill_step, parse_steps
-from services.flows.steps import Step
+from services.flows.loader import load_flow, parse_flow
+from services.flows.nodes import DocumentError
+from services.flows.parser import COMMANDS, fill_step
+from services.flows.steps import STEP_LIMIT, Step
 from services.flows.variables import BuiltInVariables, Scope
 
 
-def refusal(value: object) -> StepError:
-    with pytest.raises(StepError) as error:
-        parse_steps(value)
+def refusal(value: object) -> DocumentError:
+    with pytest.raises(DocumentError) as error:
+        parse_flow(value)
     return error.value
 
 
@@ -108,7 +109,7 @@ def test_json_is_refused_with_the_path(value: object, path: str, message: str) -
         ("tapOn: x", 1, 1, "expected a list"),
         ("just words", 1, 1, "expected a list"),
         ("", 1, 1, "expected a list, not nothing"),
-        ("appId: com.a\n---\n- back", 2, 1, "only one document"),
+        ("appId: com.a\n---\n- back\n---\n- back", 4, 1, "remove what stands after this ---"),
     ],
 )
 def test_yaml_is_refused_with_line_and_column(text: str, line: int, column: int, message: str) -> None:
@@ -132,12 +133,12 @@ def test_nesting_and_numbers_of_steps_are_bounded() -> None:
 
 
 def test_everything_that_is_wrong_is_told_at_once() -> None:
-    found = check_steps([{"tapOnn": 1}, "fine sentence", {"swipe": {}}, {"back": 1}])
+    found = load_flow([{"tapOnn": 1}, "fine sentence", {"swipe": {}}, {"back": 1}], root="steps").problems
     assert [error.path for error in found] == ["steps[0].tapOnn", "steps[2].swipe", "steps[3].back"]
-    assert check_steps(["Tap it", "back"]) == ()
-    assert [error.message for error in check_steps([])] == ["a test needs at least one step"]
-    assert [error.path for error in check_steps("- [")] == ["steps"]
-    assert [error.path for error in check_steps({"a": 1}, root="body")] == ["body"]
+    assert load_flow(["Tap it", "back"], root="steps").problems == ()
+    assert [error.message for error in load_flow([], root="steps").problems] == ["a test needs at least one step"]
+    assert [error.path for error in load_flow("- [", root="steps").problems] == ["steps"]
+    assert [error.path for error in load_flow({"a": 1}, root="body").problems] == ["body"]
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
@@ -156,8 +157,8 @@ ANYTHING = st.recursive(
 def accepted(value: object) -> tuple[Step, ...] | None:
     """The steps, or None where they are refused; any other exception fails the test."""
     try:
-        return parse_steps(value)
-    except StepError:
+        return parse_flow(value).steps
+    except DocumentError:
         return None
 
 
@@ -165,7 +166,7 @@ def filled(step: Step, value: str) -> Step | None:
     """The step with a value for A, or None where that is refused; any other exception fails the test."""
     try:
         return fill_step(step, Scope(BuiltInVariables(), {"A": value}))
-    except StepError:
+    except DocumentError:
         return None
 
 
@@ -179,7 +180,7 @@ def test_nothing_but_a_step_error_comes_out_of_filling_in(value: object, held: s
 @given(ANYTHING | st.lists(ANYTHING, max_size=4))
 def test_nothing_but_a_step_error_comes_out(value: object) -> None:
     steps = accepted(value)
-    assert (steps is None) == bool(check_steps(value))
+    assert (steps is None) == bool(load_flow(value, root="steps").problems)
     assert all(step.title for step in steps or ())
 
 

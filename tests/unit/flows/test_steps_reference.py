@@ -5,7 +5,8 @@ from pathlib import Path
 
 from services.flows.argument_readers import CRITERIA
 from services.flows.configuration import CONFIGURATION_KEYS
-from services.flows.parser import COMMANDS, parse
+from services.flows.loader import parse_flow
+from services.flows.parser import COMMANDS
 from services.flows.steps import Repeat, Retry, RunFlow, Step
 from services.flows.unsupported_commands import UNSUPPORTED
 
@@ -20,7 +21,7 @@ def names(steps: tuple[Step, ...]) -> set[str]:
 
 
 def test_every_example_is_accepted_and_every_command_has_one() -> None:
-    flows = [parse(example) for example in EXAMPLES]
+    flows = [parse_flow(example) for example in EXAMPLES]
     shown = set[str]().union(*(names((*flow.on_start, *flow.steps, *flow.on_complete)) for flow in flows))
     assert shown - {"sentence"} == COMMANDS
     assert (len(flows[-1].env), len(flows[-1].on_complete)) == (2, 1)

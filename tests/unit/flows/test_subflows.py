@@ -2,11 +2,12 @@
 
 import pytest
 
-from services.flows.loader import check_flow, parse_flow
-from services.flows.nodes import StepError
-from services.flows.parser import fill_step, parse
+from services.flows.loader import load_flow, parse_flow
+from services.flows.nodes import DocumentError
+from services.flows.parser import fill_step
 from services.flows.steps import RunFlow
 from services.flows.variables import BuiltInVariables, initial_scope
+from tests.fakes.flows import stored_steps
 
 LOG_IN = """appId: com.example.shop
 env: {EMAIL: ada@example.com, PASSWORD: secret}
@@ -20,7 +21,7 @@ FILES = {"sub/log-in.yaml": LOG_IN, "./shared/accept.yaml": ACCEPT}
 
 
 def test_commands_of_other_files_stand_where_they_are_run() -> None:
-    steps = parse_flow("appId: a\n---\n- runFlow: sub/log-in.yaml\n- back\n", FILES)
+    steps = stored_steps("appId: a\n---\n- runFlow: sub/log-in.yaml\n- back\n", FILES)
     accept = {"label": "shared/accept.yaml", "commands": [{"tapOn": {"text": "Accept", "optional": True}}]}
     inner = ["launchApp", {"inputText": "${EMAIL}"}, {"runFlow": accept}]
     env = {"EMAIL": "ada@example.com", "PASSWORD": "secret"}
@@ -29,12 +30,12 @@ def test_commands_of_other_files_stand_where_they_are_run() -> None:
         {"runFlow": {"label": "sub/log-in.yaml", "env": env, "commands": inner}},
         "back",
     ]
-    assert [step.title for step in parse(steps).steps] == ["sub/log-in.yaml", "back"]
+    assert [step.title for step in parse_flow(steps).steps] == ["sub/log-in.yaml", "back"]
 
 
 def test_what_is_said_where_a_file_is_run_goes_before_what_it_says() -> None:
     flow = "- runFlow: {file: sub/log-in.yaml, label: In, when: {visible: x}, env: {EMAIL: grace@example.com}}"
-    (step,) = parse_flow(flow, FILES)
+    (step,) = stored_steps(flow, FILES)
     assert isinstance(step, dict)
     run = step["runFlow"]
     assert isinstance(run, dict)
@@ -45,7 +46,7 @@ def test_what_is_said_where_a_file_is_run_goes_before_what_it_says() -> None:
 @pytest.mark.parametrize("around", ["", "env: {NAME: Bob}\n---\n"])
 def test_the_variables_of_a_file_may_use_those_that_are_given_where_it_is_run(around: str) -> None:
     files = {"sub.yaml": 'env: {NAME: Nobody, HELLO: "Hello ${NAME}"}\n---\n- back\n'}
-    flow = parse(parse_flow(f"{around}- runFlow: {{file: sub.yaml, env: {{NAME: Ada}}}}\n", files))
+    flow = parse_flow(stored_steps(f"{around}- runFlow: {{file: sub.yaml, env: {{NAME: Ada}}}}\n", files))
     scope = initial_scope(flow.env, BuiltInVariables())
     outer = fill_step(flow.steps[0], scope).command
     assert isinstance(outer, RunFlow)
@@ -62,7 +63,7 @@ def test_files_are_found_in_hooks_in_retries_and_in_other_steps() -> None:
 - repeat: {times: 2, commands: [{runFlow: {file: shared/accept.yaml}}]}
 - retry: {maxRetries: 3, file: sub/log-in.yaml}
 """
-    parsed = parse(parse_flow(flow, FILES))
+    parsed = parse_flow(stored_steps(flow, FILES))
     assert [step.title for step in parsed.on_start] == ["shared/accept.yaml"]
     assert [step.name for step in parsed.steps] == ["repeat", "retry"]
 
@@ -81,8 +82,13 @@ def test_files_are_found_in_hooks_in_retries_and_in_other_steps() -> None:
         ("- runFlow: a.yaml", {"a.yaml": "- back\n- tapp: x"}, (2, 3, "a.yaml[1]"), "did you mean tapOn?"),
         ("- runFlow: a.yaml", {"a.yaml": "- ["}, (2, 1, "a.yaml"), "not valid YAML"),
         ("- runFlow: a.yaml", {"a.yaml": "appId: x"}, (1, 1, "a.yaml"), "the commands are missing"),
-        ("- runFlow: a.yaml", {"a.yaml": "- runFlow: a.yaml"}, (1, 12, "a.yaml[0].runFlow"), "runs within itself"),
-        ("- runFlow: a.yaml", {"a.yaml": "onFlowComplete: [back]\n---\n- back"}, (1, 1, "a.yaml"), "none inside it"),
+        ("- runFlow: a.yaml", {"a.yaml": "- runFlow: a.yaml"}, (1, 12, "a.yaml[0].runFlow"), "a.yaml runs itself"),
+        (
+            "- runFlow: a.yaml",
+            {"a.yaml": "onFlowComplete: [back]\n---\n- back"},
+            (1, 1, "a.yaml"),
+            "may have onFlowComplete",
+        ),
         ("- runFlow: ${A}.yaml", {"a.yaml": ACCEPT}, (1, 12, "flow[0].runFlow"), "cannot have variables"),
         ("- runFlow: {file: a.yaml, commands: [back]}", {"a.yaml": ACCEPT}, (1, 13, "flow[0].runFlow"), "either file"),
     ],
@@ -90,33 +96,33 @@ def test_files_are_found_in_hooks_in_retries_and_in_other_steps() -> None:
 def test_what_is_wrong_is_found_in_its_file(
     flow: str, files: dict[str, str], place: tuple[int, int, str], message: str
 ) -> None:
-    with pytest.raises(StepError) as error:
-        parse_flow(flow, files)
+    with pytest.raises(DocumentError) as error:
+        stored_steps(flow, files)
     assert message in error.value.message
     assert (error.value.line, error.value.column) == place[:2]
     assert error.value.path.startswith(place[2])
-    assert check_flow(flow, files)
+    assert load_flow(flow, files).problems
 
 
 def test_a_large_file_that_is_run_many_times_is_refused() -> None:
     """What it becomes must fit into one document of the database."""
     files = {"f.yaml": f'env: {{A: "{"x" * 9_000}"}}\n---\n- back\n'}
-    (fault,) = check_flow("- runFlow: f.yaml\n" * 90, files)
+    (fault,) = load_flow("- runFlow: f.yaml\n" * 90, files).problems
     assert "more than 524288 characters in all" in fault.message
 
 
 def test_files_that_run_one_another_many_times_are_bounded() -> None:
     twice = {f"{n}.yaml": f"- runFlow: {n + 1}.yaml\n" * 2 for n in range(7)} | {"7.yaml": "- back"}
-    with pytest.raises(StepError, match="more than 100 files are run"):
-        parse_flow("- runFlow: 0.yaml", twice)
+    with pytest.raises(DocumentError, match="more than 100 files are run"):
+        stored_steps("- runFlow: 0.yaml", twice)
     deep = {f"{n}.yaml": f"- runFlow: {n + 1}.yaml" for n in range(20)}
-    with pytest.raises(StepError, match="files deep"):
-        parse_flow("- runFlow: 0.yaml", deep)
+    with pytest.raises(DocumentError, match="files deep"):
+        stored_steps("- runFlow: 0.yaml", deep)
     long = {"a.yaml": "- back\n" * 400}
-    with pytest.raises(StepError, match="at most 1000 steps"):
-        parse_flow("- runFlow: a.yaml\n" * 3, long)
-    with pytest.raises(StepError, match="longer than 524288 characters together"):
-        parse_flow("- back", {"a": "#" * 300_000, "b": "#" * 300_000})
+    with pytest.raises(DocumentError, match="at most 1000 steps"):
+        stored_steps("- runFlow: a.yaml\n" * 3, long)
+    with pytest.raises(DocumentError, match="longer than 524288 characters together"):
+        stored_steps("- back", {"a": "#" * 300_000, "b": "#" * 300_000})
     wide = {"a.yaml": "".join(f"- tapOn: {{text: a, id: b, label: c{n}}}\n" for n in range(400))}
-    with pytest.raises(StepError, match="steps"):
-        parse_flow("- runFlow: a.yaml\n" * 99, wide)
+    with pytest.raises(DocumentError, match="steps"):
+        stored_steps("- runFlow: a.yaml\n" * 99, wide)

@@ -18,8 +18,9 @@ from services.executor.automation.steps.human_help import HumanHelp
 from services.executor.automation.steps.sentence_runner import SentenceRunner
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category, Failure
-from services.flows.nodes import StepError
-from services.flows.parser import fill_step, parse_steps
+from services.flows.loader import parse_flow
+from services.flows.nodes import DocumentError
+from services.flows.parser import fill_step
 from services.flows.steps import Command, Flow, Repeat, Retry, RunFlow, Sentence, Step
 from services.flows.variables import Scope
 
@@ -98,7 +99,7 @@ class StepRunner:
         """The step with the values of its variables; as it was written where one has none."""
         try:
             return fill_step(step, self._scope), None
-        except StepError as error:
+        except DocumentError as error:
             return step, StepFailed(Category.SCRIPT_ERROR, f"{error.message} ({error.path})", reason=error.message)
 
     async def _leaf(self, index: int, step: Step, command: Command) -> None:
@@ -144,8 +145,8 @@ class StepRunner:
     def _written(self, text: str) -> Command:
         """A step that a person wrote, in one line."""
         try:
-            command = fill_step(parse_steps([text])[0], self._scope).command
-        except StepError as error:
+            command = fill_step(parse_flow([text]).steps[0], self._scope).command
+        except DocumentError as error:
             raise StepFailed(Category.SCRIPT_ERROR, f"{text!r} is no step: {error.message}") from error
         if isinstance(command, RunFlow | Repeat | Retry):
             raise StepFailed(Category.SCRIPT_ERROR, f"{text!r} is no single step")

@@ -11,11 +11,11 @@ from services.executor.automation.attempt import AttemptRequest, AttemptRunner
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.port import Build
 from services.executor.model.run_config import FallbackTrigger, RunConfig
-from services.flows.loader import parse_flow
-from services.flows.parser import check_steps
+from services.flows.loader import load_flow
+from tests.fakes.flows import stored_steps
 
 TESTS: list[dict[str, Any]] = [
-    {**test, "platform": None, "steps": parse_flow(test["flow"])} if "flow" in test else test
+    {**test, "platform": None, "steps": stored_steps(test["flow"])} if "flow" in test else test
     for test in described_tests()
 ]
 APPS: list[dict[str, Any]] = yaml.safe_load((EXAMPLES / "apps.yaml").read_text())
@@ -74,7 +74,7 @@ async def test_each_test_on_each_build(platform: str, build: dict[str, str], tes
 
 def test_the_workspace_hangs_together() -> None:
     assert len(TESTS) >= 10
-    assert all(check_steps(test["steps"]) == () for test in TESTS)
+    assert all(load_flow(test["steps"], root="steps").problems == () for test in TESTS)
     workflow = yaml.safe_load((EXAMPLES / "workflow.yaml").read_text())
     assert set(workflow["tests"]) == {test["name"] for test in TESTS}
     assert all((EXAMPLES / build["file"]).exists() for app in APPS for build in app["builds"])

@@ -9,7 +9,7 @@ from services.executor.automation.devices.pools.pooled_devices import PooledDevi
 from services.executor.model.attempts import AttemptResult, StepStatus
 from services.executor.model.failures import Category
 from services.executor.model.run_config import FallbackTrigger, RunConfig
-from services.flows.loader import parse_flow
+from tests.fakes.flows import stored_steps
 
 FOLDER = Path(__file__).parents[2] / "flows" / "maestro"
 FLOWS = {path.stem: path.read_text() for path in sorted(FOLDER.glob("*.yaml"))}
@@ -32,7 +32,7 @@ async def run(steps: object, platform: str = "android") -> AttemptResult:
 @pytest.mark.parametrize("platform", ["android", "ios"])
 @pytest.mark.parametrize("name", FLOWS)
 async def test_each_file_runs(name: str, platform: str) -> None:
-    result = await run(parse_flow(FLOWS[name]), platform)
+    result = await run(stored_steps(FLOWS[name]), platform)
     failure = result.failure
     assert (failure.category if failure else None) == ELSEWHERE.get((name, platform)), failure
     assert failure or all(step.status is not StepStatus.FAILED for step in result.steps)

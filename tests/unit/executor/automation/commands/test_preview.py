@@ -6,7 +6,7 @@ import pytest
 
 from services.executor.automation.commands.preview import preview_step
 from services.executor.automation.screen.elements import Bounds, Element, Role
-from services.flows.parser import parse_steps
+from services.flows.loader import parse_flow
 
 
 def button(text: str, y: float, **more: Any) -> Element:
@@ -20,7 +20,7 @@ SCREEN = Element(role=Role.SCREEN, bounds=Bounds(0, 0, 400, 800), children=(FIEL
 
 def told(step: object, screen: Element = SCREEN) -> tuple[str, str, str | None, str | None]:
     """The action, the id of the element, the value and the reason."""
-    (parsed,) = parse_steps([step])
+    (parsed,) = parse_flow([step]).steps
     found = preview_step(parsed.command, screen)
     return found.action, found.element.id if found.element else "-", found.value, found.reason
 
@@ -71,14 +71,14 @@ def test_what_each_command_would_do(step: object, answer: tuple[str, str, str | 
 
 
 def test_the_first_of_several_is_taken_as_in_a_run_and_all_are_told() -> None:
-    (step,) = parse_steps([{"tapOn": "Add"}])
+    (step,) = parse_flow([{"tapOn": "Add"}]).steps
     found = preview_step(step.command, SCREEN)
     assert [element.id for element in found.candidates] == ["first", "second"]
     assert "2 elements fit" in found.message
 
 
 def test_typing_says_when_no_field_has_the_focus() -> None:
-    (step,) = parse_steps([{"inputText": "Ada"}])
+    (step,) = parse_flow([{"inputText": "Ada"}]).steps
     found = preview_step(step.command, Element(role=Role.SCREEN))
     assert (found.action, found.element) == ("type", None)
     assert "tap one before" in found.message

@@ -8,7 +8,7 @@ from services.executor.automation.commands.selector_search import find_by_select
 from services.executor.automation.screen.elements import Bounds, Element, Role
 from services.executor.automation.screen.outline import Outline
 from services.flows.command_types import TapOn
-from services.flows.parser import parse_steps
+from services.flows.loader import parse_flow
 from services.flows.patterns import WorkBudgetExceeded
 from tests.fakes.devices import names, screen
 
@@ -18,7 +18,7 @@ def box(text: str, x: float = 0, y: float = 0, **fields: object) -> Element:
 
 
 def found(selector: object, *elements: Element) -> list[str]:
-    (step,) = parse_steps([{"tapOn": selector}])
+    (step,) = parse_flow([{"tapOn": selector}]).steps
     assert isinstance(step.command, TapOn)
     return names(find_by_selector(step.command.selector, Outline(screen(*elements))))
 
@@ -61,7 +61,7 @@ def test_what_can_be_tapped_comes_first_and_the_index_counts_from_the_top() -> N
 
 
 def select_all(selector: object, *elements: Element) -> list[Element]:
-    (step,) = parse_steps([{"tapOn": selector}])
+    (step,) = parse_flow([{"tapOn": selector}]).steps
     assert isinstance(step.command, TapOn)
     return find_by_selector(step.command.selector, Outline(screen(*elements)))
 
@@ -97,7 +97,7 @@ def test_parents_and_children() -> None:
 def test_what_is_said_of_the_other_element_counts_too() -> None:
     mugs = (box("Mug", y=0), box("Add", y=30), box("Mug", y=100), box("Add", y=130))
     assert found({"text": "Add", "below": {"text": "Mug", "index": 1}}, *mugs) == ["Add"]
-    (step,) = parse_steps([{"tapOn": {"text": "Add", "below": {"text": "Mug", "index": 1}}}])
+    (step,) = parse_flow([{"tapOn": {"text": "Add", "below": {"text": "Mug", "index": 1}}}]).steps
     assert isinstance(step.command, TapOn)
     assert step.command.selector is not None
     (chosen,) = find_by_selector(step.command.selector, Outline(screen(*mugs)))
