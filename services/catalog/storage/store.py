@@ -1,13 +1,11 @@
 """The store: all collections together, and transactions over them that end in the outbox."""
 
-import asyncio
 import itertools
 import os
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TypeVar
-from weakref import WeakValueDictionary
 
 from services.catalog.ports import Change, Counters, Fact
 from services.catalog.publisher import Publisher
@@ -21,6 +19,7 @@ from services.catalog.storage.tests import TEST_VERSIONS, TESTS, MongoTests
 from services.catalog.storage.workflows import WORKFLOWS, MongoWorkflows
 from services.chassis.clock import Clock
 from services.chassis.events import Event
+from services.chassis.keyed_locks import KeyedLocks
 from services.chassis.mongo import Mongo, Session
 from services.chassis.org_collection import OrgCollection
 
@@ -75,15 +74,14 @@ class MongoStore(MongoRecords):
         self.counters = self._recent = RecentCounters(self.counters, clock)
         self._mongo = mongo
         self._publisher = publisher
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._locks: KeyedLocks[str] = KeyedLocks()
 
     async def change(self, work: Callable[[Change], Awaitable[T]], *, of: str | None = None) -> T:
         """Do the work in one transaction, its events in the outbox; publish them once it is committed.
 
         Transactions that write the same document conflict and are retried, so those of one entity are serialised here.
         """
-        turn = self._locks.setdefault(of, asyncio.Lock()) if of else nullcontext()
-        async with turn:
+        async with self._locks[of] if of else nullcontext():
             return await self._change(work)
 
     async def _change(self, work: Callable[[Change], Awaitable[T]]) -> T:

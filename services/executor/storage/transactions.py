@@ -1,14 +1,13 @@
 """The transactions that change executions and runs, together with the outbox. Across organisations."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from weakref import WeakValueDictionary
 
 from pymongo import ReplaceOne
 
 from services.chassis.errors import Aborted, FailedPrecondition, NotFound
 from services.chassis.events import Event
+from services.chassis.keyed_locks import KeyedLocks
 from services.chassis.mongo import Mongo, Session
 from services.chassis.outbox import Outbox
 from services.executor import telemetry
@@ -52,7 +51,7 @@ class ExecutionTransactions:
         self.limits = limits
         self.durations = RunDurations(mongo)
         self._outbox = outbox
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._locks: KeyedLocks[str] = KeyedLocks()
 
     async def now(self) -> datetime:
         """The database's clock, by which leases and time limits are judged."""
@@ -73,7 +72,7 @@ class ExecutionTransactions:
             await self._replace(session, change)
             return change, events
 
-        async with self._lock(execution_id):
+        async with self._locks[execution_id]:
             change, events = await self.mongo.transaction(work)
         self._outbox.publish_soon(events)
         telemetry.observe(change)
@@ -128,12 +127,6 @@ class ExecutionTransactions:
             raise Aborted("The run was changed by somebody else at the same time, try again")
         execution = execution_document(change.execution)
         await self.mongo.collection(EXECUTIONS).replace_one({"_id": execution["_id"]}, execution, session=session)
-
-    def _lock(self, execution_id: str) -> asyncio.Lock:
-        lock = self._locks.get(execution_id)
-        if lock is None:
-            lock = self._locks[execution_id] = asyncio.Lock()
-        return lock
 
     async def _load(self, session: Session, run_id: str) -> tuple[Execution, Run, datetime]:
         lookup = {"from": EXECUTIONS, "localField": "execution_id", "foreignField": "_id", "as": "execution"}

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
-from weakref import WeakValueDictionary
 
 from services.chassis import logs
+from services.chassis.keyed_locks import KeyedLocks
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.model.failures import Category
 from services.executor.worker.build_heads import download_failure
@@ -64,7 +64,7 @@ class BuildFileCache:
         self._size = 0
         self._opened = asyncio.Lock()
         self._known = False
-        self._locks: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
+        self._locks: KeyedLocks[Path] = KeyedLocks()
 
     @contextmanager
     def using(self) -> Iterator["FilesInUse"]:
@@ -87,7 +87,7 @@ class BuildFileCache:
         path = self._folder / file.kept_as
         using.paths.append(path)
         self._in_use[path] += 1
-        async with self._lock(path):
+        async with self._locks[path]:
             if path not in self._kept or not path.exists():
                 await self._download(file, path)
             self._kept.move_to_end(path)
@@ -154,12 +154,6 @@ class BuildFileCache:
             return DeviceFailure(Category.ARTIFACT_INVALID, message)
         message = "The worker's room for files is taken by those of other runs."
         return DeviceFailure(Category.DEVICE_UNAVAILABLE, message)
-
-    def _lock(self, path: Path) -> asyncio.Lock:
-        lock = self._locks.get(path)
-        if lock is None:
-            lock = self._locks[path] = asyncio.Lock()
-        return lock
 
 
 class FilesInUse:

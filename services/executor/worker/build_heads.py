@@ -1,14 +1,13 @@
 """The files of builds, read from the catalog once and remembered by their SHA-256, up to a bound in bytes."""
 
-import asyncio
 from collections import OrderedDict
-from weakref import WeakValueDictionary
 
 from services.chassis.error_status import to_domain_error
 from services.chassis.errors import NotFound
+from services.chassis.keyed_locks import KeyedLocks
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.model.failures import Category
-from services.executor.ports import Catalog
+from services.executor.ports.executions import Catalog
 
 
 class BuildHeadCache:
@@ -19,12 +18,12 @@ class BuildHeadCache:
         self._max_bytes = max_bytes
         self._kept: OrderedDict[tuple[str, int], bytes] = OrderedDict()
         self._size = 0
-        self._locks: WeakValueDictionary[tuple[str, int], asyncio.Lock] = WeakValueDictionary()
+        self._locks: KeyedLocks[tuple[str, int]] = KeyedLocks()
 
     async def read(self, org_id: str, build_id: str, sha256: str, limit: int) -> bytes:
         """The first `limit` bytes of the file. Whatever the catalog raises passes."""
         key = (sha256, limit)
-        async with self._lock(key):
+        async with self._locks[key]:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]
@@ -38,12 +37,6 @@ class BuildHeadCache:
         while self._size > self._max_bytes:
             _, dropped = self._kept.popitem(last=False)
             self._size -= len(dropped)
-
-    def _lock(self, key: tuple[str, int]) -> asyncio.Lock:
-        lock = self._locks.get(key)
-        if lock is None:
-            lock = self._locks[key] = asyncio.Lock()
-        return lock
 
 
 def download_failure(error: Exception) -> Exception:

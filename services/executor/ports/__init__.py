@@ -1,0 +1,1 @@
+"""What use cases, workers and background jobs need from the outside world."""

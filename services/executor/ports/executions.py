@@ -1,0 +1,149 @@
+"""Ports of the use cases: executions of the caller's organisation, what to run, and change notifications."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from services.chassis.events import Event
+from services.executor.model.attribution import ExecutionSource
+from services.executor.model.changes import Change
+from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
+from services.executor.model.plans import ResolvedRuns, RunPlan
+from services.executor.model.runs import Run, RunTarget
+from services.executor.model.states import Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionFilter:
+    """Which executions to list; None matches all."""
+
+    status: Status | None = None
+    workflow_id: str | None = None
+    app_id: str | None = None
+    source: ExecutionSource | None = None
+    branch: str | None = None
+    commit_sha: str | None = None
+    pr_number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """A page number, counted from 1, and a page size."""
+
+    number: int
+    size: int
+
+
+class Executions(Protocol):
+    """The executions of the caller's organisation; those of others raise NotFound, like unknown ones."""
+
+    async def now(self) -> datetime:
+        """The clock that all times of executions refer to."""
+
+    async def add(self, change: Change, plans: Mapping[str, RunPlan]) -> Execution:
+        """Store a new execution with its runs and their plans (by run id); returns the stored one if the id exists."""
+
+    async def expected_seconds(self, targets: Sequence[RunTarget]) -> list[float | None]:
+        """How long a run of each target is expected to keep a worker busy; None where no run has finished yet."""
+
+    async def plans_of(self, execution_id: str) -> dict[str, RunPlan]:
+        """The plans of an execution's runs, by run id."""
+
+    async def supersede(self, execution: Execution) -> None:
+        """Cancel all unfinished executions of the same lane that are older than its newest one with `cancel_previous`.
+
+        `execution` itself may be among them. Idempotent.
+        """
+
+    async def cancel(self, execution_id: str) -> Execution:
+        """Request cancellation. FailedPrecondition when the execution has ended."""
+
+    async def get(self, execution_id: str) -> Execution: ...
+
+    async def batch(self, execution_ids: Sequence[str]) -> list[Execution]:
+        """Those that exist, in the order of the ids."""
+
+    async def page(self, wanted: ExecutionFilter, page: PageRequest) -> tuple[list[Execution], int]:
+        """A page of the matching executions, newest first, and how many match."""
+
+    async def runs(self, execution_id: str, page: PageRequest) -> tuple[list[Run], int]:
+        """A page of an execution's runs in order, without steps, and how many runs it has."""
+
+    async def all_runs(self, execution_id: str) -> list[Run]:
+        """All runs of an execution in order, with steps."""
+
+    async def run(self, execution_id: str, run_id: str) -> Run:
+        """One run with its steps."""
+
+    async def answer(self, execution_id: str, run_id: str, question_id: str | None, text: str) -> Run:
+        """Answer the run's question and return the updated run with steps. FailedPrecondition when it asks nothing."""
+
+    async def log(self, execution_id: str, after: int, limit: int) -> list[Event]:
+        """The execution's events with a sequence number above `after`, in order."""
+
+
+class Supersessions(Protocol):
+    """Executions of all organisations that may still have older ones to cancel."""
+
+    async def pending(self, limit: int) -> list[Execution]:
+        """The oldest of them, except those started only just now."""
+
+    async def supersede(self, execution: Execution) -> None:
+        """As `Executions.supersede`."""
+
+
+class Catalog(Protocol):
+    """What to run, and the files of builds."""
+
+    async def resolve(
+        self, kind: ExecutionKind, subject_id: str, build_config: BuildConfig, *, override_build_config: bool
+    ) -> ResolvedRuns:
+        """The runs that a start comprises. NotFound, InvalidArgument, Unavailable, DeadlineExceeded."""
+
+    async def artifact(self, org_id: str, build_id: str, limit: int) -> bytes:
+        """The first `limit` bytes of a build's file."""
+
+    def download(self, org_id: str, build_id: str) -> AsyncIterator[bytes]:
+        """A build's whole file, in chunks."""
+
+
+class ChangeSubscription(Protocol):
+    """Notified when an execution changes; spurious notifications are possible."""
+
+    async def wait(self, seconds: float) -> None:
+        """Return when the execution has changed since the last wait, or after `seconds`."""
+
+
+class ChangeNotifications(Protocol):
+    """Notifies of changes of executions."""
+
+    def subscribe(self, execution_id: str) -> AbstractContextManager[ChangeSubscription]:
+        """Subscribed from the start of the block: a change after a read inside it is never missed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunsPage:
+    """Runs with their executions, ordered by id; `total` is the approximate number of all runs."""
+
+    runs: Sequence[tuple[Execution, Run]]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionsPage:
+    """Executions ordered by id; `total` is the approximate number of all executions."""
+
+    executions: Sequence[Execution]
+    total: int
+
+
+class Facts(Protocol):
+    """The history of all organisations. A page contains everything that was published before it was requested."""
+
+    async def runs(self, after: str, limit: int) -> RunsPage:
+        """At most `limit` runs with ids after this one."""
+
+    async def executions(self, after: str, limit: int) -> ExecutionsPage:
+        """At most `limit` executions with ids after this one."""

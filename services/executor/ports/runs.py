@@ -1,0 +1,130 @@
+"""Ports of workers and background jobs: runs of all organisations."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum, auto
+from typing import Protocol
+
+from services.executor.model.attempts import AttemptResult
+from services.executor.model.executions import Execution
+from services.executor.model.plans import RunPlan
+from services.executor.model.questions import Question, QuestionPrompt
+from services.executor.model.runs import Platform, Run, Session
+
+
+@dataclass(frozen=True, slots=True)
+class RunKey:
+    """A run and its execution."""
+
+    execution_id: str
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A run that this worker now owns; its writes carry the token `run.fencing_token`."""
+
+    execution: Execution
+    run: Run
+    plan: RunPlan
+
+    @property
+    def key(self) -> RunKey:
+        return RunKey(self.run.execution_id, self.run.id)
+
+    @property
+    def attempt(self) -> int:
+        return self.run.attempt_number
+
+    @property
+    def seconds_left(self) -> float:
+        """How much of the run's time limit was left when this attempt started."""
+        last, deadline = self.run.attempts[-1], self.run.deadline_at
+        return (deadline - last.started_at).total_seconds() if deadline else float("inf")
+
+
+class Notice(Enum):
+    """News for the worker that holds a run."""
+
+    CANCEL = auto()
+    """A cancellation was requested."""
+    LOST = auto()
+    """The run no longer belongs to this worker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """`oldest_seconds`: how long the oldest claimable run has waited; `stuck`: how many runs are long overdue."""
+
+    oldest_seconds: float
+    stuck: int
+
+
+@dataclass(frozen=True, slots=True)
+class OrphanedSession:
+    """A driver session that a lost worker may have left open, first noticed `seconds` ago."""
+
+    key: RunKey
+    session: Session
+    seconds: float
+
+
+class OrphanedSessions(Protocol):
+    """Sessions that lost workers may have left open at their hubs."""
+
+    async def orphans(self, limit: int) -> list[OrphanedSession]:
+        """Up to `limit` runs' orphaned sessions, in no order."""
+
+    async def forget_orphan(self, key: RunKey, session: Session) -> None:
+        """Remove the session from the run's orphans; does nothing if it is not among them."""
+
+
+class OverdueRuns(Protocol):
+    """Runs whose lease or time limit has passed."""
+
+    async def due(self, limit: int) -> list[RunKey]:
+        """Runs whose lease has expired or whose time limit is over."""
+
+    async def expire(self, key: RunKey) -> None:
+        """Release or end a run that is due; does nothing if it is no longer due."""
+
+    async def backlog(self) -> Backlog:
+        """How long the queue is."""
+
+
+class Runs(OrphanedSessions, OverdueRuns, Protocol):
+    """Runs, for workers. A worker's writes carry its fencing token; Fenced means that it no longer owns the run."""
+
+    async def claim(self, key: RunKey, worker: str) -> Claim | None:
+        """Take the run; None when it cannot be claimed."""
+
+    async def claimable(self, platform: Platform, limit: int) -> list[RunKey]:
+        """Runs that can be claimed now, in the order of `model.fairness`; empty only when there are none."""
+
+    async def still_claimable(self, keys: Sequence[RunKey]) -> list[RunKey]:
+        """Those of the runs that can probably be claimed."""
+
+    async def finish(self, key: RunKey, token: int, result: AttemptResult) -> Run:
+        """Close the attempt and return the updated run. Raises Fenced."""
+
+    async def hand_back(self, key: RunKey, token: int) -> Run:
+        """Release the run for another worker at once. Raises Fenced."""
+
+    async def note_session(self, key: RunKey, token: int, session: Session) -> None:
+        """Record the session in the run's lease. Raises Fenced."""
+
+    async def ask(self, key: RunKey, token: int, prompt: QuestionPrompt, patience: timedelta) -> Question | None:
+        """Ask a person for at most `patience`; None when the run is being cancelled. Raises Fenced."""
+
+    async def answer_to(self, key: RunKey, token: int, question_id: str) -> str | None:
+        """The answer to the question, if there is one yet. Raises Fenced."""
+
+    async def withdraw(self, key: RunKey, token: int, question_id: str) -> str | None:
+        """Close the question; returns an answer that arrived before. Raises Fenced."""
+
+    async def renew(self, tokens: Mapping[str, int]) -> None:
+        """Renew the leases of the runs (id -> token) that still have these tokens."""
+
+    async def notices(self, tokens: Mapping[str, int]) -> dict[str, Notice]:
+        """News about held runs (id -> token); runs without news are left out."""
