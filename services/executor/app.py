@@ -43,7 +43,9 @@ from services.executor.maintenance.orphan_sessions import OrphanSweeper
 from services.executor.maintenance.reaper import Reaper
 from services.executor.maintenance.retention import Retention
 from services.executor.model.runs import Platform
-from services.executor.ports import Attempts, Catalog, Runs
+from services.executor.ports.attempts import Attempts
+from services.executor.ports.executions import Catalog
+from services.executor.ports.runs import Runs
 from services.executor.servicer.executions import ExecutionsServicer
 from services.executor.servicer.facts import ExecutionFactsServicer
 from services.executor.servicer.steps import StepsServicer

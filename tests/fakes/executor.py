@@ -24,16 +24,9 @@ from services.executor.model.plans import ResolvedRuns, RunPlan
 from services.executor.model.questions import Question, QuestionPrompt
 from services.executor.model.runs import Platform, Run, RunLimits, RunTarget, Session
 from services.executor.model.states import Status
-from services.executor.ports import (
-    Backlog,
-    Claim,
-    ExecutionFilter,
-    Notice,
-    OrphanedSession,
-    PageRequest,
-    Progress,
-    RunKey,
-)
+from services.executor.ports.attempts import Progress
+from services.executor.ports.executions import ExecutionFilter, PageRequest
+from services.executor.ports.runs import Backlog, Claim, Notice, OrphanedSession, RunKey
 
 
 def plan(name: str = "Log in", *, platform: Platform | None = Platform.ANDROID, config_error: str = "") -> RunPlan:
@@ -381,7 +374,7 @@ class FakeChangeNotifications:
         executions.changed = self._ring
 
     @contextmanager
-    def of(self, execution_id: str) -> Iterator[FakeChangeSubscription]:
+    def subscribe(self, execution_id: str) -> Iterator[FakeChangeSubscription]:
         bell = FakeChangeSubscription(self)
         self._bells[execution_id].append(bell)
         yield bell

@@ -5,9 +5,9 @@ from contextlib import suppress
 from time import monotonic
 
 from services.chassis import logs
-from services.chassis.consumer import backoff_seconds, is_transient
+from services.chassis.retry import backoff_seconds, is_transient
 from services.executor import telemetry
-from services.executor.ports import OrphanedSession, Runs
+from services.executor.ports.runs import OrphanedSession, Runs
 from services.executor.worker.session_tracker import SessionTracker
 
 BATCH = 200

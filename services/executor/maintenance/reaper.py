@@ -7,10 +7,10 @@ from time import monotonic
 from typing import Protocol
 
 from services.chassis import logs
-from services.chassis.consumer import is_transient
+from services.chassis.retry import is_transient
 from services.executor import telemetry
 from services.executor.model.runs import RunLimits
-from services.executor.ports import Backlog, RunKey, Runs
+from services.executor.ports.runs import Backlog, RunKey, Runs
 
 BATCH = 50
 MEASURE_SECONDS = 5.0

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from services.chassis import logs
-from services.chassis.consumer import is_transient
+from services.chassis.retry import is_transient
 from services.executor import telemetry
 from services.executor.artifacts import run_prefix
 

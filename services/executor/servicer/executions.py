@@ -19,7 +19,7 @@ from services.executor.messages.values import from_proto
 from services.executor.model.attribution import ExecutionSource
 from services.executor.model.executions import Execution, ExecutionKind
 from services.executor.model.states import Status
-from services.executor.ports import ExecutionFilter, PageRequest
+from services.executor.ports.executions import ExecutionFilter, PageRequest
 from services.executor.usecases.executions import ExecutionAnswers, ExecutionControl
 from services.executor.usecases.reruns import ExecutionRerunner
 from services.executor.usecases.starts import ExecutionStarter, StartRequest

@@ -8,7 +8,7 @@ from mobiletest.executor.v1 import facts_pb2, facts_pb2_grpc
 
 from services.chassis.page_size import take_page
 from services.executor.events import execution_changed, run_changed
-from services.executor.ports import Facts
+from services.executor.ports.executions import Facts
 
 
 class ExecutionFactsServicer(facts_pb2_grpc.ExecutionFactsServicer):

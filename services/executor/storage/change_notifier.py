@@ -52,7 +52,7 @@ class ChangeNotifier:
         self._stopping = False
 
     @contextmanager
-    def of(self, execution_id: str) -> Iterator[ChangeWaiter]:
+    def subscribe(self, execution_id: str) -> Iterator[ChangeWaiter]:
         bell = ChangeWaiter()
         bell.stopping = self._stopping
         self._waiting[execution_id].add(bell)

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pymongo import UpdateOne
 
 from services.chassis import logs
-from services.chassis.consumer import is_transient
 from services.chassis.mongo import Mongo
+from services.chassis.retry import is_transient
 from services.executor.model.changes import Change
 from services.executor.model.claim_order import WEIGHT_OF_NEWEST
 from services.executor.model.runs import RunTarget

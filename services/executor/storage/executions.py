@@ -16,7 +16,7 @@ from services.executor.model.executions import Execution
 from services.executor.model.lifecycle import QuestionNotOpen, answer_question
 from services.executor.model.plans import RunPlan
 from services.executor.model.runs import Run, RunTarget
-from services.executor.ports import ExecutionFilter, PageRequest
+from services.executor.ports.executions import ExecutionFilter, PageRequest
 from services.executor.storage.group_commit import ExecutionExists, GroupCommit
 from services.executor.storage.records import (
     execution_of,

@@ -3,7 +3,7 @@
 from services.chassis.mongo import Document, Mongo, Session
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run
-from services.executor.ports import ExecutionsPage, RunsPage
+from services.executor.ports.executions import ExecutionsPage, RunsPage
 from services.executor.storage.records import execution_of, run_of
 from services.executor.storage.schema import EXECUTIONS, RUNS
 

@@ -9,7 +9,8 @@ from services.executor import junit
 from services.executor.model.attempts import Artifact, ArtifactGone
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run
-from services.executor.ports import Artifacts, ChangeNotifications, ExecutionFilter, Executions, PageRequest
+from services.executor.ports.attempts import Artifacts
+from services.executor.ports.executions import ChangeNotifications, ExecutionFilter, Executions, PageRequest
 
 LOG_PAGE = 200
 WATCH_POLL_SECONDS = 5.0
@@ -27,7 +28,7 @@ class ExecutionControl:
         """The execution, within `wait` seconds as soon as its revision is above `after_revision` or it has ended."""
         loop = asyncio.get_running_loop()
         until = loop.time() + wait
-        with self._bells.of(execution_id) as bell:
+        with self._bells.subscribe(execution_id) as bell:
             execution = await self._executions.get(execution_id)
             seen = execution.revision if after_revision is None else after_revision
             while not execution.status.terminal and execution.revision <= seen and loop.time() < until:
@@ -93,7 +94,7 @@ class ExecutionControl:
         When its log is no longer kept, the execution as it ended is all there is.
         """
         await self._executions.get(execution_id)
-        with self._bells.of(execution_id) as bell:
+        with self._bells.subscribe(execution_id) as bell:
             while True:
                 execution = await self._executions.get(execution_id)
                 facts = await self._executions.log(execution_id, after, LOG_PAGE)

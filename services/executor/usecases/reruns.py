@@ -8,7 +8,7 @@ from services.chassis.ids import new_id
 from services.executor.model.attribution import Origin, source_of
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run
-from services.executor.ports import Executions, PageRequest
+from services.executor.ports.executions import Executions, PageRequest
 from services.executor.usecases.starts import ExecutionStarter
 
 ALL_RUNS = PageRequest(1, 100_000)

@@ -19,7 +19,7 @@ from services.executor.model.plans import ResolvedRuns, RunPlan
 from services.executor.model.retries import extra_modes
 from services.executor.model.run_config import RunConfig, with_defaults
 from services.executor.model.runs import Run
-from services.executor.ports import Catalog, Executions
+from services.executor.ports.executions import Catalog, Executions
 from services.executor.usecases.supersession import Superseder
 
 NO_CHANGE = "Send the header X-CI-PR-Number or X-CI-Branch, which says which earlier executions are for the same change"

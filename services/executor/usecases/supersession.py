@@ -4,9 +4,9 @@ import asyncio
 from typing import Protocol
 
 from services.chassis import logs
-from services.chassis.consumer import is_transient
+from services.chassis.retry import is_transient
 from services.executor.model.executions import Execution
-from services.executor.ports import Supersessions
+from services.executor.ports.executions import Supersessions
 
 SWEEP_SECONDS = 5.0
 SWEEP_LIMIT = 100

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from enum import Enum, auto
 
 from services.executor.model.attempts import Artifact, StepResult
-from services.executor.ports import Claim
+from services.executor.ports.runs import Claim
 
 
 class StopReason(Enum):

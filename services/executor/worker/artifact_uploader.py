@@ -6,8 +6,8 @@ from contextlib import suppress
 from typing import Protocol
 
 from services.chassis import logs
-from services.chassis.consumer import backoff_seconds
 from services.chassis.object_store import ObjectStore
+from services.chassis.retry import backoff_seconds
 from services.executor import telemetry
 from services.executor.artifacts import ArtifactKey, ObjectStoreArtifacts
 from services.executor.worker.spool import Spool, SpooledArtifact, age

@@ -10,7 +10,8 @@ from services.executor.automation.ports import Human, ModelProvider, StepCache
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.retries import may_ask_model, may_use_cache
 from services.executor.model.runs import Platform
-from services.executor.ports import Artifacts, Claim, Progress
+from services.executor.ports.attempts import Artifacts, Progress
+from services.executor.ports.runs import Claim
 from services.executor.worker.build_files import FilesInUse
 from services.executor.worker.build_provider import BuildProvider
 from services.executor.worker.session_tracker import SessionTracker

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from services.executor.automation.devices.port import Build
 from services.executor.model.run_config import with_defaults
-from services.executor.ports import Claim
+from services.executor.ports.runs import Claim
 from services.executor.worker.build_files import BuildFile, BuildFileCache, FilesInUse
 from services.executor.worker.build_heads import BuildHeadCache, download_failure
 

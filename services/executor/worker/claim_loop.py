@@ -8,10 +8,10 @@ from google.protobuf.message import DecodeError
 from mobiletest.executor.v1 import events_pb2
 
 from services.chassis import logs
-from services.chassis.consumer import is_transient
 from services.chassis.events import Event, InvalidMessage, parse_each
+from services.chassis.retry import is_transient
 from services.executor.model.runs import Platform
-from services.executor.ports import RunKey, Runs
+from services.executor.ports.runs import RunKey, Runs
 from services.executor.worker.worker import Worker
 
 MOST_MISSES = 3

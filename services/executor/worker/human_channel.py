@@ -8,12 +8,12 @@ from typing import TypeVar
 from uuid import uuid4
 
 from services.chassis import logs
-from services.chassis.consumer import is_transient
+from services.chassis.retry import is_transient
 from services.executor import telemetry
 from services.executor.automation.ports import HumanQuestion
 from services.executor.model.lifecycle import Fenced
 from services.executor.model.questions import Question, QuestionPrompt
-from services.executor.ports import Claim, Runs
+from services.executor.ports.runs import Claim, Runs
 
 POLL_SECONDS = 0.5
 MARGIN_SECONDS = 1.0

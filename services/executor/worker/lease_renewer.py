@@ -4,9 +4,9 @@ import asyncio
 from time import monotonic
 
 from services.chassis import logs
-from services.chassis.consumer import is_transient
+from services.chassis.retry import is_transient
 from services.executor.model.runs import RunLimits
-from services.executor.ports import Notice, Runs
+from services.executor.ports.runs import Notice, Runs
 from services.executor.worker.active_run import StopReason
 from services.executor.worker.worker import Worker
 

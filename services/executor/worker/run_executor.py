@@ -4,13 +4,14 @@ import asyncio
 from contextlib import suppress
 
 from services.chassis import logs
-from services.chassis.consumer import backoff_seconds, is_transient
+from services.chassis.retry import backoff_seconds, is_transient
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import Fenced
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
-from services.executor.ports import Attempts, Claim, Runs
+from services.executor.ports.attempts import Attempts
+from services.executor.ports.runs import Claim, Runs
 from services.executor.worker.active_run import ActiveRun, StopReason
 
 OVERTIME_SECONDS = 10.0

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from services.chassis import logs
-from services.chassis.consumer import backoff_seconds, is_transient
+from services.chassis.retry import backoff_seconds, is_transient
 from services.executor import telemetry
 from services.executor.automation.devices.port import DeviceFailure, OnSession, Session
 from services.executor.model.failures import Category
 from services.executor.model.lifecycle import Fenced
-from services.executor.ports import Claim, RunKey, Runs
+from services.executor.ports.runs import Claim, RunKey, Runs
 
 DELETE_SECONDS = 5.0
 TRIES = 4

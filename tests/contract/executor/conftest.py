@@ -15,7 +15,8 @@ from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
 from services.chassis.outbox import Outbox
 from services.executor.model.runs import RunLimits
-from services.executor.ports import Executions, Runs, Supersessions
+from services.executor.ports.executions import Executions, Supersessions
+from services.executor.ports.runs import Runs
 from services.executor.storage.durations import RunDurations
 from services.executor.storage.executions import MongoExecutions
 from services.executor.storage.runs import MongoRuns

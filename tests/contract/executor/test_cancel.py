@@ -15,7 +15,8 @@ from services.executor.model.lifecycle import Fenced
 from services.executor.model.run_config import ExecutionMode, RunConfig
 from services.executor.model.runs import Platform
 from services.executor.model.states import Status
-from services.executor.ports import Claim, Notice, PageRequest, RunKey
+from services.executor.ports.executions import PageRequest
+from services.executor.ports.runs import Claim, Notice, RunKey
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 from tests.contract.executor.conftest import World
 from tests.fakes.executor import FakeCatalog, plan

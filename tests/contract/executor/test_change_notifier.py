@@ -10,7 +10,7 @@ import pytest
 from services.chassis.errors import Unavailable
 from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
 from services.executor.model.run_config import RunConfig
-from services.executor.ports import ChangeNotifications
+from services.executor.ports.executions import ChangeNotifications
 from services.executor.storage.change_notifier import ChangeNotifier
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 from tests.contract.executor.conftest import MemoryWorld, MongoWorld, World
@@ -47,7 +47,7 @@ async def started(world: World) -> Execution:
 async def test_a_bell_rings_when_its_execution_changes(world: World) -> None:
     execution = await started(world)
     async with bells_of(world) as bells:
-        with bells.of(execution.id) as bell:
+        with bells.subscribe(execution.id) as bell:
             since = monotonic()
             waiting = asyncio.create_task(bell.wait(LONG))
             await world.executions.cancel(execution.id)
@@ -58,7 +58,7 @@ async def test_a_bell_rings_when_its_execution_changes(world: World) -> None:
 async def test_what_changed_since_the_entry_is_not_missed(world: World) -> None:
     execution = await started(world)
     async with bells_of(world) as bells:
-        with bells.of(execution.id) as bell:
+        with bells.subscribe(execution.id) as bell:
             since = monotonic()
             await world.executions.cancel(execution.id)
             await bell.wait(LONG)
@@ -68,7 +68,7 @@ async def test_what_changed_since_the_entry_is_not_missed(world: World) -> None:
 async def test_a_wait_ends_by_itself(world: World) -> None:
     execution = await started(world)
     async with bells_of(world) as bells:
-        with bells.of(execution.id) as bell:
+        with bells.subscribe(execution.id) as bell:
             await bell.wait(0.01)
 
 
@@ -76,10 +76,10 @@ async def test_a_bell_of_a_stopping_server_lets_go(world: World) -> None:
     async with bells_of(world) as bells:
         if not isinstance(bells, ChangeNotifier):
             return
-        with bells.of("an id") as early:
+        with bells.subscribe("an id") as early:
             waiting = asyncio.create_task(early.wait(LONG))
             bells.stop()
             with pytest.raises(Unavailable):
                 await waiting
-        with bells.of("an id") as late, pytest.raises(Unavailable):
+        with bells.subscribe("an id") as late, pytest.raises(Unavailable):
             await late.wait(LONG)

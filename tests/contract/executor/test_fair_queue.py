@@ -13,7 +13,8 @@ from services.executor.model.failures import Category, Failure
 from services.executor.model.plans import RunPlan
 from services.executor.model.run_config import RunConfig
 from services.executor.model.runs import Platform
-from services.executor.ports import Claim, PageRequest, RunKey
+from services.executor.ports.executions import PageRequest
+from services.executor.ports.runs import Claim, RunKey
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 from tests.contract.executor.conftest import MongoWorld, World
 from tests.fakes.executor import FakeCatalog, plan

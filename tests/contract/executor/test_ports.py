@@ -21,7 +21,8 @@ from services.executor.model.plans import RunPlan
 from services.executor.model.run_config import RunConfig
 from services.executor.model.runs import Platform, Run, Session
 from services.executor.model.states import Status
-from services.executor.ports import Claim, ExecutionFilter, Notice, OrphanedSession, PageRequest, RunKey
+from services.executor.ports.executions import ExecutionFilter, PageRequest
+from services.executor.ports.runs import Claim, Notice, OrphanedSession, RunKey
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 from tests.contract.executor.conftest import LIMITS, World
 from tests.fakes.executor import FakeCatalog, plan

@@ -14,7 +14,8 @@ from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import Fenced
 from services.executor.model.questions import QuestionPrompt
 from services.executor.model.run_config import CacheRetryMode, FallbackTrigger, RunConfig
-from services.executor.ports import Claim, PageRequest, RunKey
+from services.executor.ports.executions import PageRequest
+from services.executor.ports.runs import Claim, RunKey
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 from tests.contract.executor.conftest import World
 from tests.fakes.executor import FakeCatalog, plan

@@ -18,7 +18,8 @@ from services.executor.model.lifecycle import queue
 from services.executor.model.run_config import ExecutionMode, RunConfig
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
-from services.executor.ports import Claim, ExecutionFilter, Notice, PageRequest, RunKey
+from services.executor.ports.executions import ExecutionFilter, PageRequest
+from services.executor.ports.runs import Claim, Notice, RunKey
 from services.executor.usecases.reruns import ExecutionRerunner
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 from services.executor.usecases.supersession import SupersessionSweep

@@ -15,7 +15,7 @@ from mobiletest.types.v1 import execution_pb2
 from services.chassis.context import Caller, bind
 from services.chassis.grpc_server import open_channel
 from services.executor.app import App, start_app
-from services.executor.ports import Attempts
+from services.executor.ports.attempts import Attempts
 from services.executor.settings import Settings
 from tests.eventually import eventually
 from tests.integration.executor.catalog_server import TOKEN, Shelf, serving

@@ -12,7 +12,7 @@ import aiohttp
 import orjson
 
 from services.chassis import logs
-from services.chassis.consumer import backoff_seconds
+from services.chassis.retry import backoff_seconds
 from services.executor import telemetry
 from services.executor.automation.llm.budget import BudgetTracker, tokens_of
 from services.executor.automation.llm.endpoint import ModelEndpoint

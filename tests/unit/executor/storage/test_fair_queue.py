@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from services.executor.model.runs import Platform, RunLimits
-from services.executor.ports import RunKey
+from services.executor.ports.runs import RunKey
 from services.executor.storage.fair_queue import FairQueue
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

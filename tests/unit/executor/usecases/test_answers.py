@@ -9,7 +9,7 @@ from services.chassis.context import bind
 from services.chassis.errors import FailedPrecondition, NotFound
 from services.executor.messages.runs import run_proto
 from services.executor.model.questions import QuestionPrompt
-from services.executor.ports import Claim
+from services.executor.ports.runs import Claim
 from services.executor.usecases.executions import ExecutionAnswers, ExecutionControl
 from tests.fakes.executor import FakeArtifacts, FakeChangeNotifications, FakeExecutions
 from tests.unit.executor.worker.builders import CALLER, started

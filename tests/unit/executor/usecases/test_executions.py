@@ -12,7 +12,7 @@ from services.chassis.events import Event
 from services.executor.model.attempts import Artifact, ArtifactGone, AttemptResult
 from services.executor.model.executions import Execution
 from services.executor.model.states import Status
-from services.executor.ports import RunKey
+from services.executor.ports.runs import RunKey
 from services.executor.usecases.executions import ExecutionControl
 from tests.eventually import eventually
 from tests.fakes.executor import FakeArtifacts, FakeChangeNotifications, FakeExecutions, plan

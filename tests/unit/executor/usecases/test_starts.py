@@ -12,7 +12,7 @@ from services.executor.model.executions import BuildConfig, Execution, Execution
 from services.executor.model.plans import ResolvedRuns
 from services.executor.model.run_config import ExecutionMode, RunConfig
 from services.executor.model.states import Status
-from services.executor.ports import ExecutionFilter, PageRequest
+from services.executor.ports.executions import ExecutionFilter, PageRequest
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 from tests.fakes.executor import FakeCatalog, FakeExecutions, plan
 

@@ -7,7 +7,7 @@ from services.executor.model.failures import Category, Failure
 from services.executor.model.plans import RunPlan
 from services.executor.model.run_config import ExecutionMode, RunConfig
 from services.executor.model.runs import Run
-from services.executor.ports import RunKey
+from services.executor.ports.runs import RunKey
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 from services.executor.worker.active_run import ActiveRun
 from tests.fakes.executor import FakeCatalog, FakeExecutions, plan

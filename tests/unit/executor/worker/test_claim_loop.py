@@ -6,7 +6,7 @@ from dataclasses import replace
 from services.chassis.context import Caller, bind
 from services.chassis.lifecycle import Background
 from services.executor.model.runs import Platform
-from services.executor.ports import Claim, RunKey
+from services.executor.ports.runs import Claim, RunKey
 from services.executor.worker.claim_loop import ClaimLoop, RunRequestHandler
 from services.executor.worker.worker import Worker
 from tests.eventually import eventually

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from services.chassis.context import bind
 from services.executor.model.runs import Platform
 from services.executor.model.states import Status
-from services.executor.ports import Notice, RunKey
+from services.executor.ports.runs import Notice, RunKey
 from services.executor.worker.lease_renewer import LeaseRenewer
 from services.executor.worker.worker import Worker
 from tests.eventually import eventually

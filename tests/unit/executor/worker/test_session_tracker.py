@@ -9,7 +9,7 @@ from services.chassis.errors import Unavailable
 from services.executor.automation.devices.port import DeviceFailure, Session
 from services.executor.maintenance.orphan_sessions import OrphanSweeper
 from services.executor.model.failures import Category
-from services.executor.ports import Claim, RunKey
+from services.executor.ports.runs import Claim, RunKey
 from services.executor.worker.session_tracker import SessionTracker
 from tests.eventually import eventually
 from tests.fakes.executor import FakeExecutions
