@@ -164,7 +164,7 @@ class _Parts:
         orphans = OrphanSweeper(self.runs, self.sessions, every=ORPHANS_SECONDS if settings.works else None)
         await enter(self.background.run("orphans", orphans.run()))
         turn = self._reaper_lease()
-        reaper = Reaper(self.runs, turn, settings.limits, every=settings.poll_seconds, reaped=orphans.wake)
+        reaper = Reaper(self.runs, turn, settings.limits, every=settings.poll_seconds, on_reaped=orphans.wake)
         await enter(self.background.run("reaper", reaper.run()))
 
     def _reaper_lease(self) -> Lease:
@@ -202,7 +202,7 @@ class _Parts:
     async def work(self, attempts: Attempts) -> None:
         """The role `worker`. It stops claiming, then looking for runs, then lets go of those that it holds."""
         settings, enter = self._settings, self._stack.enter_async_context
-        self._stack.push_async_callback(self.artifacts.part)
+        self._stack.push_async_callback(self.artifacts.flush)
         await enter(self.background.run("spool", self.artifacts.run()))
         worker = Worker(self.runs, attempts, name=settings.instance, slots=settings.executor_slots)
         keeper = LeaseRenewer(self.runs, worker, settings.limits, every=settings.poll_seconds)
@@ -217,7 +217,7 @@ class _Parts:
         for platform in worker.platforms:
             await self._consume(worker, search, platform)
         if self.pools is not None:
-            self.pools.on_change(worker.announce_room)
+            self.pools.on_change(worker.notify_free_slot)
         self._stack.callback(worker.stop_claiming)
 
     async def attempts(self) -> Attempts:
@@ -234,7 +234,7 @@ class _Parts:
             self.artifacts,
             step_seconds=settings.step_timeout_seconds,
             cache=cache,
-            people=people,
+            human_for=people,
             model=await self.model(),
         )
 
@@ -281,7 +281,7 @@ class _Parts:
             capacity=requests.capacity,
             session_seconds=self._settings.kafka_session_seconds,
         )
-        worker.on_freed(consumer.wake)
+        worker.on_free_slot(consumer.wake)
         self.health.register(f"requests-{platform.lower()}", consumer.check, affects="liveness")
         consuming = self.background.run(f"requests {platform}", consumer.run(), stop=consumer.stop, grace=3.0)
         await self._stack.enter_async_context(consuming)

@@ -1,1 +1,1 @@
-"""Background work of the executor: expired leases, orphaned sessions, retention."""
+"""Background jobs: expire leases and time limits, close orphaned driver sessions, delete old artifacts."""

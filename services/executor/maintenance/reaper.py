@@ -1,16 +1,15 @@
-"""Lets time do what it has to: expired leases to another attempt or an end, runs beyond their limits to their end."""
+"""Expires leases and enforces time limits: a lost run gets another attempt or ends, an overdue run ends."""
 
 import asyncio
 from collections.abc import Callable
-from datetime import timedelta
 from time import monotonic
-from typing import Protocol
 
 from services.chassis import logs
-from services.chassis.retry import is_transient
+from services.chassis.retry import log_transient
 from services.executor import telemetry
 from services.executor.model.runs import RunLimits
-from services.executor.ports.runs import Backlog, RunKey, Runs
+from services.executor.ports.attempts import Lease
+from services.executor.ports.runs import Backlog, OverdueRuns, RunKey
 
 BATCH = 50
 MEASURE_SECONDS = 5.0
@@ -18,78 +17,63 @@ MEASURE_SECONDS = 5.0
 log = logs.get(__name__)
 
 
-class Turn(Protocol):
-    """Whose turn it is to reap."""
-
-    async def acquire(self) -> bool: ...
-
-
 class Reaper:
-    """One per process; `turn`, a lease, lets one of them act at a time.
+    """Runs in every process; the lease lets one of them act at a time.
 
-    After an outage of the database it rests for the life of a lease: workers that could not renew theirs, and are
-    well, get the first word.
+    After an outage of the database it pauses for the lifetime of a run's lease, so that healthy workers that could not
+    renew theirs do so first.
     """
 
     def __init__(
         self,
-        runs: Runs,
-        turn: Turn,
+        runs: OverdueRuns,
+        lease: Lease,
         limits: RunLimits,
         *,
         every: float = 1.0,
-        reaped: Callable[[], None] = lambda: None,
+        on_reaped: Callable[[], None] = lambda: None,
     ) -> None:
-        """`every` is in seconds; `reaped` is called after each look, for what has to follow."""
+        """`every` is in seconds; `on_reaped` is called after each pass."""
         self._runs = runs
-        self._turn = turn
-        self._rest = limits.lease_ttl
-        self._every = timedelta(seconds=every)
-        self._reaped = reaped
+        self._lease = lease
+        self._recovery_seconds = limits.lease_ttl.total_seconds()
+        self._every = every
+        self._on_reaped = on_reaped
         self._measured_at = float("-inf")
 
     async def run(self) -> None:
         """Reap until cancelled."""
         while True:
-            pause = self._every
-            try:
-                if await self._turn.acquire():
-                    await self.reap()
-                    self._reaped()
-                    await self._measure()
-                else:
-                    _show(Backlog(0.0, 0))
-            except Exception as error:
-                if not is_transient(error):
-                    raise
-                log.warning("reaper_failed", error=repr(error))
-                pause = self._rest
-            await asyncio.sleep(pause.total_seconds())
+            pause = self._recovery_seconds
+            with log_transient(log, "reaper_failed"):
+                await self._reap_as_leader()
+                pause = self._every
+            await asyncio.sleep(pause)
 
-    async def reap(self) -> int:
-        """Look at everything that is due once; how many runs that were."""
-        due = await self._runs.due(BATCH)
-        await asyncio.gather(*(self._expire(key) for key in due))
-        return len(due)
-
-    async def _measure(self) -> None:
+    async def _reap_as_leader(self) -> None:
+        if not await self._lease.acquire():
+            _show(Backlog(0.0, 0))
+            return
+        await self.reap()
+        self._on_reaped()
         if monotonic() - self._measured_at >= MEASURE_SECONDS:
             self._measured_at = monotonic()
             _show(await self._runs.backlog())
 
+    async def reap(self) -> int:
+        """Expire a batch of runs that are due; returns how many there were."""
+        due = await self._runs.due(BATCH)
+        await asyncio.gather(*(self._expire(key) for key in due))
+        return len(due)
+
     async def _expire(self, key: RunKey) -> None:
-        """One that cannot be written now is due again the next time, and holds up no other."""
-        try:
+        """A run that cannot be written now stays due for the next pass and does not delay the others."""
+        with log_transient(log, "run_not_reaped", execution_id=key.execution_id, run_id=key.run_id):
             await self._runs.expire(key)
-        except Exception as error:
-            if not is_transient(error):
-                raise
-            log.warning("run_not_reaped", execution_id=key.execution_id, run_id=key.run_id, error=repr(error))
-        else:
             log.info("run_was_due", execution_id=key.execution_id, run_id=key.run_id)
 
 
 def _show(backlog: Backlog) -> None:
-    """One process shows the figures of all; the others show nothing waiting."""
+    """The leader exports the figures of the whole queue; other processes export zero."""
     telemetry.oldest_unclaimed.set(backlog.oldest_seconds)
     telemetry.stuck.set(backlog.stuck)

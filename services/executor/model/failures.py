@@ -85,6 +85,13 @@ class Failure:
     step_kind: str = ""
 
 
+NO_PLATFORM = Failure(
+    Category.CONFIG_INVALID,
+    "The test has no platform to run on: set the test's platform to iOS or Android, or attach the test to an app.",
+    reason="The test has no platform to run on.",
+)
+
+
 def cancellation(superseded_by: str | None) -> Failure:
     """Why something was cancelled: for a newer execution when one is named, else because somebody asked."""
     if superseded_by is None:

@@ -13,7 +13,7 @@ from services.executor.model.attribution import Ci, Origin, source_of
 from services.executor.model.changes import start_execution
 from services.executor.model.claim_order import turns
 from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, ExecutionKind
-from services.executor.model.failures import Category, Failure
+from services.executor.model.failures import NO_PLATFORM, Category, Failure
 from services.executor.model.lanes import has_lane
 from services.executor.model.plans import ResolvedRuns, RunPlan
 from services.executor.model.retries import extra_modes
@@ -126,8 +126,10 @@ def _run(execution: Execution, plan: RunPlan, position: int, turn: int) -> Run:
         priority=execution.priority,
         turn=turn,
     )
-    problem = plan.config_error or ("" if plan.target.platform else "The test has no platform to run on.")
-    return lifecycle.reject(run, Failure(Category.CONFIG_INVALID, problem, reason=problem), now) if problem else run
+    if plan.config_error:
+        failure = Failure(Category.CONFIG_INVALID, plan.config_error, reason=plan.config_error)
+        return lifecycle.reject(run, failure, now)
+    return run if plan.target.platform is not None else lifecycle.reject(run, NO_PLATFORM, now)
 
 
 def _released(runs: list[Run], max_parallel: int | None, now: datetime) -> list[Run]:

@@ -1,1 +1,1 @@
-"""The role `worker`: claims runs, carries them out, keeps their leases, writes their verdicts, hands them back."""
+"""The role `worker`: claims runs, carries them out, renews their leases, writes their verdicts, hands them back."""

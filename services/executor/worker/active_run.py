@@ -1,4 +1,4 @@
-"""A run that this worker owns, and the ways in which its work may be ended from outside."""
+"""A run that this worker holds, and the reasons to stop working on it early."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,29 +9,29 @@ from services.executor.ports.runs import Claim
 
 
 class StopReason(Enum):
-    """Why work on a run has to end before its result."""
+    """Why work on a run ends before it has a result."""
 
     CANCEL = auto()
-    """Somebody asked for it: write that it was cancelled."""
+    """Cancellation was requested: write the run as cancelled."""
     LOST = auto()
-    """The run is another's: write nothing."""
+    """Another worker owns the run: write nothing."""
     DRAIN = auto()
-    """This worker stops: hand the run back."""
+    """This worker shuts down: hand the run back."""
 
 
 class ActiveRun:
-    """One run in one slot; `claim` changes from attempt to attempt.
+    """One run in one slot; `claim` changes with every attempt.
 
-    `trying` is true while an attempt goes on. Before and after, this worker itself moves the run from one token to
-    the next, and what others see of that says nothing about who owns it.
+    `in_attempt` is true while an attempt is running. Before and after it this worker itself changes the run's token,
+    so notices about the old token mean nothing.
     """
 
     def __init__(self, claim: Claim) -> None:
         self.claim = claim
-        self.trying = False
+        self.in_attempt = False
         self.steps: tuple[StepResult, ...] = ()
         self.artifacts: tuple[Artifact, ...] = ()
-        self.why: StopReason | None = None
+        self.stop_reason: StopReason | None = None
         self._stopped = asyncio.Event()
 
     @property
@@ -39,21 +39,21 @@ class ActiveRun:
         return self.claim.run.fencing_token
 
     def begin(self, claim: Claim) -> None:
-        """Another attempt of the same run."""
+        """Start another attempt of the same run."""
         self.claim = claim
         self.steps = ()
         self.artifacts = ()
 
-    def stop(self, why: StopReason) -> None:
-        """End the work; the first reason stands, but for a run that is lost, which nobody may write any more."""
-        if self.why is None or why is StopReason.LOST:
-            self.why = why
+    def stop(self, reason: StopReason) -> None:
+        """End the work. The first reason stands, except that LOST always wins: a lost run must not be written."""
+        if self.stop_reason is None or reason is StopReason.LOST:
+            self.stop_reason = reason
         self._stopped.set()
 
-    async def stopped(self) -> None:
+    async def wait_until_stopped(self) -> None:
         await self._stopped.wait()
 
     async def progress(self, steps: Sequence[StepResult], artifacts: Sequence[Artifact] = ()) -> None:
-        """What has been done and kept so far, for the case that the attempt is stopped."""
+        """Remember the steps and artifacts so far, in case the attempt is stopped."""
         self.steps = tuple(steps)
         self.artifacts = tuple(artifacts)

@@ -1,4 +1,4 @@
-"""Attempts through the automation: claims in its words, its evidence into the object store."""
+"""Attempts through the automation on the device pools of this process."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,6 +8,7 @@ from services.executor.automation.attempt import AttemptRequest, AttemptRunner
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.ports import Human, ModelProvider, StepCache
 from services.executor.model.attempts import AttemptResult
+from services.executor.model.failures import NO_PLATFORM
 from services.executor.model.retries import may_ask_model, may_use_cache
 from services.executor.model.runs import Platform
 from services.executor.ports.attempts import Artifacts, Progress
@@ -16,9 +17,11 @@ from services.executor.worker.build_files import FilesInUse
 from services.executor.worker.build_provider import BuildProvider
 from services.executor.worker.session_tracker import SessionTracker
 
+log = logs.get(__name__)
+
 
 class AutomatedAttempts:
-    """The port `Attempts` on the device pools of this process."""
+    """The port `Attempts` on device pools."""
 
     def __init__(
         self,
@@ -30,68 +33,69 @@ class AutomatedAttempts:
         step_seconds: float,
         cache: StepCache | None = None,
         model: ModelProvider | None = None,
-        people: Callable[[Claim], Human] | None = None,
+        human_for: Callable[[Claim], Human] | None = None,
     ) -> None:
-        """`people` gives who may be asked about a claim; None: nobody."""
+        """`human_for` returns the person who can be asked about a claimed run; None: nobody can be asked."""
         self._pools = pools
         self._automation = AttemptRunner(pools, cache=cache, model=model)
         self._builds = builds
         self._sessions = sessions
         self._artifacts = artifacts
         self._step_seconds = step_seconds
-        self._people = people
+        self._human_for = human_for
 
     @property
     def platforms(self) -> Sequence[Platform]:
-        """Those that there are pools of, whether their hubs are well or not."""
+        """The platforms that have pools, whether or not their hubs are healthy."""
         return [platform for platform in Platform if platform.lower() in self._pools.platforms]
 
     def places(self, platform: Platform) -> int:
         return self._pools.slots(platform.lower())
 
     async def run(self, claim: Claim, progress: Progress) -> AttemptResult:
-        evidence = ClaimEvidence(self._artifacts, claim)
-        await self._sessions.clear(claim)
-        with self._builds.using() as using:
-            return await self._automation.attempt(self._plan(claim, using), evidence=evidence, progress=progress)
+        platform = claim.run.target.platform
+        await self._sessions.delete_orphans(claim)
+        if platform is None:
+            return AttemptResult(failure=NO_PLATFORM)
+        evidence = AttemptEvidence(self._artifacts, claim)
+        with self._builds.open_files() as files:
+            request = self._request(claim, platform, files)
+            return await self._automation.attempt(request, evidence=evidence, progress=progress)
 
-    def _plan(self, claim: Claim, using: FilesInUse) -> AttemptRequest:
-        plan, target = claim.plan, claim.run.target
+    def _request(self, claim: Claim, platform: Platform, files: FilesInUse) -> AttemptRequest:
+        plan = claim.plan
         return AttemptRequest(
             run_id=claim.run.id,
             org_id=claim.run.org_id,
-            app=target.app_id or "",
+            app=claim.run.target.app_id or "",
             attempt=claim.attempt,
             use_cache=may_use_cache(claim.run),
             ask_model=may_ask_model(claim.run),
-            platform=(target.platform or Platform.ANDROID).lower(),
+            platform=platform.lower(),
             steps=list(plan.steps),
-            build=self._builds.of(claim, using),
+            build=self._builds.build_of(claim, files),
             config=claim.execution.run_config,
             app_prompt=plan.system_prompt,
             step_seconds=self._step_seconds,
             run_seconds=min(claim.seconds_left, plan.timeout_seconds or float("inf")),
-            on_session=self._sessions.noting(claim),
-            human=self._person(claim),
+            on_session=self._sessions.recorder(claim),
+            human=self._human(claim),
         )
 
-    def _person(self, claim: Claim) -> Human | None:
-        wanted = claim.execution.run_config.execution_mode.human_in_the_loop
-        return self._people(claim) if wanted and self._people is not None else None
+    def _human(self, claim: Claim) -> Human | None:
+        enabled = claim.execution.run_config.execution_mode.human_in_the_loop
+        return self._human_for(claim) if enabled and self._human_for is not None else None
 
 
-log = logs.get(__name__)
-
-
-class ClaimEvidence:
-    """Where one attempt's evidence goes."""
+class AttemptEvidence:
+    """Stores the screenshots and other evidence of one attempt."""
 
     def __init__(self, artifacts: Artifacts, claim: Claim) -> None:
         self._artifacts = artifacts
         self._claim = claim
 
     async def keep(self, name: str, content: bytes, content_type: str) -> None:
-        """Store it; a store that fails costs the artifact, never the verdict."""
+        """Store an artifact. The caller survives a failure: it costs the artifact, never the verdict."""
         run_id, attempt = self._claim.run.id, self._claim.attempt
         try:
             await self._artifacts.put(run_id, attempt, name, content)

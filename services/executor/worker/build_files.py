@@ -1,4 +1,4 @@
-"""Whole files of builds on this disk, for hubs: fetched once, checked, dropped when others need the room."""
+"""Whole build files on local disk, for hubs: downloaded once, verified, and evicted when space is needed."""
 
 import asyncio
 import hashlib
@@ -12,17 +12,14 @@ from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
 
-from services.chassis import logs
 from services.chassis.keyed_locks import KeyedLocks
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.model.failures import Category
 from services.executor.worker.build_heads import download_failure
 
-PART = ".part"
+PARTIAL_SUFFIX = ".part"
 
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
-
-log = logs.get(__name__)
 
 
 class BuildDownloads(Protocol):
@@ -34,7 +31,7 @@ class BuildDownloads(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BuildFile:
-    """A build's file as the catalog knows it; `sha256` is in hexadecimal, `name` what it was uploaded as."""
+    """A build's file as the catalog describes it: `sha256` in hexadecimal, `name` as it was uploaded."""
 
     org_id: str
     build_id: str
@@ -42,70 +39,70 @@ class BuildFile:
     name: str
 
     @property
-    def kept_as(self) -> str:
-        """Its name on disk: by content, with the ending that tells a hub what it is."""
-        ending = _SUFFIX.search(self.name)
-        return f"{self.sha256}{ending[0].lower() if ending else ''}"
+    def local_name(self) -> str:
+        """Its name on disk: the hash, with the suffix that tells a hub the file's type."""
+        suffix = _SUFFIX.search(self.name)
+        return f"{self.sha256}{suffix[0].lower() if suffix else ''}"
 
 
 class BuildFileCache:
-    """A folder of files by their content, of at most `max_bytes`, parts of downloads included.
+    """A folder of at most `max_bytes`, unfinished downloads included; evicts the least recently used file.
 
-    Those that were used last stay longest, over restarts too; one that is in use always stays. The folder belongs to
-    this process alone and is made when the first file is wanted.
+    Files in use are never evicted; files survive a restart. The folder belongs to this process alone and is created
+    with the first file.
     """
 
     def __init__(self, downloads: BuildDownloads, folder: Path, max_bytes: int) -> None:
         self._downloads = downloads
         self._folder = folder
         self._max_bytes = max_bytes
-        self._kept: OrderedDict[Path, int] = OrderedDict()
+        self._sizes: OrderedDict[Path, int] = OrderedDict()
         self._in_use: Counter[Path] = Counter()
         self._size = 0
-        self._opened = asyncio.Lock()
-        self._known = False
+        self._opening = asyncio.Lock()
+        self._opened = False
         self._locks: KeyedLocks[Path] = KeyedLocks()
 
     @contextmanager
-    def using(self) -> Iterator["FilesInUse"]:
-        """What is fetched inside the block stays until its end."""
-        using = FilesInUse(self)
+    def open_files(self) -> Iterator["FilesInUse"]:
+        """Files fetched through the result stay until the end of the block."""
+        files = FilesInUse(self)
         try:
-            yield using
+            yield files
         finally:
-            self._in_use -= Counter(using.paths)
+            self._in_use -= Counter(files.paths)
 
-    async def fetch(self, file: BuildFile, using: "FilesInUse") -> Path:
-        """Where the file lies. DeviceFailure: artifact_invalid, network_error, device_unavailable (no room for it)."""
+    async def fetch(self, file: BuildFile, files: "FilesInUse") -> Path:
+        """The file's path. DeviceFailure: artifact_invalid, network_error, device_unavailable (no space)."""
         try:
-            return await self._fetched(file, using)
+            return await self._fetch(file, files)
         except OSError as error:
-            raise DeviceFailure(Category.DEVICE_UNAVAILABLE, f"The worker cannot keep files: {error}.") from error
+            raise DeviceFailure(Category.DEVICE_UNAVAILABLE, f"The worker cannot store files: {error}.") from error
 
-    async def _fetched(self, file: BuildFile, using: "FilesInUse") -> Path:
+    async def _fetch(self, file: BuildFile, files: "FilesInUse") -> Path:
         await self._open()
-        path = self._folder / file.kept_as
-        using.paths.append(path)
+        path = self._folder / file.local_name
+        files.paths.append(path)
         self._in_use[path] += 1
         async with self._locks[path]:
-            if path not in self._kept or not path.exists():
+            if path not in self._sizes or not path.exists():
                 await self._download(file, path)
-            self._kept.move_to_end(path)
+            self._sizes.move_to_end(path)
             os.utime(path)
         return path
 
     async def _open(self) -> None:
-        async with self._opened:
-            if not self._known:
-                for path, size in await asyncio.to_thread(_found_in, self._folder):
-                    self._kept[path] = size
+        async with self._opening:
+            if not self._opened:
+                for path, size in await asyncio.to_thread(_scan, self._folder):
+                    self._sizes[path] = size
                     self._size += size
-                self._known = True
+                self._opened = True
                 self._make_room(0)
 
     async def _download(self, file: BuildFile, path: Path) -> None:
         self._forget(path)
-        part = self._folder / f"{uuid4().hex}{PART}"
+        part = self._folder / f"{uuid4().hex}{PARTIAL_SUFFIX}"
         written = 0
         try:
             digest = hashlib.sha256()
@@ -116,9 +113,7 @@ class BuildFileCache:
                 written += len(chunk)
                 digest.update(chunk)
                 await asyncio.to_thread(_append, part, chunk)
-            if digest.hexdigest() != file.sha256.lower():
-                message = f"The build's file is not what was uploaded: its SHA-256 is {digest.hexdigest()}."
-                raise DeviceFailure(Category.ARTIFACT_INVALID, message)
+            _verify(digest.hexdigest(), file)
             part.touch()
             part.replace(path)
         except BaseException:
@@ -126,7 +121,7 @@ class BuildFileCache:
             with suppress(OSError):
                 part.unlink(missing_ok=True)
             raise
-        self._kept[path] = written
+        self._sizes[path] = written
 
     async def _chunks(self, file: BuildFile) -> AsyncIterator[bytes]:
         try:
@@ -136,8 +131,8 @@ class BuildFileCache:
             raise download_failure(error) from error
 
     def _make_room(self, needed: int) -> bool:
-        """Drop what was not used for longest; whether there is room then."""
-        for path in list(self._kept):
+        """Evict the least recently used files; returns whether there is enough space then."""
+        for path in list(self._sizes):
             if self._size + needed <= self._max_bytes:
                 break
             if not self._in_use[path]:
@@ -146,26 +141,32 @@ class BuildFileCache:
         return self._size + needed <= self._max_bytes
 
     def _forget(self, path: Path) -> None:
-        self._size -= self._kept.pop(path, 0)
+        self._size -= self._sizes.pop(path, 0)
 
     def _no_room(self, size: int) -> DeviceFailure:
         if size > self._max_bytes:
-            message = f"The build's file is larger than the worker's room for files ({self._max_bytes} bytes)."
+            message = f"The build's file is larger than the worker's file cache ({self._max_bytes} bytes)."
             return DeviceFailure(Category.ARTIFACT_INVALID, message)
-        message = "The worker's room for files is taken by those of other runs."
+        message = "The worker's file cache is full of files that other runs use."
         return DeviceFailure(Category.DEVICE_UNAVAILABLE, message)
 
 
 class FilesInUse:
     """The files that one attempt uses."""
 
-    def __init__(self, files: BuildFileCache) -> None:
-        self._files = files
+    def __init__(self, cache: BuildFileCache) -> None:
+        self._cache = cache
         self.paths: list[Path] = []
 
-    async def file(self, file: BuildFile) -> Path:
-        """As `AppFiles.fetch`."""
-        return await self._files.fetch(file, self)
+    async def path_of(self, file: BuildFile) -> Path:
+        """As `BuildFileCache.fetch`."""
+        return await self._cache.fetch(file, self)
+
+
+def _verify(digest: str, file: BuildFile) -> None:
+    if digest != file.sha256.lower():
+        message = f"The downloaded build file differs from the uploaded one: its SHA-256 is {digest}."
+        raise DeviceFailure(Category.ARTIFACT_INVALID, message)
 
 
 def _append(path: Path, chunk: bytes) -> None:
@@ -173,12 +174,12 @@ def _append(path: Path, chunk: bytes) -> None:
         opened.write(chunk)
 
 
-def _found_in(folder: Path) -> list[tuple[Path, int]]:
-    """What an earlier process left, the oldest first; what it had not finished is removed."""
+def _scan(folder: Path) -> list[tuple[Path, int]]:
+    """The files that an earlier process left, oldest first; removes its unfinished downloads."""
     folder.mkdir(parents=True, exist_ok=True)
     found = []
     for path in folder.iterdir():
-        if path.suffix == PART:
+        if path.suffix == PARTIAL_SUFFIX:
             path.unlink(missing_ok=True)
         elif path.is_file():
             stat = path.stat()

@@ -1,4 +1,4 @@
-"""Serves files to hubs that do not see this machine's disk: each under an address of its own, while it is wanted."""
+"""Serves build files over HTTP to hubs on other machines: each file has a secret URL while it is offered."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,14 +10,14 @@ from aiohttp import web
 
 TOKEN_BYTES = 32
 CLOSE_SECONDS = 0.5
-"""How long aiohttp waits for a request that goes on, twice: a hub that has stopped reading must not hold up an end."""
+"""How long aiohttp waits for an open request, twice: a hub that stopped reading must not delay the shutdown."""
 
 
 class FileServer:
-    """GET and HEAD of what is offered, ranges included; anything else is not found."""
+    """GET and HEAD of offered files, with ranges; everything else is 404."""
 
     def __init__(self, listen: str, url: str | None = None) -> None:
-        """`listen` is host:port; `url` how hubs reach it, by default that very address."""
+        """`listen` is host:port; `url` is how hubs reach it, by default that address."""
         self._listen = listen
         self._url = url
         self._offered: dict[str, Path] = {}
@@ -41,7 +41,7 @@ class FileServer:
 
     @contextmanager
     def offered(self, path: Path) -> Iterator[str]:
-        """As the port `Files` of the pools."""
+        """The file's URL, valid inside the block (the file server port of the device pools)."""
         token = token_urlsafe(TOKEN_BYTES)
         self._offered[token] = path
         try:

@@ -1,10 +1,10 @@
-"""The sessions of runs that this worker holds: noted before they are used, and those left behind deleted first."""
+"""Tracks the driver sessions of held runs: records them before use, and deletes those that lost workers left."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
 from services.chassis import logs
-from services.chassis.retry import backoff_seconds, is_transient
+from services.chassis.retry import log_transient, retry_transient
 from services.executor import telemetry
 from services.executor.automation.devices.port import DeviceFailure, OnSession, Session
 from services.executor.model.failures import Category
@@ -12,66 +12,62 @@ from services.executor.model.lifecycle import Fenced
 from services.executor.ports.runs import Claim, RunKey, Runs
 
 DELETE_SECONDS = 5.0
-TRIES = 4
+ATTEMPTS = 4
 
-Delete = Callable[[Session], Awaitable[bool]]
-"""End a session at its hub; whether it is certainly gone."""
+DeleteSession = Callable[[Session], Awaitable[bool]]
+"""Ends a session at its hub; returns whether it is certainly gone."""
 
 log = logs.get(__name__)
 
 
 class SessionTracker:
-    """Sessions in leases."""
+    """Records sessions in the leases of runs."""
 
-    def __init__(self, runs: Runs, delete: Delete, *, seconds: float = DELETE_SECONDS) -> None:
-        """`seconds` bounds the deletion of what was left behind."""
+    def __init__(self, runs: Runs, delete: DeleteSession, *, seconds: float = DELETE_SECONDS) -> None:
+        """`seconds` limits the deletion of an orphaned session."""
         self._runs = runs
-        self._delete = delete
+        self._delete_session = delete
         self._seconds = seconds
 
-    def noting(self, claim: Claim) -> OnSession:
-        """Writes a session into the lease of the claim; DeviceFailure (executor_lost) where it cannot be written."""
+    def recorder(self, claim: Claim) -> OnSession:
+        """Records a session in the lease of the claimed run; DeviceFailure (executor_lost) when that is impossible."""
 
-        async def note(session: Session) -> None:
-            for attempt in range(1, TRIES + 1):
-                try:
-                    return await self._runs.note_session(claim.key, claim.run.fencing_token, session)
-                except Fenced as error:
-                    raise _not_noted("the run is another worker's") from error
-                except Exception as error:
-                    if not is_transient(error) or attempt == TRIES:
-                        raise _not_noted(repr(error)) from error
-                await asyncio.sleep(backoff_seconds(attempt))
-            return None
+        async def record(session: Session) -> None:
+            def write() -> Awaitable[None]:
+                return self._runs.note_session(claim.key, claim.run.fencing_token, session)
 
-        return note
+            try:
+                await retry_transient(write, log=log, event="session_not_noted", attempts=ATTEMPTS)
+            except Fenced as error:
+                raise _not_recorded("the run belongs to another worker") from error
+            except Exception as error:
+                raise _not_recorded(repr(error)) from error
 
-    async def clear(self, claim: Claim) -> None:
-        """Delete what earlier owners of the run have left behind; what cannot be deleted is the reaper's."""
+        return record
+
+    async def delete_orphans(self, claim: Claim) -> None:
+        """Delete the sessions that earlier workers of the run left; the orphan sweeper retries what fails."""
         await asyncio.gather(*(self.delete(claim.key, orphan.session) for orphan in claim.run.orphans))
 
     async def delete(self, key: RunKey, session: Session) -> bool:
-        """Delete one of the run's orphans and forget it; whether that was done. Never raises for what hubs do."""
-        if not await self._gone(session):
+        """Delete an orphaned session of the run and forget it; returns whether that is done. Hub errors never raise."""
+        if not await self._is_gone(session):
             return False
-        try:
+        with log_transient(log, "orphan_not_forgotten", run_id=key.run_id):
             await self._runs.forget_orphan(key, session)
-        except Exception as error:
-            if not is_transient(error):
-                raise
-            return False
-        telemetry.orphans_deleted.labels("deleted").inc()
-        log.info("orphan_deleted", run_id=key.run_id, hub=session.hub, session=session.id)
-        return True
+            telemetry.orphans_deleted.labels("deleted").inc()
+            log.info("orphan_deleted", run_id=key.run_id, hub=session.hub, session=session.id)
+            return True
+        return False
 
-    async def _gone(self, session: Session) -> bool:
+    async def _is_gone(self, session: Session) -> bool:
         try:
             async with asyncio.timeout(self._seconds):
-                return await self._delete(session)
+                return await self._delete_session(session)
         except Exception as error:
             log.warning("orphan_not_deleted", hub=session.hub, session=session.id, error=repr(error))
             return False
 
 
-def _not_noted(why: str) -> DeviceFailure:
-    return DeviceFailure(Category.EXECUTOR_LOST, f"The session could not be put into the run's lease: {why}.")
+def _not_recorded(why: str) -> DeviceFailure:
+    return DeviceFailure(Category.EXECUTOR_LOST, f"The session could not be recorded in the run's lease: {why}.")

@@ -1,4 +1,4 @@
-"""A bounded folder where artifacts wait for an object store that is away. One file each, named after its key."""
+"""A bounded folder where artifacts wait while the object store is unavailable: one file each, named after its key."""
 
 import asyncio
 import os
@@ -14,25 +14,29 @@ from uuid import uuid4
 from services.chassis.errors import Unavailable
 from services.executor import telemetry
 
-_ENDING = ".artifact"
+_SUFFIX = ".artifact"
 _CHUNK = 1024 * 1024
 _HALF_WRITTEN_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class SpooledArtifact:
-    """What waits: `since` is in seconds of the machine's clock."""
+    """A waiting artifact; `since` is when it was spooled, in seconds of the machine's clock."""
 
     key: str
     path: Path
     size: int
     since: float
 
+    def age(self) -> float:
+        """How long it has waited, in seconds."""
+        return max(0.0, time() - self.since)
+
 
 class Spool:
-    """Survives its process; several may share a folder, for all that is done with a file may be done twice.
+    """Survives its process. Several processes may share a folder, because every operation on a file is idempotent.
 
-    The folder is made when something has to wait, for nobody else to read.
+    The folder is created with the first artifact, readable only by this user.
     """
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
@@ -42,42 +46,42 @@ class Spool:
         self._adding = asyncio.Lock()
 
     async def add(self, key: str, content: bytes) -> None:
-        """Unavailable when there is no room, or the folder cannot be written."""
+        """Raises Unavailable when the spool is full or the folder is not writable."""
         try:
             async with self._adding:
                 await asyncio.to_thread(self._add, key, content)
         except OSError as error:
-            raise Unavailable(f"The spool cannot be written: {error.strerror}", reason="SPOOL_UNAVAILABLE") from error
+            raise Unavailable(f"The spool is not writable: {error.strerror}", reason="SPOOL_UNAVAILABLE") from error
 
     def _add(self, key: str, content: bytes) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not is_ours(self._folder, os.getuid()):
-            raise PermissionError(1, f"{self._folder} is not a folder of this user")
+        if not is_owned_by(self._folder, os.getuid()):
+            raise PermissionError(1, f"{self._folder} is not owned by this user")
         used = self._measure(self._list()) if self._used is None else self._used
         if used + len(content) > self._max_bytes:
-            raise Unavailable(f"The spool has no room: {self._max_bytes} bytes", reason="SPOOL_FULL")
+            raise Unavailable(f"The spool is full: it holds at most {self._max_bytes} bytes", reason="SPOOL_FULL")
         part = self._folder / f"{uuid4()}.part"
         try:
             part.write_bytes(content)
-            part.rename(self._folder / (quote(key, safe="") + _ENDING))
+            part.rename(self._folder / (quote(key, safe="") + _SUFFIX))
             self._used = used + len(content)
         finally:
             part.unlink(missing_ok=True)
 
     async def waiting(self) -> list[SpooledArtifact]:
-        """What waits, the oldest first."""
+        """Waiting artifacts, oldest first."""
         items = await asyncio.to_thread(self._cleaned)
         telemetry.spool_bytes.set(self._measure(items))
         return items
 
     def _measure(self, items: list[SpooledArtifact]) -> int:
-        """How many bytes wait; between two looks at the folder it is only counted up."""
+        """The total size, which is only incremented between two scans of the folder."""
         self._used = sum(item.size for item in items)
         return self._used
 
     def _cleaned(self) -> list[SpooledArtifact]:
-        """What waits, once what killed processes left half written is gone."""
-        if not is_ours(self._folder, os.getuid()):
+        """Waiting artifacts, after removing files that killed processes left half written."""
+        if not is_owned_by(self._folder, os.getuid()):
             return []
         for part in self._folder.glob("*.part"):
             with suppress(FileNotFoundError):
@@ -90,11 +94,11 @@ class Spool:
             entries = list(os.scandir(self._folder))
         except FileNotFoundError:
             return []
-        found = (_spooled(entry) for entry in entries if entry.name.endswith(_ENDING))
+        found = (_spooled(entry) for entry in entries if entry.name.endswith(_SUFFIX))
         return sorted((item for item in found if item is not None), key=lambda item: item.since)
 
     async def read(self, item: SpooledArtifact) -> AsyncIterator[bytes]:
-        """The content in chunks; FileNotFoundError when another process has delivered it."""
+        """The content in chunks; FileNotFoundError when another process has uploaded it."""
         file = await asyncio.to_thread(item.path.open, "rb")
         try:
             while chunk := await asyncio.to_thread(file.read, _CHUNK):
@@ -106,11 +110,6 @@ class Spool:
         await asyncio.to_thread(item.path.unlink, missing_ok=True)
 
 
-def age(item: SpooledArtifact) -> float:
-    """How long it has waited, in seconds."""
-    return max(0.0, time() - item.since)
-
-
 def _spooled(entry: "os.DirEntry[str]") -> SpooledArtifact | None:
     try:
         status = entry.stat(follow_symlinks=False)
@@ -118,13 +117,14 @@ def _spooled(entry: "os.DirEntry[str]") -> SpooledArtifact | None:
         return None
     if not S_ISREG(status.st_mode):
         return None
-    key = unquote(entry.name.removesuffix(_ENDING))
+    key = unquote(entry.name.removesuffix(_SUFFIX))
     return SpooledArtifact(key, Path(entry.path), status.st_size, status.st_mtime)
 
 
-def is_ours(folder: Path, user: int) -> bool:
-    """Whether this user, or root (as what is mounted is), made the folder: the default lies where others can write, and
-    what somebody else has put there is neither used nor delivered. No where there is none.
+def is_owned_by(folder: Path, user: int) -> bool:
+    """Whether the folder exists and belongs to this user or to root (as mounted volumes do).
+
+    The default folder lies where other users can write; a folder that another user created there is not used.
     """
     try:
         status = folder.lstat()

@@ -1,4 +1,4 @@
-"""The slots of a worker: claims runs while there is room, works on them, and lets go of them when it stops."""
+"""The slots of a worker: claims runs while slots are free, executes them, and releases them on shutdown."""
 
 import asyncio
 from collections import Counter
@@ -25,10 +25,10 @@ class Worker:
         self._attempts = attempts
         self._name = name
         self._slots = slots
-        self._working = RunExecutor(runs, attempts, name)
+        self._executor = RunExecutor(runs, attempts, name)
         self._claiming: Counter[Platform] = Counter()
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._freed: list[Callable[[], None]] = []
+        self._on_free_slot: list[Callable[[], None]] = []
         self._draining = False
         self.held: dict[str, ActiveRun] = {}
         self.failed: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
@@ -39,76 +39,76 @@ class Worker:
     def platforms(self) -> Sequence[Platform]:
         return self._attempts.platforms
 
-    def on_freed(self, call: Callable[[], None]) -> None:
-        """Call this whenever a slot has come free."""
-        self._freed.append(call)
+    def on_free_slot(self, call: Callable[[], None]) -> None:
+        """Call this whenever a slot becomes free."""
+        self._on_free_slot.append(call)
 
-    def announce_room(self) -> None:
-        """Let those who look for runs look again."""
-        for call in self._freed:
+    def notify_free_slot(self) -> None:
+        """Make those who look for runs look again."""
+        for call in self._on_free_slot:
             call()
 
-    def free(self, platform: Platform) -> int:
-        """How many runs of the platform could be claimed now."""
+    def free_slots(self, platform: Platform) -> int:
+        """How many runs of the platform can be claimed now."""
         if self._draining:
             return 0
-        busy = Counter(held.claim.run.target.platform for held in self.held.values())
-        places = self._attempts.places(platform) - busy[platform] - self._claiming[platform]
-        return max(0, min(self._slots - len(self.held) - self._claiming.total(), places))
+        busy = Counter(active.claim.run.target.platform for active in self.held.values())
+        devices = self._attempts.places(platform) - busy[platform] - self._claiming[platform]
+        return max(0, min(self._slots - len(self.held) - self._claiming.total(), devices))
 
-    async def take(self, keys: Sequence[RunKey], platform: Platform) -> int:
-        """Claim of these runs what there is room for and begin to work on them; how many were to be had.
+    async def claim(self, keys: Sequence[RunKey], platform: Platform) -> int:
+        """Claim as many of these runs as there are free slots and start to execute them; returns how many.
 
-        An error of the storage is raised once those that were claimed are begun. A run that this worker still lets
-        go of, because it was taken from it, is left alone until that is done.
+        A storage error is raised after the runs that were claimed have been started. A run that was lost but is still
+        being released by this worker is left alone until that is done.
         """
-        chosen = [key for key in keys if key.run_id not in self.held][: self.free(platform)]
+        chosen = [key for key in keys if key.run_id not in self.held][: self.free_slots(platform)]
         self._claiming[platform] += len(chosen)
         try:
             claims = (self._runs.claim(key, self._name) for key in chosen)
             answers = await asyncio.gather(*claims, return_exceptions=True)
         finally:
             self._claiming[platform] -= len(chosen)
-        taken = [answer for answer in answers if isinstance(answer, Claim)]
-        for claim in taken:
-            self._begin(claim)
+        claimed = [answer for answer in answers if isinstance(answer, Claim)]
+        for claim in claimed:
+            self._start(claim)
         for error in answers:
             if isinstance(error, BaseException):
                 raise error
-        return len(taken)
+        return len(claimed)
 
-    def _begin(self, claim: Claim) -> None:
-        held = ActiveRun(claim)
-        self.held[claim.run.id] = held
-        task = asyncio.create_task(self._working.through(held), name=f"run {claim.run.id}")
+    def _start(self, claim: Claim) -> None:
+        active = ActiveRun(claim)
+        self.held[claim.run.id] = active
+        task = asyncio.create_task(self._executor.execute(active), name=f"run {claim.run.id}")
         self._tasks[claim.run.id] = task
-        task.add_done_callback(lambda done: self._ended(claim.run.id, done))
+        task.add_done_callback(lambda done: self._release(claim.run.id, done))
         if self._draining:
-            held.stop(StopReason.DRAIN)
+            active.stop(StopReason.DRAIN)
 
-    def _ended(self, run_id: str, task: "asyncio.Task[None]") -> None:
+    def _release(self, run_id: str, task: "asyncio.Task[None]") -> None:
         del self.held[run_id], self._tasks[run_id]
         error = None if task.cancelled() else task.exception()
         if error is not None and not self.failed.done():
             log.error("work_failed", run_id=run_id, exc_info=error)
             self.failed.set_result(error)
-        self.announce_room()
+        self.notify_free_slot()
 
     async def watch(self) -> None:
-        """Runs for ever, and dies of the first failure of ours while writing a run."""
+        """Runs forever; raises the first unexpected error of a run's task."""
         raise await self.failed
 
     def stop_claiming(self) -> None:
-        """Take nothing more, from now on."""
+        """Claim nothing more."""
         self._draining = True
 
     async def drain(self, grace: float) -> None:
-        """Let end what ends within `grace` seconds; hand the rest back."""
+        """Wait up to `grace` seconds for runs to end, then hand the rest back."""
         self.stop_claiming()
         if tasks := list(self._tasks.values()):
             await asyncio.wait(tasks, timeout=grace)
-        for held in self.held.values():
-            held.stop(StopReason.DRAIN)
+        for active in self.held.values():
+            active.stop(StopReason.DRAIN)
         if tasks := list(self._tasks.values()):
             log.info("handing_back", runs=len(tasks))
             await asyncio.wait(tasks, timeout=HAND_BACK_SECONDS)

@@ -12,6 +12,9 @@ class Always:
     async def acquire(self) -> bool:
         return True
 
+    async def release(self) -> None:
+        return None
+
 
 async def test_expired_leases_go_to_another_attempt_and_old_queues_end() -> None:
     store = FakeExecutions()

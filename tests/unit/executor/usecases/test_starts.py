@@ -9,6 +9,7 @@ from services.chassis.errors import NotFound
 from services.chassis.ids import derive_ids
 from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
+from services.executor.model.failures import NO_PLATFORM
 from services.executor.model.plans import ResolvedRuns
 from services.executor.model.run_config import ExecutionMode, RunConfig
 from services.executor.model.states import Status
@@ -120,3 +121,11 @@ async def test_a_repeat_under_an_idempotency_key_gives_the_execution_that_is_the
     assert len(store.stored) == requests(store) == 2
     with bind(GATEWAY):
         assert (await store.page(ExecutionFilter(), PageRequest(1, 10)))[1] == 1
+
+
+async def test_a_run_without_a_platform_fails_at_the_start() -> None:
+    store, catalog = FakeExecutions(), FakeCatalog()
+    execution = await start(store, catalog, catalog.workflow(plan(platform=None)))
+    [run] = store.stored.values()
+    assert (execution.status, run.status, run.failure) == (Status.FAILED, Status.FAILED, NO_PLATFORM)
+    assert requests(store) == 0

@@ -31,7 +31,7 @@ async def started(store: FakeExecutions, *plans: RunPlan, retries: int = 1) -> l
     return [RunKey(execution.id, run.id) for run in store.stored.values() if run.execution_id == execution.id]
 
 
-async def held(store: FakeExecutions, key: RunKey) -> ActiveRun:
+async def active_run(store: FakeExecutions, key: RunKey) -> ActiveRun:
     """The run, claimed by worker-1."""
     claim = await store.claim(key, "worker-1")
     assert claim is not None

@@ -10,7 +10,7 @@ import pytest
 
 from services.chassis.errors import Unavailable
 from services.executor.artifacts import ArtifactKey
-from services.executor.worker.artifact_uploader import AT_ONCE_BYTES, ArtifactUploader
+from services.executor.worker.artifact_uploader import SINGLE_REQUEST_BYTES, ArtifactUploader
 from services.executor.worker.spool import Spool
 from tests.eventually import eventually
 
@@ -70,9 +70,9 @@ async def test_a_store_that_is_away_gets_it_later(scene: Scene, error: Exception
     scene.store.down = error
     await scene.artifacts.put("run", 1, "a.png", b"x")
     assert await scene.waiting() == ["runs/run/1/a.png"]
-    assert not await scene.artifacts.deliver()
+    assert not await scene.artifacts.upload_spooled()
     scene.store.down = None
-    assert await scene.artifacts.deliver()
+    assert await scene.artifacts.upload_spooled()
     assert (scene.store.kept, await scene.waiting()) == ({"runs/run/1/a.png": b"x"}, [])
 
 
@@ -82,18 +82,18 @@ async def test_after_a_failure_no_attempt_waits_for_the_store(scene: Scene) -> N
         await scene.artifacts.put("run", 1, f"{number}.png", b"x")
     assert (scene.store.tried, len(await scene.waiting())) == (1, 5)
     scene.store.down = None
-    assert await scene.artifacts.deliver()
+    assert await scene.artifacts.upload_spooled()
     await scene.artifacts.put("run", 1, "after.png", b"x")
     assert (len(scene.store.kept), await scene.waiting()) == (6, [])
 
 
 async def test_what_is_large_is_streamed(tmp_path: Path) -> None:
-    scene = Scene(tmp_path, max_bytes=AT_ONCE_BYTES * 2)
+    scene = Scene(tmp_path, max_bytes=SINGLE_REQUEST_BYTES * 2)
     scene.store.down = AWAY
-    await scene.artifacts.put("run", 1, "large", b"x" * (AT_ONCE_BYTES + 1))
+    await scene.artifacts.put("run", 1, "large", b"x" * (SINGLE_REQUEST_BYTES + 1))
     await scene.artifacts.put("run", 1, "small", b"x" * 1000)
     scene.store.down = None
-    assert await scene.artifacts.deliver()
+    assert await scene.artifacts.upload_spooled()
     assert (scene.store.streamed, len(scene.store.kept)) == (1, 2)
 
 
@@ -116,14 +116,14 @@ async def test_what_an_earlier_process_left_is_delivered(tmp_path: Path) -> None
     before.store.down = AWAY
     await before.artifacts.put("run", 1, "a.png", b"x")
     after = Scene(tmp_path)
-    await after.artifacts.part()
+    await after.artifacts.flush()
     assert (after.store.kept, await after.waiting()) == ({"runs/run/1/a.png": b"x"}, [])
 
 
 async def test_without_store_and_room_it_is_unavailable(tmp_path: Path) -> None:
     scene = Scene(tmp_path, max_bytes=3)
     scene.store.down = AWAY
-    with pytest.raises(Unavailable, match="no room"):
+    with pytest.raises(Unavailable, match="spool is full"):
         await scene.artifacts.put("run", 1, "a.png", b"1234")
 
 
@@ -133,7 +133,7 @@ async def test_what_has_waited_for_too_long_is_marked_missing(scene: Scene) -> N
     await scene.artifacts.put("run", 2, "b.png", b"x")
     [item, _] = await scene.spool.waiting()
     os.utime(item.path, (0, 0))
-    assert not await scene.artifacts.deliver()
+    assert not await scene.artifacts.upload_spooled()
     assert scene.missing.marked == [ArtifactKey("run", 2, "a.png")]
     assert await scene.waiting() == ["runs/run/2/b.png"]
 
@@ -150,7 +150,7 @@ async def test_a_file_that_another_process_delivered_is_no_failure(scene: Scene,
             return items
 
     artifacts = ArtifactUploader(scene.store, Racing(tmp_path, 1000), scene.missing, deadline=60)  # type: ignore[arg-type]
-    assert await artifacts.deliver()
+    assert await artifacts.upload_spooled()
     assert scene.store.kept == {}
 
 

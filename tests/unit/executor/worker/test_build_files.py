@@ -31,8 +31,8 @@ async def test_a_file_is_fetched_once_and_keeps_its_ending(tmp_path: Path) -> No
     catalog = FakeCatalog()
     app, same = known(catalog, "one", b"x" * 2500), known(catalog, "two", b"x" * 2500)
     files = files_of(catalog, tmp_path / "files")
-    with files.using() as using:
-        paths = await asyncio.gather(*(using.file(wanted) for wanted in (app, app, same)))
+    with files.open_files() as using:
+        paths = await asyncio.gather(*(using.path_of(wanted) for wanted in (app, app, same)))
     assert len(set(paths)) == 1
     assert (paths[0].name, paths[0].read_bytes()) == (f"{app.sha256}.apk", b"x" * 2500)
     assert catalog.reads == 1
@@ -41,27 +41,27 @@ async def test_a_file_is_fetched_once_and_keeps_its_ending(tmp_path: Path) -> No
 async def test_a_name_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
     catalog = FakeCatalog()
     app = known(catalog, "one", b"x", "../../etc/passwd/..%2f.a/b")
-    with files_of(catalog, tmp_path).using() as using:
-        assert (await using.file(app)).parent == tmp_path
+    with files_of(catalog, tmp_path).open_files() as using:
+        assert (await using.path_of(app)).parent == tmp_path
 
 
 async def test_a_file_that_is_not_what_it_should_be_is_refused_and_not_kept(tmp_path: Path) -> None:
     catalog = FakeCatalog()
     app = known(catalog, "one", b"good")
     catalog.files["one"] = b"evil"
-    with files_of(catalog, tmp_path).using() as using:
+    with files_of(catalog, tmp_path).open_files() as using:
         with pytest.raises(DeviceFailure, match="not what was uploaded") as raised:
-            await using.file(app)
+            await using.path_of(app)
         assert raised.value.category is Category.ARTIFACT_INVALID
         assert on_disk(tmp_path) == set()
         catalog.files["one"] = b"good"
-        assert (await using.file(app)).read_bytes() == b"good"
+        assert (await using.path_of(app)).read_bytes() == b"good"
 
 
 async def test_a_file_that_the_catalog_has_not_is_a_fault_of_the_build(tmp_path: Path) -> None:
     files = files_of(FakeCatalog(), tmp_path)
-    with files.using() as using, pytest.raises(DeviceFailure, match="Build not found") as raised:
-        await using.file(BuildFile("org", "none", "ab" * 32, "a.apk"))
+    with files.open_files() as using, pytest.raises(DeviceFailure, match="Build not found") as raised:
+        await using.path_of(BuildFile("org", "none", "ab" * 32, "a.apk"))
     assert raised.value.category is Category.ARTIFACT_INVALID
 
 
@@ -70,8 +70,8 @@ async def test_the_folder_is_bounded_and_drops_what_was_not_used_for_longest(tmp
     a, b, c = (known(catalog, name, name.encode() * 2000) for name in "abc")
     files = files_of(catalog, tmp_path, 5000)
     for wanted in (a, b, a, c):
-        with files.using() as using:
-            await using.file(wanted)
+        with files.open_files() as using:
+            await using.path_of(wanted)
     assert on_disk(tmp_path) == {b"a" * 2000, b"c" * 2000}
 
 
@@ -79,15 +79,15 @@ async def test_a_file_in_use_is_never_dropped(tmp_path: Path) -> None:
     catalog = FakeCatalog()
     a, b, c = (known(catalog, name, name.encode() * 2000) for name in "abc")
     files = files_of(catalog, tmp_path, 4000)
-    with files.using() as one, files.using() as other:
-        await one.file(a)
-        await other.file(b)
+    with files.open_files() as one, files.open_files() as other:
+        await one.path_of(a)
+        await other.path_of(b)
         with pytest.raises(DeviceFailure, match="taken by those of other runs") as raised:
-            await other.file(c)
+            await other.path_of(c)
         assert raised.value.category is Category.DEVICE_UNAVAILABLE
         assert on_disk(tmp_path) == {b"a" * 2000, b"b" * 2000}
-    with files.using() as using:
-        await using.file(c)
+    with files.open_files() as using:
+        await using.path_of(c)
     assert len(on_disk(tmp_path)) == 2
 
 
@@ -95,8 +95,8 @@ async def test_a_file_larger_than_the_room_is_refused_before_it_fills_the_disk(t
     catalog = FakeCatalog()
     app = known(catalog, "one", b"x" * 50_000)
     files = files_of(catalog, tmp_path, 3000)
-    with files.using() as using, pytest.raises(DeviceFailure, match="larger than the worker's room") as raised:
-        await using.file(app)
+    with files.open_files() as using, pytest.raises(DeviceFailure, match="larger than the worker's room") as raised:
+        await using.path_of(app)
     assert raised.value.category is Category.ARTIFACT_INVALID
     assert on_disk(tmp_path) == set()
 
@@ -104,14 +104,14 @@ async def test_a_file_larger_than_the_room_is_refused_before_it_fills_the_disk(t
 async def test_files_outlive_the_process_and_unfinished_ones_do_not(tmp_path: Path) -> None:
     catalog = FakeCatalog()
     old, new = (known(catalog, name, name.encode() * 2000) for name in "ab")
-    with files_of(catalog, tmp_path).using() as using:
-        aged = await using.file(old)
-        await using.file(new)
+    with files_of(catalog, tmp_path).open_files() as using:
+        aged = await using.path_of(old)
+        await using.path_of(new)
     os.utime(aged, (1, 1))
     (tmp_path / "unfinished.part").write_bytes(b"x")
     files = files_of(catalog, tmp_path, 3000)
-    with files.using() as using:
-        await using.file(new)
+    with files.open_files() as using:
+        await using.path_of(new)
     assert catalog.reads == 2
     assert on_disk(tmp_path) == {b"b" * 2000}
 
@@ -120,9 +120,9 @@ async def test_a_file_that_somebody_removed_is_fetched_again(tmp_path: Path) -> 
     catalog = FakeCatalog()
     app = known(catalog, "one", b"x" * 100)
     files = files_of(catalog, tmp_path)
-    with files.using() as using:
-        (await using.file(app)).unlink()
-        assert (await using.file(app)).read_bytes() == b"x" * 100
+    with files.open_files() as using:
+        (await using.path_of(app)).unlink()
+        assert (await using.path_of(app)).read_bytes() == b"x" * 100
 
 
 async def test_a_disk_that_refuses_is_the_infrastructures_fault(tmp_path: Path) -> None:
@@ -130,11 +130,11 @@ async def test_a_disk_that_refuses_is_the_infrastructures_fault(tmp_path: Path) 
     app = known(catalog, "one", b"x" * 100)
     folder = tmp_path / "files"
     files = files_of(catalog, folder)
-    with files.using() as using:
-        await using.file(app)
+    with files.open_files() as using:
+        await using.path_of(app)
         (folder / f"{app.sha256}.apk").unlink()
         folder.rmdir()
         folder.write_text("a file where the folder should be")
-        with pytest.raises(DeviceFailure, match="cannot keep files") as raised:
-            await using.file(app)
+        with pytest.raises(DeviceFailure, match="cannot store files") as raised:
+            await using.path_of(app)
     assert raised.value.category is Category.DEVICE_UNAVAILABLE

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 
+import pytest
+
 from services.chassis.context import bind
 from services.executor.model.runs import Platform
 from services.executor.model.states import Status
 from services.executor.ports.runs import Notice, RunKey
-from services.executor.worker.lease_renewer import LeaseRenewer
+from services.executor.worker.lease_renewer import MAX_AGE_SECONDS, LeaseRenewer
 from services.executor.worker.worker import Worker
 from tests.eventually import eventually
 from tests.fakes.executor import FakeAttempts, FakeExecutions
@@ -17,7 +19,7 @@ async def holding(store: FakeExecutions) -> tuple[Worker, FakeAttempts, RunKey]:
     [key] = await started(store)
     attempts = FakeAttempts(blocking=True)
     worker = Worker(store, attempts, name="worker-1", slots=2)
-    await worker.take([key], Platform.ANDROID)
+    await worker.claim([key], Platform.ANDROID)
     await eventually(lambda: attempts.begun)
     return worker, attempts, key
 
@@ -27,7 +29,7 @@ async def test_a_held_lease_is_renewed() -> None:
     worker, _, _ = await holding(store)
     keeper = LeaseRenewer(store, worker, store.limits)
     store.advance(14)
-    await keeper.look()
+    await keeper.renew()
     store.advance(14)
     assert await store.due(10) == []
 
@@ -37,7 +39,7 @@ async def test_a_cancelled_run_is_stopped() -> None:
     worker, attempts, key = await holding(store)
     with bind(CALLER):
         await store.cancel(key.execution_id)
-    await LeaseRenewer(store, worker, store.limits).look()
+    await LeaseRenewer(store, worker, store.limits).renew()
     await eventually(lambda: run_of(store, key).status is Status.CANCELLED)
     assert attempts.cancelled
 
@@ -47,7 +49,7 @@ async def test_a_run_that_was_lost_is_aborted_and_not_written() -> None:
     worker, attempts, key = await holding(store)
     store.advance(16)
     await store.expire(key)
-    await LeaseRenewer(store, worker, store.limits).look()
+    await LeaseRenewer(store, worker, store.limits).renew()
     await eventually(lambda: attempts.cancelled and not worker.held)
     assert run_of(store, key).status is Status.RUNNING
 
@@ -65,14 +67,40 @@ async def test_a_run_whose_verdict_this_worker_writes_itself_is_not_lost() -> No
     store = FinishingMeanwhile()
     worker, _, key = await holding(store)
     held = worker.held[key.run_id]
-    held.trying = False
-    await LeaseRenewer(store, worker, store.limits).look()
-    assert held.why is None
+    held.in_attempt = False
+    await LeaseRenewer(store, worker, store.limits).renew()
+    assert held.stop_reason is None
 
 
-async def test_without_runs_nothing_is_asked() -> None:
-    store = FakeExecutions()
+class CountingExecutions(FakeExecutions):
+    """Counts the calls of a lease renewer."""
+
+    calls = 0
+
+    async def renew(self, tokens: Mapping[str, int]) -> None:
+        self.calls += 1
+        await super().renew(tokens)
+
+    async def notices(self, tokens: Mapping[str, int]) -> dict[str, Notice]:
+        self.calls += 1
+        return await super().notices(tokens)
+
+
+async def test_a_worker_without_runs_does_not_call_the_database() -> None:
+    store = CountingExecutions()
+    idle = Worker(store, FakeAttempts(), name="worker-1", slots=2)
+    await LeaseRenewer(store, idle, store.limits).renew()
+    assert store.calls == 0
+    worker, _, _ = await holding(store)
+    await LeaseRenewer(store, worker, store.limits).renew()
+    assert store.calls == 2
+
+
+async def test_liveness_fails_when_the_loop_is_stuck() -> None:
+    store, now = FakeExecutions(), 100.0
     worker = Worker(store, FakeAttempts(), name="worker-1", slots=2)
-    keeper = LeaseRenewer(store, worker, store.limits)
-    await keeper.look()
-    await keeper.check()
+    renewer = LeaseRenewer(store, worker, store.limits, clock=lambda: now)
+    await renewer.check()
+    now += MAX_AGE_SECONDS + 1
+    with pytest.raises(RuntimeError, match="no lease was renewed for 61 s"):
+        await renewer.check()

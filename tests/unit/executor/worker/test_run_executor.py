@@ -17,20 +17,20 @@ from services.executor.worker.active_run import StopReason
 from services.executor.worker.run_executor import RunExecutor
 from tests.eventually import eventually
 from tests.fakes.executor import FakeAttempts, FakeExecutions
-from tests.unit.executor.worker.builders import FAILED, held, run_of, started
+from tests.unit.executor.worker.builders import FAILED, active_run, run_of, started
 
 
 async def test_a_pass_is_written() -> None:
     store, attempts = FakeExecutions(), FakeAttempts()
     [key] = await started(store)
-    await RunExecutor(store, attempts, "worker-1").through(await held(store, key))
+    await RunExecutor(store, attempts, "worker-1").execute(await active_run(store, key))
     assert (run_of(store, key).status, run_of(store, key).success) == (Status.COMPLETED, True)
 
 
 async def test_a_failing_verdict_is_tried_again_by_the_same_worker_at_once() -> None:
     store, attempts = FakeExecutions(), FakeAttempts(FAILED)
     [key] = await started(store)
-    await RunExecutor(store, attempts, "worker-1").through(await held(store, key))
+    await RunExecutor(store, attempts, "worker-1").execute(await active_run(store, key))
     run = run_of(store, key)
     assert (run.success, run.flaky) == (True, True)
     assert [(attempt.number, attempt.worker) for attempt in run.attempts] == [(1, "worker-1"), (2, "worker-1")]
@@ -41,7 +41,7 @@ async def test_an_infrastructure_failure_is_left_to_whoever_is_free_later() -> N
     broken = AttemptResult(failure=Failure(Category.DEVICE_UNAVAILABLE, "No phone."))
     store, attempts = FakeExecutions(), FakeAttempts(broken)
     [key] = await started(store)
-    await RunExecutor(store, attempts, "worker-1").through(await held(store, key))
+    await RunExecutor(store, attempts, "worker-1").execute(await active_run(store, key))
     run = run_of(store, key)
     assert (run.status, run.lease, len(attempts.begun)) == (Status.RUNNING, None, 1)
 
@@ -49,7 +49,7 @@ async def test_an_infrastructure_failure_is_left_to_whoever_is_free_later() -> N
 async def test_a_bug_in_an_attempt_fails_the_run_and_says_so() -> None:
     store, attempts = FakeExecutions(), FakeAttempts(ZeroDivisionError("boom"))
     [key] = await started(store)
-    await RunExecutor(store, attempts, "worker-1").through(await held(store, key))
+    await RunExecutor(store, attempts, "worker-1").execute(await active_run(store, key))
     failure = run_of(store, key).failure
     assert failure is not None
     assert failure.category is Category.UNKNOWN
@@ -59,8 +59,8 @@ async def test_a_bug_in_an_attempt_fails_the_run_and_says_so() -> None:
 async def stopped(store: FakeExecutions, key: RunKey, why: StopReason, *, cancel: bool = False) -> FakeAttempts:
     """Stop the work on a run in the middle of its attempt."""
     attempts = FakeAttempts(blocking=True)
-    holding = await held(store, key)
-    work = asyncio.create_task(RunExecutor(store, attempts, "worker-1").through(holding))
+    holding = await active_run(store, key)
+    work = asyncio.create_task(RunExecutor(store, attempts, "worker-1").execute(holding))
     await eventually(lambda: attempts.begun)
     if cancel:
         store.stored[key.run_id] = replace(store.stored[key.run_id], cancel_requested_at=store.clock)
@@ -104,7 +104,7 @@ def _requests(events: list[Event]) -> int:
 async def test_a_verdict_for_a_run_that_is_anothers_is_refused_and_dropped() -> None:
     store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
     [key] = await started(store)
-    work = asyncio.create_task(RunExecutor(store, attempts, "worker-1").through(await held(store, key)))
+    work = asyncio.create_task(RunExecutor(store, attempts, "worker-1").execute(await active_run(store, key)))
     await eventually(lambda: attempts.begun)
     store.advance(16)
     await store.expire(key)
@@ -129,14 +129,14 @@ class FailingOnce(FakeExecutions):
 async def test_a_verdict_waits_for_a_database_that_is_away() -> None:
     store = FailingOnce(Unavailable("down"), Unavailable("down"))
     [key] = await started(store)
-    await RunExecutor(store, FakeAttempts(), "worker-1").through(await held(store, key))
+    await RunExecutor(store, FakeAttempts(), "worker-1").execute(await active_run(store, key))
     assert run_of(store, key).success is True
 
 
 async def test_a_result_that_cannot_be_stored_becomes_a_failure_that_can() -> None:
     store = FailingOnce(ValueError("too large"))
     [key] = await started(store)
-    await RunExecutor(store, FakeAttempts(), "worker-1").through(await held(store, key))
+    await RunExecutor(store, FakeAttempts(), "worker-1").execute(await active_run(store, key))
     failure = run_of(store, key).failure
     assert failure is not None
     assert failure.category is Category.UNKNOWN
@@ -146,7 +146,7 @@ async def test_what_cannot_be_stored_at_all_comes_out() -> None:
     store = FailingOnce(ValueError("too large"), ValueError("still"))
     [key] = await started(store)
     with pytest.raises(ValueError, match="still"):
-        await RunExecutor(store, FakeAttempts(), "worker-1").through(await held(store, key))
+        await RunExecutor(store, FakeAttempts(), "worker-1").execute(await active_run(store, key))
 
 
 class Overstaying(FakeAttempts):
@@ -159,7 +159,7 @@ class Overstaying(FakeAttempts):
 async def test_an_attempt_that_overstays_is_a_run_timeout() -> None:
     store = FakeExecutions()
     [key] = await started(store)
-    await RunExecutor(store, Overstaying(), "worker-1").through(await held(store, key))
+    await RunExecutor(store, Overstaying(), "worker-1").execute(await active_run(store, key))
     failure = run_of(store, key).failure
     assert failure is not None
     assert failure.category is Category.RUN_TIMEOUT
@@ -180,6 +180,6 @@ class AwayForClaims(FakeExecutions):
 async def test_a_retry_that_cannot_be_claimed_now_is_left_to_whoever_is_free_later() -> None:
     store, attempts = AwayForClaims(), FakeAttempts(FAILED)
     [key] = await started(store)
-    await RunExecutor(store, attempts, "worker-1").through(await held(store, key))
+    await RunExecutor(store, attempts, "worker-1").execute(await active_run(store, key))
     run = run_of(store, key)
     assert (run.status, run.lease, run.claimable_at) == (Status.RUNNING, None, store.clock)

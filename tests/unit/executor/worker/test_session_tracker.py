@@ -53,7 +53,7 @@ async def test_a_session_is_noted_in_the_lease() -> None:
     store = FakeExecutions()
     [key] = await started(store)
     claim = await claimed(store, key)
-    await SessionTracker(store, Hub().delete).noting(claim)(SESSION)
+    await SessionTracker(store, Hub().delete).recorder(claim)(SESSION)
     lease = run_of(store, key).lease
     assert lease is not None
     assert lease.session == SESSION
@@ -66,7 +66,7 @@ async def test_who_does_not_own_the_run_any_more_gets_no_session() -> None:
     store.advance(16)
     await store.expire(key)
     with pytest.raises(DeviceFailure, match="another worker's") as raised:
-        await SessionTracker(store, Hub().delete).noting(claim)(SESSION)
+        await SessionTracker(store, Hub().delete).recorder(claim)(SESSION)
     assert raised.value.category is Category.EXECUTOR_LOST
 
 
@@ -87,7 +87,7 @@ async def test_a_database_that_is_away_is_asked_again_some_times(times: int, not
     store = Stumbling()
     store.times = times
     [key] = await started(store)
-    note = SessionTracker(store, Hub().delete).noting(await claimed(store, key))
+    note = SessionTracker(store, Hub().delete).recorder(await claimed(store, key))
     if noted:
         await note(SESSION)
     else:
@@ -101,7 +101,7 @@ async def test_a_database_that_is_away_is_asked_again_some_times(times: int, not
 async def test_the_next_owner_deletes_what_the_last_one_left() -> None:
     store, hub = FakeExecutions(), Hub()
     key = await orphaned(store)
-    await SessionTracker(store, hub.delete).clear(await claimed(store, key))
+    await SessionTracker(store, hub.delete).delete_orphans(await claimed(store, key))
     assert hub.asked == [SESSION]
     assert run_of(store, key).orphans == ()
 
@@ -111,7 +111,7 @@ async def test_a_hub_that_does_not_answer_is_not_fatal_and_the_orphan_stays(erro
     store, hub = FakeExecutions(), Hub()
     key = await orphaned(store)
     hub.away, hub.error = True, error
-    await SessionTracker(store, hub.delete).clear(await claimed(store, key))
+    await SessionTracker(store, hub.delete).delete_orphans(await claimed(store, key))
     assert [orphan.session for orphan in run_of(store, key).orphans] == [SESSION]
 
 

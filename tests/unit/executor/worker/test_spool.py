@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from services.chassis.errors import Unavailable
-from services.executor.worker.spool import Spool, SpooledArtifact, age, is_ours
+from services.executor.worker.spool import Spool, SpooledArtifact, is_owned_by
 
 KEY = "runs/6f1b1f0e/1/attempt-1-step-000.png"
 
@@ -20,7 +20,7 @@ async def test_what_was_added_waits_for_another_process_too(tmp_path: Path) -> N
     spool = Spool(tmp_path / "spool", 100)
     [item] = await spool.waiting()
     assert (item.key, item.size, await content(spool, item)) == (KEY, 7, b"picture")
-    assert 0 <= age(item) < 60
+    assert 0 <= item.age() < 60
     await spool.remove(item)
     await spool.remove(item)
     assert await spool.waiting() == []
@@ -42,7 +42,7 @@ async def test_nothing_is_made_before_something_waits(tmp_path: Path) -> None:
 async def test_it_takes_no_more_than_its_bound(tmp_path: Path) -> None:
     spool = Spool(tmp_path, 10)
     await spool.add("a", b"123456")
-    with pytest.raises(Unavailable, match="no room"):
+    with pytest.raises(Unavailable, match="spool is full"):
         await spool.add("b", b"12345")
     await spool.add("c", b"1234")
     assert [item.key for item in await spool.waiting()] == ["a", "c"]
@@ -103,6 +103,6 @@ async def test_what_somebody_else_left_there_is_not_delivered(tmp_path: Path) ->
 def test_a_folder_that_root_mounts_can_be_used_and_that_of_another_user_not(tmp_path: Path) -> None:
     if os.getuid() == 0:
         os.chown(tmp_path, 54321, -1)
-    assert is_ours(Path("/"), 12345)
-    assert not is_ours(tmp_path, 12345)
-    assert not is_ours(tmp_path / "none", 12345)
+    assert is_owned_by(Path("/"), 12345)
+    assert not is_owned_by(tmp_path, 12345)
+    assert not is_owned_by(tmp_path / "none", 12345)

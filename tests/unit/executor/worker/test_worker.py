@@ -21,10 +21,10 @@ async def test_it_takes_no_more_than_its_slots() -> None:
     store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
     keys = await started(store, plan(), plan(), plan())
     working = worker(store, attempts)
-    assert await working.take(keys, ANDROID) == 2
-    assert (working.free(ANDROID), len(working.held)) == (0, 2)
+    assert await working.claim(keys, ANDROID) == 2
+    assert (working.free_slots(ANDROID), len(working.held)) == (0, 2)
     attempts.release.set()
-    await eventually(lambda: working.free(ANDROID) == 2)
+    await eventually(lambda: working.free_slots(ANDROID) == 2)
     assert [run_of(store, key).status for key in keys] == [Status.COMPLETED, Status.COMPLETED, Status.QUEUED]
 
 
@@ -32,8 +32,8 @@ async def test_it_takes_no_more_than_there_are_devices() -> None:
     store = FakeExecutions()
     [key] = await started(store)
     working = worker(store, FakeAttempts(devices=0))
-    assert working.free(ANDROID) == 0
-    assert await working.take([key], ANDROID) == 0
+    assert working.free_slots(ANDROID) == 0
+    assert await working.claim([key], ANDROID) == 0
 
 
 async def test_a_run_that_is_gone_costs_no_slot() -> None:
@@ -41,16 +41,16 @@ async def test_a_run_that_is_gone_costs_no_slot() -> None:
     [key] = await started(store)
     assert await store.claim(key, "worker-2")
     working = worker(store, attempts)
-    assert await working.take([key], ANDROID) == 0
-    assert working.free(ANDROID) == 2
+    assert await working.claim([key], ANDROID) == 0
+    assert working.free_slots(ANDROID) == 2
 
 
 async def test_it_tells_when_a_slot_comes_free() -> None:
     store, freed = FakeExecutions(), []
     [key] = await started(store)
     working = worker(store, FakeAttempts())
-    working.on_freed(lambda: freed.append(working.free(ANDROID)))
-    await working.take([key], ANDROID)
+    working.on_free_slot(lambda: freed.append(working.free_slots(ANDROID)))
+    await working.claim([key], ANDROID)
     assert await eventually(lambda: freed) == [2]
 
 
@@ -58,7 +58,7 @@ async def test_draining_lets_short_runs_end() -> None:
     store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
     [key] = await started(store)
     working = worker(store, attempts)
-    await working.take([key], ANDROID)
+    await working.claim([key], ANDROID)
     attempts.release.set()
     await working.drain(10)
     assert run_of(store, key).success is True
@@ -68,12 +68,12 @@ async def test_draining_hands_back_what_does_not_end_and_takes_nothing_more() ->
     store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
     first, second = await started(store, plan(), plan())
     working = worker(store, attempts)
-    await working.take([first], ANDROID)
+    await working.claim([first], ANDROID)
     await eventually(lambda: attempts.begun)
     await working.drain(0)
     assert run_of(store, first).attempts[0].handed_back
-    assert working.free(ANDROID) == 0
-    assert await working.take([second], ANDROID) == 0
+    assert working.free_slots(ANDROID) == 0
+    assert await working.claim([second], ANDROID) == 0
     assert not working.held
 
 
@@ -81,7 +81,7 @@ async def test_a_write_that_fails_for_good_comes_out() -> None:
     store = FakeExecutions()
     [key] = await started(store)
     working = worker(store, FakeAttempts())
-    await working.take([key], ANDROID)
+    await working.claim([key], ANDROID)
     del store.executions[key.execution_id]
     with pytest.raises(KeyError):
         await working.watch()
@@ -92,12 +92,12 @@ async def test_a_run_that_it_has_lost_is_not_taken_again_before_it_is_let_go() -
     store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
     [key] = await started(store)
     working = worker(store, attempts)
-    await working.take([key], ANDROID)
+    await working.claim([key], ANDROID)
     store.advance(16)
     await store.expire(key)
-    assert await working.take([key], ANDROID) == 0
+    assert await working.claim([key], ANDROID) == 0
     assert run_of(store, key).attempt_number == 1
     working.held[key.run_id].stop(StopReason.LOST)
     await eventually(lambda: not working.held)
-    assert await working.take([key], ANDROID) == 1
+    assert await working.claim([key], ANDROID) == 1
     assert list(working.held) == [key.run_id]

@@ -1,0 +1,42 @@
+"""Attempts on device pools."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from services.executor.automation.devices.pools.pooled_devices import PooledDevices
+from services.executor.model.failures import NO_PLATFORM
+from services.executor.model.runs import Session
+from services.executor.model.states import Status
+from services.executor.worker.attempts import AutomatedAttempts
+from services.executor.worker.build_files import BuildFileCache
+from services.executor.worker.build_heads import BuildHeadCache
+from services.executor.worker.build_provider import BuildProvider
+from services.executor.worker.run_executor import RunExecutor
+from services.executor.worker.session_tracker import SessionTracker
+from tests.fakes.executor import FakeArtifacts, FakeCatalog, FakeExecutions
+from tests.unit.executor.worker.builders import active_run, run_of, started
+
+
+async def delete_session(session: Session) -> bool:
+    return True
+
+
+def automated_attempts(store: FakeExecutions, folder: Path) -> AutomatedAttempts:
+    """Attempts on simulated devices of both platforms."""
+    catalog = FakeCatalog()
+    builds = BuildProvider(BuildHeadCache(catalog, 0), BuildFileCache(catalog, folder, 0))
+    sessions = SessionTracker(store, delete_session)
+    return AutomatedAttempts(PooledDevices.load(None), builds, sessions, FakeArtifacts(), step_seconds=1)
+
+
+async def test_a_run_without_a_platform_fails_and_says_what_to_do(tmp_path: Path) -> None:
+    store = FakeExecutions()
+    [key] = await started(store)
+    run = run_of(store, key)
+    store.stored[key.run_id] = replace(run, target=replace(run.target, platform=None))
+    attempts = automated_attempts(store, tmp_path)
+    await RunExecutor(store, attempts, "worker-1").execute(await active_run(store, key))
+    ended = run_of(store, key)
+    assert (ended.status, ended.success, ended.failure) == (Status.FAILED, None, NO_PLATFORM)
+    assert (len(ended.attempts), ended.attempts[0].device) == (1, None)
+    assert "set the test's platform to iOS or Android" in NO_PLATFORM.message
