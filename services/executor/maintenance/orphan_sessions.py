@@ -31,7 +31,7 @@ class OrphanSweeper:
         every: float | None = None,
         give_up: float = GIVE_UP_SECONDS,
     ) -> None:
-        """`every`: seconds between sweeps without a wake-up; `give_up`: age in seconds at which an orphan is dropped."""
+        """`every`: seconds between sweeps; None: only when woken. `give_up`: the age at which an orphan is dropped."""
         self._orphans = orphans
         self._sessions = sessions
         self._every = every

@@ -50,7 +50,7 @@ async def test_a_file_that_is_not_what_it_should_be_is_refused_and_not_kept(tmp_
     app = known(catalog, "one", b"good")
     catalog.files["one"] = b"evil"
     with files_of(catalog, tmp_path).open_files() as using:
-        with pytest.raises(DeviceFailure, match="not what was uploaded") as raised:
+        with pytest.raises(DeviceFailure, match="differs from the uploaded one") as raised:
             await using.path_of(app)
         assert raised.value.category is Category.ARTIFACT_INVALID
         assert on_disk(tmp_path) == set()
@@ -82,7 +82,7 @@ async def test_a_file_in_use_is_never_dropped(tmp_path: Path) -> None:
     with files.open_files() as one, files.open_files() as other:
         await one.path_of(a)
         await other.path_of(b)
-        with pytest.raises(DeviceFailure, match="taken by those of other runs") as raised:
+        with pytest.raises(DeviceFailure, match="full of files that other runs use") as raised:
             await other.path_of(c)
         assert raised.value.category is Category.DEVICE_UNAVAILABLE
         assert on_disk(tmp_path) == {b"a" * 2000, b"b" * 2000}
@@ -95,7 +95,7 @@ async def test_a_file_larger_than_the_room_is_refused_before_it_fills_the_disk(t
     catalog = FakeCatalog()
     app = known(catalog, "one", b"x" * 50_000)
     files = files_of(catalog, tmp_path, 3000)
-    with files.open_files() as using, pytest.raises(DeviceFailure, match="larger than the worker's room") as raised:
+    with files.open_files() as using, pytest.raises(DeviceFailure, match="worker's file cache") as raised:
         await using.path_of(app)
     assert raised.value.category is Category.ARTIFACT_INVALID
     assert on_disk(tmp_path) == set()

@@ -65,7 +65,7 @@ async def test_who_does_not_own_the_run_any_more_gets_no_session() -> None:
     claim = await claimed(store, key)
     store.advance(16)
     await store.expire(key)
-    with pytest.raises(DeviceFailure, match="another worker's") as raised:
+    with pytest.raises(DeviceFailure, match="belongs to another worker") as raised:
         await SessionTracker(store, Hub().delete).recorder(claim)(SESSION)
     assert raised.value.category is Category.EXECUTOR_LOST
 
