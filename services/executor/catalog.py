@@ -9,7 +9,7 @@ from services.chassis import grpc_server
 from services.chassis.context import Caller, bind
 from services.chassis.grpc_server import Channel
 from services.executor.messages.configs import build_config_proto
-from services.executor.messages.plans import resolved
+from services.executor.messages.plans import resolved_runs
 from services.executor.model.executions import BuildConfig, ExecutionKind
 from services.executor.model.plans import ResolvedRuns
 
@@ -37,7 +37,7 @@ class RemoteCatalog:
             build_config=build_config_proto(build_config), override_build_config=override_build_config
         )
         setattr(request, f"{kind.value}_id", subject_id)
-        return resolved(await self._resolution.ResolveRuns(request, timeout=RESOLVE_SECONDS))
+        return resolved_runs(await self._resolution.ResolveRuns(request, timeout=RESOLVE_SECONDS))
 
     async def artifact(self, org_id: str, build_id: str, limit: int) -> bytes:
         content = bytearray()

@@ -7,9 +7,9 @@ from mobiletest.executor.v1 import events_pb2, executions_pb2
 from mobiletest.types.v1 import platform_pb2
 
 from services.chassis.events import Event
+from services.chassis.proto_values import to_enum_number, to_timestamp
 from services.executor.messages.executions import execution_proto
 from services.executor.messages.runs import run_proto
-from services.executor.messages.values import timestamp, to_proto
 from services.executor.model.changes import Change, RunFact
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Platform, Run
@@ -53,10 +53,10 @@ def run_changed(execution: Execution, run: Run, sequence: int = 0) -> events_pb2
         revision=run.revision,
         sequence=sequence,
         run=run_proto(execution, run, brief=True),
-        build_uploaded_at=timestamp(run.target.build_uploaded_at),
+        build_uploaded_at=to_timestamp(run.target.build_uploaded_at),
         branch=execution.ci.branch,
         commit_sha=execution.ci.commit_sha,
-        created_at=timestamp(execution.created_at),
+        created_at=to_timestamp(execution.created_at),
     )
 
 
@@ -80,23 +80,23 @@ def _run_requested(run: Run, make: Make) -> Event:
         org_id=run.org_id,
         run_id=run.id,
         execution_id=run.execution_id,
-        platform=to_proto(platform_pb2.Platform, platform),
+        platform=to_enum_number(platform_pb2.Platform, platform),
     )
     return make(RUN_REQUESTS[platform], run.id, message)
 
 
-def logged(event: Event) -> executions_pb2.ExecutionEvent | None:
+def to_execution_event(event: Event) -> executions_pb2.ExecutionEvent | None:
     """A fact of an execution's log as its watchers get it; None for a kind that they do not know."""
-    reader = _LOGGED.get(event.type)
+    reader = _EVENT_READERS.get(event.type)
     return reader(event) if reader else None
 
 
-def _logged_run(event: Event) -> executions_pb2.ExecutionEvent:
+def _read_run(event: Event) -> executions_pb2.ExecutionEvent:
     fact = events_pb2.RunChanged.FromString(event.payload)
     return executions_pb2.ExecutionEvent(sequence=event.sequence, run=fact.run)
 
 
-def _logged_execution(event: Event) -> executions_pb2.ExecutionEvent:
+def _read_execution(event: Event) -> executions_pb2.ExecutionEvent:
     fact = events_pb2.ExecutionChanged.FromString(event.payload)
     return executions_pb2.ExecutionEvent(sequence=event.sequence, execution=fact.execution)
 
@@ -106,7 +106,7 @@ def _name(message: type[Message]) -> str:
     return full_name
 
 
-_LOGGED: dict[str, Callable[[Event], executions_pb2.ExecutionEvent]] = {
-    _name(events_pb2.RunChanged): _logged_run,
-    _name(events_pb2.ExecutionChanged): _logged_execution,
+_EVENT_READERS: dict[str, Callable[[Event], executions_pb2.ExecutionEvent]] = {
+    _name(events_pb2.RunChanged): _read_run,
+    _name(events_pb2.ExecutionChanged): _read_execution,
 }

@@ -1,15 +1,14 @@
 """Runs, attempts and steps as proto messages."""
 
-from google.protobuf.struct_pb2 import Struct
 from mobiletest.executor.v1 import runs_pb2
 from mobiletest.types.v1 import execution_pb2, platform_pb2
 
-from services.executor.messages.values import timestamp, to_proto
+from services.chassis.proto_values import json_to_struct, to_enum_number, to_timestamp
 from services.executor.model.attempts import Artifact, Attempt, StepResult
 from services.executor.model.executions import Execution
 from services.executor.model.failures import Failure
 from services.executor.model.questions import Question
-from services.executor.model.reports import Document, artifact_url, metadata, report_metadata
+from services.executor.model.reports import artifact_url, metadata, report_metadata
 from services.executor.model.runs import Run
 
 
@@ -25,18 +24,18 @@ def run_proto(execution: Execution, run: Run, *, brief: bool = False) -> runs_pb
         app_id=target.app_id,
         build_id=target.build_id,
         resolved_build_version=target.resolved_build_version,
-        platform=to_proto(platform_pb2.Platform, target.platform) or None,
-        status=to_proto(execution_pb2.ExecutionStatus, run.status),
+        platform=to_enum_number(platform_pb2.Platform, target.platform) or None,
+        status=to_enum_number(execution_pb2.ExecutionStatus, run.status),
         success=run.success,
-        source=to_proto(execution_pb2.ExecutionSource, execution.source),
-        started_at=timestamp(run.started_at),
-        completed_at=timestamp(run.completed_at),
+        source=to_enum_number(execution_pb2.ExecutionSource, execution.source),
+        started_at=to_timestamp(run.started_at),
+        completed_at=to_timestamp(run.completed_at),
         execution_time_seconds=run.execution_time_seconds,
         attempt_number=run.attempt_number,
         attempts=[_attempt(run, attempt, brief=brief) for attempt in run.attempts],
         failure=failure_proto(run.failure),
-        metadata=_struct(metadata(execution, run)),
-        report_metadata=_struct(report_metadata(run)),
+        metadata=json_to_struct(metadata(execution, run)),
+        report_metadata=json_to_struct(report_metadata(run)),
         question=_question(run, run.open_question),
     )
 
@@ -47,11 +46,11 @@ def _attempt(run: Run, attempt: Attempt, *, brief: bool) -> runs_pb2.Attempt:
         worker=attempt.worker,
         device=attempt.device,
         simulated=attempt.simulated,
-        status=to_proto(execution_pb2.ExecutionStatus, attempt.status),
+        status=to_enum_number(execution_pb2.ExecutionStatus, attempt.status),
         success=attempt.success,
-        mode=to_proto(runs_pb2.AttemptMode, attempt.mode),
-        started_at=timestamp(attempt.started_at),
-        completed_at=timestamp(attempt.completed_at),
+        mode=to_enum_number(runs_pb2.AttemptMode, attempt.mode),
+        started_at=to_timestamp(attempt.started_at),
+        completed_at=to_timestamp(attempt.completed_at),
         failure=failure_proto(attempt.failure),
         steps=() if brief else [_step(step) for step in attempt.steps],
         artifacts=() if brief else [_artifact(run, artifact) for artifact in attempt.artifacts],
@@ -63,7 +62,7 @@ def failure_proto(failure: Failure | None) -> runs_pb2.Failure | None:
     if failure is None:
         return None
     return runs_pb2.Failure(
-        category=to_proto(execution_pb2.FailureCategory, failure.category),
+        category=to_enum_number(execution_pb2.FailureCategory, failure.category),
         reason=failure.reason,
         message=failure.message,
         step_index=failure.step_index,
@@ -76,18 +75,18 @@ def _step(step: StepResult) -> runs_pb2.StepResult:
         index=step.index,
         kind=step.kind,
         text=step.text,
-        status=to_proto(runs_pb2.StepStatus, step.status),
-        resolution=to_proto(runs_pb2.Resolution, step.resolution),
+        status=to_enum_number(runs_pb2.StepStatus, step.status),
+        resolution=to_enum_number(runs_pb2.Resolution, step.resolution),
         action=step.action,
         element=step.element,
-        started_at=timestamp(step.started_at),
+        started_at=to_timestamp(step.started_at),
         duration_seconds=step.duration_seconds,
         message=step.message,
-        category=to_proto(execution_pb2.FailureCategory, step.category),
+        category=to_enum_number(execution_pb2.FailureCategory, step.category),
         screenshot=step.screenshot,
         depth=step.depth,
         tree=step.tree,
-        cache=to_proto(runs_pb2.CacheOutcome, step.cache) or None,
+        cache=to_enum_number(runs_pb2.CacheOutcome, step.cache) or None,
         model_calls=step.model_calls,
         model_tokens=step.model_tokens,
     )
@@ -96,7 +95,7 @@ def _step(step: StepResult) -> runs_pb2.StepResult:
 def _question(run: Run, question: Question | None) -> runs_pb2.Question | None:
     if question is None:
         return None
-    asked, picture = question.asked, question.picture
+    asked, picture = question.asked, question.screenshot_artifact
     return runs_pb2.Question(
         id=asked.id,
         text=asked.text,
@@ -104,8 +103,8 @@ def _question(run: Run, question: Question | None) -> runs_pb2.Question | None:
         options=asked.options,
         screenshot=asked.screenshot,
         screenshot_url=artifact_url(run, picture) if picture is not None else "",
-        asked_at=timestamp(question.asked_at),
-        expires_at=timestamp(question.expires_at),
+        asked_at=to_timestamp(question.asked_at),
+        expires_at=to_timestamp(question.expires_at),
     )
 
 
@@ -116,11 +115,5 @@ def _artifact(run: Run, artifact: Artifact) -> runs_pb2.Artifact:
         content_type=artifact.content_type,
         size_bytes=artifact.size_bytes,
         url=artifact_url(run, artifact),
-        gone=to_proto(runs_pb2.ArtifactGone, artifact.gone) or None,
+        gone=to_enum_number(runs_pb2.ArtifactGone, artifact.gone) or None,
     )
-
-
-def _struct(document: Document) -> Struct:
-    struct = Struct()
-    struct.update(document)
-    return struct

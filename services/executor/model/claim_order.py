@@ -15,7 +15,7 @@ def smoothed_duration(seconds: float, before: float | None) -> float:
     return seconds if before is None else before + WEIGHT_OF_NEWEST * (seconds - before)
 
 
-def turns(expected: Sequence[float | None]) -> list[int]:
+def claim_turns(expected: Sequence[float | None]) -> list[int]:
     """The place of each run, from 0, by its expected seconds; an unknown one (None) counts as the median of the known.
 
     Equal ones keep their order.

@@ -8,8 +8,8 @@ from services.executor.model.attempts import Artifact
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionPrompt:
-    """A question as a worker puts it: `options` can be answered besides a step to carry out instead, `screenshot` is
-    the name of an artifact.
+    """What a worker asks. The answer is one of the `options`, or a step to carry out instead; `screenshot` names an
+    artifact.
     """
 
     id: str
@@ -21,9 +21,7 @@ class QuestionPrompt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question of the newest attempt. It is `open` until it is answered, withdrawn, or its run is to end; `answer`
-    is for the worker to fetch.
-    """
+    """A question of the latest attempt, `open` until it is answered, withdrawn, or its run is cancelled."""
 
     asked: QuestionPrompt
     asked_at: datetime
@@ -32,12 +30,12 @@ class Question:
     open: bool = True
 
     @property
-    def picture(self) -> Artifact | None:
-        """The screenshot, which can be read while the attempt still goes on."""
+    def screenshot_artifact(self) -> Artifact | None:
+        """The screenshot, which can be downloaded while the attempt is still running."""
         name = self.asked.screenshot
         return Artifact(name=name, kind="screenshot", content_type="image/png", size_bytes=0) if name else None
 
 
 def close_question(question: Question | None) -> Question | None:
-    """The question when nobody may answer it any more."""
+    """The question, no longer open."""
     return replace(question, open=False) if question is not None and question.open else question

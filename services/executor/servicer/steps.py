@@ -4,14 +4,14 @@
 
 from typing import Any
 
-from google.protobuf.struct_pb2 import Struct, Value
+from google.protobuf.struct_pb2 import Struct
 from mobiletest.executor.v1 import steps_pb2 as pb
 from mobiletest.executor.v1 import steps_pb2_grpc
 from mobiletest.types.v1 import platform_pb2
 
+from services.chassis.proto_values import to_enum_member, value_to_json
 from services.executor.automation.commands.preview import StepPreview
 from services.executor.automation.screen.elements import Element
-from services.executor.messages.values import from_proto
 from services.executor.model.runs import Platform
 from services.executor.usecases.step_resolver import StepResolver
 
@@ -19,33 +19,21 @@ Context = Any
 
 
 class StepsServicer(steps_pb2_grpc.StepsServicer):
-    """Tells what steps do."""
+    """Previews steps."""
 
-    def __init__(self, resolving: StepResolver) -> None:
-        self._resolving = resolving
+    def __init__(self, resolver: StepResolver) -> None:
+        self._resolver = resolver
 
     async def ResolveStep(self, request: pb.ResolveStepRequest, context: Context) -> pb.ResolveStepResponse:
-        platform = from_proto(Platform, platform_pb2.Platform, request.platform)
-        return _response(await self._resolving.resolve(_json(request.step), request.source, platform))
-
-
-def _json(value: Value) -> object:
-    """The JSON value; numbers that are whole are integers again."""
-    kind = value.WhichOneof("kind")
-    if kind == "struct_value":
-        return {name: _json(each) for name, each in value.struct_value.fields.items()}
-    if kind == "list_value":
-        return [_json(each) for each in value.list_value.values]
-    if kind == "number_value":
-        return int(value.number_value) if value.number_value.is_integer() else value.number_value
-    return None if kind in (None, "null_value") else getattr(value, kind)
+        platform = to_enum_member(Platform, platform_pb2.Platform, request.platform)
+        return _response(await self._resolver.resolve(value_to_json(request.step), request.source, platform))
 
 
 def _response(found: StepPreview) -> pb.ResolveStepResponse:
     response = pb.ResolveStepResponse(
         action=found.action,
         candidates=[_attributes(element) for element in found.candidates],
-        message=found.message or _said(found.element),
+        message=found.message or _description(found.element),
     )
     if found.element is not None:
         response.element.CopyFrom(_attributes(found.element))
@@ -56,8 +44,8 @@ def _response(found: StepPreview) -> pb.ResolveStepResponse:
     return response
 
 
-def _said(element: Element | None) -> str:
-    """In words which element it is, if it has no attributes to know it by."""
+def _description(element: Element | None) -> str:
+    """Describes an element that has no attributes to identify it by."""
     return element.describe() if element is not None and not element.attributes else ""
 
 

@@ -1,1 +1,1 @@
-"""What callers can ask of executions."""
+"""The operations that callers can request."""

@@ -1,4 +1,4 @@
-"""Following executions: look, wait for a change, watch, read the runs, render JUnit, read artifacts, cancel."""
+"""Reads, watches, cancels and answers executions."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -17,22 +17,22 @@ WATCH_POLL_SECONDS = 5.0
 
 
 class ExecutionControl:
-    """Reads and cancels executions of the caller's organisation."""
+    """Existing executions of the caller's organisation."""
 
-    def __init__(self, executions: Executions, bells: ChangeNotifications, artifacts: Artifacts) -> None:
+    def __init__(self, executions: Executions, changes: ChangeNotifications, artifacts: Artifacts) -> None:
         self._executions = executions
-        self._bells = bells
+        self._changes = changes
         self._artifacts = artifacts
 
     async def get(self, execution_id: str, *, wait: float = 0, after_revision: int | None = None) -> Execution:
-        """The execution, within `wait` seconds as soon as its revision is above `after_revision` or it has ended."""
+        """The execution. Waits up to `wait` seconds for a revision above `after_revision` or the execution's end."""
         loop = asyncio.get_running_loop()
         until = loop.time() + wait
-        with self._bells.subscribe(execution_id) as bell:
+        with self._changes.subscribe(execution_id) as subscription:
             execution = await self._executions.get(execution_id)
             seen = execution.revision if after_revision is None else after_revision
             while not execution.status.terminal and execution.revision <= seen and loop.time() < until:
-                await bell.wait(min(until - loop.time(), WATCH_POLL_SECONDS))
+                await subscription.wait(min(until - loop.time(), WATCH_POLL_SECONDS))
                 execution = await self._executions.get(execution_id)
         return execution
 
@@ -41,11 +41,11 @@ class ExecutionControl:
         return await self._executions.batch(execution_ids)
 
     async def page(self, wanted: ExecutionFilter, page: PageRequest) -> tuple[list[Execution], int]:
-        """A page, newest first, and how many fit in all."""
+        """A page of the matching executions, newest first, and how many match."""
         return await self._executions.page(wanted, page)
 
     async def runs(self, execution_id: str, page: PageRequest) -> tuple[Execution, list[Run], int]:
-        """The execution, a page of its runs without steps, and how many it has."""
+        """The execution, a page of its runs without steps, and how many runs it has."""
         execution = await self._executions.get(execution_id)
         return execution, *await self._executions.runs(execution_id, page)
 
@@ -55,8 +55,17 @@ class ExecutionControl:
         return execution, await self._executions.run(execution_id, run_id)
 
     async def cancel(self, execution_id: str) -> Execution:
-        """Ask for the execution's end: what waits ends at once, what runs within seconds."""
+        """Request cancellation: waiting runs end at once, running ones within seconds."""
         return await self._executions.cancel(execution_id)
+
+    async def answer(self, execution_id: str, run_id: str, question_id: str | None, text: str) -> tuple[Execution, Run]:
+        """Answer what a run asks a person; it continues within a second.
+
+        `text` is one of the options or a step; `question_id` None means the open question. NotFound;
+        FailedPrecondition: the run asks nothing, or no longer this question.
+        """
+        execution = await self._executions.get(execution_id)
+        return execution, await self._executions.answer(execution_id, run_id, question_id, text.strip())
 
     async def junit(self, execution_id: str) -> bytes:
         """The execution as JUnit XML."""
@@ -70,56 +79,41 @@ class ExecutionControl:
             for artifact in attempt.artifacts:
                 if artifact.name == name:
                     return artifact, self._content(run_id, attempt.number, artifact)
-        picture = run.question.picture if run.question is not None else None
-        if picture is not None and picture.name == name:
-            return picture, self._content(run_id, run.attempt_number, picture)
+        screenshot = run.question.screenshot_artifact if run.question is not None else None
+        if screenshot is not None and screenshot.name == name:
+            return screenshot, self._content(run_id, run.attempt_number, screenshot)
         raise NotFound("Artifact not found", reason="ARTIFACT_NOT_FOUND")
 
     async def _content(self, run_id: str, attempt: int, artifact: Artifact) -> AsyncIterator[bytes]:
-        """NotFound says whether it is gone or may still come."""
+        """NotFound says whether the artifact is gone or may still arrive."""
         if artifact.gone is ArtifactGone.EXPIRED:
             raise NotFound("Artifact expired: artifacts of old runs are deleted", reason="ARTIFACT_EXPIRED")
         if artifact.gone is ArtifactGone.MISSING:
-            raise NotFound("Artifact missing: the artifact store was away for too long", reason="ARTIFACT_MISSING")
+            message = "Artifact missing: the artifact store was unavailable for too long"
+            raise NotFound(message, reason="ARTIFACT_MISSING")
         try:
             async for chunk in self._artifacts.read(run_id, attempt, artifact.name):
                 yield chunk
         except NotFound as error:
-            message = "Artifact not stored yet: it follows when the artifact store is back"
+            message = "Artifact not stored yet: it is uploaded when the artifact store is available again"
             raise NotFound(message, reason="ARTIFACT_NOT_STORED") from error
 
     async def watch(self, execution_id: str, after: int) -> AsyncIterator[Event | Execution]:
-        """Every fact about the execution with a number above `after`, until its end.
+        """Every event of the execution with a sequence number above `after`, until the execution ends.
 
-        When its log is no longer kept, the execution as it ended is all there is.
+        When the events are no longer stored, yields only the ended execution.
         """
         await self._executions.get(execution_id)
-        with self._bells.subscribe(execution_id) as bell:
+        with self._changes.subscribe(execution_id) as subscription:
             while True:
                 execution = await self._executions.get(execution_id)
-                facts = await self._executions.log(execution_id, after, LOG_PAGE)
-                for fact in facts:
-                    after = fact.sequence
-                    yield fact
-                if not facts and execution.status.terminal:
+                events = await self._executions.log(execution_id, after, LOG_PAGE)
+                for event in events:
+                    after = event.sequence
+                    yield event
+                if not events and execution.status.terminal:
                     if after < execution.revision:
                         yield execution
                     return
-                if not facts:
-                    await bell.wait(WATCH_POLL_SECONDS)
-
-
-class ExecutionAnswers:
-    """Answers runs of the caller's organisation."""
-
-    def __init__(self, executions: Executions) -> None:
-        self._executions = executions
-
-    async def answer(self, execution_id: str, run_id: str, question_id: str | None, text: str) -> tuple[Execution, Run]:
-        """The execution and the run, which goes on within a second.
-
-        `text` is one of the options or a step; `question_id` None means the question that is open. NotFound;
-        FailedPrecondition: the run asks nothing, or not this question any more.
-        """
-        execution = await self._executions.get(execution_id)
-        return execution, await self._executions.answer(execution_id, run_id, question_id, text.strip())
+                if not events:
+                    await subscription.wait(WATCH_POLL_SECONDS)

@@ -1,4 +1,4 @@
-"""Running an ended execution again: the same versions of the same tests on the same builds, as a new execution."""
+"""Reruns an ended execution: the same test versions on the same builds, as a new execution."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,34 +15,34 @@ ALL_RUNS = PageRequest(1, 100_000)
 
 
 class ExecutionRerunner:
-    """Repeats executions of the caller's organisation."""
+    """Reruns executions of the caller's organisation."""
 
-    def __init__(self, executions: Executions, starts: ExecutionStarter) -> None:
+    def __init__(self, executions: Executions, starter: ExecutionStarter) -> None:
         self._executions = executions
-        self._starts = starts
+        self._starter = starter
 
     async def rerun(self, execution_id: str, *, failed_only: bool, service_client: str | None = None) -> Execution:
-        """A new execution of the runs, or of those that did not pass; its tests and builds are not looked up again.
+        """A new execution of all runs, or of those that did not pass; tests and builds are not resolved again.
 
-        NotFound; FailedPrecondition: it has not ended, or `failed_only` and every run passed. Under an idempotency key
-        a repeat gives the execution that is there.
+        NotFound; FailedPrecondition: it has not ended, or `failed_only` and every run passed. Repeated with the same
+        idempotency key, returns the execution created before.
         """
-        new = new_id()
+        rerun_id = new_id()
         earlier = await self._executions.get(execution_id)
         if not earlier.status.terminal:
             message = f"The execution has not ended: it is {earlier.status}. Cancel it, or wait for its end"
             raise FailedPrecondition(message, reason="EXECUTION_NOT_ENDED")
         found, _ = await self._executions.runs(execution_id, ALL_RUNS)
-        runs = _chosen(found, failed_only=failed_only)
+        runs = _select(found, failed_only=failed_only)
         plans = await self._executions.plans_of(execution_id)
-        again = _again(earlier, new, service_client, await self._executions.now())
-        return await self._starts.begin(again, [plans[run.id] for run in runs])
+        rerun = _rerun_of(earlier, rerun_id, service_client, await self._executions.now())
+        return await self._starter.store(rerun, [plans[run.id] for run in runs])
 
 
-def _again(earlier: Execution, new: str, service_client: str | None, now: datetime) -> Execution:
+def _rerun_of(earlier: Execution, rerun_id: str, service_client: str | None, now: datetime) -> Execution:
     origin = Origin(ci=earlier.ci, service_client=service_client, rerun_of=earlier.id)
     return Execution(
-        id=new,
+        id=rerun_id,
         org_id=earlier.org_id,
         kind=earlier.kind,
         source=source_of(origin),
@@ -59,8 +59,8 @@ def _again(earlier: Execution, new: str, service_client: str | None, now: dateti
     )
 
 
-def _chosen(runs: Sequence[Run], *, failed_only: bool) -> list[Run]:
-    chosen = [run for run in runs if not failed_only or run.success is not True]
-    if not chosen:
+def _select(runs: Sequence[Run], *, failed_only: bool) -> list[Run]:
+    selected = [run for run in runs if not failed_only or run.success is not True]
+    if not selected:
         raise FailedPrecondition("Nothing failed: every run of the execution passed", reason="NOTHING_FAILED")
-    return chosen
+    return selected

@@ -1,4 +1,4 @@
-"""Starting executions: resolve, store with the requests for workers, answer. Accepted means durable."""
+"""Starts executions: resolves what to run and stores it with the requests for workers. Accepted means durable."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from services.chassis.ids import new_id
 from services.executor.model import lifecycle
 from services.executor.model.attribution import Ci, Origin, source_of
 from services.executor.model.changes import start_execution
-from services.executor.model.claim_order import turns
+from services.executor.model.claim_order import claim_turns
 from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, ExecutionKind
 from services.executor.model.failures import NO_PLATFORM, Category, Failure
 from services.executor.model.lanes import has_lane
@@ -20,14 +20,14 @@ from services.executor.model.retries import extra_modes
 from services.executor.model.run_config import RunConfig, with_defaults
 from services.executor.model.runs import Run
 from services.executor.ports.executions import Catalog, Executions
-from services.executor.usecases.supersession import Superseder
+from services.executor.usecases.supersession import cancel_superseded
 
-NO_CHANGE = "Send the header X-CI-PR-Number or X-CI-Branch, which says which earlier executions are for the same change"
+NO_CHANGE = "Send X-CI-PR-Number or X-CI-Branch: cancel_previous uses it to find earlier executions of the same change"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartRequest:
-    """What somebody wants started: a workflow or a test, by id."""
+    """A workflow or a test to start, by id."""
 
     kind: ExecutionKind
     subject_id: str
@@ -46,14 +46,13 @@ class ExecutionStarter:
     def __init__(self, catalog: Catalog, executions: Executions) -> None:
         self._catalog = catalog
         self._executions = executions
-        self._superseding = Superseder(executions)
 
     async def start(self, wanted: StartRequest) -> Execution:
-        """The execution, stored: queued, or ended already when none of its runs can be made.
+        """The stored execution: queued, or already ended when none of its runs can be started.
 
         NotFound: no such workflow or test; InvalidArgument: build_config names an unknown app or version, the workflow
-        has no tests, or cancel_previous without a change. Under an idempotency key a repeat gives the execution that is
-        there.
+        has no tests, or cancel_previous is set without a pull request or branch. Repeated with the same idempotency
+        key, returns the execution created before.
         """
         if wanted.cancel_previous and not has_lane(wanted.ci):
             raise InvalidArgument(NO_CHANGE, violations=[Violation("cancel_previous", NO_CHANGE, "missing")])
@@ -67,22 +66,22 @@ class ExecutionStarter:
             ),
             self._executions.now(),
         )
-        return await self.begin(_execution(wanted, resolved, execution_id, now), resolved.plans)
+        return await self.store(_execution(wanted, resolved, execution_id, now), resolved.plans)
 
-    async def begin(self, execution: Execution, plans: Sequence[RunPlan]) -> Execution:
-        """Store a new execution with a run for each plan, and cancel what it takes the place of."""
-        runs = _runs(execution, plans, await self._turns(plans))
+    async def store(self, execution: Execution, plans: Sequence[RunPlan]) -> Execution:
+        """Store a new execution with a run for each plan, and cancel the executions that it supersedes."""
+        runs = _runs(execution, plans, await self._claim_turns(plans))
         released = _released(runs, execution.max_parallel, execution.created_at)
         by_run = dict(zip((run.id for run in released), plans, strict=True))
         stored = await self._executions.add(start_execution(execution, released, execution.created_at), by_run)
         if stored.cancel_previous is not None:
-            await self._superseding.settle(stored)
+            await cancel_superseded(self._executions, stored)
         return stored
 
-    async def _turns(self, plans: Sequence[RunPlan]) -> list[int]:
+    async def _claim_turns(self, plans: Sequence[RunPlan]) -> list[int]:
         if len(plans) == 1:
             return [0]
-        return turns(await self._executions.expected_seconds([plan.target for plan in plans]))
+        return claim_turns(await self._executions.expected_seconds([plan.target for plan in plans]))
 
 
 def _execution(wanted: StartRequest, resolved: ResolvedRuns, execution_id: str, now: datetime) -> Execution:
@@ -107,7 +106,7 @@ def _execution(wanted: StartRequest, resolved: ResolvedRuns, execution_id: str, 
 
 
 def _runs(execution: Execution, plans: Sequence[RunPlan], turns: Sequence[int]) -> list[Run]:
-    """The runs, waiting to be released; those that cannot be made have failed already."""
+    """The runs, not yet released; those that cannot be started have already failed."""
     placed = zip(plans, turns, strict=True)
     return [_run(execution, plan, position, turn) for position, (plan, turn) in enumerate(placed)]
 
@@ -133,7 +132,7 @@ def _run(execution: Execution, plan: RunPlan, position: int, turn: int) -> Run:
 
 
 def _released(runs: list[Run], max_parallel: int | None, now: datetime) -> list[Run]:
-    """Of the runs that wait those with the first `max_parallel` turns, queued; the others stay as they are."""
+    """The runs, of which the first `max_parallel` waiting ones by turn are queued."""
     waiting = sorted((run for run in runs if not run.status.terminal), key=lambda run: run.turn)
     first = frozenset(run.id for run in waiting[:max_parallel])
     return [lifecycle.queue(run, now) if run.id in first else run for run in runs]

@@ -1,4 +1,4 @@
-"""What a step would do on a given screen: without a run, a device or a model."""
+"""Previews what a step would do on a given screen, without a run, a device or a model."""
 
 import asyncio
 
@@ -15,43 +15,45 @@ from services.flows.patterns import WorkBudgetExceeded
 from services.flows.steps import Command, Sentence
 
 ELEMENTS_LIMIT = 2_000
-"""On how many elements a command is tried: its selectors may compare each with each."""
+"""A command is resolved on at most this many elements, because its selectors may compare each pair."""
 
 
 class StepResolver:
-    """Tells what the rules would do."""
+    """Applies the rules to a screen."""
 
     async def resolve(self, step: object, source: str, platform: Platform | None = None) -> StepPreview:
         """What `step` (a sentence, or an object with one command) does on the screen of the page source.
 
-        InvalidArgument when either cannot be read; its violations are of the fields step and source. A thread does it:
-        a large source must not hold up the calls of others.
+        InvalidArgument, with violations of the fields step and source, when either cannot be parsed. Runs in a
+        thread, so that a large source does not delay other calls.
         """
         command = _command(step)
-        return await asyncio.to_thread(_resolved, command, source, platform)
+        return await asyncio.to_thread(_preview, command, source, platform)
 
 
-def _resolved(command: Command, source: str, platform: Platform | None) -> StepPreview:
+def _preview(command: Command, source: str, platform: Platform | None) -> StepPreview:
     tree = _tree(source, platform)
     if not isinstance(command, Sentence):
-        _bound(tree)
+        _check_size(tree)
     try:
         return preview_step(command, tree)
     except WorkBudgetExceeded:
-        raise _refused("step", f"it takes too long on this source: {SIMPLER_SELECTOR_HINT}", "step.work") from None
+        raise _invalid("step", f"it takes too long on this source: {SIMPLER_SELECTOR_HINT}", "step.work") from None
 
 
 def _command(value: object) -> Command:
     if not isinstance(value, str | dict):
-        raise _refused("step", "a step is a sentence, or an object with one command", "step.type")
+        raise _invalid("step", "expected a sentence, or an object with one command", "step.type")
     try:
         (step,) = parse_flow([value], root="step").steps
     except DocumentError as error:
-        raise _refused("step", f"{error.path.replace('step[0]', 'step')}: {error.message}", "step.invalid") from None
+        raise _invalid("step", f"{error.path.replace('step[0]', 'step')}: {error.message}", "step.invalid") from None
     if step.pending is not None:
-        raise _refused("step", "the step has variables, which only a run knows: put their values in", "step.variables")
+        raise _invalid(
+            "step", "the step has variables, which only a run can resolve: replace them with values", "step.variables"
+        )
     if isinstance(step.command, CONTAINER_COMMANDS):
-        raise _refused("step", f"{step.name} holds other steps: resolve each of them", "step.holder")
+        raise _invalid("step", f"{step.name} contains other steps: resolve each of them", "step.holder")
     return step.command
 
 
@@ -59,15 +61,15 @@ def _tree(source: str, platform: Platform | None) -> Element:
     try:
         return read_source(source, platform)
     except SourceError as error:
-        raise _refused("source", str(error), "source.invalid") from None
+        raise _invalid("source", str(error), "source.invalid") from None
 
 
-def _bound(tree: Element) -> None:
+def _check_size(tree: Element) -> None:
     count = sum(1 for _ in walk(tree))
     if count > ELEMENTS_LIMIT:
         why = f"the source has {count} elements, a command is resolved on at most {ELEMENTS_LIMIT}: send one screen"
-        raise _refused("source", why, "source.size")
+        raise _invalid("source", why, "source.size")
 
 
-def _refused(field: str, message: str, rule: str) -> InvalidArgument:
+def _invalid(field: str, message: str, rule: str) -> InvalidArgument:
     return InvalidArgument(f"{field}: {message}", violations=[Violation(field, message, rule)])

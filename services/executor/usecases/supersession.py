@@ -1,10 +1,10 @@
-"""Cancelling what a new execution takes the place of: at once, and by a sweep where a process died in between."""
+"""Cancels executions that a newer one supersedes: at once, and by a periodic sweep after a crash in between."""
 
 import asyncio
 from typing import Protocol
 
 from services.chassis import logs
-from services.chassis.retry import is_transient
+from services.chassis.retry import log_transient, run_every
 from services.executor.model.executions import Execution
 from services.executor.ports.executions import Supersessions
 
@@ -15,46 +15,30 @@ log = logs.get(__name__)
 
 
 class Superseding(Protocol):
-    """What cancels earlier executions (`Executions`, `Supersessions`)."""
+    """Cancels older executions (`Executions`, `Supersessions`)."""
 
     async def supersede(self, execution: Execution) -> None: ...
 
 
-class Superseder:
-    """Settles one start."""
-
-    def __init__(self, executions: Superseding) -> None:
-        self._executions = executions
-
-    async def settle(self, execution: Execution) -> None:
-        """Cancel what the execution takes the place of; what cannot be cancelled now is left to the sweep."""
-        try:
-            await self._executions.supersede(execution)
-        except Exception as error:
-            if not is_transient(error):
-                raise
-            log.warning("superseding_postponed", execution_id=execution.id, error=repr(error))
+async def cancel_superseded(executions: Superseding, execution: Execution) -> None:
+    """Cancel what the execution supersedes; what cannot be cancelled now is left to the sweep."""
+    with log_transient(log, "superseding_postponed", execution_id=execution.id):
+        await executions.supersede(execution)
 
 
 class SupersessionSweep:
-    """Settles, for all organisations, the starts that nobody settled. Several processes may sweep at once."""
+    """Finishes starts, of all organisations, whose process died. Several processes may sweep at once."""
 
     def __init__(self, supersessions: Supersessions, *, every: float = SWEEP_SECONDS) -> None:
         self._supersessions = supersessions
-        self._superseding = Superseder(supersessions)
         self._every = every
 
     async def run(self) -> None:
-        """Sweep until cancelled; a database that is away is asked again."""
-        while True:
-            await asyncio.sleep(self._every)
-            try:
-                await self.once()
-            except Exception as error:
-                if not is_transient(error):
-                    raise
-                log.warning("superseding_failed", error=repr(error))
+        """Sweep until cancelled."""
+        await asyncio.sleep(self._every)
+        await run_every(self._every, self.sweep, log=log, event="superseding_failed")
 
-    async def once(self) -> None:
+    async def sweep(self) -> None:
+        """Finish the pending starts once."""
         for execution in await self._supersessions.pending(SWEEP_LIMIT):
-            await self._superseding.settle(execution)
+            await cancel_superseded(self._supersessions, execution)

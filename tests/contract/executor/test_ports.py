@@ -11,7 +11,7 @@ from services.chassis.context import Caller, bind
 from services.chassis.errors import FailedPrecondition, NotFound
 from services.chassis.events import Event
 from services.chassis.ids import derive_ids
-from services.executor.events import logged
+from services.executor.events import to_execution_event
 from services.executor.model.attempts import Artifact, AttemptResult, StepResult, StepStatus
 from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
@@ -197,7 +197,7 @@ async def test_steps_and_artifacts_are_kept_and_shown_with_the_run_only(world: W
     assert (run.attempts[0].steps, run.attempts[0].artifacts) == ((step,), (artifact,))
     assert await world.executions.all_runs(execution.id) == [run]
     assert (await runs_of(world, execution))[0].attempts[0].steps == ()
-    told = [logged(event) for event in await world.executions.log(execution.id, 0, 100)]
+    told = [to_execution_event(event) for event in await world.executions.log(execution.id, 0, 100)]
     assert all(not a.steps and not a.artifacts for event in told if event for a in event.run.attempts)
 
 

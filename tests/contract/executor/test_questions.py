@@ -7,7 +7,7 @@ import pytest
 
 from services.chassis.context import Caller, bind
 from services.chassis.errors import FailedPrecondition, NotFound
-from services.executor.events import logged
+from services.executor.events import to_execution_event
 from services.executor.model.attempts import AttemptMode, AttemptResult
 from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
 from services.executor.model.failures import Category, Failure
@@ -44,7 +44,7 @@ async def claimed(world: World, config: RunConfig | None = None) -> Claim:
 
 async def questions_told(world: World, execution: Execution) -> list[str]:
     """The open question of the run in each fact about it, "" for none."""
-    told = [logged(event) for event in await world.executions.log(execution.id, 0, 100)]
+    told = [to_execution_event(event) for event in await world.executions.log(execution.id, 0, 100)]
     return [event.run.question.id for event in told if event is not None and event.WhichOneof("event") == "run"]
 
 

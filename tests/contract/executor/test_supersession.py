@@ -185,7 +185,7 @@ async def test_what_a_process_that_died_left_undone_is_done_by_the_sweep(world: 
     late = await _stored(world, flow, newer)
     assert await flow.statuses(late, newer) == [Status.QUEUED, Status.QUEUED]
     assert [execution.id for execution in await world.supersessions.pending(10)] == [late.id]
-    await SupersessionSweep(world.supersessions).once()
+    await SupersessionSweep(world.supersessions).sweep()
     assert await flow.statuses(late, newer) == [Status.CANCELLED, Status.QUEUED]
     assert await world.supersessions.pending(10) == []
 

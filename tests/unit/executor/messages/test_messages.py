@@ -15,18 +15,18 @@ from mobiletest.executor.v1 import executions_pb2, runs_pb2
 from mobiletest.options.v1 import options_pb2
 from mobiletest.types.v1 import ci_pb2, execution_pb2, platform_pb2, run_config_pb2
 
+from services.chassis.proto_values import to_enum_member, to_enum_number, value_to_json
 from services.executor.messages.configs import (
-    build_config,
     build_config_proto,
-    ci,
     ci_proto,
-    run_config,
+    read_build_config,
+    read_ci,
+    read_run_config,
     run_config_proto,
 )
 from services.executor.messages.executions import execution_proto, start_proto
-from services.executor.messages.plans import json_of, resolved
+from services.executor.messages.plans import resolved_runs
 from services.executor.messages.runs import run_proto
-from services.executor.messages.values import from_proto, to_proto
 from services.executor.model import lifecycle
 from services.executor.model.attempts import Resolution, StepStatus
 from services.executor.model.attribution import Ci, ExecutionSource
@@ -64,9 +64,9 @@ def test_enums_have_the_same_members_and_spellings(kind: type[Enum], wrapper: An
     spellings = {
         value.number: value.GetOptions().Extensions[options_pb2.spelling] for value in wrapper.DESCRIPTOR.values
     }
-    assert {to_proto(wrapper, member): member.value for member in kind} | {0: ""} == spellings
-    assert [from_proto(kind, wrapper, to_proto(wrapper, member)) for member in kind] == list(kind)
-    assert (to_proto(wrapper, None), from_proto(kind, wrapper, 0)) == (0, None)
+    assert {to_enum_number(wrapper, member): member.value for member in kind} | {0: ""} == spellings
+    assert [to_enum_member(kind, wrapper, to_enum_number(wrapper, member)) for member in kind] == list(kind)
+    assert (to_enum_number(wrapper, None), to_enum_member(kind, wrapper, 0)) == (0, None)
 
 
 maybe_text = st.none() | st.text(max_size=5)
@@ -93,7 +93,7 @@ configs = st.builds(
 
 @given(configs)
 def test_a_run_configuration_survives_the_way_there_and_back(config: RunConfig) -> None:
-    assert run_config(run_config_proto(config)) == config
+    assert read_run_config(run_config_proto(config)) == config
 
 
 def test_the_defaults_say_every_field() -> None:
@@ -105,22 +105,22 @@ def test_builds_keep_what_is_absent() -> None:
     config = BuildConfig(ios_build=PinnedBuild("app", "1.0"), android_build=PinnedBuild("other"))
     proto = build_config_proto(config)
     assert proto is not None
-    assert build_config(proto) == config
+    assert read_build_config(proto) == config
     assert build_config_proto(BuildConfig()) is None
-    assert build_config(run_config_pb2.BuildConfig()) == BuildConfig()
+    assert read_build_config(run_config_pb2.BuildConfig()) == BuildConfig()
 
 
 def test_attribution_keeps_what_is_absent() -> None:
     attribution = Ci(system="github", pr_number=0, branch="")
-    assert ci(ci_proto(attribution)) == attribution
-    assert ci(ci_pb2.CiAttribution()) == Ci()
+    assert read_ci(ci_proto(attribution)) == attribution
+    assert read_ci(ci_pb2.CiAttribution()) == Ci()
 
 
 @pytest.mark.parametrize(
     "value", [None, True, 3, 2.5, "text", [1, ["a"], {}], {"tapOn": {"id": "ok", "index": 2, "$set": [None, False]}}]
 )
 def test_steps_come_out_of_their_proto_as_the_json_that_they_were(value: Any) -> None:
-    assert json_of(ParseDict(value, Value())) == value
+    assert value_to_json(ParseDict(value, Value())) == value
 
 
 def test_a_resolution_is_read_with_what_is_absent() -> None:
@@ -140,7 +140,7 @@ def test_a_resolution_is_read_with_what_is_absent() -> None:
             resolution_pb2.PlannedRun(test_id="u", test_name="Log out", config_error="Attach it."),
         ],
     )
-    found = resolved(proto)
+    found = resolved_runs(proto)
     assert (found.workflow_id, found.max_parallel, len(found.plans)) == ("w", None, 2)
     made, wrong = found.plans
     assert (made.target.platform, made.target.app_id, made.target.build_id) == (Platform.ANDROID, "a", "b")

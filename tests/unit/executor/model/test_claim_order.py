@@ -3,29 +3,31 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.executor.model.claim_order import smoothed_duration, turns
+from services.executor.model.claim_order import claim_turns, smoothed_duration
 
 EXPECTED = st.lists(st.none() | st.floats(0, 10_000, allow_nan=False))
 
 
 def test_the_longest_goes_first_and_an_unknown_one_counts_as_the_median() -> None:
-    assert turns([1.0, 60.0, None, 600.0]) == [3, 1, 2, 0]
+    assert claim_turns([1.0, 60.0, None, 600.0]) == [3, 1, 2, 0]
 
 
 def test_without_a_past_the_order_of_the_workflow_stays() -> None:
-    assert turns([None, None, None]) == [0, 1, 2]
-    assert turns([5.0, 5.0]) == [0, 1]
-    assert turns([]) == []
+    assert claim_turns([None, None, None]) == [0, 1, 2]
+    assert claim_turns([5.0, 5.0]) == [0, 1]
+    assert claim_turns([]) == []
 
 
 @given(EXPECTED)
 def test_everybody_has_one_turn(expected: list[float | None]) -> None:
-    assert sorted(turns(expected)) == list(range(len(expected)))
+    assert sorted(claim_turns(expected)) == list(range(len(expected)))
 
 
 @given(EXPECTED)
 def test_known_ones_go_by_their_length(expected: list[float | None]) -> None:
-    known = [(place, seconds) for place, seconds in zip(turns(expected), expected, strict=True) if seconds is not None]
+    known = [
+        (place, seconds) for place, seconds in zip(claim_turns(expected), expected, strict=True) if seconds is not None
+    ]
     lengths = [seconds for _, seconds in sorted(known)]
     assert lengths == sorted(lengths, reverse=True)
 

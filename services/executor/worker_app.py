@@ -1,0 +1,144 @@
+"""The composition root of the role `worker`."""
+
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pydantic import SecretStr
+
+from services.chassis.consumer import Consumer
+from services.executor.automation.devices.pools.pooled_devices import PooledDevices
+from services.executor.automation.devices.webdriver.sessions import delete_session, wait_for_unfinished
+from services.executor.automation.llm.chat_client import open_client
+from services.executor.automation.llm.language_models import LanguageModels
+from services.executor.automation.ports import ModelProvider
+from services.executor.automation.step_cache.cache import StoredStepCache
+from services.executor.events import RUN_REQUESTS
+from services.executor.model.runs import Platform
+from services.executor.ports.attempts import Attempts
+from services.executor.resources import Resources
+from services.executor.storage.retained_runs import MongoRetainedRuns
+from services.executor.storage.step_cache import MongoStepCache
+from services.executor.worker.artifact_uploader import ArtifactUploader
+from services.executor.worker.attempts import AutomatedAttempts
+from services.executor.worker.build_files import BuildFileCache
+from services.executor.worker.build_heads import BuildHeadCache
+from services.executor.worker.build_provider import BuildProvider
+from services.executor.worker.claim_loop import ClaimLoop, RunRequestHandler
+from services.executor.worker.file_server import FileServer
+from services.executor.worker.human_channel import HumanChannel
+from services.executor.worker.lease_renewer import LeaseRenewer
+from services.executor.worker.session_tracker import SessionTracker
+from services.executor.worker.spool import Spool
+from services.executor.worker.worker import Worker
+
+SETTLE_SECONDS = 1.0
+STOP_SEARCH_SECONDS = 2.0
+STOP_CONSUMER_SECONDS = 3.0
+
+
+async def start_device_worker(shared: Resources) -> None:
+    """Execute runs on the device pools that the settings name."""
+    pools = await _open_pools(shared)
+    worker = await start_worker(shared, await _automated_attempts(shared, pools))
+    pools.on_change(worker.notify_free_slot)
+
+
+async def start_worker(shared: Resources, attempts: Attempts) -> Worker:
+    """Claim and execute runs until the stack closes.
+
+    On shutdown the worker first stops claiming, then searching, then releases the runs that it holds.
+    """
+    stack, settings = shared.stack, shared.settings
+    worker = Worker(shared.runs, attempts, name=settings.instance, slots=settings.executor_slots)
+    renewer = LeaseRenewer(shared.runs, worker, settings.limits, every=settings.poll_seconds)
+    await shared.start("lease_renewer", renewer.run())
+    shared.health.register("lease_renewer", renewer.check, affects="liveness")
+    await shared.start("worker", worker.watch())
+    await shared.start("durations", shared.transactions.durations.run())
+    stack.push_async_callback(wait_for_unfinished, SETTLE_SECONDS)
+    stack.push_async_callback(worker.drain, settings.drain_seconds)
+    claims = ClaimLoop(shared.runs, worker, every=settings.poll_seconds)
+    await shared.start("search", claims.run(), stop=claims.stop, grace=STOP_SEARCH_SECONDS)
+    for platform in worker.platforms:
+        await _consume_requests(shared, worker, claims, platform)
+    stack.callback(worker.stop_claiming)
+    return worker
+
+
+async def _consume_requests(shared: Resources, worker: Worker, claims: ClaimLoop, platform: Platform) -> None:
+    settings, suffix = shared.settings, platform.lower()
+    handler = RunRequestHandler(shared.runs, worker, claims, platform)
+    consumer = Consumer(
+        [RUN_REQUESTS[platform]],
+        f"{settings.executor_group}-{suffix}",
+        handler.handle,
+        bootstrap=settings.kafka_bootstrap,
+        instance_id=f"{settings.instance}-{suffix}",
+        dlq=shared.producer,
+        capacity=handler.capacity,
+        session_seconds=settings.kafka_session_seconds,
+    )
+    worker.on_free_slot(consumer.wake)
+    shared.health.register(f"requests-{suffix}", consumer.check, affects="liveness")
+    await shared.start(f"requests {platform}", consumer.run(), stop=consumer.stop, grace=STOP_CONSUMER_SECONDS)
+
+
+async def _automated_attempts(shared: Resources, pools: PooledDevices) -> AutomatedAttempts:
+    settings = shared.settings
+    heads = BuildHeadCache(shared.catalog, settings.artifact_cache_bytes)
+    return AutomatedAttempts(
+        pools,
+        BuildProvider(heads, _build_files(shared)),
+        SessionTracker(shared.runs, delete_session),
+        await _start_uploader(shared),
+        step_seconds=settings.step_timeout_seconds,
+        cache=StoredStepCache(MongoStepCache(shared.mongo, settings.step_cache_days)),
+        human_for=partial(HumanChannel, shared.runs, seconds=settings.human_timeout_seconds),
+        model=await _open_model(shared),
+    )
+
+
+async def _start_uploader(shared: Resources) -> ArtifactUploader:
+    settings = shared.settings
+    spool = Spool(settings.spool_folder, settings.artifact_spool_bytes)
+    missing = MongoRetainedRuns(shared.transactions)
+    uploader = ArtifactUploader(shared.objects, spool, missing, deadline=settings.artifact_spool_seconds)
+    shared.stack.push_async_callback(uploader.flush)
+    await shared.start("spool", uploader.run())
+    return uploader
+
+
+async def _open_pools(shared: Resources) -> PooledDevices:
+    """Pools with health checks of their hubs; a hub that does not answer is not used at first."""
+    path = shared.settings.device_pools
+    pools = PooledDevices.load(Path(path) if path else None, files=await _open_file_server(shared))
+    await pools.check()
+    await shared.start("hubs", pools.watch())
+    return pools
+
+
+async def _open_file_server(shared: Resources) -> FileServer | None:
+    listen = shared.settings.executor_files_listen
+    if listen is None:
+        return None
+    return await shared.stack.enter_async_context(FileServer(listen, shared.settings.executor_files_url))
+
+
+def _build_files(shared: Resources) -> BuildFileCache:
+    """In the folder that the settings name, else in a temporary one."""
+    settings = shared.settings
+    if settings.executor_files_folder is not None:
+        folder = Path(settings.executor_files_folder).absolute() / settings.instance
+    else:
+        folder = Path(shared.stack.enter_context(TemporaryDirectory(prefix="mobiletest-files-")))
+    return BuildFileCache(shared.catalog, folder, settings.executor_files_bytes)
+
+
+async def _open_model(shared: Resources) -> ModelProvider | None:
+    """The language models that the settings name; None without an endpoint."""
+    endpoint = shared.settings.llm_endpoint
+    if endpoint is None:
+        return None
+    client = await shared.stack.enter_async_context(open_client(endpoint))
+    return LanguageModels(client, shared.settings.llm_budget, (*map(SecretStr, shared.settings.tokens),))
