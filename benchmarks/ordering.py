@@ -1,6 +1,6 @@
 """How long an execution takes when its longest runs start first, against a random order and the best that is possible.
 
-A simulation in virtual time: slots take runs in the order of `services.executor.model.claim_order.turns`, which starts
+A simulation in virtual time: slots take runs in the order of `services.executor.model.claim_order.claim_turns`, which starts
 use, fed with what `remembered` has kept of earlier executions. Durations are lognormal (a few tests take many times the
 median, as in UI suites), each execution's own differ from the test's usual one, and one test in ten is new.
 `python -m benchmarks.ordering`.
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from services.executor.model.claim_order import smoothed_duration, turns
+from services.executor.model.claim_order import claim_turns, smoothed_duration
 
 TESTS = 40
 SUITES = 400
@@ -51,7 +51,7 @@ def _suite(chance: random.Random, slots: int) -> tuple[float, float]:
     expected = [None if chance.random() < NEW else _past(chance, seconds) for seconds in usual]
     today = [seconds * chance.lognormvariate(0, NOISE) for seconds in usual]
     bound = max(sum(today) / slots, max(today))
-    by_turn = [seconds for _, seconds in sorted(zip(turns(expected), today, strict=True))]
+    by_turn = [seconds for _, seconds in sorted(zip(claim_turns(expected), today, strict=True))]
     shuffled = chance.sample(today, len(today))
     return makespan(by_turn, slots) / bound, makespan(shuffled, slots) / bound
 
