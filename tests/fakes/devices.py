@@ -97,6 +97,9 @@ class FakeDevice:
         self._note("tree", quiet=True)
         return self.show if isinstance(self.show, Element) else self.show(self.timer.now())
 
+    async def screen_bounds(self) -> Bounds:
+        return (self.show if isinstance(self.show, Element) else self.show(self.timer.now())).bounds
+
     async def source(self) -> PageSource:
         self._note("source", quiet=True)
         return PageSource("<fake/>")

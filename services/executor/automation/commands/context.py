@@ -34,7 +34,7 @@ class CommandContext:
         return element
 
     async def screen(self) -> Bounds:
-        return (await self.watcher.look()).root.bounds
+        return await self.device.screen_bounds()
 
     def app(self, app_id: str | None) -> str | None:
         """None for the app under test, by whichever of its ids it is called."""

@@ -83,9 +83,8 @@ def visible_share(screen: Bounds, bounds: Bounds) -> float:
     """Which share (0..1) of a rectangle lies on the screen; all of one without a size."""
     if bounds.width <= 0 or bounds.height <= 0:
         return 1.0
-    width = min(bounds.right, screen.right) - max(bounds.x, screen.x)
-    height = min(bounds.bottom, screen.bottom) - max(bounds.y, screen.y)
-    return max(width, 0) * max(height, 0) / (bounds.width * bounds.height)
+    visible = bounds.intersection(screen)
+    return visible.width * visible.height / (bounds.width * bounds.height) if visible is not None else 0.0
 
 
 async def _center(stage: CommandContext, command: ScrollUntilVisible, element: Element) -> Element:

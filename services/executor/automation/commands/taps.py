@@ -2,9 +2,10 @@
 
 from services.executor.automation.commands.context import CommandContext, command_outcome
 from services.executor.automation.devices.gestures import point_at
-from services.executor.automation.devices.stability import Impression, impression, wait_for_change, wait_until_stable
+from services.executor.automation.devices.stability import wait_for_change, wait_until_stable
 from services.executor.automation.outcome import StepOutcome
 from services.executor.automation.screen.elements import Element, Point
+from services.executor.automation.screen.fingerprint import ScreenState, screen_state
 from services.executor.automation.sentences.intents import Action
 from services.flows.command_types import DoubleTapOn, LongPressOn, TapOn
 
@@ -20,7 +21,7 @@ async def perform_tap(stage: CommandContext, command: TapCommand) -> StepOutcome
     """Do it as often as it says, and once more where it says so and nothing changed."""
     element = await stage.found(command.selector) if command.selector is not None else None
     target = await _tap_target(stage, command, element)
-    before = impression(await stage.watcher.look()) if command.retry_if_no_change else None
+    before = screen_state(await stage.watcher.look()) if command.retry_if_no_change else None
     for round_ in range(command.times):
         if round_:
             await stage.device.timer.sleep(command.pause_seconds)
@@ -55,7 +56,7 @@ async def _tap_once(stage: CommandContext, command: TapCommand, target: Element 
 
 
 async def _retry_unchanged(
-    stage: CommandContext, command: TapCommand, target: Element | Point, before: Impression
+    stage: CommandContext, command: TapCommand, target: Element | Point, before: ScreenState
 ) -> str:
     """Once more if the screen stays as it was; what is to be said of it."""
     if await wait_for_change(stage.watcher, before, CHANGE_SECONDS):

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from services.executor.automation.devices.port import Device
 from services.executor.automation.devices.watcher import Watcher
-from services.executor.automation.screen.elements import Bounds, Element, Point, walk
+from services.executor.automation.screen.elements import Bounds, Element, Point
+from services.executor.automation.screen.fingerprint import ScreenState, screen_state
 from services.executor.automation.screen.outline import Outline
 from services.flows.selectors import Position
 
@@ -26,7 +27,7 @@ SEARCH_SECONDS = 0.5
 
 async def swipe(device: Device, direction: str, *, source: Element | None = None, seconds: float = 0.4) -> None:
     """A swipe of the finger in this direction, across the screen or from the middle of an element."""
-    screen = (await device.tree()).bounds
+    screen = await device.screen_bounds()
     start, end = _SWIPE_PATHS[direction]
     if source is None:
         await device.swipe(screen.at(*start), screen.at(*end), seconds)
@@ -51,9 +52,9 @@ async def scroll(device: Device, direction: str, seconds: float = 0.4) -> None:
 
 async def scroll_to_end(device: Device, watcher: Watcher, direction: str) -> None:
     """Scroll until the screen does not change any more."""
-    before: tuple[object, ...] | None = None
+    before: ScreenState | None = None
     for _ in range(SCROLL_LIMIT):
-        now = _impression(await watcher.look())
+        now = screen_state(await watcher.look())
         if now == before:
             return
         before = now
@@ -79,8 +80,3 @@ async def scroll_until(
         if element is not None or device.timer.now() >= deadline:
             return element
         await scroll(device, direction, swipe_seconds)
-
-
-def _impression(outline: Outline) -> tuple[object, ...]:
-    """What tells one screen from another while scrolling."""
-    return tuple((each.role, each.name, each.bounds, each.visible) for each in walk(outline.root))

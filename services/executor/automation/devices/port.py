@@ -8,7 +8,7 @@ from time import monotonic
 from types import MappingProxyType
 from typing import Literal, Protocol, TypeAlias
 
-from services.executor.automation.screen.elements import Element, Point
+from services.executor.automation.screen.elements import Bounds, Element, Point
 from services.executor.model.failures import Category
 from services.executor.model.runs import Session as Session
 
@@ -127,6 +127,9 @@ class Device(Protocol):
 
     async def tree(self) -> Element:
         """What is on the screen now. The root's bounds are the screen's (app_crash when the app has died)."""
+
+    async def screen_bounds(self) -> Bounds:
+        """The screen in the pixels of `tree`, without reading what is on it."""
 
     async def source(self) -> PageSource:
         """The screen as the driver itself describes it, for people."""

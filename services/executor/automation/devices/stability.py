@@ -7,8 +7,8 @@ from PIL import Image, ImageChops, ImageStat, UnidentifiedImageError
 
 from services.executor.automation.devices.port import Device
 from services.executor.automation.devices.watcher import Watcher
-from services.executor.automation.screen.elements import Role, walk
-from services.executor.automation.screen.outline import Outline
+from services.executor.automation.screen.elements import Role
+from services.executor.automation.screen.fingerprint import ScreenState, screen_state
 
 PAUSE_SECONDS = 0.2
 PICTURE_TOLERANCE = 0.005
@@ -17,30 +17,10 @@ PICTURE_TOLERANCE = 0.005
 COMPARED_SIZE = (90, 160)
 """Pictures are compared at this size."""
 
-Impression = tuple[object, ...]
 
-
-def impression(outline: Outline) -> Impression:
-    """What tells one screen from another."""
-    return tuple(
-        (
-            each.role,
-            each.text,
-            each.label,
-            each.id,
-            each.bounds,
-            each.enabled,
-            each.checked,
-            each.selected,
-            each.visible,
-        )
-        for each in walk(outline.root)
-    )
-
-
-async def wait_for_change(watcher: Watcher, before: Impression, seconds: float) -> bool:
+async def wait_for_change(watcher: Watcher, before: ScreenState, seconds: float) -> bool:
     """Whether the screen becomes another one within so many seconds."""
-    return await watcher.until(lambda outline: impression(outline) != before or None, seconds) is not None
+    return await watcher.until(lambda outline: screen_state(outline) != before or None, seconds) is not None
 
 
 async def wait_until_stable(device: Device, watcher: Watcher, seconds: float) -> bool:
@@ -57,7 +37,7 @@ async def wait_until_stable(device: Device, watcher: Watcher, seconds: float) ->
         before = now
 
 
-ScreenSample = bytes | Impression | None
+ScreenSample = bytes | ScreenState | None
 
 
 async def _sample(device: Device, watcher: Watcher) -> ScreenSample:
@@ -66,7 +46,7 @@ async def _sample(device: Device, watcher: Watcher) -> ScreenSample:
         return await device.screenshot()
     outline = await watcher.look()
     turning = any(each.role is Role.PROGRESS for each in outline.visible)
-    return None if turning else impression(outline)
+    return None if turning else screen_state(outline)
 
 
 async def _samples_match(one: ScreenSample, other: ScreenSample) -> bool:

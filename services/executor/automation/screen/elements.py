@@ -79,6 +79,16 @@ class Bounds:
         """The point at this share (0..1) of the width and height."""
         return Point(self.x + self.width * x, self.y + self.height * y)
 
+    def contains(self, point: Point) -> bool:
+        """Whether the point lies inside or on the edge."""
+        return self.x <= point.x <= self.right and self.y <= point.y <= self.bottom
+
+    def intersection(self, other: "Bounds") -> "Bounds | None":
+        """The part that both rectangles cover; None when that has no area."""
+        left, top = max(self.x, other.x), max(self.y, other.y)
+        right, bottom = min(self.right, other.right), min(self.bottom, other.bottom)
+        return Bounds(left, top, right - left, bottom - top) if right > left and bottom > top else None
+
 
 NOWHERE = Bounds(0, 0, 0, 0)
 NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
+from typing import TypeAlias
 
 from services.executor.automation.screen.elements import NOWHERE, Element, Role, walk
+from services.executor.automation.screen.outline import Outline
 
 SHARED_SHARE = 2 / 3
 """So much of the smaller screen's scrolled part must be on the other one too."""
@@ -60,6 +62,27 @@ def fingerprint_of(root: Element) -> ScreenFingerprint:
     flowing = {token for token, flows in tokens if flows} - fixed
     hashed = sorted(_hash(token, 4) for token in flowing)
     return ScreenFingerprint(_hash("\n".join(sorted(fixed))), tuple(hashed[:FLOWING_LIMIT]))
+
+
+ScreenState: TypeAlias = tuple[object, ...]
+
+
+def screen_state(outline: Outline) -> ScreenState:
+    """Everything that can be seen or used on the screen at one moment; equal only while nothing changes."""
+    return tuple(
+        (
+            each.role,
+            each.text,
+            each.label,
+            each.id,
+            each.bounds,
+            each.enabled,
+            each.checked,
+            each.selected,
+            each.visible,
+        )
+        for each in walk(outline.root)
+    )
 
 
 @dataclass(frozen=True, slots=True)

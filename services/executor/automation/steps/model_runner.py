@@ -18,10 +18,11 @@ from services.executor.automation.ports import (
     TaskDone,
 )
 from services.executor.automation.screen.elements import Element, Role
+from services.executor.automation.screen.fingerprint import screen_state
 from services.executor.automation.screen.outline import Outline
 from services.executor.automation.sentences.element_checks import ELEMENT_CHECKS
 from services.executor.automation.sentences.intents import Action, Intent
-from services.executor.automation.steps.relocation import action_impression, relocate
+from services.executor.automation.steps.relocation import relocate
 from services.executor.automation.steps.sentence_actions import SentenceActions
 from services.executor.model.failures import Category
 
@@ -207,7 +208,7 @@ class _Stable:
         self._before: object = None
 
     def __call__(self, outline: Outline) -> bool | None:
-        now = action_impression(outline)
+        now = screen_state(outline)
         same, self._before = now == self._before, now
         loading = any(element.role is Role.PROGRESS for element in outline.visible)
         return True if same and not loading else None

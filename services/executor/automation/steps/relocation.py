@@ -4,24 +4,17 @@ from dataclasses import replace
 
 from services.executor.automation.ports import ChosenAction
 from services.executor.automation.screen.elements import Element, Point, walk
+from services.executor.automation.screen.fingerprint import screen_state
 from services.executor.automation.screen.locators import locate, locator_of
 from services.executor.automation.screen.outline import Outline
 from services.executor.automation.sentences.grounder import ground_sentence
 from services.executor.automation.sentences.intents import Action
 
 
-def action_impression(outline: Outline) -> tuple[object, ...]:
-    """What tells one moment of a screen from another."""
-    return tuple(
-        (each.role, each.text, each.label, each.bounds, each.visible, each.enabled, each.checked)
-        for each in walk(outline.root)
-    )
-
-
 def relocate(answer: ChosenAction, before: Element, now: Outline) -> ChosenAction | None:
     """The same answer on the present screen; None when what it is about is not there for certain any more."""
     then = Outline(before)
-    unchanged = action_impression(then) == action_impression(now)
+    unchanged = screen_state(then) == screen_state(now)
     if answer.action is Action.ASSERT_NOT_VISIBLE:
         return answer if unchanged else _absent(answer, now)
     if answer.element is not None:
@@ -49,8 +42,4 @@ def _absent(answer: ChosenAction, now: Outline) -> ChosenAction | None:
 
 def _under(point: Point, outline: Outline) -> list[tuple[object, ...]]:
     """What is at this point, as far as the tree says."""
-    return [
-        (each.role, each.text, each.label, each.bounds)
-        for each in outline.visible
-        if each.bounds.x <= point.x <= each.bounds.right and each.bounds.y <= point.y <= each.bounds.bottom
-    ]
+    return [(each.role, each.text, each.label, each.bounds) for each in outline.visible if each.bounds.contains(point)]

@@ -19,6 +19,7 @@ from services.executor.automation.ports import (
     StoredSteps,
 )
 from services.executor.automation.screen.elements import Element
+from services.executor.automation.screen.fingerprint import screen_state
 from services.executor.automation.screen.outline import Outline
 from services.executor.automation.sentences.element_checks import ELEMENT_CHECKS
 from services.executor.automation.sentences.grammar import parse_sentence
@@ -32,7 +33,6 @@ from services.executor.automation.steps.model_runner import (
     model_error,
     model_time_limit,
 )
-from services.executor.automation.steps.relocation import action_impression
 from services.executor.automation.steps.replay import StepReplay, actions_to_cache, is_recording, shows
 from services.executor.automation.steps.sentence_actions import SentenceActions, Undecided
 from services.executor.model.attempts import CacheOutcome, Resolution
@@ -252,7 +252,7 @@ class SentenceRunner:
     async def _now_known(self, sentence: str) -> StepOutcome | None:
         """From memory after all, if the screen had only not come to rest when it was looked up."""
         before, view = self._first_look, await self.sight.settled()
-        if before is None or action_impression(before) == action_impression(Outline(view.tree)):
+        if before is None or screen_state(before) == screen_state(Outline(view.tree)):
             return None
         deed = await self._by_memory(sentence, shows(view))
         return deed if isinstance(deed, StepOutcome) else None

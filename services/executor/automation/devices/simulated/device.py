@@ -17,7 +17,7 @@ from services.executor.automation.devices.port import (
 )
 from services.executor.automation.devices.simulated.app_model import NO_PACE, AppModel, Pace, Widget
 from services.executor.automation.devices.simulated.expressions import display
-from services.executor.automation.devices.simulated.layout import BAR, HEIGHT, WIDTH, PlacedWidget
+from services.executor.automation.devices.simulated.layout import BAR, HEIGHT, SCREEN, WIDTH, PlacedWidget
 from services.executor.automation.devices.simulated.model_file import (
     BYTES_LIMIT,
     ModelError,
@@ -112,6 +112,9 @@ class SimulatedDevice:
     async def tree(self) -> Element:
         app = await self._responding()
         return render(app, self.info.platform) if app is not None else home_screen(self.info.platform)
+
+    async def screen_bounds(self) -> Bounds:
+        return SCREEN
 
     async def source(self) -> PageSource:
         return PageSource(raw(await self.tree(), self.info.platform))
@@ -278,16 +281,12 @@ def _under(app: RunningApp, point: Point) -> list[Widget]:
     found: list[Widget] = []
     level = layout_of(app)[0]
     while level:
-        hit = next((placed for placed in level if _contains(placed.bounds, point)), None)
+        hit = next((placed for placed in level if placed.bounds.contains(point)), None)
         if hit is None:
             break
         found.insert(0, hit.widget)
         level = hit.inside
     return found
-
-
-def _contains(bounds: Bounds, point: Point) -> bool:
-    return bounds.x <= point.x <= bounds.right and bounds.y <= point.y <= bounds.bottom
 
 
 def _all(placed: tuple[PlacedWidget, ...]) -> list[Widget]:

@@ -8,6 +8,7 @@ from services.executor.automation.screen.elements import Bounds, Role
 
 WIDTH = 360
 HEIGHT = 640
+SCREEN = Bounds(0, 0, WIDTH, HEIGHT)
 BAR = 56
 """The height of the title bar."""
 

@@ -6,12 +6,11 @@ from xml.sax.saxutils import quoteattr
 
 from services.executor.automation.devices.simulated.app_model import Widget
 from services.executor.automation.devices.simulated.expressions import display
-from services.executor.automation.devices.simulated.layout import BAR, HEIGHT, WIDTH, PlacedWidget, place
+from services.executor.automation.devices.simulated.layout import BAR, SCREEN, WIDTH, PlacedWidget, place
 from services.executor.automation.devices.simulated.running_app import RunningApp
 from services.executor.automation.screen.elements import CHECKABLE, Bounds, Element, Role
 
 _OTHER = ("android.view.View", "XCUIElementTypeOther")
-_SCREEN = Bounds(0, 0, WIDTH, HEIGHT)
 
 _CLASSES = {
     Role.BUTTON: ("android.widget.Button", "XCUIElementTypeButton"),
@@ -48,7 +47,7 @@ def _present(widgets: tuple[Widget, ...], app: RunningApp) -> tuple[Widget, ...]
 
 def home_screen(platform: str) -> Element:
     """What is there while the app is not running."""
-    return _with_attributes(Element(role=Role.SCREEN, id="home", bounds=_SCREEN), "home", platform)
+    return _with_attributes(Element(role=Role.SCREEN, id="home", bounds=SCREEN), "home", platform)
 
 
 def render(app: RunningApp, platform: str) -> Element:
@@ -59,7 +58,7 @@ def render(app: RunningApp, platform: str) -> Element:
     if title:
         heading = Element(role=Role.HEADING, text=title, bounds=Bounds(0, 0, WIDTH, BAR))
         children.insert(0, _with_attributes(heading, app.model.id, platform))
-    screen = Element(role=Role.SCREEN, id=app.screen.name, bounds=_SCREEN, children=tuple(children))
+    screen = Element(role=Role.SCREEN, id=app.screen.name, bounds=SCREEN, children=tuple(children))
     return _with_attributes(screen, app.model.id, platform)
 
 

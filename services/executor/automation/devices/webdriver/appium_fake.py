@@ -4,7 +4,7 @@ from services.executor.automation.devices.port import Build, DeviceFailure, Orie
 from services.executor.automation.devices.webdriver import w3c_actions
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.interfaces import LaunchOptions, read_tree, script_error
-from services.executor.automation.screen.elements import Element, Point, walk
+from services.executor.automation.screen.elements import Bounds, Element, Point, walk
 from services.executor.model.failures import Category
 
 
@@ -51,6 +51,9 @@ class FakeView:
     async def tree(self) -> Element:
         self._tree = read_tree(await self._driver.source())
         return self._tree
+
+    async def screen_bounds(self) -> Bounds:
+        return (await self.tree()).bounds
 
     async def source(self) -> PageSource:
         return PageSource(await self._driver.source())

@@ -72,10 +72,10 @@ class BrowserApp:
         await self._driver.cdp("Emulation.setGeolocationOverride", latitude=latitude, longitude=longitude, accuracy=1)
 
     async def set_orientation(self, orientation: Orientation) -> None:
-        value = await self._driver.execute("return [innerWidth, innerHeight]")
-        sides = sorted(side for side in value if isinstance(side, int | float)) if isinstance(value, list) else [0, 0]
+        viewport = await self._driver.viewport()
+        short, long = sorted((viewport.width, viewport.height))
         wide = orientation == "landscape"
-        width, height = (sides[-1], sides[0]) if wide else (sides[0], sides[-1])
+        width, height = (long, short) if wide else (short, long)
         turned: dict[str, Json] = {
             "type": "landscapePrimary" if wide else "portraitPrimary",
             "angle": 90 if wide else 0,

@@ -20,7 +20,7 @@ from services.executor.automation.devices.webdriver.contexts import Contexts
 from services.executor.automation.devices.webdriver.driver_session import DriverSession, end_session
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, Json
 from services.executor.automation.devices.webdriver.interfaces import AppControl, LaunchOptions
-from services.executor.automation.screen.elements import Element, Point
+from services.executor.automation.screen.elements import Bounds, Element, Point
 
 CLOSE_SECONDS = 15.0
 LOG_LIMIT = 256 * 1024
@@ -38,6 +38,7 @@ class WebDriverDevice:
         self.driver = driver
         self._app = app
         self._contexts = contexts
+        self._screen: Bounds | None = None
         self._closed = False
 
     async def begin_step(self, title: str) -> None:
@@ -62,6 +63,7 @@ class WebDriverDevice:
             permissions=permissions,
             arguments=arguments,
         )
+        self._screen = None
         await self._app.launch(order)
 
     async def stop(self, app_id: str | None = None) -> None:
@@ -72,7 +74,15 @@ class WebDriverDevice:
 
     async def tree(self) -> Element:
         await self._app.check()
-        return await self._contexts.view.tree()
+        root = await self._contexts.view.tree()
+        self._screen = root.bounds
+        return root
+
+    async def screen_bounds(self) -> Bounds:
+        """As the last tree had them; the driver is asked when there was none since the screen may have changed."""
+        if self._screen is None:
+            self._screen = await self._contexts.view.screen_bounds()
+        return self._screen
 
     async def source(self) -> PageSource:
         return await self._contexts.view.source()
@@ -123,12 +133,14 @@ class WebDriverDevice:
         await self._app.set_location(latitude, longitude)
 
     async def set_orientation(self, orientation: Orientation) -> None:
+        self._screen = None
         await self._app.set_orientation(orientation)
 
     async def contexts(self) -> Sequence[str]:
         return await self._contexts.names()
 
     async def enter_context(self, name: str) -> None:
+        self._screen = None
         await self._contexts.enter(name)
 
     async def close(self) -> None:

@@ -4,7 +4,6 @@ import base64
 import binascii
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import quote
 
@@ -16,6 +15,7 @@ from services.executor.automation.devices.webdriver.hub_connection import (
     HubUnreachable,
     Json,
 )
+from services.executor.automation.screen.elements import NOWHERE, Bounds
 from services.executor.model.failures import Category
 
 ELEMENT_KEY = "element-6066-11e4-a52e-4f735466cecf"
@@ -26,14 +26,6 @@ COMMAND_SECONDS = 30.0
 LOOK_SECONDS = 60.0
 PAGE_SECONDS = 60.0
 INSTALL_SECONDS = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class Rect:
-    x: float
-    y: float
-    width: float
-    height: float
 
 
 async def new_session(
@@ -93,10 +85,14 @@ class DriverSession:
             raise HubUnreachable("the driver's screenshot is no PNG")
         return picture
 
-    async def window(self) -> Rect:
-        value = await self.get("/window/rect")
-        sizes = value if isinstance(value, dict) else {}
-        return Rect(*(_number(sizes.get(name)) for name in ("x", "y", "width", "height")))
+    async def window(self) -> Bounds:
+        return _bounds(await self.get("/window/rect"))
+
+    async def viewport(self) -> Bounds:
+        """The part of a page that is shown; the browser's window is larger."""
+        value = await self.execute("return [innerWidth, innerHeight]")
+        sides = [_number(side) for side in value] if isinstance(value, list) else []
+        return Bounds(0, 0, *sides) if len(sides) == 2 else NOWHERE
 
     # elements
 
@@ -119,10 +115,8 @@ class DriverSession:
     async def text(self, element: str) -> str:
         return _text(await self.get(f"/element/{quote(element, safe='')}/text"))
 
-    async def rect(self, element: str) -> Rect:
-        value = await self.get(f"/element/{quote(element, safe='')}/rect")
-        sizes = value if isinstance(value, dict) else {}
-        return Rect(*(_number(sizes.get(name)) for name in ("x", "y", "width", "height")))
+    async def rect(self, element: str) -> Bounds:
+        return _bounds(await self.get(f"/element/{quote(element, safe='')}/rect"))
 
     async def click(self, element: str) -> None:
         await self.post(f"/element/{quote(element, safe='')}/click")
@@ -222,6 +216,11 @@ def _text(value: Json) -> str:
     if not isinstance(value, str):
         raise HubUnreachable(f"the driver answered {type(value).__name__} where text is due")
     return value
+
+
+def _bounds(value: Json) -> Bounds:
+    sizes = value if isinstance(value, dict) else {}
+    return Bounds(*(_number(sizes.get(name)) for name in ("x", "y", "width", "height")))
 
 
 def _number(value: Json) -> float:

@@ -13,7 +13,7 @@ from services.executor.automation.devices.port import (
     Orientation,
     PageSource,
 )
-from services.executor.automation.screen.elements import Element, Point
+from services.executor.automation.screen.elements import Bounds, Element, Point
 from services.executor.automation.screen.page_source.nodes import SourceError
 from services.executor.automation.screen.page_source.reader import read_source
 from services.executor.model.failures import Category
@@ -61,6 +61,9 @@ class ContextView(Protocol):
     """What is on the screen and can be acted on. Methods mean what those of `Device` mean."""
 
     async def tree(self) -> Element: ...
+
+    async def screen_bounds(self) -> Bounds:
+        """Asks the driver; `WebDriverDevice` remembers the answer."""
 
     async def source(self) -> PageSource: ...
 

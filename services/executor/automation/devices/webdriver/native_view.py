@@ -6,7 +6,7 @@ from time import monotonic
 
 from services.executor.automation.devices.port import DeviceFailure, PageSource
 from services.executor.automation.devices.webdriver import keys, w3c_actions
-from services.executor.automation.devices.webdriver.driver_session import DriverSession, Rect
+from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import DriverError
 from services.executor.automation.devices.webdriver.interfaces import read_tree, script_error
 from services.executor.automation.screen.elements import NOWHERE, Bounds, Element, Point
@@ -36,6 +36,10 @@ class NativeView:
         root = read_tree(await self._driver.source(), self._platform)
         self._screen = root.bounds
         return root
+
+    async def screen_bounds(self) -> Bounds:
+        window = await self._driver.window()
+        return Bounds(0, 0, window.width, window.height)
 
     async def source(self) -> PageSource:
         return PageSource(await self._driver.source())
@@ -76,7 +80,7 @@ class NativeView:
     def _at(self, target: Element | Point) -> Point:
         if isinstance(target, Point):
             return target
-        seen = visible_part(target.bounds, target.bounds if self._screen == NOWHERE else self._screen)
+        seen = target.bounds.intersection(target.bounds if self._screen == NOWHERE else self._screen)
         if seen is None:
             what = f"{target.describe()} is not on the screen, so it was not touched"
             raise DeviceFailure(Category.ELEMENT_NOT_FOUND, what)
@@ -98,13 +102,13 @@ class NativeView:
             await asyncio.sleep(_PAUSE_SECONDS)
         return taken
 
-    async def _taken(self, target: Element, before: Rect | None) -> str | None:
+    async def _taken(self, target: Element, before: Bounds | None) -> str | None:
         """The focused field, if it is at the target, or somewhere else than before: a keyboard may have moved all."""
         found = await self._focused()
         if found is None:
             return None
         now = await self._driver.rect(found)
-        there = visible_part(Bounds(now.x, now.y, now.width, now.height), target.bounds) is not None
+        there = now.intersection(target.bounds) is not None
         return found if there or now != before else None
 
     async def _focused(self) -> str | None:
@@ -114,13 +118,6 @@ class NativeView:
             if error.category is not Category.ELEMENT_NOT_FOUND:
                 raise
             return None
-
-
-def visible_part(bounds: Bounds, screen: Bounds) -> Bounds | None:
-    """What of it lies on the screen; None if nothing does."""
-    left, top = max(bounds.x, screen.x), max(bounds.y, screen.y)
-    right, bottom = min(bounds.right, screen.right), min(bounds.bottom, screen.bottom)
-    return Bounds(left, top, right - left, bottom - top) if right > left and bottom > top else None
 
 
 async def press_android(driver: DriverSession, key: str) -> None:

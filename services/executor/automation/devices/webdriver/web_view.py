@@ -46,6 +46,9 @@ class WebView:
         self._trees.append(snapshot.nodes)
         return snapshot.root
 
+    async def screen_bounds(self) -> Bounds:
+        return await self._driver.viewport()
+
     async def source(self) -> PageSource:
         return PageSource((await query_page(self._driver, "source"))["html"], "text/html")
 

@@ -105,5 +105,4 @@ def is_on_screen(bounds: Bounds | None, screen: Bounds | None) -> bool:
         return False
     if screen is None or screen.width <= 0 or screen.height <= 0:
         return True
-    across = bounds.x < screen.right and bounds.right > screen.x
-    return across and bounds.y < screen.bottom and bounds.bottom > screen.y
+    return bounds.intersection(screen) is not None
