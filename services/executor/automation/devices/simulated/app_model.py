@@ -1,17 +1,55 @@
-"""What an app model says: screens with elements, what happens on a tap, and what goes wrong how often."""
+"""App models: screens with elements, what happens on a tap, and what fails how often."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from services.executor.automation.devices.simulated.expressions import ALWAYS, EMPTY, NEVER, Condition, Template, Value
 from services.executor.automation.screen.elements import Role
+from services.flows.expressions import ConditionExpression, parse_condition
+from services.flows.values import Value, to_text
+
+State: TypeAlias = Mapping[str, Value]
 
 PERMISSION = "permission."
-"""What the name of a permission begins with, among the variables; it is allow, deny or unset."""
+"""Prefix of the variables that hold permissions: allow, deny or unset."""
 
-DEVICE: Mapping[str, Value] = {"device.orientation": "portrait", "device.latitude": 0.0, "device.longitude": 0.0}
-"""What every model knows of the device, as it is at first. No effect can set it."""
+DEVICE: State = {"device.orientation": "portrait", "device.latitude": 0.0, "device.longitude": 0.0}
+"""Variables of the device with their initial values. No effect can set them."""
+
+ALWAYS = parse_condition("true")
+NEVER = parse_condition("false")
+
+FILLED_LIMIT = 4_000
+"""Characters of a filled-in text: a model may double a variable with each tap."""
+
+_PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w+(?:\.\w+)?)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class TextTemplate:
+    """A text with variables in braces; `{{` and `}}` are literal braces."""
+
+    source: str
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(found[1] for found in _PLACEHOLDER.finditer(self.source) if found[1])
+
+    def fill(self, state: State) -> str:
+        """The text with the values, cut at FILLED_LIMIT."""
+        room = FILLED_LIMIT
+
+        def value(found: re.Match[str]) -> str:
+            nonlocal room
+            text = to_text(state[found[1]])[:room] if found[1] else found[0][0]
+            room -= len(text)
+            return text
+
+        return _PLACEHOLDER.sub(value, self.source)[:FILLED_LIMIT]
+
+
+EMPTY = TextTemplate("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +64,10 @@ class GoBack:
 
 @dataclass(frozen=True, slots=True)
 class SetVariable:
-    """Texts are templates, filled when the effect happens."""
+    """A template is filled when the effect happens."""
 
     name: str
-    value: Template | Value
+    value: TextTemplate | Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +83,14 @@ class Crash:
 
 @dataclass(frozen=True, slots=True)
 class Freeze:
-    """The app does not react for so long."""
+    """The app does not respond for `seconds`."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class DoNothing:
-    """A defect: what should happen does not."""
+    """A defect: nothing happens where something should."""
 
     why: str
 
@@ -62,36 +100,36 @@ Effect: TypeAlias = GoToScreen | GoBack | SetVariable | AddToVariable | Crash | 
 
 @dataclass(frozen=True, slots=True)
 class EventOutcome:
-    """The effects, if the condition holds and chance wants it so."""
+    """Effects that happen if the condition holds, with a probability of `chance`."""
 
     effects: tuple[Effect, ...]
-    when: Condition = ALWAYS
+    when: ConditionExpression = ALWAYS
     chance: float = 1.0
 
 
 EventOutcomes: TypeAlias = tuple[EventOutcome, ...]
-"""The first that applies happens."""
+"""The first one that applies happens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Widget:
-    """An element of a screen. `key` is its path in the model, for drawing chances.
+    """An element of a screen. `key` is its path in the model, from which chances are drawn.
 
-    `bind` names the variable that a field or a switch holds. It appears `after` so many seconds on its screen, and only
-    if `chance` wants it so, anew each time the screen is entered.
+    `bind` names the variable that a field or a switch holds. The element appears `after` this many seconds on its
+    screen, with a probability of `chance` that is drawn each time the screen is entered.
     """
 
     key: str
     role: Role
-    text: Template = EMPTY
-    label: Template = EMPTY
+    text: TextTemplate = EMPTY
+    label: TextTemplate = EMPTY
     hint: str = ""
     id: str = ""
     bind: str | None = None
     secret: bool = False
-    enabled: Condition = ALWAYS
-    visible: Condition = ALWAYS
-    selected: Condition = NEVER
+    enabled: ConditionExpression = ALWAYS
+    visible: ConditionExpression = ALWAYS
+    selected: ConditionExpression = NEVER
     after: float = 0.0
     chance: float = 1.0
     events: Mapping[str, EventOutcomes] = field(default_factory=dict)
@@ -100,10 +138,10 @@ class Widget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppScreen:
-    """`delay` is how long it loads: until then there is only a progress indicator."""
+    """`delay` is how long the screen loads; until then it shows only a progress indicator."""
 
     name: str
-    title: Template = EMPTY
+    title: TextTemplate = EMPTY
     delay: float = 0.0
     events: Mapping[str, EventOutcomes] = field(default_factory=dict)
     widgets: tuple[Widget, ...] = ()
@@ -132,7 +170,7 @@ class AppModel:
     version: str
     start: EventOutcomes
     screens: Mapping[str, AppScreen]
-    state: Mapping[str, Value] = field(default_factory=dict)
+    state: State = field(default_factory=dict)
     links: Mapping[str, EventOutcomes] = field(default_factory=dict)
     permissions: tuple[str, ...] = ()
     launch: EventOutcomes = ()

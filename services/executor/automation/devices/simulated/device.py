@@ -1,4 +1,4 @@
-"""The device port over an app model: taps change the model's state, trees and pictures are made of it."""
+"""The device port over an app model: taps change the model's state, trees and screenshots are drawn from it."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -16,32 +16,32 @@ from services.executor.automation.devices.port import (
     VirtualTimer,
 )
 from services.executor.automation.devices.simulated.app_model import NO_PACE, AppModel, Pace, Widget
-from services.executor.automation.devices.simulated.expressions import display
-from services.executor.automation.devices.simulated.layout import BAR, HEIGHT, SCREEN, WIDTH, PlacedWidget
+from services.executor.automation.devices.simulated.layout import HEIGHT, SCREEN, layout_of, present_widgets, widgets_at
 from services.executor.automation.devices.simulated.model_file import (
     BYTES_LIMIT,
     ModelError,
     built_in_model,
     read_artifact,
 )
-from services.executor.automation.devices.simulated.renderer import home_screen, layout_of, raw, render
+from services.executor.automation.devices.simulated.renderer import home_screen, render, to_xml
 from services.executor.automation.devices.simulated.running_app import RunningApp
 from services.executor.automation.devices.simulated.screenshot import draw_screen
 from services.executor.automation.screen.elements import Bounds, Element, Point, Role
 from services.executor.model.failures import Category
+from services.flows.values import to_text
 
 _KEYS = frozenset({"enter", "home", "tab", "space", "backspace", "delete", "escape", "search"})
 _KEYS |= {"volume up", "volume down", "power", "lock"}
 _NATIVE = "NATIVE_APP"
-_HELD_LIMIT = 20_000
+_FIELD_LIMIT = 20_000
 """Characters that a field takes."""
 
-_STROKE = 24
-"""A shorter movement is no swipe."""
+_MIN_SWIPE = 24
+"""A movement of fewer pixels is not a swipe."""
 
 
 class SimulatedDevice:
-    """A device whose app is a model. Its time is virtual; `pace` says how much real time it takes all the same."""
+    """A device whose app is a model. Its time is virtual; `pace` says how much real time a run takes nevertheless."""
 
     def __init__(self, info: DeviceInfo, build: Build, seed: Seed, pace: Pace = NO_PACE) -> None:
         self.info = info
@@ -51,7 +51,7 @@ class SimulatedDevice:
         self.timer = VirtualTimer(pace.scale)
         self._app: RunningApp | None = None
         self._any_id = False
-        self._surroundings: dict[str, str | float] = {}
+        self._environment: dict[str, str | float] = {}
 
     async def begin_step(self, title: str) -> None:
         if self._pace.step > 0:
@@ -64,7 +64,7 @@ class SimulatedDevice:
             self._pace = model.pace
             self.timer = VirtualTimer(model.pace.scale)
         self._app = RunningApp(model, self._seed, self.timer)
-        self._app.state.update(self._surroundings)
+        self._app.state.update(self._environment)
 
     async def _model(self, build: Build) -> AppModel:
         content = await build.read(BYTES_LIMIT + 1) if build.read is not None else b""
@@ -84,13 +84,13 @@ class SimulatedDevice:
         permissions: Mapping[str, str] = NO_PERMISSIONS,
         arguments: Mapping[str, Argument] = NO_ARGUMENTS,
     ) -> None:
-        """Permissions and arguments are taken as docs/app-models.md says; what the model does not know is logged."""
+        """Applies permissions and arguments as docs/app-models.md says; logs those that the model does not have."""
         if self._app is None:
             await self.install(self._build)
         app = self._installed(app_id)
         if clear_state:
             app.clear_state()
-        app.permit(permissions)
+        app.set_permissions(permissions)
         if stop_first or not app.running:
             await app.launch(arguments)
 
@@ -117,10 +117,10 @@ class SimulatedDevice:
         return SCREEN
 
     async def source(self) -> PageSource:
-        return PageSource(raw(await self.tree(), self.info.platform))
+        return PageSource(to_xml(await self.tree(), self.info.platform))
 
     async def log(self) -> str:
-        return self._app.log.taken() if self._app is not None else ""
+        return self._app.log.take() if self._app is not None else ""
 
     async def screenshot(self) -> bytes:
         running = self._app is not None and self._app.running and self._app.crash is None
@@ -130,74 +130,74 @@ class SimulatedDevice:
     async def tap(self, target: Element | Point) -> None:
         app, widget = await self._hit(target)
         if app is not None and widget is not None:
-            app.touch(widget)
+            app.tap(widget)
 
     async def double_tap(self, target: Element | Point) -> None:
         app, widget = await self._hit(target)
         if app is None or widget is None:
             return
         if "double_tap" in widget.events:
-            self._let(app, widget, "double_tap")
+            self._trigger(app, widget, "double_tap")
         else:
-            app.touch(widget)
+            app.tap(widget)
 
     async def long_press(self, target: Element | Point, seconds: float = 1.0) -> None:
         app, widget = await self._hit(target)
         await self.timer.sleep(seconds)
         if app is not None and widget is not None:
-            self._let(app, widget, "long_press")
+            self._trigger(app, widget, "long_press")
 
     async def type(self, text: str, target: Element | None = None) -> None:
         app, field = await self._field(target)
         if app is not None and field.bind is not None:
-            app.state[field.bind] = (display(app.state[field.bind]) + text)[:_HELD_LIMIT]
+            app.state[field.bind] = (to_text(app.state[field.bind]) + text)[:_FIELD_LIMIT]
 
     async def clear(self, target: Element | None = None, characters: int | None = None) -> None:
         app, field = await self._field(target)
         if app is not None and field.bind is not None:
-            held = display(app.state[field.bind])
+            held = to_text(app.state[field.bind])
             app.state[field.bind] = held[: max(len(held) - characters, 0)] if characters is not None else ""
 
     async def swipe(self, start: Point, end: Point, seconds: float = 0.4) -> None:
         await self.timer.sleep(seconds)
         app = await self._responding()
-        across, along = end.x - start.x, end.y - start.y
-        if app is None or max(abs(across), abs(along)) < _STROKE:
+        dx, dy = end.x - start.x, end.y - start.y
+        if app is None or max(abs(dx), abs(dy)) < _MIN_SWIPE:
             return
-        if abs(across) > abs(along):
-            self._swipe_across(app, start, "swipe_left" if across < 0 else "swipe_right")
+        if abs(dx) > abs(dy):
+            self._swipe_horizontally(app, start, "swipe_left" if dx < 0 else "swipe_right")
         else:
-            self._scroll(app, -along)
+            self._scroll(app, -dy)
 
-    def _swipe_across(self, app: RunningApp, start: Point, event: str) -> None:
-        for widget in _under(app, start):
-            if widget.enabled.holds(app.state) and app.happen(widget.events, event, widget.key):
+    def _swipe_horizontally(self, app: RunningApp, start: Point, event: str) -> None:
+        for widget in widgets_at(app, start):
+            if widget.enabled.holds(app.state) and app.trigger(widget.events, event, widget.key):
                 return
-        app.happen(app.screen.events, event, app.screen.name)
+        app.trigger(app.screen.events, event, app.screen.name)
 
     def _scroll(self, app: RunningApp, distance: float) -> None:
-        if distance < 0 and app.scrolled == 0 and app.happen(app.screen.events, "refresh", app.screen.name):
+        if distance < 0 and app.scrolled == 0 and app.trigger(app.screen.events, "refresh", app.screen.name):
             return
         _, height = layout_of(app)
         app.scrolled = min(max(app.scrolled + distance, 0.0), max(height - HEIGHT, 0.0))
 
     async def back(self) -> None:
         app = await self._responding()
-        if app is not None and not app.happen(app.screen.events, "back", app.screen.name):
+        if app is not None and not app.trigger(app.screen.events, "back", app.screen.name):
             app.go_back()
 
     async def press_key(self, key: str) -> None:
         if key not in _KEYS:
-            raise DeviceFailure(Category.SCRIPT_ERROR, f"there is no key {key}; there are {', '.join(sorted(_KEYS))}")
+            raise DeviceFailure(Category.SCRIPT_ERROR, f"unknown key {key}; known keys: {', '.join(sorted(_KEYS))}")
         app = await self._responding()
         if app is None:
             return
         if key == "home":
             app.stop()
             return
-        focused = next((widget for widget in _all(layout_of(app)[0]) if widget.key == app.focus), None)
+        focused = next((widget for widget in present_widgets(app) if widget.key == app.focus), None)
         if focused is not None and key in ("enter", "search"):
-            app.happen(focused.events, "enter", focused.key)
+            app.trigger(focused.events, "enter", focused.key)
         elif focused is not None and key in ("backspace", "delete"):
             await self.clear(characters=1)
 
@@ -207,22 +207,22 @@ class SimulatedDevice:
     async def open_link(self, url: str) -> None:
         app = self._app
         if app is None or url not in app.model.links:
-            raise DeviceFailure(Category.SCRIPT_ERROR, f"no app on this device opens {url}")
+            raise DeviceFailure(Category.SCRIPT_ERROR, f"no app on this device handles {url}")
         if not app.running:
             await app.launch()
         await app.respond()
-        app.happen(app.model.links, url, "link")
+        app.trigger(app.model.links, url, "link")
 
     async def set_location(self, latitude: float, longitude: float) -> None:
-        """What app models know as device.latitude and device.longitude."""
-        await self._know({"device.latitude": latitude, "device.longitude": longitude})
+        """Sets device.latitude and device.longitude of the app model."""
+        await self._set_environment({"device.latitude": latitude, "device.longitude": longitude})
 
     async def set_orientation(self, orientation: Orientation) -> None:
-        """What app models know as device.orientation; the screen keeps its size."""
-        await self._know({"device.orientation": orientation})
+        """Sets device.orientation of the app model; the screen keeps its size."""
+        await self._set_environment({"device.orientation": orientation})
 
-    async def _know(self, values: Mapping[str, str | float]) -> None:
-        self._surroundings.update(values)
+    async def _set_environment(self, values: Mapping[str, str | float]) -> None:
+        self._environment.update(values)
         app = await self._responding()
         if self._app is not None:
             self._app.state.update(values)
@@ -234,24 +234,24 @@ class SimulatedDevice:
 
     async def enter_context(self, name: str) -> None:
         if name != _NATIVE:
-            raise DeviceFailure(Category.SCRIPT_ERROR, f"there is no view {name}; there is only {_NATIVE}")
+            raise DeviceFailure(Category.SCRIPT_ERROR, f"unknown view {name}; a simulated device has only {_NATIVE}")
 
     async def close(self) -> None:
         self._app = None
 
     async def _responding(self) -> RunningApp | None:
-        """The running app, once it responds; None while the home screen is shown."""
+        """The running app as soon as it responds; None while the home screen is shown."""
         if self._app is None:
             return None
         await self._app.respond()
         return self._app if self._app.running else None
 
     async def _hit(self, target: Element | Point) -> tuple[RunningApp | None, Widget | None]:
-        """What a tap there meets: the innermost element that reacts to taps, or the innermost one."""
+        """The element that a tap hits: the innermost one that reacts to taps, otherwise the innermost one."""
         app = await self._responding()
         if app is None:
             return None, None
-        under = _under(app, target if isinstance(target, Point) else target.bounds.center)
+        under = widgets_at(app, target if isinstance(target, Point) else target.bounds.center)
         return app, next((widget for widget in under if _reacts(widget)), under[0] if under else None)
 
     async def _field(self, target: Element | None) -> tuple[RunningApp | None, Widget]:
@@ -260,34 +260,15 @@ class SimulatedDevice:
             await self.tap(target)
         app = await self._responding()
         if app is not None:
-            for widget in _all(layout_of(app)[0]):
+            for widget in present_widgets(app):
                 if widget.key == app.focus and widget.bind is not None:
                     return app, widget
-        raise DeviceFailure(Category.SCRIPT_ERROR, "no field that can be typed into has the focus")
+        raise DeviceFailure(Category.SCRIPT_ERROR, "no editable field has the focus")
 
-    def _let(self, app: RunningApp, widget: Widget, event: str) -> None:
+    def _trigger(self, app: RunningApp, widget: Widget, event: str) -> None:
         if widget.enabled.holds(app.state):
-            app.happen(widget.events, event, widget.key)
+            app.trigger(widget.events, event, widget.key)
 
 
 def _reacts(widget: Widget) -> bool:
     return widget.bind is not None or bool(widget.events) or widget.role is Role.FIELD
-
-
-def _under(app: RunningApp, point: Point) -> list[Widget]:
-    """The elements at a point that can be seen, the innermost first."""
-    if not (0 <= point.x <= WIDTH and BAR <= point.y <= HEIGHT):
-        return []
-    found: list[Widget] = []
-    level = layout_of(app)[0]
-    while level:
-        hit = next((placed for placed in level if placed.bounds.contains(point)), None)
-        if hit is None:
-            break
-        found.insert(0, hit.widget)
-        level = hit.inside
-    return found
-
-
-def _all(placed: tuple[PlacedWidget, ...]) -> list[Widget]:
-    return [widget for one in placed for widget in (one.widget, *_all(one.inside))]

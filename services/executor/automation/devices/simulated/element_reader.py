@@ -1,9 +1,12 @@
-"""Reads the elements of app models and what happens to them."""
+"""Reads the elements and events of app models."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from services.executor.automation.devices.simulated.app_model import (
+    ALWAYS,
+    EMPTY,
+    NEVER,
     AddToVariable,
     Crash,
     DoNothing,
@@ -14,19 +17,13 @@ from services.executor.automation.devices.simulated.app_model import (
     GoBack,
     GoToScreen,
     SetVariable,
+    TextTemplate,
     Widget,
 )
-from services.executor.automation.devices.simulated.expressions import (
-    ALWAYS,
-    EMPTY,
-    NEVER,
-    Condition,
-    ExpressionError,
-    Template,
-    parse_condition,
-)
 from services.executor.automation.screen.elements import Role
+from services.flows.expressions import ConditionExpression, parse_condition
 from services.flows.nodes import Node, quote, read_optional, suggest
+from services.flows.values import ExpressionError
 
 TYPES = {
     "button": Role.BUTTON,
@@ -46,12 +43,12 @@ TYPES = {
     "dialog": Role.DIALOG,
     "progress": Role.PROGRESS,
 }
-"""The types of elements that a model may have."""
+"""Types of elements."""
 
 EVENTS = ("tap", "double_tap", "long_press", "enter", "swipe_left", "swipe_right")
 EFFECTS = ("go", "back", "set", "add", "crash", "freeze", "nothing")
 
-_HOLDERS = frozenset({"row", "list", "dialog"})
+_CONTAINERS = frozenset({"row", "list", "dialog"})
 _WIDGET_FIELDS = (
     *("type", "text", "label", "hint", "id", "bind", "enabled", "visible", "selected", "appears", "elements"),
     *EVENTS,
@@ -60,7 +57,7 @@ _WIDGET_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class ElementReader:
-    """Knows the variables and screens of the model, so that a wrong name is found where it stands.
+    """Checks names against the variables and screens of the model, so that an error points to the wrong name.
 
     `settable` are the variables that an effect may change.
     """
@@ -75,8 +72,10 @@ class ElementReader:
     def _widget(self, node: Node, key: str) -> Widget:
         entries = node.fields(_WIDGET_FIELDS, required=("type",))
         kind = entries["type"].choice(TYPES)
-        if "elements" in entries and kind not in _HOLDERS:
-            raise entries["elements"].error_at_key(f"a {kind} holds no elements: only {', '.join(sorted(_HOLDERS))} do")
+        if "elements" in entries and kind not in _CONTAINERS:
+            raise entries["elements"].error_at_key(
+                f"a {kind} cannot hold elements; only {', '.join(sorted(_CONTAINERS))} can"
+            )
         after, chance = self._appears(entries["appears"]) if "appears" in entries else (0.0, 1.0)
         return Widget(
             key=key,
@@ -103,7 +102,7 @@ class ElementReader:
         return after, 1.0 if chance is None else chance
 
     def outcomes(self, node: Node, *, only: Iterable[str] | None = None) -> EventOutcomes:
-        """One outcome or a list of them; a mere name is a screen to go to."""
+        """One outcome or a list of them; a plain name is a screen to go to."""
         if isinstance(node.value, tuple):
             return tuple(self.outcome(item, only=only) for item in node.value)
         return (self.outcome(node, only=only),)
@@ -114,7 +113,7 @@ class ElementReader:
         entries = node.fields((*(only or ("when", "chance", *EFFECTS)), *ignore))
         effects = [effect for name in EFFECTS if name in entries for effect in self._effects(name, entries[name])]
         if not effects:
-            raise node.error(f"nothing happens here: say at least one of {', '.join(EFFECTS)}")
+            raise node.error(f"this outcome has no effect: give at least one of {', '.join(EFFECTS)}")
         chance = read_optional(entries, "chance", lambda found: found.number(0, 1))
         return EventOutcome(
             tuple(sorted(effects, key=_order)),
@@ -144,7 +143,7 @@ class ElementReader:
             case _:
                 return [DoNothing(node.string(limit=500))]
 
-    def condition(self, node: Node) -> Condition:
+    def condition(self, node: Node) -> ConditionExpression:
         try:
             condition = parse_condition(node.string())
         except ExpressionError as error:
@@ -153,13 +152,13 @@ class ElementReader:
             self._check(name, node)
         return condition
 
-    def template(self, node: Node) -> Template:
-        template = Template(node.string(limit=2_000))
+    def template(self, node: Node) -> TextTemplate:
+        template = TextTemplate(node.string(limit=2_000))
         for name in template.names:
             self._check(name, node)
         return template
 
-    def _value(self, node: Node) -> Template | str | int | float | bool:
+    def _value(self, node: Node) -> TextTemplate | str | int | float | bool:
         if isinstance(node.value, bool | int | float):
             return node.value
         return self.template(node)
@@ -167,22 +166,22 @@ class ElementReader:
     def _variable(self, node: Node) -> str:
         name = node.string()
         if name not in self.settable:
-            raise node.error(f"{quote(name)} is no variable of state{suggest(name, self.settable)}")
+            raise node.error(f"{quote(name)} is not a variable of state{suggest(name, self.settable)}")
         return name
 
     def _known(self, name: str, node: Node) -> str:
         if name not in self.settable:
-            raise node.error_at_key(f"{quote(name)} is no variable of state{suggest(name, self.settable)}")
+            raise node.error_at_key(f"{quote(name)} is not a variable of state{suggest(name, self.settable)}")
         return name
 
     def _check(self, name: str, node: Node) -> None:
         if name not in self.variables:
-            raise node.error(f"{quote(name)} is no variable of state{suggest(name, self.variables)}")
+            raise node.error(f"{quote(name)} is not a variable of state{suggest(name, self.variables)}")
 
     def _screen(self, node: Node) -> str:
         name = node.string()
         if name not in self.screens:
-            raise node.error(f"{quote(name)} is no screen{suggest(name, self.screens)}")
+            raise node.error(f"{quote(name)} is not a screen{suggest(name, self.screens)}")
         return name
 
 

@@ -1,10 +1,11 @@
-"""Lays the elements of a screen out below one another, and those of a row beside one another."""
+"""Where the elements of a simulated screen are: one below the other, those of a row side by side."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from services.executor.automation.devices.simulated.app_model import Widget
-from services.executor.automation.screen.elements import Bounds, Role
+from services.executor.automation.devices.simulated.running_app import RunningApp
+from services.executor.automation.screen.elements import Bounds, Point, Role
 
 WIDTH = 360
 HEIGHT = 640
@@ -19,7 +20,7 @@ _HEIGHT = 48
 
 @dataclass(frozen=True, slots=True)
 class PlacedWidget:
-    """An element and where it is on the screen, which may be above or below what can be seen."""
+    """An element and its place, which may be above or below the visible part of the screen."""
 
     widget: Widget
     bounds: Bounds
@@ -31,12 +32,51 @@ class PlacedWidget:
         return BAR <= middle <= HEIGHT
 
 
-def place(widgets: Iterable[Widget], top: float) -> tuple[tuple[PlacedWidget, ...], float]:
+def layout_of(app: RunningApp) -> tuple[tuple[PlacedWidget, ...], float]:
+    """The elements that are present now, and the height of all of them together."""
+    if app.loading:
+        return _place((Widget(key=f"{app.screen.name}/loading", role=Role.PROGRESS, id="loading"),), BAR)
+    placed, end = _place(_present(app.screen.widgets, app), BAR - app.scrolled)
+    return placed, end + app.scrolled
+
+
+def present_widgets(app: RunningApp) -> list[Widget]:
+    """All elements that are present now, also those inside others."""
+    return list(_flatten(layout_of(app)[0]))
+
+
+def widgets_at(app: RunningApp, point: Point) -> list[Widget]:
+    """The visible elements at a point, the innermost first."""
+    if not (0 <= point.x <= WIDTH and BAR <= point.y <= HEIGHT):
+        return []
+    found: list[Widget] = []
+    level = layout_of(app)[0]
+    while level:
+        hit = next((placed for placed in level if placed.bounds.contains(point)), None)
+        if hit is None:
+            break
+        found.insert(0, hit.widget)
+        level = hit.inside
+    return found
+
+
+def _present(widgets: tuple[Widget, ...], app: RunningApp) -> tuple[Widget, ...]:
+    shown = (widget for widget in widgets if app.shows(widget))
+    return tuple(replace(each, widgets=_present(each.widgets, app)) if each.widgets else each for each in shown)
+
+
+def _flatten(placed: Iterable[PlacedWidget]) -> Iterator[Widget]:
+    for each in placed:
+        yield each.widget
+        yield from _flatten(each.inside)
+
+
+def _place(widgets: Iterable[Widget], top: float) -> tuple[tuple[PlacedWidget, ...], float]:
     """The elements from `top` downwards, and where the last one ends."""
-    return _stacked(widgets, _MARGIN, top, WIDTH - 2 * _MARGIN)
+    return _stack(widgets, _MARGIN, top, WIDTH - 2 * _MARGIN)
 
 
-def _stacked(widgets: Iterable[Widget], x: float, top: float, width: float) -> tuple[tuple[PlacedWidget, ...], float]:
+def _stack(widgets: Iterable[Widget], x: float, top: float, width: float) -> tuple[tuple[PlacedWidget, ...], float]:
     placed, y = [], top
     for widget in widgets:
         one = _row(widget, x, y, width) if widget.role is Role.CELL else _block(widget, x, y, width)
@@ -48,7 +88,7 @@ def _stacked(widgets: Iterable[Widget], x: float, top: float, width: float) -> t
 def _block(widget: Widget, x: float, y: float, width: float) -> PlacedWidget:
     if not widget.widgets:
         return PlacedWidget(widget, Bounds(x, y, width, _HEIGHTS.get(widget.role, _HEIGHT)))
-    inside, end = _stacked(widget.widgets, x, y, width)
+    inside, end = _stack(widget.widgets, x, y, width)
     return PlacedWidget(widget, Bounds(x, y, width, end - y), inside)
 
 

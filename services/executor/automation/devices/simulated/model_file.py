@@ -1,38 +1,42 @@
-"""Reads app models from YAML, and refuses what is wrong with its line and column. The format: docs/app-models.md."""
+"""Reads app models from YAML; errors have a line and column. The format: docs/app-models.md."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from services.executor.automation.devices.simulated.app_model import (
     DEVICE,
+    EMPTY,
     PERMISSION,
     AppModel,
     AppScreen,
     EventOutcomes,
     Pace,
+    State,
 )
 from services.executor.automation.devices.simulated.element_reader import ElementReader
-from services.executor.automation.devices.simulated.expressions import EMPTY, Value
 from services.flows.documents import Limits, read_yaml
+from services.flows.expressions import WORDS
 from services.flows.nodes import DocumentError, Node, read_optional
+from services.flows.values import Value
 
 MARK = "app_model"
-"""The key that makes a YAML text an app model."""
+"""The key by which a YAML text is an app model."""
 
 BYTES_LIMIT = 512 * 1024
 BOUNDS = Limits(characters=BYTES_LIMIT, depth=20, values=50_000)
 BUILT_IN = Path(__file__).with_name("builtin.yaml")
 
 _FIELDS = (MARK, "app", "start", "launch", "state", "permissions", "screens", "links", "pace")
+_RESERVED = {*WORDS, "true", "false", "null", "undefined"}
 _APP_FIELDS = ("id", "name", "version")
 
 
 class ModelError(DocumentError):
-    """The app model cannot be used: path, line and column, and what is wrong there."""
+    """The app model is invalid: path, line, column and message."""
 
 
 def read_model(text: str) -> AppModel:
-    """The app model in a YAML text; ModelError for the first thing that is wrong."""
+    """The app model in a YAML text. Raise ModelError for the first error."""
     try:
         return _model(read_yaml(text, "model", BOUNDS))
     except DocumentError as error:
@@ -40,7 +44,7 @@ def read_model(text: str) -> AppModel:
 
 
 def read_artifact(content: bytes) -> AppModel | None:
-    """The app model in a build's artifact; None when that is something else, ModelError when it is malformed."""
+    """The app model in a build's artifact, None if the artifact is something else. Raise ModelError."""
     if b"\x00" in content[:1024] or content[:2] == b"PK" or MARK.encode() not in content[:BYTES_LIMIT]:
         return None
     try:
@@ -53,19 +57,19 @@ def read_artifact(content: bytes) -> AppModel | None:
 
 
 def built_in_model() -> AppModel:
-    """The small app that runs for builds whose artifact is no app model."""
+    """The small app that runs for builds whose artifact is not an app model."""
     return read_model(BUILT_IN.read_text(encoding="utf-8"))
 
 
 def _model(root: Node) -> AppModel:
     entries = root.fields(_FIELDS, required=(MARK, "app", "start", "screens"))
     if entries[MARK].string() != "1":
-        raise entries[MARK].error(f"the version of the format is 1, not {entries[MARK].raw}")
+        raise entries[MARK].error(f"unsupported format version: expected 1, not {entries[MARK].raw}")
     app = entries["app"].fields(_APP_FIELDS, required=("id",))
     state = _state(entries["state"]) if "state" in entries else {}
     screens = entries["screens"].mapping()
     if not screens:
-        raise entries["screens"].error("an app has at least one screen")
+        raise entries["screens"].error("expected at least one screen")
     permissions = _permissions(entries["permissions"]) if "permissions" in entries else ()
     settable = frozenset((*state, *(PERMISSION + name for name in permissions)))
     reader = ElementReader(settable | set(DEVICE), tuple(screens), settable)
@@ -86,13 +90,13 @@ def _model(root: Node) -> AppModel:
     )
 
 
-def _state(node: Node) -> Mapping[str, Value]:
+def _state(node: Node) -> State:
     values: dict[str, Value] = {}
     for name, raw in node.mapping().items():
-        if not name.isidentifier() or name in ("and", "or", "not", "contains", "true", "false"):
-            raise raw.error_at_key(f'"{name}" is no name for a variable')
+        if not name.isidentifier() or name in _RESERVED:
+            raise raw.error_at_key(f'"{name}" is not a valid name for a variable')
         if not isinstance(raw.value, str | int | float | bool):
-            raise raw.error("a variable holds a text, a number, true or false")
+            raise raw.error("expected a text, a number, true or false")
         values[name] = raw.value
     return values
 
@@ -101,7 +105,7 @@ def _permissions(node: Node) -> tuple[str, ...]:
     names = tuple(item.string(limit=100) for item in node.items())
     for name, item in zip(names, node.items(), strict=True):
         if not name.isidentifier():
-            raise item.error(f'"{name}" is no name for a permission')
+            raise item.error(f'"{name}" is not a valid name for a permission')
     return names
 
 

@@ -1,14 +1,13 @@
-"""Makes the element tree of what a simulated app shows, with the attributes that the platform would give."""
+"""The element tree of a simulated app's screen, with the platform's attributes, and its XML."""
 
 import re
 from dataclasses import replace
 from xml.sax.saxutils import quoteattr
 
-from services.executor.automation.devices.simulated.app_model import Widget
-from services.executor.automation.devices.simulated.expressions import display
-from services.executor.automation.devices.simulated.layout import BAR, SCREEN, WIDTH, PlacedWidget, place
+from services.executor.automation.devices.simulated.layout import BAR, SCREEN, WIDTH, PlacedWidget, layout_of
 from services.executor.automation.devices.simulated.running_app import RunningApp
 from services.executor.automation.screen.elements import CHECKABLE, Bounds, Element, Role
+from services.flows.values import to_text
 
 _OTHER = ("android.view.View", "XCUIElementTypeOther")
 
@@ -32,26 +31,13 @@ _CLASSES = {
 }
 
 
-def layout_of(app: RunningApp) -> tuple[tuple[PlacedWidget, ...], float]:
-    """What is there now, and how high it all is together."""
-    if app.loading:
-        return place((Widget(key=f"{app.screen.name}/loading", role=Role.PROGRESS, id="loading"),), BAR)
-    placed, end = place(_present(app.screen.widgets, app), BAR - app.scrolled)
-    return placed, end + app.scrolled
-
-
-def _present(widgets: tuple[Widget, ...], app: RunningApp) -> tuple[Widget, ...]:
-    there = (widget for widget in widgets if app.shows(widget))
-    return tuple(replace(each, widgets=_present(each.widgets, app)) if each.widgets else each for each in there)
-
-
 def home_screen(platform: str) -> Element:
-    """What is there while the app is not running."""
+    """The tree while no app is running."""
     return _with_attributes(Element(role=Role.SCREEN, id="home", bounds=SCREEN), "home", platform)
 
 
 def render(app: RunningApp, platform: str) -> Element:
-    """The element tree of the app's screen as it is now."""
+    """The element tree of the app's current screen."""
     placed, _ = layout_of(app)
     children = [_element(one, app, platform) for one in placed]
     title = app.screen.title.fill(app.state)
@@ -64,7 +50,7 @@ def render(app: RunningApp, platform: str) -> Element:
 
 def _element(placed: PlacedWidget, app: RunningApp, platform: str) -> Element:
     widget, state = placed.widget, app.state
-    held = display(state[widget.bind]) if widget.bind is not None else None
+    held = to_text(state[widget.bind]) if widget.bind is not None else None
     text = widget.text.fill(state)
     if widget.role is Role.FIELD and held is not None:
         text = "•" * len(held) if widget.secret else held
@@ -100,29 +86,29 @@ def _android(element: Element, package: str) -> dict[str, str]:
         "text": element.text,
         "content-desc": element.label,
         "hint": element.hint,
-        "checkable": display(element.checked is not None),
-        "checked": display(bool(element.checked)),
-        "clickable": display(element.tappable),
-        "enabled": display(element.enabled),
-        "focused": display(element.focused),
-        "selected": display(element.selected),
-        "displayed": display(element.visible),
+        "checkable": to_text(element.checked is not None),
+        "checked": to_text(bool(element.checked)),
+        "clickable": to_text(element.tappable),
+        "enabled": to_text(element.enabled),
+        "focused": to_text(element.focused),
+        "selected": to_text(element.selected),
+        "displayed": to_text(element.visible),
         "bounds": f"[{bounds.x:g},{bounds.y:g}][{bounds.right:g},{bounds.bottom:g}]",
     }
 
 
 def _ios(element: Element) -> dict[str, str]:
     bounds = element.bounds
-    value = display(element.checked) if element.checked is not None else element.text
+    value = to_text(element.checked) if element.checked is not None else element.text
     return {
         "type": _CLASSES.get(element.role, _OTHER)[1],
         "name": element.id or element.label or element.text,
         "label": element.label or element.text,
         "value": value,
         "placeholderValue": element.hint,
-        "enabled": display(element.enabled),
-        "visible": display(element.visible),
-        "selected": display(element.selected),
+        "enabled": to_text(element.enabled),
+        "visible": to_text(element.visible),
+        "selected": to_text(element.selected),
         "x": f"{bounds.x:g}",
         "y": f"{bounds.y:g}",
         "width": f"{bounds.width:g}",
@@ -132,10 +118,10 @@ def _ios(element: Element) -> dict[str, str]:
 
 _ROOTS = {"android": ("hierarchy", "class"), "ios": ("AppiumAUT", "type")}
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-"""What XML has no way to write."""
+"""Characters that XML cannot hold."""
 
 
-def raw(root: Element, platform: str) -> str:
+def to_xml(root: Element, platform: str) -> str:
     """The tree as UiAutomator2 (android) or XCUITest (ios) would say it; the elements' classes are the tags."""
     name, kind = _ROOTS[platform]
     head = f'<?xml version="1.0" encoding="UTF-8"?>\n<{name} simulated="true">'

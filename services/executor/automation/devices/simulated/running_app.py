@@ -1,4 +1,4 @@
-"""What a simulated device logs: a bounded number of lines, each with the device's time."""
+"""The app that runs on a simulated device: its screen, variables, crashes and log."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -21,18 +21,19 @@ from services.executor.automation.devices.simulated.app_model import (
     GoBack,
     GoToScreen,
     SetVariable,
+    TextTemplate,
     Widget,
 )
-from services.executor.automation.devices.simulated.expressions import Template, Value, display
 from services.executor.automation.screen.elements import Role
 from services.executor.model.failures import Category
+from services.flows.values import Value, to_text
 
 LINES_LIMIT = 1_000
 LINE_LIMIT = 500
 
 
 class DeviceLog:
-    """Lines since it was read last; of too many the oldest are dropped."""
+    """Lines since the last `take`, each with the device's time; the oldest are dropped beyond LINES_LIMIT."""
 
     def __init__(self, timer: Timer) -> None:
         self._timer = timer
@@ -41,20 +42,20 @@ class DeviceLog:
     def add(self, line: str) -> None:
         self._lines.append(f"{self._timer.now():10.3f} {' '.join(line.split())[:LINE_LIMIT]}")
 
-    def taken(self) -> str:
-        """All the lines, which are forgotten then."""
+    def take(self) -> str:
+        """Return all lines and forget them."""
         text = "".join(f"{line}\n" for line in self._lines)
         self._lines.clear()
         return text
 
 
 PATIENCE_SECONDS = 5.0
-"""How long a system waits for an app before it says that the app is not responding."""
+"""How long the system waits for a frozen app before it reports that the app is not responding."""
 
 
 @dataclass(slots=True)
 class RunningApp:
-    """One installed app. Raises DeviceFailure when it has died or hangs."""
+    """One installed app. Raises DeviceFailure when it has crashed or hangs."""
 
     model: AppModel
     seed: Seed
@@ -68,13 +69,13 @@ class RunningApp:
     crash: str | None = None
     visits: int = 0
     launches: int = 0
-    happenings: int = 0
+    triggered: int = 0
     log: DeviceLog = field(init=False)
 
     def __post_init__(self) -> None:
         self.log = DeviceLog(self.timer)
         self.state = dict(DEVICE)
-        self._forget()
+        self._reset_variables()
 
     @property
     def running(self) -> bool:
@@ -85,17 +86,17 @@ class RunningApp:
         return self.model.screens[self.history[-1]]
 
     async def launch(self, arguments: Mapping[str, Argument] = NO_ARGUMENTS) -> None:
-        """Start it anew. An argument sets the variable of its name."""
+        """Restart the app. An argument sets the variable of its name."""
         self.stop()
         self.launches += 1
         self.log.add(f"start {self.model.id}")
-        self._take(arguments)
+        self._apply_arguments(arguments)
         await self.timer.sleep(self.model.launch_delay)
-        for effect in self._chosen(self.model.launch, "launch", self.launches):
+        for effect in self._choose_effects(self.model.launch, "launch", self.launches):
             if isinstance(effect, Crash):
                 self.log.add(f"crash: {effect.message}")
                 raise DeviceFailure(Category.APP_LAUNCH_FAILED, f"{self.model.name} did not start: {effect.message}")
-        for effect in self._chosen(self.model.start, "start", self.launches):
+        for effect in self._choose_effects(self.model.start, "start", self.launches):
             self._apply(effect)
         if not self.running:
             raise DeviceFailure(Category.APP_LAUNCH_FAILED, f"{self.model.name} did not start: no start screen applies")
@@ -108,32 +109,32 @@ class RunningApp:
         self.frozen_until = 0.0
 
     def clear_state(self) -> None:
-        """Stop it; variables and permissions are as at first."""
+        """Stop the app and reset its variables and permissions."""
         self.stop()
-        self._forget()
+        self._reset_variables()
 
-    def permit(self, permissions: Mapping[str, str]) -> None:
-        """`all` means every permission that the model knows."""
+    def set_permissions(self, permissions: Mapping[str, str]) -> None:
+        """`all` means every permission of the model."""
         known = {name.removeprefix(PERMISSION) for name in self.state if name.startswith(PERMISSION)}
         for name, value in permissions.items():
             if name != "all" and name not in known:
-                self.log.add(f"the permission {name} is unknown to {self.model.id}")
+                self.log.add(f"{self.model.id} has no permission {name}")
             for each in known if name == "all" else known & {name}:
                 self.state[PERMISSION + each] = value
 
-    def _take(self, arguments: Mapping[str, Argument]) -> None:
+    def _apply_arguments(self, arguments: Mapping[str, Argument]) -> None:
         for name, value in arguments.items():
             if name in self.model.state:
                 self.state[name] = value
             else:
-                self.log.add(f"the argument {name} is unknown to {self.model.id}")
+                self.log.add(f"{self.model.id} has no variable {name}")
 
-    def _forget(self) -> None:
+    def _reset_variables(self) -> None:
         self.state.update(self.model.state)
         self.state.update({PERMISSION + name: "unset" for name in self.model.permissions})
 
     async def respond(self) -> None:
-        """Wait for a slow app; raises when it crashed, and when it hangs longer than a system bears."""
+        """Wait while the app is frozen. Raise DeviceFailure when it crashed, or is frozen for too long."""
         if self.crash is not None:
             raise DeviceFailure(Category.APP_CRASH, f"{self.model.name} crashed: {self.crash}")
         remaining = self.frozen_until - self.timer.now()
@@ -150,47 +151,47 @@ class RunningApp:
         return self.timer.now() < self.ready_at
 
     def shows(self, widget: Widget) -> bool:
-        """Whether the element is there now: by its condition, its time, and chance drawn anew with each visit."""
+        """Whether the element is present now: by its condition, its delay, and its chance, drawn once per visit."""
         if not widget.visible.holds(self.state) or self.timer.now() < self.ready_at + widget.after:
             return False
         return widget.chance >= 1.0 or draw(self.seed, "appears", widget.key, self.visits) < widget.chance
 
-    def happen(self, events: Mapping[str, EventOutcomes], event: str, what: str) -> bool:
-        """Let an event have its outcome; False when nothing is said about it."""
+    def trigger(self, events: Mapping[str, EventOutcomes], event: str, what: str) -> bool:
+        """Apply the outcome of an event; False when the model defines none."""
         if event not in events:
             return False
-        self.happenings += 1
-        for effect in self._chosen(events[event], f"{what}/{event}", self.happenings):
+        self.triggered += 1
+        for effect in self._choose_effects(events[event], f"{what}/{event}", self.triggered):
             self._apply(effect)
         return True
 
     def go(self, screen: str) -> None:
         self.history.append(screen)
-        self._entered()
+        self._enter_screen()
 
     def go_back(self) -> None:
-        """To the screen before; from the first one, out of the app."""
+        """Go to the previous screen; from the first one, leave the app."""
         self.history.pop()
         if self.running:
-            self._entered()
+            self._enter_screen()
 
-    def touch(self, widget: Widget) -> None:
-        """A tap on an element that is there."""
+    def tap(self, widget: Widget) -> None:
+        """Tap an element that is present."""
         if not widget.enabled.holds(self.state):
             return
         self.focus = widget.key if widget.role is Role.FIELD else None
         if widget.bind is not None and widget.role in (Role.CHECKBOX, Role.SWITCH, Role.RADIO):
             self.state[widget.bind] = True if widget.role is Role.RADIO else not self.state[widget.bind]
-        self.happen(widget.events, "tap", widget.key)
+        self.trigger(widget.events, "tap", widget.key)
 
-    def _entered(self) -> None:
+    def _enter_screen(self) -> None:
         self.visits += 1
         self.focus = None
         self.scrolled = 0.0
         self.ready_at = self.timer.now() + self.screen.delay
         self.log.add(f"screen {self.screen.name}")
 
-    def _chosen(self, outcomes: EventOutcomes, what: str, count: int) -> tuple[Effect, ...]:
+    def _choose_effects(self, outcomes: EventOutcomes, what: str, count: int) -> tuple[Effect, ...]:
         for position, outcome in enumerate(outcomes):
             if self._applies(outcome, what, position, count):
                 return outcome.effects
@@ -208,8 +209,8 @@ class RunningApp:
             case GoBack():
                 self.go_back()
             case SetVariable(name, value):
-                self.state[name] = value.fill(self.state) if isinstance(value, Template) else value
-                self.log.add(f"{name} is {display(self.state[name])}")
+                self.state[name] = value.fill(self.state) if isinstance(value, TextTemplate) else value
+                self.log.add(f"{name} is {to_text(self.state[name])}")
             case AddToVariable(name, amount):
                 held = self.state[name]
                 self.state[name] = (held if isinstance(held, int | float) else 0) + amount
@@ -223,7 +224,7 @@ class RunningApp:
                 pass
 
 
-def draw(seed: Seed, *what: object) -> float:
-    """A number in [0, 1), evenly spread; the same for the same seed and the same thing."""
-    text = "\x1f".join(map(str, (seed.run_id, seed.attempt, *what)))
+def draw(seed: Seed, *purpose: object) -> float:
+    """A uniform number in [0, 1), the same for the same seed and purpose."""
+    text = "\x1f".join(map(str, (seed.run_id, seed.attempt, *purpose)))
     return int.from_bytes(blake2b(text.encode(), digest_size=7).digest(), "big") / 2**56

@@ -1,4 +1,4 @@
-"""Draws a screen as a PNG: a box for each element, coloured by what it is, with a bar as long as its text."""
+"""Draws a screen as a PNG: for each element a box in the colour of its role, with a bar as long as its text."""
 
 import struct
 import zlib
@@ -6,7 +6,7 @@ import zlib
 from services.executor.automation.screen.elements import Bounds, Element, Role, walk
 
 SCALE = 0.5
-"""Pixels of the picture for one of the screen."""
+"""Pixels of the screenshot per pixel of the screen."""
 
 Color = tuple[int, int, int]
 
@@ -29,7 +29,7 @@ _CHECKED: Color = (52, 168, 83)
 
 
 def draw_screen(root: Element) -> bytes:
-    """The PNG of what can be seen of the tree."""
+    """A PNG of the visible elements."""
     canvas = _Canvas(round(root.bounds.width * SCALE), round(root.bounds.height * SCALE))
     for element in walk(root):
         if element.visible and element is not root:

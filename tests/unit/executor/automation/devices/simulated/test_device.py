@@ -6,8 +6,8 @@ import zlib
 import pytest
 
 from services.executor.automation.devices.port import NO_BUILD, Build, DeviceFailure, DeviceInfo, Seed
+from services.executor.automation.devices.simulated.app_model import FILLED_LIMIT
 from services.executor.automation.devices.simulated.device import SimulatedDevice
-from services.executor.automation.devices.simulated.expressions import FILLED_LIMIT
 from services.executor.automation.devices.simulated.running_app import draw
 from services.executor.automation.screen.elements import Element, Point, Role, walk
 from services.executor.automation.screen.outline import Outline
@@ -72,12 +72,12 @@ async def test_typing_clearing_and_keys() -> None:
     assert (await shown(device))[0] == "Second"
 
 
-async def test_typing_without_a_field_is_a_fault_of_the_test() -> None:
+async def test_typing_without_focus_is_a_script_error() -> None:
     device = await started(FORM)
-    with pytest.raises(DeviceFailure, match="no field") as error:
+    with pytest.raises(DeviceFailure, match="no editable field") as error:
         await device.type("x")
     assert error.value.category is Category.SCRIPT_ERROR
-    with pytest.raises(DeviceFailure, match="there is no key f13"):
+    with pytest.raises(DeviceFailure, match="unknown key f13"):
         await device.press_key("f13")
 
 
@@ -89,7 +89,7 @@ async def test_switches_toggle_and_radios_stay() -> None:
             assert (await element(device, identifier)).checked is state
 
 
-async def test_a_disabled_element_does_nothing() -> None:
+async def test_disabled_elements_ignore_taps() -> None:
     device = await started(FORM)
     assert not (await element(device, "go")).enabled
     await device.tap(await element(device, "go"))
@@ -99,7 +99,7 @@ async def test_a_disabled_element_does_nothing() -> None:
     assert (await shown(device))[0] == "Second"
 
 
-async def test_taps_of_all_kinds_meet_the_innermost_that_reacts() -> None:
+async def test_taps_hit_the_innermost_element_that_reacts() -> None:
     device = await started(FORM)
     more = await element(device, "more")
     await device.tap(more)
@@ -115,7 +115,7 @@ async def test_taps_of_all_kinds_meet_the_innermost_that_reacts() -> None:
     assert "More 7" in await shown(device)
 
 
-async def test_swipes_go_to_the_element_then_to_the_screen() -> None:
+async def test_swipes_are_handled_by_the_element_before_the_screen() -> None:
     device = await started(FORM)
     middle = (await element(device, "row")).bounds.center
     await device.swipe(middle, Point(middle.x - 100, middle.y))
@@ -128,7 +128,7 @@ async def test_swipes_go_to_the_element_then_to_the_screen() -> None:
     assert "More 99" in await shown(device)
 
 
-async def test_what_is_further_down_is_seen_after_scrolling() -> None:
+async def test_scrolling_reveals_elements_further_down() -> None:
     rows = "\n".join(f"      - {{type: row, elements: [{{type: text, text: Row {i}}}]}}" for i in range(30))
     device = await started(HEAD + "screens:\n  first:\n    elements:\n" + rows)
     assert "Row 29" not in await shown(device)
@@ -138,7 +138,7 @@ async def test_what_is_further_down_is_seen_after_scrolling() -> None:
     assert "Row 0" not in await shown(device)
 
 
-async def test_back_leads_to_the_screen_before_and_out_of_the_app() -> None:
+async def test_back_returns_to_the_previous_screen_and_then_leaves_the_app() -> None:
     device = await started(FORM)
     await device.open_link("test://second")
     await device.back()
@@ -149,11 +149,11 @@ async def test_back_leads_to_the_screen_before_and_out_of_the_app() -> None:
         await action()
     await device.open_link("test://second")
     assert (await shown(device))[0] == "Second"
-    with pytest.raises(DeviceFailure, match="opens test://x"):
+    with pytest.raises(DeviceFailure, match="handles test://x"):
         await device.open_link("test://x")
 
 
-async def test_state_outlives_a_stop_unless_it_is_cleared() -> None:
+async def test_state_survives_a_stop_until_it_is_cleared() -> None:
     device = await started(FORM)
     await device.type("Ada", await element(device, "name"))
     await device.stop()
@@ -165,7 +165,7 @@ async def test_state_outlives_a_stop_unless_it_is_cleared() -> None:
     assert (await element(device, "name")).text == ""
 
 
-async def test_other_apps_are_not_there() -> None:
+async def test_other_apps_are_not_installed() -> None:
     device = await started(FORM)
     await device.launch("com.example.test")
     with pytest.raises(DeviceFailure, match=r"com\.other is not installed; the app under test is com\.example\.test"):
@@ -214,7 +214,7 @@ async def test_a_crash_lasts_until_the_next_launch() -> None:
     assert "Crash" in await shown(device)
 
 
-async def test_an_app_that_hangs_is_waited_for_only_so_long() -> None:
+async def test_a_frozen_app_stops_responding_after_a_while() -> None:
     device = await started(CRASHING)
     await device.tap(await element(device, "slow"))
     before = device.timer.now()
@@ -248,7 +248,7 @@ screens:
 )
 
 
-async def test_chance_differs_between_attempts_and_is_the_same_for_the_same_one() -> None:
+async def test_chances_differ_between_attempts_and_repeat_for_the_same_attempt() -> None:
     async def seen(run: int, attempt: int) -> bool:
         return "Sometimes" in await shown(await started(FLAKY, run_id=f"r{run}", attempt=attempt))
 
@@ -259,7 +259,7 @@ async def test_chance_differs_between_attempts_and_is_the_same_for_the_same_one(
     assert seen_first == [await seen(run, 1) for run in range(60)]
 
 
-async def test_chance_is_drawn_anew_with_each_visit_but_not_while_looking() -> None:
+async def test_chances_are_drawn_once_per_visit_of_a_screen() -> None:
     device = await started(FLAKY)
     seen = []
     for _ in range(30):
@@ -269,7 +269,7 @@ async def test_chance_is_drawn_anew_with_each_visit_but_not_while_looking() -> N
     assert 5 <= sum(seen) <= 25
 
 
-def test_draws_are_spread_evenly() -> None:
+def test_draws_are_uniform() -> None:
     drawn = [draw(Seed("run", 1), "x", number) for number in range(2_000)]
     assert all(0 <= number < 1 for number in drawn)
     assert 0.45 < sum(drawn) / len(drawn) < 0.55
@@ -285,7 +285,7 @@ async def test_elements_have_the_attributes_of_their_platform() -> None:
     assert (ios.attributes["name"], ios.attributes["label"]) == ("go", "Go")
 
 
-async def test_a_screenshot_is_a_picture_of_the_screen() -> None:
+async def test_a_screenshot_is_a_png_of_the_screen() -> None:
     device = await started(FORM)
     png = await device.screenshot()
     width, height = struct.unpack(">II", png[16:24])
@@ -306,13 +306,13 @@ async def test_builds_without_an_app_model_run_the_built_in_app() -> None:
         assert (await device.tree()).id == "log_in"
 
 
-async def test_a_malformed_app_model_is_the_artifacts_fault() -> None:
+async def test_a_malformed_app_model_is_an_invalid_artifact() -> None:
     with pytest.raises(DeviceFailure, match="line 2, column 1") as error:
         await started("app_model: 1\nbad: 1")
     assert error.value.category is Category.ARTIFACT_INVALID
 
 
-async def test_what_cannot_be_read_keeps_its_category() -> None:
+async def test_a_failure_to_read_the_artifact_keeps_its_category() -> None:
     async def read(limit: int) -> bytes:
         raise DeviceFailure(Category.NETWORK_ERROR, "no catalog")
 
@@ -321,14 +321,14 @@ async def test_what_cannot_be_read_keeps_its_category() -> None:
         await device.install(Build(read=read))
 
 
-async def test_nothing_works_after_closing() -> None:
+async def test_a_closed_device_has_no_app() -> None:
     device = await started(FORM)
     await device.close()
     await device.close()
     assert (await device.tree()).id == "home"
 
 
-async def test_a_variable_that_doubles_with_each_tap_stays_bounded() -> None:
+async def test_filled_texts_are_bounded() -> None:
     """Forty doublings of eight characters would be eight terabytes."""
     device = await started(
         HEAD
@@ -346,7 +346,7 @@ screens:
     assert max(len(each.text) for each in walk(await device.tree())) == FILLED_LIMIT
 
 
-async def test_a_field_takes_so_many_characters_and_no_more() -> None:
+async def test_a_field_takes_a_limited_number_of_characters() -> None:
     device = await started(FORM)
     (name,) = (each for each in walk(await device.tree()) if each.id.endswith("name"))
     for _ in range(5):

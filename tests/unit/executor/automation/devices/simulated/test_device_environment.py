@@ -43,7 +43,7 @@ async def tap(device: SimulatedDevice, text: str) -> None:
     await device.tap(next(each for each in Outline(await device.tree()).visible if each.text == text))
 
 
-async def test_a_permission_dialog_is_there_until_it_is_answered() -> None:
+async def test_a_permission_dialog_is_shown_until_it_is_answered() -> None:
     device = await started(CAMERA)
     assert "Allow" in await texts(device)
     await tap(device, "Allow")
@@ -66,22 +66,22 @@ async def test_a_permission_dialog_is_there_until_it_is_answered() -> None:
         ({"microphone": "allow"}, True, False),
     ],
 )
-async def test_permissions_can_be_given_at_the_start(permissions: dict[str, str], dialog: bool, picture: bool) -> None:
+async def test_permissions_can_be_set_at_launch(permissions: dict[str, str], dialog: bool, picture: bool) -> None:
     device = await started(CAMERA)
     await device.launch(clear_state=True, permissions=permissions)
     shown = await texts(device)
     assert ("Allow" in shown, "Picture" in shown) == (dialog, picture)
-    assert ("the permission microphone is unknown" in await device.log()) == ("microphone" in permissions)
+    assert ("has no permission microphone" in await device.log()) == ("microphone" in permissions)
 
 
-async def test_arguments_set_the_variables_of_their_names() -> None:
+async def test_launch_arguments_set_variables() -> None:
     device = await started(CAMERA)
     await device.launch(arguments={"user": "Ada", "rounds": 3, "colour": "red"})
     assert "Hello Ada, 3" in await texts(device)
-    assert "the argument colour is unknown" in await device.log()
+    assert "has no variable colour" in await device.log()
 
 
-async def test_place_and_orientation_are_known_to_the_model() -> None:
+async def test_location_and_orientation_are_variables_of_the_model() -> None:
     device = await started(CAMERA)
     await device.set_location(52.5, -4.25)
     await device.set_orientation("landscape")
@@ -91,7 +91,7 @@ async def test_place_and_orientation_are_known_to_the_model() -> None:
     assert "At 52.5, -4.25" in await texts(device)
 
 
-async def test_the_log_says_what_happened_and_is_read_once() -> None:
+async def test_the_log_is_returned_once() -> None:
     device = await started(CAMERA)
     await tap(device, "Crash")
     log = await device.log()
@@ -105,7 +105,7 @@ async def test_the_log_says_what_happened_and_is_read_once() -> None:
 
 @pytest.mark.parametrize(("platform", "root", "tag"), [("android", "hierarchy", "android.widget.Button"),
                                                        ("ios", "AppiumAUT", "XCUIElementTypeButton")])  # fmt: skip
-async def test_the_source_is_xml_of_the_platforms_kind_and_says_simulated(platform: str, root: str, tag: str) -> None:
+async def test_the_page_source_is_platform_xml_marked_as_simulated(platform: str, root: str, tag: str) -> None:
     device = await started(CAMERA, platform=platform)
     await device.launch(arguments={"user": 'A "quote" <&>\x01\n'})
     source = await device.source()
@@ -117,7 +117,7 @@ async def test_the_source_is_xml_of_the_platforms_kind_and_says_simulated(platfo
     ]
 
 
-async def test_there_is_only_the_native_view() -> None:
+async def test_the_native_view_is_the_only_one() -> None:
     device = await started(CAMERA)
     [native] = await device.contexts()
     await device.enter_context(native)
@@ -137,18 +137,18 @@ async def test_the_home_key_leaves_the_app() -> None:
     [
         (
             "{text: x, type: text, visible: permission.kamera}",
-            '"permission.kamera" is no variable of state; did you mean',
+            '"permission.kamera" is not a variable of state; did you mean',
         ),
-        ("{type: button, tap: {set: {device.latitude: 1}}}", '"device.latitude" is no variable of state'),
-        ("{type: field, bind: device.orientation}", '"device.orientation" is no variable of state'),
+        ("{type: button, tap: {set: {device.latitude: 1}}}", '"device.latitude" is not a variable of state'),
+        ("{type: field, bind: device.orientation}", '"device.orientation" is not a variable of state'),
     ],
 )
-def test_a_model_cannot_set_its_device(text: str, message: str) -> None:
+def test_device_variables_are_read_only(text: str, message: str) -> None:
     with pytest.raises(ModelError) as error:
         read_model(f"{HEAD}\npermissions: [camera]\nscreens: {{first: {{elements: [{text}]}}}}")
     assert message in error.value.message
 
 
-def test_permissions_have_plain_names() -> None:
-    with pytest.raises(ModelError, match="no name for a permission"):
+def test_permission_names_are_identifiers() -> None:
+    with pytest.raises(ModelError, match="not a valid name for a permission"):
         read_model(f"{HEAD}\npermissions: [take pictures]\nscreens: {{first: {{}}}}")

@@ -26,13 +26,13 @@ from tests.unit.executor.automation.devices.simulated.models import HEAD
 SMALL = HEAD + "screens:\n  first: {}\n"
 
 
-def test_the_smallest_model() -> None:
+def test_a_minimal_model() -> None:
     model = read_model(SMALL)
     assert (model.id, model.name, model.version, list(model.screens)) == ("com.example.test", "Test", "", ["first"])
     assert model.pace is None
 
 
-def test_a_model_with_everything() -> None:
+def test_a_model_with_every_field() -> None:
     model = read_model(
         HEAD
         + """
@@ -79,33 +79,43 @@ screens:
 @pytest.mark.parametrize(
     ("text", "line", "column", "message"),
     [
-        ("app_model: 2\napp: {id: a}\nstart: a\nscreens: {a: {}}", 1, 12, "the version of the format is 1, not 2"),
+        (
+            "app_model: 2\napp: {id: a}\nstart: a\nscreens: {a: {}}",
+            1,
+            12,
+            "unsupported format version: expected 1, not 2",
+        ),
         ("app_model: 1\napp: {id: a}\nscreens: {a: {}}", 1, 1, "start is missing"),
         ("app_model: 1\napp: {}\nstart: a\nscreens: {a: {}}", 2, 6, "id is missing"),
         (SMALL + "sceens: {}", 7, 1, "did you mean screens?"),
         (SMALL + "  second: {titel: x}", 7, 12, "did you mean title?"),
-        (SMALL.replace("start: first", "start: frist"), 4, 8, '"frist" is no screen; did you mean first?'),
+        (SMALL.replace("start: first", "start: frist"), 4, 8, '"frist" is not a screen; did you mean first?'),
         (HEAD + "screens: {}", 5, 10, "at least one screen"),
-        (SMALL + "state: {2x: 1}", 7, 9, "no name for a variable"),
-        (SMALL + "state: {and: 1}", 7, 9, "no name for a variable"),
-        (SMALL + "state: {a: []}", 7, 12, "a variable holds"),
+        (SMALL + "state: {2x: 1}", 7, 9, "not a valid name for a variable"),
+        (SMALL + "state: {and: 1}", 7, 9, "not a valid name for a variable"),
+        (SMALL + "state: {a: []}", 7, 12, "expected a text, a number, true or false"),
         (SMALL + "  b: {elements: [{type: buton}]}", 7, 25, "did you mean button?"),
         (SMALL + "  b: {elements: [{text: x}]}", 7, 18, "type is missing"),
-        (SMALL + "  b: {elements: [{type: text, elements: []}]}", 7, 31, "a text holds no elements"),
-        (SMALL + "  b: {elements: [{type: text, text: '{x}'}]}", 7, 37, '"x" is no variable of state'),
-        (SMALL + "  b: {elements: [{type: field, bind: x}]}", 7, 38, '"x" is no variable of state'),
+        (SMALL + "  b: {elements: [{type: text, elements: []}]}", 7, 31, "a text cannot hold elements"),
+        (SMALL + "  b: {elements: [{type: text, text: '{x}'}]}", 7, 37, '"x" is not a variable of state'),
+        (SMALL + "  b: {elements: [{type: field, bind: x}]}", 7, 38, '"x" is not a variable of state'),
         (SMALL + "  b: {elements: [{type: text, visible: x ==}]}", 7, 40, "at character 5"),
-        (SMALL + "  b: {elements: [{type: button, tap: nowhere}]}", 7, 38, '"nowhere" is no screen'),
-        (SMALL + "  b: {elements: [{type: button, tap: {}}]}", 7, 38, "nothing happens here"),
+        (SMALL + "  b: {elements: [{type: button, tap: nowhere}]}", 7, 38, '"nowhere" is not a screen'),
+        (
+            SMALL + "  b: {elements: [{type: button, tap: {}}]}",
+            7,
+            38,
+            "this outcome has no effect",
+        ),
         (SMALL + "  b: {elements: [{type: button, tap: {chance: 2, back: true}}]}", 7, 47, "from 0 to 1"),
-        (SMALL + "  b: {elements: [{type: button, tap: {set: {x: 1}}}]}", 7, 45, '"x" is no variable of state'),
+        (SMALL + "  b: {elements: [{type: button, tap: {set: {x: 1}}}]}", 7, 45, '"x" is not a variable of state'),
         (SMALL + "  b: {elements: [{type: button, appears: {after: soon}}]}", 7, 50, "a length of time"),
         (SMALL + "pace: {step: 2h}", 7, 14, "a length of time"),
         (SMALL + "first: *x", 7, 8, "aliases"),
         ("app_model: [", 2, 1, "not valid YAML"),
     ],
 )
-def test_what_is_wrong_is_refused_where_it_stands(text: str, line: int, column: int, message: str) -> None:
+def test_errors_point_to_the_wrong_field(text: str, line: int, column: int, message: str) -> None:
     with pytest.raises(ModelError) as error:
         read_model(text)
     assert message in error.value.message
@@ -115,21 +125,21 @@ def test_what_is_wrong_is_refused_where_it_stands(text: str, line: int, column: 
 @pytest.mark.parametrize(
     "content", [b"", b"PK\x03\x04rest", b"\x00\x01", b"hello: world", b"x: app_model", b"\xff\xfeapp_model:"]
 )
-def test_an_artifact_that_is_no_app_model_is_none(content: bytes) -> None:
+def test_other_artifacts_are_not_app_models(content: bytes) -> None:
     assert read_artifact(content) is None
 
 
-def test_an_artifact_that_says_it_is_an_app_model_must_be_a_good_one() -> None:
+def test_an_artifact_marked_as_app_model_must_be_valid() -> None:
     assert read_artifact(b"\xef\xbb\xbf" + SMALL.encode()) == read_model(SMALL)
     with pytest.raises(ModelError):
         read_artifact(b"app_model: 1\nscreens: no")
 
 
-def test_the_built_in_app_is_a_good_model() -> None:
+def test_the_built_in_model_is_valid() -> None:
     assert list(built_in_model().screens) == ["log_in", "items", "detail"]
 
 
 @given(st.text(max_size=60))
-def test_nothing_but_a_model_error_comes_out(text: str) -> None:
+def test_any_text_is_a_model_or_a_model_error(text: str) -> None:
     with pytest.raises(ModelError):
         read_model("app_model: 1\n" + text)
