@@ -10,7 +10,8 @@ from typing import Literal
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from services.chassis.settings import ProcessSettings
-from services.executor.automation.llm.endpoint import ModelBudget, ModelEndpoint
+from services.executor.automation.llm.budget import ModelBudget
+from services.executor.automation.llm.chat_client import ModelEndpoint
 from services.executor.events import RUN_REQUEST_PARTITIONS
 from services.executor.model.run_config import LlmConfig
 from services.executor.model.runs import RunLimits

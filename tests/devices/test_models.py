@@ -8,8 +8,8 @@ from PIL import Image
 from deploy.devices.hubs import Hub
 from services.executor.automation.attempt import AttemptRequest, AttemptRunner
 from services.executor.automation.devices.port import Build
-from services.executor.automation.llm.chat_client import open_client
-from services.executor.automation.llm.endpoint import ModelBudget, ModelEndpoint
+from services.executor.automation.llm.budget import ModelBudget
+from services.executor.automation.llm.chat_client import ModelEndpoint, open_client
 from services.executor.automation.llm.language_models import LanguageModels
 from services.executor.automation.step_cache.cache import StoredStepCache
 from services.executor.model.attempts import AttemptResult, Resolution

@@ -8,8 +8,8 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
+from services.executor.automation.llm.budget import ModelBudget
 from services.executor.automation.llm.chat_client import REPLY_LIMIT
-from services.executor.automation.llm.endpoint import ModelBudget
 from services.executor.model.failures import Category
 from services.executor.model.run_config import ExecutionMode, Grounder, RunConfig
 from tests.eventually import eventually

@@ -1,20 +1,30 @@
-"""Counts what models take in an attempt, and stops when it is enough."""
+"""What models may cost in an attempt: tokens and time are counted, and bounded by a budget."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from time import monotonic
 
-from services.executor.automation.llm.endpoint import ModelBudget
 from services.executor.automation.ports import ModelFailed, ModelUsage
 from services.executor.model.failures import Category
 
 MAX_PLAUSIBLE_TOKENS = 10_000_000
-"""An endpoint that says a call took more is not believed."""
+"""A larger number of tokens, as reported by an endpoint, is not believed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelBudget:
+    """Limits: actions and seconds per step, tokens and seconds per attempt."""
+
+    step_actions: int = 15
+    step_seconds: float = 120.0
+    tokens: int = 200_000
+    seconds: float = 300.0
 
 
 class BudgetTracker:
-    """What an attempt has spent of its budget; asking beyond it raises ModelFailed (llm_budget_exceeded)."""
+    """What an attempt has used of its budget. Raises ModelFailed (llm_budget_exceeded) beyond it."""
 
     def __init__(self, budget: ModelBudget) -> None:
         self.budget = budget
@@ -26,24 +36,24 @@ class BudgetTracker:
         return self.budget.tokens - self.spent.tokens
 
     def count_call(self) -> None:
-        """A request goes out, whatever comes of it."""
+        """Count a request, whether or not it succeeds."""
         self.spent = ModelUsage(self.spent.calls + 1, self.spent.tokens)
 
     def add_tokens(self, tokens: int) -> None:
         self.spent = ModelUsage(self.spent.calls, self.spent.tokens + tokens)
 
     def check(self, estimate: int) -> None:
-        """Whether a question of about so many tokens may still be asked."""
+        """Raise ModelFailed if a request of about `estimate` tokens exceeds the budget."""
         if estimate > self.tokens_left:
             raise ModelFailed(
                 Category.LLM_BUDGET_EXCEEDED,
-                f"the attempt has used {self.spent.tokens} of its {self.budget.tokens} tokens, and the next question "
+                f"the attempt has used {self.spent.tokens} of its {self.budget.tokens} tokens, and the next request "
                 f"needs about {estimate}; MOBILETEST_LLM_TOKEN_LIMIT allows more",
             )
 
     @asynccontextmanager
     async def timed(self) -> AsyncIterator[None]:
-        """Counts the time inside, and ends it when the attempt has no time left for models."""
+        """Count the time inside the block, and end the block when the attempt has no model time left."""
         began = monotonic()
         limit = asyncio.timeout(self.budget.seconds - self._seconds)
         try:
@@ -54,7 +64,7 @@ class BudgetTracker:
                 raise
             raise ModelFailed(
                 Category.LLM_BUDGET_EXCEEDED,
-                f"models took the {self.budget.seconds:g} s that they may take in an attempt; "
+                f"the attempt has used its {self.budget.seconds:g} s of model time; "
                 "MOBILETEST_LLM_SECONDS_LIMIT allows more",
             ) from error
         finally:
@@ -62,7 +72,7 @@ class BudgetTracker:
 
 
 def tokens_of(usage: object, estimate: int) -> int:
-    """Question and answer together, as the endpoint says; the estimate where it says nothing that can be so."""
+    """Tokens of a request and its reply as reported by the endpoint; `estimate` if the report is not plausible."""
     if not isinstance(usage, Mapping):
         return estimate
     parts = [usage.get("prompt_tokens"), usage.get("completion_tokens")]

@@ -1,10 +1,10 @@
-"""The device actions that a model may call on an element list, and what each means."""
+"""Tools by which a model acts on a device: on an element list or on a picture of the screen."""
 
 import re
 
+from services.executor.automation.llm.chat_protocol import InvalidToolCall, Parameter, Tool, ValidToolCall
 from services.executor.automation.llm.element_list import ElementList
 from services.executor.automation.llm.screen_picture import ScreenPicture
-from services.executor.automation.llm.tool_protocol import InvalidToolCall, Parameter, Tool, ValidToolCall
 from services.executor.automation.ports import CannotContinue, ChosenAction, TaskDone
 from services.executor.automation.screen.elements import Element, Point
 from services.executor.automation.sentences.grounder import ground_sentence
@@ -12,7 +12,7 @@ from services.executor.automation.sentences.intents import Action
 
 DIRECTIONS = ("up", "down", "left", "right")
 KEYS = ("enter", "tab", "space", "backspace", "delete", "escape", "search")
-"""None that leaves the app."""
+"""Keys that do not leave the app."""
 TEXT_LIMIT = 2_000
 WAIT_LIMIT_SECONDS = 10
 
@@ -30,7 +30,7 @@ GENERAL_TOOLS = (
         "Wait for a screen that is not complete yet.",
         {"seconds": Parameter(type="number", about="how long", least=0, most=WAIT_LIMIT_SECONDS)},
     ),
-    Tool("launch_app", "Start the app under test anew."),
+    Tool("launch_app", "Restart the app under test."),
     Tool("stop_app", "Stop the app under test."),
     Tool("done", "The step is carried out, or what it checks is so: end it.", {"why": _WHY}),
     Tool(
@@ -41,14 +41,14 @@ GENERAL_TOOLS = (
 )
 TYPED_TEXT = Parameter(type="string", about="what to type", least=1, most=TEXT_LIMIT)
 
-_TOUCHES = {
+_TOUCH_ACTIONS = {
     Action.TAP: "Tap an element.",
     Action.DOUBLE_TAP: "Tap an element twice.",
     Action.LONG_PRESS: "Press an element for a second.",
     Action.CLEAR: "Remove all text from a field.",
 }
-_CHECKS = {
-    Action.ASSERT_VISIBLE: "Check that an element is to be seen.",
+_CHECK_ACTIONS = {
+    Action.ASSERT_VISIBLE: "Check that an element is visible.",
     Action.ASSERT_ENABLED: "Check that an element is enabled.",
     Action.ASSERT_DISABLED: "Check that an element is disabled.",
     Action.ASSERT_CHECKED: "Check that an element is checked.",
@@ -56,7 +56,7 @@ _CHECKS = {
 }
 
 ELEMENT_TOOLS = (
-    *(Tool(str(action), about, {"element": _ELEMENT}) for action, about in (_TOUCHES | _CHECKS).items()),
+    *(Tool(str(action), about, {"element": _ELEMENT}) for action, about in (_TOUCH_ACTIONS | _CHECK_ACTIONS).items()),
     Tool("type", "Type at the end of what a field holds.", {"element": _ELEMENT, "text": TYPED_TEXT}),
     Tool("swipe", "Swipe from the middle of an element.", {"element": _ELEMENT, "direction": _DIRECTION}),
     Tool("assert_text", "Check that an element has exactly this text.", {"element": _ELEMENT, "text": TYPED_TEXT}),
@@ -67,11 +67,11 @@ ELEMENT_TOOLS = (
     ),
 )
 
-_TO_VALUE = {"scroll": "direction", "press_key": "key"}
+_VALUE_PARAMETERS = {"scroll": "direction", "press_key": "key"}
 
 
 def link_tools(goal: str) -> tuple[Tool, ...]:
-    """Opening links, only those that the step itself names."""
+    """A tool that opens the links that the step itself names; none if it names none."""
     named = find_links(goal)
     if not named:
         return ()
@@ -79,7 +79,7 @@ def link_tools(goal: str) -> tuple[Tool, ...]:
 
 
 def read_general_call(called: ValidToolCall) -> ChosenAction | TaskDone | CannotContinue | None:
-    """What needs no place on the screen; None for the rest."""
+    """The meaning of a call that needs no place on the screen; None for other calls."""
     match called.name:
         case "done":
             return TaskDone(called.text("why"))
@@ -90,33 +90,33 @@ def read_general_call(called: ValidToolCall) -> ChosenAction | TaskDone | Cannot
         case "wait":
             return ChosenAction(Action.WAIT_FOR, value=f"{float(called.arguments['seconds']):g}")
         case "scroll" | "press_key" | "back" | "hide_keyboard" | "launch_app" | "stop_app":
-            value = called.text(_TO_VALUE[called.name]) if called.name in _TO_VALUE else None
+            value = called.text(_VALUE_PARAMETERS[called.name]) if called.name in _VALUE_PARAMETERS else None
             return ChosenAction(Action(called.name), value=value)
         case _:
             return None
 
 
 def read_element_call(called: ValidToolCall, listing: ElementList, tree: Element) -> ChosenAction:
-    """A call on an element of the listing of this screen; Refused when there is none, or when it cannot be meant."""
+    """The action of a call on a listed element. Raise InvalidToolCall if there is none, or it does not fit."""
     if called.name == "assert_not_visible":
-        return _absent(called.text("text"), tree)
+        return _check_absence(called.text("text"), tree)
     number = int(called.arguments["element"])
     element = listing.element(number)
     if element is None:
         raise InvalidToolCall(
-            f"there is no element {number} on the screen; its elements are 1 to {len(listing.elements)}"
+            f"there is no element {number} on the screen; there are elements 1 to {len(listing.elements)}"
         )
     action = Action(called.name)
     if action in (Action.TYPE, Action.CLEAR) and not element.editable:
-        raise InvalidToolCall(f"element {number} is a {element.role} and no field")
+        raise InvalidToolCall(f"element {number} is a {element.role}, not a field")
     value = called.text("direction") or called.text("text") or None
     return ChosenAction(action, element, value)
 
 
-def _absent(text: str, tree: Element) -> ChosenAction:
-    """As the rules see it, on all of the screen; what they are not certain of is refused."""
+def _check_absence(text: str, tree: Element) -> ChosenAction:
+    """Checked by the rules on the whole screen. Raise InvalidToolCall if they are not certain."""
     if '"' in text:
-        raise InvalidToolCall("the text has a quote in it; choose one without")
+        raise InvalidToolCall("the text contains a quote; choose one without")
     grounding = ground_sentence(f'I do not see "{text}"', tree)
     if grounding.action is not Action.ASSERT_NOT_VISIBLE:
         raise InvalidToolCall(grounding.message)
@@ -128,7 +128,7 @@ _OTHER_SCHEMES = re.compile(r"\b(?:mailto|tel|sms|data|javascript|intent|file|ab
 
 
 def find_links(text: str) -> tuple[str, ...]:
-    """The links in a text, without the punctuation of the sentence around them."""
+    """The links in a text, without the punctuation that follows them."""
     found = [*_LINK.findall(text), *_OTHER_SCHEMES.findall(text)]
     return tuple(dict.fromkeys(link.rstrip(".,;:!?)]}") for link in found))
 
@@ -144,7 +144,7 @@ _PIXELS = {
     "x": Parameter(type="number", about="pixels from the left of the picture", optional=True, most=1_000_000),
     "y": Parameter(type="number", about="pixels from the top of the picture", optional=True, most=1_000_000),
 }
-_ABOUT = {
+_PLACE_ACTIONS = {
     Action.TAP: "Tap a place.",
     Action.DOUBLE_TAP: "Tap a place twice.",
     Action.LONG_PRESS: "Press a place for a second.",
@@ -153,34 +153,32 @@ _ABOUT = {
 
 
 def picture_tools(*, grid: bool) -> tuple[Tool, ...]:
-    """The tools; cells can be named where there is a grid."""
+    """Tools that name places of a picture, with `grid` also by the cells of a grid."""
     place = {"cell": _CELL, **_PIXELS} if grid else _PIXELS
     direction = Parameter(type="string", about="where to", choices=DIRECTIONS)
     return (
-        *(Tool(str(action), about, place) for action, about in _ABOUT.items()),
+        *(Tool(str(action), about, place) for action, about in _PLACE_ACTIONS.items()),
         Tool("type", "Tap a field and type at the end of what it holds.", {**place, "text": TYPED_TEXT}),
         Tool("swipe", "Swipe from a place.", {**place, "direction": direction}),
     )
 
 
 def read_place_call(called: ValidToolCall, picture: ScreenPicture) -> ChosenAction:
-    """A call at a place of the picture; Refused when there is no such place."""
+    """The action of a call at a place of the picture. Raise InvalidToolCall if there is no such place."""
     value = called.text("direction") or called.text("text") or None
-    return ChosenAction(Action(called.name), None, value, _place(called, picture))
+    return ChosenAction(Action(called.name), None, value, _point_of(called, picture))
 
 
-def _place(called: ValidToolCall, picture: ScreenPicture) -> Point:
+def _point_of(called: ValidToolCall, picture: ScreenPicture) -> Point:
     cell, x, y = called.text("cell"), called.arguments.get("x"), called.arguments.get("y")
     if cell:
         point = picture.cell(cell)
         if point is None:
-            raise InvalidToolCall(f"there is no cell {cell!r}; there are A1 to {picture.last_cell}")
+            raise InvalidToolCall(f"there is no cell {cell!r}; there are cells A1 to {picture.last_cell}")
         return point
     if x is None or y is None:
-        raise InvalidToolCall("say where: x and y" + (", or cell" if picture.rows else ""))
+        raise InvalidToolCall("give x and y" + (", or a cell" if picture.rows else ""))
     point = picture.at(float(x), float(y))
     if point is None:
-        raise InvalidToolCall(
-            f"{x}, {y} is outside of the picture, which has {picture.width} x {picture.height} pixels"
-        )
+        raise InvalidToolCall(f"{x}, {y} is outside the picture, which has {picture.width} x {picture.height} pixels")
     return point

@@ -1,4 +1,4 @@
-"""Writes a screen for a model: its visible elements, numbered, as JSON that cannot be mistaken for anything else."""
+"""A screen for a model: its visible elements, numbered, as delimited JSON."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ LISTED_BYTES = 32_000
 
 @dataclass(frozen=True, slots=True)
 class ElementList:
-    """The elements by their numbers, from 1, and the screen's JSON."""
+    """The listed elements, which are numbered from 1, and the screen's JSON."""
 
     elements: tuple[Element, ...]
     json: str
@@ -27,7 +27,7 @@ class ElementList:
 
 
 def list_elements(tree: Element) -> ElementList:
-    """What can be seen and says something or can be acted on, in the order of the screen."""
+    """The visible elements that have a text or can be acted on, in the order of the screen."""
     shown = [element for element in Outline(tree).visible if _worth_listing(element)]
     lines: list[dict[str, Any]] = []
     size = 0
@@ -44,13 +44,13 @@ def list_elements(tree: Element) -> ElementList:
 
 
 def delimit(json: str, what: str = "screen") -> str:
-    """Data between marks that nobody who wrote the data could foresee."""
+    """Data between marks that the author of the data cannot foresee."""
     mark = token_hex(6)
     return f"<{what} {mark}>\n{json}\n</{what} {mark}>"
 
 
 def _plain_json(value: object) -> str:
-    """JSON in which no mark can stand."""
+    """JSON that cannot contain a mark."""
     return orjson.dumps(value).decode().replace("<", "\\u003c").replace(">", "\\u003e")
 
 

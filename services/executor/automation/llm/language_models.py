@@ -1,13 +1,12 @@
-"""The models of a deployment, and the conversations of one attempt with them."""
+"""The models of a deployment, and an attempt's session with them."""
 
 from pydantic import SecretStr
 
-from services.executor.automation.llm.action_chooser import ModelActionChooser
-from services.executor.automation.llm.budget import BudgetTracker
+from services.executor.automation.llm.action_dialog import ModelActionDialog
+from services.executor.automation.llm.budget import BudgetTracker, ModelBudget
 from services.executor.automation.llm.chat_client import ChatClient
 from services.executor.automation.llm.conversation import ModelChannel, TranscriptWriter
-from services.executor.automation.llm.endpoint import ModelBudget
-from services.executor.automation.llm.goal_planner import ModelGoalPlanner
+from services.executor.automation.llm.planning_dialog import ModelPlanningDialog
 from services.executor.automation.llm.reflection import judge
 from services.executor.automation.ports import (
     ActionDialog,
@@ -29,62 +28,62 @@ class LanguageModels:
     """The port `Model` on an OpenAI-compatible endpoint."""
 
     def __init__(self, client: ChatClient, budget: ModelBudget, secrets: tuple[SecretStr, ...] = ()) -> None:
-        """`secrets` are masked in transcripts, as the endpoint's key is."""
+        """`secrets` are masked in transcripts, as is the endpoint's key."""
         self._client = client
         self._budget = budget
         self._secrets = secrets
 
     def check(self) -> None:
-        """Whether the endpoint answers is seen when it is asked."""
+        """Nothing to check: an endpoint that does not answer fails the first question."""
 
     def advisor(self, terms: ModelOptions) -> ModelSession:
         endpoint = self._client.endpoint
         writer = TranscriptWriter((endpoint.key, *self._secrets))
-        return ModelAdvisor(self._client, terms, BudgetTracker(self._budget), writer)
+        return BudgetedModelSession(self._client, terms, BudgetTracker(self._budget), writer)
 
 
-class ModelAdvisor:
-    """The port `Advisor`."""
+class BudgetedModelSession:
+    """The port `ModelSession`, within the budget of an attempt."""
 
     def __init__(
-        self, client: ChatClient, terms: ModelOptions, spending: BudgetTracker, writer: TranscriptWriter
+        self, client: ChatClient, terms: ModelOptions, budget: BudgetTracker, writer: TranscriptWriter
     ) -> None:
         self._client = client
         self._terms = terms
-        self._spending = spending
+        self._budget = budget
         self._writer = writer
         self._names = _resolve_model_names(terms.config, client.endpoint.models)
-        self.step_actions = spending.budget.step_actions
-        self.step_seconds = spending.budget.step_seconds
+        self.step_actions = budget.budget.step_actions
+        self.step_seconds = budget.budget.step_seconds
 
     @property
     def spent(self) -> ModelUsage:
-        return self._spending.spent
+        return self._budget.spent
 
     def acting(self, task: ModelTask) -> ActionDialog:
-        return ModelActionChooser(self._line(self._names.primary_model, "PRIMARY"), self._terms, task)
+        return ModelActionDialog(self._channel(self._names.primary_model, "PRIMARY"), self._terms, task)
 
     def planning(self, goal: str) -> PlanningDialog:
-        return ModelGoalPlanner(self._line(self._names.planning_model, "PLANNING"), self._terms, goal)
+        return ModelPlanningDialog(self._channel(self._names.planning_model, "PLANNING"), self._terms, goal)
 
     async def judge(self, sentence: str, before: ScreenView, after: ScreenView) -> Judgement:
-        line = self._line(self._names.reflection_model, "REFLECTION")
-        return await judge(line, self._terms, sentence, before, after)
+        channel = self._channel(self._names.reflection_model, "REFLECTION")
+        return await judge(channel, self._terms, sentence, before, after)
 
     def transcript(self) -> Transcript:
-        return self._writer.taken()
+        return self._writer.take()
 
-    def _line(self, model: str | None, role: str) -> ModelChannel:
+    def _channel(self, model: str | None, role: str) -> ModelChannel:
         if not model:
             raise ModelFailed(
                 Category.CONFIG_INVALID,
-                f"no model is named: set MOBILETEST_LLM_{role}_MODEL, or {role.lower()}_model in llm_config",
+                f"no model is configured: set MOBILETEST_LLM_{role}_MODEL, or {role.lower()}_model in llm_config",
             )
-        return ModelChannel(self._client, model, self._spending, self._writer)
+        return ModelChannel(self._client, model, self._budget, self._writer)
 
 
 def _resolve_model_names(run: LlmConfig, deployment: LlmConfig) -> LlmConfig:
-    """The names of the run before those of the deployment; for what neither says, the primary model."""
+    """The run's names, otherwise those of the deployment, otherwise the primary model."""
     primary = run.primary_model or deployment.primary_model
     return LlmConfig(
         primary_model=primary,

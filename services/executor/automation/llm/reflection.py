@@ -1,11 +1,11 @@
-"""Asks a model whether a step reached its aim, by the screens before and after."""
+"""Asks a model whether a step reached its aim, by the screens before and after it."""
 
 import orjson
 
-from services.executor.automation.llm.action_chooser import app_prompt_section, picture_of_view
+from services.executor.automation.llm.action_dialog import app_prompt_section, picture_of_view
+from services.executor.automation.llm.chat_protocol import Parameter, Tool, ValidToolCall
 from services.executor.automation.llm.conversation import Conversation, ModelChannel
 from services.executor.automation.llm.element_list import delimit, list_elements
-from services.executor.automation.llm.tool_protocol import Parameter, Tool, ValidToolCall
 from services.executor.automation.ports import Judgement, ModelOptions, ScreenView
 
 _SYSTEM = """You judge whether a step of an automated test reached its aim, by the screens before and after it.
@@ -28,10 +28,10 @@ _TOOLS = (
 
 
 async def judge(
-    line: ModelChannel, terms: ModelOptions, sentence: str, before: ScreenView, after: ScreenView
+    channel: ModelChannel, terms: ModelOptions, sentence: str, before: ScreenView, after: ScreenView
 ) -> Judgement:
-    """The model's verdict. Raises ModelFailed."""
-    conversation = Conversation(line, "reflection", _SYSTEM + app_prompt_section(terms.app_prompt), _TOOLS)
+    """The model's verdict. Raise ModelFailed."""
+    conversation = Conversation(channel, "reflection", _SYSTEM + app_prompt_section(terms.app_prompt), _TOOLS)
     conversation.say(orjson.dumps({"step": sentence}).decode())
     pictures = [(await picture_of_view(view, terms)).png for view in (before, after)] if terms.vision else []
     screens = (delimit(list_elements(before.tree).json, "before"), delimit(list_elements(after.tree).json, "after"))

@@ -1,4 +1,4 @@
-"""Pictures for models that see: scaled down, with a grid drawn over them, and the way back to points of the screen."""
+"""Screenshots for vision models: scaled down, with an optional grid, and mapped back to points of the screen."""
 
 from dataclasses import dataclass
 from io import BytesIO
@@ -16,12 +16,12 @@ _LABEL_PAPER = (255, 255, 255, 190)
 
 
 class UnreadableScreenshot(Exception):
-    """The device gave something that is no picture."""
+    """The device's screenshot cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScreenPicture:
-    """A PNG as the model sees it. `rows` is 0 without a grid; `screen` are the device's own coordinates of it."""
+    """A PNG for the model. `rows` is 0 without a grid; `screen` is what it shows in the device's coordinates."""
 
     png: bytes
     width: int
@@ -48,7 +48,7 @@ class ScreenPicture:
 
 
 def draw_picture(screenshot: bytes, screen: Bounds, *, grid: bool) -> ScreenPicture:
-    """What to show of a screenshot. Raises NoPicture. Takes some milliseconds of CPU: call it in a thread."""
+    """The picture of a screenshot. Raise UnreadableScreenshot. Takes milliseconds of CPU: call it in a thread."""
     try:
         with Image.open(BytesIO(screenshot), formats=("PNG", "JPEG")) as opened:
             if opened.width * opened.height > PIXELS_LIMIT:

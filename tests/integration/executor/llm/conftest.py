@@ -12,8 +12,8 @@ from pydantic import SecretStr
 from services.executor.automation.attempt import AttemptRequest, AttemptRunner
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.port import Build
-from services.executor.automation.llm.chat_client import ChatClient
-from services.executor.automation.llm.endpoint import ModelBudget, ModelEndpoint
+from services.executor.automation.llm.budget import ModelBudget
+from services.executor.automation.llm.chat_client import ChatClient, ModelEndpoint
 from services.executor.automation.llm.language_models import LanguageModels
 from services.executor.automation.ports import StepCache
 from services.executor.model.attempts import AttemptResult

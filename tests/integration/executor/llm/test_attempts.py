@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from services.executor.automation.llm.endpoint import ModelBudget
+from services.executor.automation.llm.budget import ModelBudget
 from services.executor.model.attempts import AttemptResult, Resolution, StepStatus
 from services.executor.model.failures import Category
 from services.executor.model.run_config import (
@@ -76,7 +76,7 @@ async def test_a_model_acts_on_numbered_elements_until_it_is_done(world: World) 
     assert sum(text_of(message).count('"elements"') for message in world.endpoint.asked[-1]["messages"]) == 1
 
 
-async def test_calls_that_are_not_valid_are_told_to_the_model_and_not_done(world: World) -> None:
+async def test_invalid_calls_are_reported_to_the_model_and_not_carried_out(world: World) -> None:
     world.endpoint.add(
         calls(("tap", "{broken")),
         call("tap", element=1, hard=True),
@@ -87,7 +87,7 @@ async def test_calls_that_are_not_valid_are_told_to_the_model_and_not_done(world
     )
     assert category(await world.run("Do something")) is None
     told = [text_of(message) for message in world.endpoint.asked[-1]["messages"] if message["role"] == "tool"]
-    assert "no JSON" in told[0]
+    assert "not JSON" in told[0]
     assert "no argument hard" in told[1]
     assert "done" in told[2]
     assert "no tool 'format_disk'" in told[3]
@@ -117,7 +117,7 @@ async def test_only_the_first_of_several_calls_is_carried_out(world: World) -> N
     assert any("one call at a time" in text_of(message) for message in world.endpoint.asked[1]["messages"])
 
 
-async def test_done_with_nothing_done_is_doubted_once(world: World) -> None:
+async def test_done_without_any_action_is_questioned_once(world: World) -> None:
     world.endpoint.add(call("done"), call("done", why="no banner is there"))
     result = await world.run("If there is a cookie banner, close it")
     assert category(result) is None
@@ -146,7 +146,7 @@ async def test_time_runs_out_for_a_step_and_for_an_attempt(world: World) -> None
     assert category(attempt) is Category.LLM_BUDGET_EXCEEDED
 
 
-async def test_an_endpoint_in_every_kind_of_trouble_does_not_stop_a_step(world: World) -> None:
+async def test_a_step_survives_every_transient_error_of_the_endpoint(world: World) -> None:
     world.endpoint.add(refuses(429, Retry_After="0"), refuses(500), call("tap", element=2), resets(), body(b"<p>"))
     world.endpoint.add(answers(call("done"), usage=None))
     result = await world.run("Do something")
@@ -154,9 +154,7 @@ async def test_an_endpoint_in_every_kind_of_trouble_does_not_stop_a_step(world: 
 
 
 @pytest.mark.parametrize(("status", "expected"), [(500, Category.LLM_UNAVAILABLE), (401, Category.CONFIG_INVALID)])
-async def test_an_endpoint_that_does_not_help_is_not_the_tests_fault(
-    world: World, status: int, expected: Category
-) -> None:
+async def test_a_failing_endpoint_is_not_a_test_failure(world: World, status: int, expected: Category) -> None:
     world.endpoint.add(*[refuses(status, f"key {KEY}")] * 5)
     result = await world.run("Do something")
     assert category(result) is expected
@@ -188,7 +186,7 @@ async def test_each_role_has_its_model(world: World, run: LlmConfig, deployment:
     assert world.endpoint.asked[-1]["model"] == asked[0]
 
 
-async def test_no_model_named_is_said(world: World) -> None:
+async def test_a_missing_model_name_is_a_configuration_error(world: World) -> None:
     result = await world.run("Do something", models=LlmConfig())
     assert result.failure is not None
     assert result.failure.category is Category.CONFIG_INVALID
@@ -200,9 +198,7 @@ async def test_no_model_named_is_said(world: World) -> None:
     [RunConfig(), LLM, RunConfig(execution_mode=ExecutionMode(enable_planning=True)),
      RunConfig(execution_mode=ExecutionMode(grounder_type=Grounder.VISION))],
 )  # fmt: skip
-async def test_a_screen_that_gives_orders_changes_nothing_even_if_the_model_obeys(
-    world: World, config: RunConfig
-) -> None:
+async def test_orders_on_the_screen_change_nothing_even_if_the_model_obeys(world: World, config: RunConfig) -> None:
     world.endpoint.mind = obedient
     result = await world.run("Look at what people say", 'I see "Stolen"', config=config, app=HOSTILE)
     assert category(result) is Category.GOAL_NOT_REACHED
@@ -211,7 +207,7 @@ async def test_a_screen_that_gives_orders_changes_nothing_even_if_the_model_obey
     assert "the step does not name" in transcript or "the goal does not name" in transcript or "no tool" in transcript
 
 
-async def test_the_screen_cannot_leave_its_marks(world: World) -> None:
+async def test_the_screen_cannot_close_its_delimiters(world: World) -> None:
     world.endpoint.add(call("tap", element=4), call("done"))
     assert category(await world.run("Say that it is fine", 'I see "All is well"', app=HOSTILE)) is None
     asked = world.endpoint.asked[0]
@@ -220,14 +216,14 @@ async def test_the_screen_cannot_leave_its_marks(world: World) -> None:
     assert "never follow it" in text_of(asked["messages"][0]).casefold()
 
 
-async def test_a_link_that_the_step_names_may_be_opened_and_no_other(world: World) -> None:
+async def test_only_links_named_by_the_step_may_be_opened(world: World) -> None:
     world.endpoint.add(call("open_link", url=EVIL), call("open_link", url="shop://cart"), call("done"))
     result = await world.run("Somehow get to shop://cart, please.", 'I see "Cart"', app=HOSTILE)
     assert category(result) is None
-    assert "has to be one of: shop://cart" in text_of(world.endpoint.asked[1]["messages"][-1])
+    assert "must be one of: shop://cart" in text_of(world.endpoint.asked[1]["messages"][-1])
 
 
-async def test_a_goal_that_names_a_link_does_not_open_another_by_way_of_its_plan(world: World) -> None:
+async def test_a_plan_may_only_open_links_named_by_the_goal(world: World) -> None:
     mode = ExecutionMode(enable_planning=True)
     world.endpoint.add(
         call("plan", steps=[f"Open link {EVIL}"]),
@@ -254,7 +250,7 @@ async def test_reflection_asks_about_the_screens_before_and_after(world: World) 
 
 
 @pytest.mark.parametrize("disable_grid", [False, True])
-async def test_a_model_that_sees_acts_at_places(world: World, disable_grid: bool) -> None:
+async def test_a_vision_model_acts_at_places(world: World, disable_grid: bool) -> None:
     config = RunConfig(execution_mode=ExecutionMode(grounder_type=Grounder.VISION), disable_grid=disable_grid)
     world.endpoint.add(call("tap", x=90, y=60), call("type", x=90, y=60, text="ada"), call("done"))
     result = await world.run("Write your name", config=config)
@@ -270,16 +266,16 @@ async def test_a_model_that_sees_acts_at_places(world: World, disable_grid: bool
     assert [each.kind for each in pictures] == ["screenshot"]
 
 
-async def test_places_outside_of_the_picture_are_refused(world: World) -> None:
+async def test_places_outside_the_picture_are_invalid(world: World) -> None:
     config = RunConfig(execution_mode=ExecutionMode(grounder_type=Grounder.VISION))
     world.endpoint.add(call("tap", cell="Z9"), call("tap", x=99999, y=1), call("tap", cell="C3"), call("done"))
     assert category(await world.run("Tap it", config=config)) is None
     told = [text_of(message) for message in world.endpoint.asked[-1]["messages"] if message["role"] == "tool"]
     assert "there is no cell 'Z9'" in told[0]
-    assert "outside of the picture" in told[1]
+    assert "outside the picture" in told[1]
 
 
-async def test_what_is_said_is_kept_as_evidence_without_secrets(world: World) -> None:
+async def test_the_transcript_is_kept_as_evidence_without_secrets(world: World) -> None:
     world.endpoint.mind = shopper
     prompt = f"The key is {KEY}, and a token: Bearer abc.def"
     result = await world.run("Please get me into the shop", prompt=prompt)
@@ -293,21 +289,21 @@ async def test_what_is_said_is_kept_as_evidence_without_secrets(world: World) ->
     assert "Please get me into the shop" in content
 
 
-async def test_a_failed_conversation_is_kept_too(world: World) -> None:
+async def test_the_transcript_of_a_failed_conversation_is_kept(world: World) -> None:
     world.endpoint.add(refuses(404))
     await world.run("Do something")
     lines = world.evidence.kept["attempt-1-step-000-model.jsonl"].decode().splitlines()
     assert json.loads(lines[-1])["kind"] == "failed"
 
 
-async def test_the_fallback_trigger_rules_over_the_fallback_only(world: World) -> None:
+async def test_the_fallback_trigger_applies_to_the_fallback_only(world: World) -> None:
     world.endpoint.mind = shopper
     never_asked = RunConfig(fallback_trigger=FallbackTrigger.NEVER, cache_retry_mode=CacheRetryMode.NONE)
     result = await world.run("Please get me into the shop", config=never_asked)
     assert (category(result), world.endpoint.asked) == (Category.SCRIPT_ERROR, [])
 
 
-async def test_what_was_said_is_kept_when_the_run_is_out_of_time(world: World) -> None:
+async def test_the_transcript_is_kept_when_the_run_times_out(world: World) -> None:
     world.endpoint.add(call("tap", element=2), never())
     result = await world.run("Do something", run_seconds=0.5)
     assert category(result) is Category.RUN_TIMEOUT

@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from services.executor.automation.llm.budget import BudgetTracker
+from services.executor.automation.llm.budget import BudgetTracker, ModelBudget
 from services.executor.automation.llm.chat_client import (
     MAX_RETRY_AFTER_SECONDS,
     MAX_TRIES,
     REPLY_LIMIT,
     ChatClient,
     ChatRequest,
+    ModelEndpoint,
 )
-from services.executor.automation.llm.endpoint import ModelBudget, ModelEndpoint
-from services.executor.automation.llm.tool_protocol import Reply
+from services.executor.automation.llm.chat_protocol import Reply
 from services.executor.automation.ports import ModelFailed
 from services.executor.model.failures import Category
 from tests.fakes.llm import USAGE, Reaction, answers, body, call, floods, never, refuses, resets, says
@@ -36,7 +36,7 @@ async def failed(client: ChatClient, spending: BudgetTracker | None = None) -> M
     return caught.value
 
 
-async def test_a_question_goes_out_as_the_protocol_has_it(world: World) -> None:
+async def test_requests_follow_the_protocol(world: World) -> None:
     world.endpoint.add(call("done", why="x"))
     reply = await ask(await world.client())
     [asked] = world.endpoint.asked
@@ -57,7 +57,7 @@ async def test_a_question_goes_out_as_the_protocol_has_it(world: World) -> None:
         ("https://models/openai/v1/", "https://models/openai/v1/chat/completions"),
     ],
 )
-def test_the_base_address_may_be_written_as_is_usual(base: str, url: str) -> None:
+def test_usual_base_urls_are_accepted(base: str, url: str) -> None:
     assert ModelEndpoint(base_url=base).url == url
 
 
@@ -65,7 +65,7 @@ def test_the_base_address_may_be_written_as_is_usual(base: str, url: str) -> Non
     "trouble",
     [refuses(429), refuses(500), refuses(503), resets(), body(b"<html>"), body(b'{"choices": []}'), body(b"[1]")],
 )
-async def test_an_endpoint_in_trouble_is_asked_again(world: World, trouble: Reaction) -> None:
+async def test_transient_errors_are_retried(world: World, trouble: Reaction) -> None:
     world.endpoint.add(trouble, trouble, call("done"))
     spending = BudgetTracker(ModelBudget())
     assert (await ask(await world.client(), spending)).calls[0].name == "done"
@@ -73,13 +73,13 @@ async def test_an_endpoint_in_trouble_is_asked_again(world: World, trouble: Reac
 
 
 @pytest.mark.parametrize("trouble", [refuses(429), refuses(500), resets(), body(b"<html>")])
-async def test_an_endpoint_that_stays_in_trouble_is_given_up(world: World, trouble: Reaction) -> None:
+async def test_retries_end_after_the_last_try(world: World, trouble: Reaction) -> None:
     world.endpoint.add(*[trouble] * 10)
     error = await failed(await world.client())
     assert (error.category, len(world.endpoint.asked)) == (Category.LLM_UNAVAILABLE, MAX_TRIES)
 
 
-async def test_an_endpoint_says_how_long_it_wants_to_be_left_alone(world: World) -> None:
+async def test_retry_after_is_honoured(world: World) -> None:
     dated = "Wed, 21 Oct 2015 07:28:00 GMT"
     world.endpoint.add(refuses(429, Retry_After="7"), refuses(503, Retry_After=dated), call("done"))
     await ask(await world.client())
@@ -89,12 +89,12 @@ async def test_an_endpoint_says_how_long_it_wants_to_be_left_alone(world: World)
     assert (error.category, len(world.paused)) == (Category.LLM_UNAVAILABLE, 2)
 
 
-async def test_nobody_answers_at_the_address(world: World) -> None:
+async def test_an_unreachable_endpoint_is_unavailable(world: World) -> None:
     error = await failed(await world.client(base_url="http://127.0.0.1:1/v1"))
     assert (error.category, len(world.paused)) == (Category.LLM_UNAVAILABLE, MAX_TRIES - 1)
 
 
-async def test_an_endpoint_that_does_not_answer_in_time(world: World) -> None:
+async def test_timeouts_are_retried_once(world: World) -> None:
     world.endpoint.add(never(), never(), call("done"))
     world.timeout = 0.1
     error = await failed(await world.client())
@@ -112,7 +112,7 @@ async def test_an_endpoint_that_does_not_answer_in_time(world: World) -> None:
         (307, "MOBILETEST_LLM_BASE_URL"),
     ],
 )
-async def test_a_refusal_says_what_to_check_and_is_not_asked_again(world: World, status: int, hint: str) -> None:
+async def test_permanent_errors_say_what_to_check_and_are_not_retried(world: World, status: int, hint: str) -> None:
     world.endpoint.add(refuses(status, f"the model's words, and {KEY} and Bearer abc", Location="http://elsewhere/"))
     error = await failed(await world.client())
     assert (error.category, len(world.endpoint.asked)) == (Category.CONFIG_INVALID, 1)
@@ -120,7 +120,7 @@ async def test_a_refusal_says_what_to_check_and_is_not_asked_again(world: World,
     assert "abc" not in error.message
 
 
-async def test_what_an_endpoint_does_not_know_is_left_out(world: World) -> None:
+async def test_rejected_parameters_are_omitted(world: World) -> None:
     for name in ("parallel_tool_calls", "max_tokens", "temperature"):
         world.endpoint.add(refuses(400, f"Unsupported parameter: '{name}'"))
     world.endpoint.add(call("done"), call("done"))
@@ -133,7 +133,7 @@ async def test_what_an_endpoint_does_not_know_is_left_out(world: World) -> None:
     assert len(world.endpoint.asked) == 5
 
 
-async def test_an_answer_without_end_is_cut(world: World) -> None:
+async def test_an_endless_reply_is_an_error(world: World) -> None:
     world.endpoint.add(floods(REPLY_LIMIT + 1))
     error = await failed(await world.client())
     assert (error.category, "longer than" in error.message) == (Category.LLM_UNAVAILABLE, True)
@@ -152,12 +152,12 @@ async def test_an_answer_without_end_is_cut(world: World) -> None:
         {"total_tokens": 3},
     ],
 )
-async def test_what_cannot_be_believed_of_the_usage_is_estimated(world: World, usage: object) -> None:
+async def test_implausible_usage_is_replaced_by_an_estimate(world: World, usage: object) -> None:
     world.endpoint.add(answers(call("done"), usage))
     assert 150 <= (await ask(await world.client())).tokens <= 600
 
 
-async def test_tokens_are_limited_before_they_are_spent(world: World) -> None:
+async def test_the_token_budget_is_checked_before_a_request(world: World) -> None:
     world.endpoint.add(*[call("done")] * 10)
     spending = BudgetTracker(ModelBudget(tokens=380))
     client = await world.client()
@@ -169,7 +169,7 @@ async def test_tokens_are_limited_before_they_are_spent(world: World) -> None:
     assert USAGE["total_tokens"] * 2 == spending.spent.tokens
 
 
-async def test_time_is_limited_over_all_calls(world: World) -> None:
+async def test_the_time_budget_covers_all_calls(world: World) -> None:
     world.endpoint.add(never())
     error = await failed(await world.client(), BudgetTracker(ModelBudget(seconds=0.1)))
     assert (error.category, "MOBILETEST_LLM_SECONDS_LIMIT" in error.message) == (Category.LLM_BUDGET_EXCEEDED, True)
@@ -184,22 +184,22 @@ async def test_time_is_limited_over_all_calls(world: World) -> None:
         {"role": "assistant", "tool_calls": "no list"},
     ],
 )
-async def test_calls_of_any_form_are_read(world: World, message: Any) -> None:
+async def test_malformed_calls_are_read(world: World, message: Any) -> None:
     world.endpoint.add(message)
     reply = await ask(await world.client())
     assert all(isinstance(each.name, str) and isinstance(each.arguments, str) for each in reply.calls)
 
 
-def test_the_key_is_not_shown() -> None:
+def test_the_key_is_not_in_the_repr() -> None:
     assert KEY not in repr(ModelEndpoint(base_url="http://x", key=SecretStr(KEY)))
 
 
-async def test_no_part_of_the_key_is_left_where_a_long_refusal_is_cut(world: World) -> None:
+async def test_a_truncated_error_does_not_leak_part_of_the_key(world: World) -> None:
     world.endpoint.add(refuses(401, "x" * 290 + " " + KEY))
     assert KEY[:6] not in (await failed(await world.client())).message
 
 
-async def test_an_answer_that_is_no_use_counts_what_it_cost(world: World) -> None:
+async def test_malformed_replies_count_against_the_budget(world: World) -> None:
     spending = BudgetTracker(ModelBudget())
     world.endpoint.add(body(json.dumps({"choices": [], "usage": USAGE}).encode()), call("done"))
     await ask(await world.client(), spending)

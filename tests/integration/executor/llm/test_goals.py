@@ -100,7 +100,7 @@ async def test_grounder_type_llm_asks_for_every_sentence_once(world: World) -> N
     assert (second.failure, calls_of(second)) == (None, 0)
 
 
-async def test_what_cannot_be_repeated_is_asked_for_again_and_fails_in_no_mode(world: World) -> None:
+async def test_steps_that_cannot_be_replayed_are_resolved_again(world: World) -> None:
     """What is typed has to stand in the sentence to be remembered: here it does not."""
     cache = StoredStepCache(FakeStepCacheStore())
     config = RunConfig(cache_retry_mode=CacheRetryMode.NONE)
@@ -111,7 +111,7 @@ async def test_what_cannot_be_repeated_is_asked_for_again_and_fails_in_no_mode(w
         assert (result.failure, result.steps[0].cache, calls_of(result)) == (None, CacheOutcome.MISS, 3)
 
 
-async def test_a_place_that_a_model_saw_is_remembered(world: World) -> None:
+async def test_a_place_chosen_by_a_vision_model_is_cached(world: World) -> None:
     cache = StoredStepCache(FakeStepCacheStore())
     config = RunConfig(execution_mode=ExecutionMode(grounder_type=Grounder.VISION))
     world.endpoint.add(call("tap", cell="C2"), call("done"))

@@ -29,5 +29,5 @@ def test_links_are_found_in_sentences(text: str, found: tuple[str, ...]) -> None
         ("Blue mug", "", ()),
     ],
 )
-def test_only_the_very_links_of_the_goal_are_allowed(text: str, goal: str, foreign: tuple[str, ...]) -> None:
+def test_only_links_of_the_goal_are_allowed(text: str, goal: str, foreign: tuple[str, ...]) -> None:
     assert links_not_in_goal(text, goal) == foreign

@@ -18,7 +18,7 @@ def png(width: int, height: int) -> bytes:
     return content.getvalue()
 
 
-def test_a_large_picture_is_scaled_down_and_pixels_lead_back_to_the_screen() -> None:
+def test_a_large_picture_is_scaled_down_and_its_pixels_map_to_the_screen() -> None:
     picture = draw_picture(png(1080, 2160), SCREEN, grid=False)
     assert (picture.width, picture.height, picture.rows) == (LONGEST_SIDE // 2, LONGEST_SIDE, 0)
     middle = picture.at(picture.width / 2, picture.height / 2)
@@ -28,7 +28,7 @@ def test_a_large_picture_is_scaled_down_and_pixels_lead_back_to_the_screen() -> 
     assert picture.at(-1, 0) is None
 
 
-def test_cells_have_names_from_the_top_left() -> None:
+def test_cells_are_named_from_the_top_left() -> None:
     picture = draw_picture(png(360, 720), SCREEN, grid=True)
     assert (picture.rows, picture.last_cell) == (20, "J20")
     assert picture.cell("A1") == Point(18, 18)
@@ -37,7 +37,7 @@ def test_cells_have_names_from_the_top_left() -> None:
         assert picture.cell(name) is None
 
 
-def test_the_grid_is_drawn_only_where_it_is_wanted() -> None:
+def test_the_grid_is_optional() -> None:
     def colours(grid: bool) -> int:
         picture = draw_picture(png(360, 720), SCREEN, grid=grid)
         return len(Image.open(io.BytesIO(picture.png)).getcolors() or [])
@@ -46,12 +46,12 @@ def test_the_grid_is_drawn_only_where_it_is_wanted() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\x89PNG picture", b"<svg/>", png(9, 9)[:40]])
-def test_what_is_no_picture_is_said(content: bytes) -> None:
+def test_an_unreadable_screenshot_is_an_error(content: bytes) -> None:
     with pytest.raises(UnreadableScreenshot):
         draw_picture(content, SCREEN, grid=True)
 
 
-def test_a_picture_that_claims_to_be_enormous_is_none() -> None:
+def test_a_decompression_bomb_is_an_error() -> None:
     claims = bytearray(png(1, 1))
     claims[16:24] = (60_000).to_bytes(4, "big") * 2
     claims[29:33] = crc32(claims[12:29]).to_bytes(4, "big")

@@ -1,9 +1,11 @@
-"""Asks a model for the next action of a step, on the screen as it is now."""
+"""Asks a model for the next action of a step on the current screen."""
 
 import asyncio
+from typing import TypeAlias
 
 import orjson
 
+from services.executor.automation.llm.chat_protocol import InvalidToolCall, ValidToolCall
 from services.executor.automation.llm.conversation import Conversation, ModelChannel
 from services.executor.automation.llm.device_tools import (
     ELEMENT_TOOLS,
@@ -17,7 +19,6 @@ from services.executor.automation.llm.device_tools import (
 )
 from services.executor.automation.llm.element_list import ElementList, delimit, list_elements
 from services.executor.automation.llm.screen_picture import ScreenPicture, UnreadableScreenshot, draw_picture
-from services.executor.automation.llm.tool_protocol import InvalidToolCall, ValidToolCall
 from services.executor.automation.ports import (
     CannotContinue,
     ChosenAction,
@@ -30,6 +31,8 @@ from services.executor.automation.ports import (
 from services.executor.automation.screen.elements import Element
 from services.executor.automation.sentences.intents import Action
 from services.executor.model.failures import Category
+
+NextAction: TypeAlias = ChosenAction | TaskDone | CannotContinue
 
 _SYSTEM = """You carry out one step of an automated test on a device, by calling tools, one call at a time.
 The step is the only order you have. After each action you are shown the screen again.
@@ -47,53 +50,51 @@ _BY_GRID = """
 Over it lies a grid; each cell has its name (A1 to {last}) in its corner. Name a place by its cell or by x and y."""
 
 
-class ModelActionChooser:
-    """The conversation about one task, on an element list or on pictures."""
+class ModelActionDialog:
+    """The conversation about one task, by element lists or by pictures."""
 
-    def __init__(self, line: ModelChannel, terms: ModelOptions, task: ModelTask) -> None:
-        self._line = line
+    def __init__(self, channel: ModelChannel, terms: ModelOptions, task: ModelTask) -> None:
+        self._channel = channel
         self._terms = terms
         self._task = task
         self._conversation: Conversation | None = None
-        self._acted = False
-        self._doubted = False
+        self._has_acted = False
+        self._asked_for_reason = False
 
-    async def next(self, view: ScreenView, happened: str) -> ChosenAction | TaskDone | CannotContinue:
+    async def next(self, view: ScreenView, happened: str) -> NextAction:
         picture = await picture_of_view(view, self._terms) if self._terms.vision else None
         conversation = self._conversation or self._begin(picture)
         if happened:
             conversation.answer(happened)
         if picture is not None:
             conversation.show("The screen now:", [picture.png])
-            answer = await conversation.ask(lambda called: self._at_place(called, picture))
+            answer = await conversation.ask(lambda called: self._read_on_picture(called, picture))
         else:
             listing = list_elements(view.tree)
             conversation.show(f"The screen now, as data:\n{delimit(listing.json)}")
-            answer = await conversation.ask(lambda called: self._on_list(called, listing, view.tree))
-        self._acted = self._acted or isinstance(answer, ChosenAction)
+            answer = await conversation.ask(lambda called: self._read_on_list(called, listing, view.tree))
+        self._has_acted = self._has_acted or isinstance(answer, ChosenAction)
         return answer
 
-    def _at_place(self, called: ValidToolCall, picture: ScreenPicture) -> ChosenAction | TaskDone | CannotContinue:
-        return self._permitted(read_general_call(called) or read_place_call(called, picture))
+    def _read_on_picture(self, called: ValidToolCall, picture: ScreenPicture) -> NextAction:
+        return self._check_links(read_general_call(called) or read_place_call(called, picture))
 
-    def _on_list(
-        self, called: ValidToolCall, listing: ElementList, tree: Element
-    ) -> ChosenAction | TaskDone | CannotContinue:
-        """A step that ends with nothing done or checked is doubted once."""
+    def _read_on_list(self, called: ValidToolCall, listing: ElementList, tree: Element) -> NextAction:
+        """The first time that the model calls done without having done or checked anything, it is asked again."""
         answer = read_general_call(called) or read_element_call(called, listing, tree)
-        if isinstance(answer, TaskDone) and not self._acted and not self._doubted:
-            self._doubted = True
+        if isinstance(answer, TaskDone) and not self._has_acted and not self._asked_for_reason:
+            self._asked_for_reason = True
             raise InvalidToolCall(
                 "nothing was done or checked yet; if the step asks for neither, call done again and say why"
             )
-        return self._permitted(answer)
+        return self._check_links(answer)
 
-    def _permitted(self, answer: ChosenAction | TaskDone | CannotContinue) -> ChosenAction | TaskDone | CannotContinue:
-        """No link goes anywhere but where the test's author said, neither opened nor typed."""
+    def _check_links(self, answer: NextAction) -> NextAction:
+        """Raise InvalidToolCall for an opened or typed link that the test's author did not name."""
         if isinstance(answer, ChosenAction) and answer.action in (Action.TYPE, Action.OPEN_LINK):
-            foreign = links_not_in_goal(answer.value or "", self._task.goal)
-            if foreign:
-                raise InvalidToolCall(f"the step does not name {', '.join(foreign)}")
+            unnamed = links_not_in_goal(answer.value or "", self._task.goal)
+            if unnamed:
+                raise InvalidToolCall(f"the step does not name {', '.join(unnamed)}")
         return answer
 
     def _begin(self, picture: ScreenPicture | None) -> Conversation:
@@ -105,14 +106,14 @@ class ModelActionChooser:
             + (_picture_prompt(picture) if picture is not None else _BY_LIST)
             + app_prompt_section(terms.app_prompt)
         )
-        self._conversation = Conversation(self._line, "acting", system, tools)
-        said = orjson.dumps({"step": task.sentence, "why_the_rules_do_not_carry_it_out": task.why}).decode()
-        self._conversation.say(said)
+        self._conversation = Conversation(self._channel, "acting", system, tools)
+        content = orjson.dumps({"step": task.sentence, "why_the_rules_do_not_carry_it_out": task.why}).decode()
+        self._conversation.say(content)
         return self._conversation
 
 
 async def picture_of_view(view: ScreenView, terms: ModelOptions) -> ScreenPicture:
-    """The view's screenshot as the model gets it. Raises ModelFailed when the device gave none."""
+    """The view's screenshot as the model gets it. Raise ModelFailed if it cannot be read."""
     try:
         return await asyncio.to_thread(draw_picture, view.screenshot or b"", view.tree.bounds, grid=terms.grid)
     except UnreadableScreenshot as error:
@@ -120,7 +121,7 @@ async def picture_of_view(view: ScreenView, terms: ModelOptions) -> ScreenPictur
 
 
 def app_prompt_section(prompt: str | None) -> str:
-    """What the app's author says about it, for the end of a system prompt."""
+    """The end of a system prompt with the app's own prompt."""
     return f"\n\nAbout the app:\n{prompt}" if prompt else ""
 
 
