@@ -10,10 +10,14 @@ from deploy.local.ports import LOOPBACK, Ports, accepts
 
 
 class Broker:
-    """A broker that keeps its port over stop and start, and forgets its topics when it stops."""
+    """A broker that keeps its port over stop and start, but not its topics: `republish` restores those.
 
-    def __init__(self, port: int, log: Path) -> None:
+    `advertised_port` is for clients that reach it through a proxy.
+    """
+
+    def __init__(self, port: int, log: Path, *, advertised_port: int | None = None) -> None:
         self.port = port
+        self._advertised_port = advertised_port or port
         self.binary = binaries.broker()
         self.child = Child(ChildSpec("broker", self._argv(), log))
 
@@ -31,12 +35,12 @@ class Broker:
         await self.child.ready(lambda: accepts(self.port), within=30.0)
 
     async def stop(self) -> None:
-        """Kill it: it has nothing to save, and asked kindly it waits seconds for its clients."""
+        """Kill it: it has nothing to save, and its graceful shutdown waits seconds for clients."""
         await self.child.kill()
 
     def _argv(self) -> list[str]:
-        url = f"tcp://{self.bootstrap}"
-        listen = ["--listener-url", url, "--advertised-listener-url", url]
+        advertised = f"tcp://{LOOPBACK}:{self._advertised_port}"
+        listen = ["--listener-url", f"tcp://{self.bootstrap}", "--advertised-listener-url", advertised]
         return [str(self.binary.path), "broker", *listen, "--storage-engine", "memory://tansu/"]
 
 

@@ -8,11 +8,13 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+_POLL_SECONDS = 0.02
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
@@ -150,7 +152,14 @@ def _exit_text(code: int | None) -> str:
     return f"exit code {code}"
 
 
-_POLL_SECONDS = 0.02
+async def run_together(*work: Coroutine[Any, Any, object]) -> None:
+    """Do all of it at once; the first failure cancels the others and is raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for each in work:
+                group.create_task(each)
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None
 
 
 async def poll_until(probe: Callable[[], Awaitable[bool]], *, within: float) -> bool:

@@ -1,60 +1,76 @@
-"""Makes an organisation with a first API key, through the catalog's command line."""
+"""Commands that the stack runs in child processes: bootstrap, republish, and the example loader."""
 
 import asyncio
 import json
 import os
 import sys
+from asyncio.subprocess import PIPE
+from collections.abc import Mapping
 
-from deploy.local.child import die_with_parent
+from deploy.local.child import die_with_parent, run_together
 from deploy.local.layout import Layout, python_path
 from deploy.local.state import Organisation
 
-_PATIENCE_SECONDS = 60.0
+_TIMEOUT_SECONDS = 60.0
+_WITH_OUTBOX = ("catalog", "executor")
 
 
-class BootstrapFailed(Exception):
-    """The catalog made no organisation; the message has what it said."""
-
-
-async def new_organisation(name: str, layout: Layout) -> Organisation:
-    """Run the catalog's `bootstrap` in the environment that the services have and read its answer."""
-    argv = [sys.executable, "-m", f"{layout.package}.catalog", "bootstrap", "--name", name]
-    process = await asyncio.create_subprocess_exec(
-        *argv,
-        env={**os.environ, **layout.shared},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        preexec_fn=die_with_parent(),
-    )
-    try:
-        output, errors = await asyncio.wait_for(process.communicate(), _PATIENCE_SECONDS)
-    except TimeoutError:
-        raise BootstrapFailed(f"bootstrap did not end within {_PATIENCE_SECONDS:.0f} s") from None
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode != 0:
-        raise BootstrapFailed(f"bootstrap ended with exit code {process.returncode}\n{errors.decode()}")
-    answer = json.loads(output.decode().strip().splitlines()[-1])
-    return Organisation(answer["org_id"], answer["api_key"])
+class CommandFailed(Exception):
+    """A command of a service failed; the message has what it wrote to stderr."""
 
 
 class ExamplesFailed(Exception):
     """The example loader ended with an error, which it has printed."""
 
 
+async def new_organisation(name: str, layout: Layout) -> Organisation:
+    """Create an organisation with its first API key, by the catalog's `bootstrap`."""
+    output = await _run_command(layout, "catalog", "bootstrap", "--name", name)
+    answer = json.loads(output.strip().splitlines()[-1])
+    return Organisation(answer["org_id"], answer["api_key"])
+
+
+async def republish(layout: Layout) -> None:
+    """Publish again what the outboxes retain: an embedded broker keeps its topics in memory and starts without them."""
+    await run_together(*(_run_command(layout, service, "republish") for service in _WITH_OUTBOX))
+
+
 async def load_examples(url: str, api_key: str) -> None:
     """Run `examples.load`, which prints a table of verdicts. ExamplesFailed if it does not succeed."""
     env = {"MOBILETEST_URL": url, "MOBILETEST_API_KEY": api_key, "PYTHONPATH": python_path()}
+    code, _, _ = await _run(["examples.load"], env)
+    if code != 0:
+        raise ExamplesFailed(f"the example loader ended with exit code {code}")
+
+
+async def _run_command(layout: Layout, service: str, *arguments: str) -> str:
+    """What a one-off command of a service wrote to stdout, in the environment that the services have."""
+    argv = [f"{layout.package}.{service}", *arguments]
+    try:
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
+            code, output, errors = await _run(argv, layout.shared, pipe=PIPE)
+    except TimeoutError:
+        raise CommandFailed(f"{' '.join(argv)}: not done within {_TIMEOUT_SECONDS:.0f} s") from None
+    if code != 0:
+        raise CommandFailed(f"{' '.join(argv)}: exit code {code}\n{errors}")
+    return output
+
+
+async def _run(argv: list[str], env: Mapping[str, str], pipe: int | None = None) -> tuple[int | None, str, str]:
+    """Run a module in a child process, killed when this task is cancelled; exit code, stdout and stderr."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "examples.load", env={**os.environ, **env}, preexec_fn=die_with_parent()
+        sys.executable,
+        "-m",
+        *argv,
+        env={**os.environ, **env},
+        stdout=pipe,
+        stderr=pipe,
+        preexec_fn=die_with_parent(),
     )
     try:
-        code = await process.wait()
+        output, errors = await process.communicate()
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    if code != 0:
-        raise ExamplesFailed(f"the example loader ended with exit code {code}")
+    return process.returncode, (output or b"").decode(), (errors or b"").decode()

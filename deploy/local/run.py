@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from deploy.local.binaries import BinaryMissing
 from deploy.local.child import ChildDied
-from deploy.local.commands import BootstrapFailed, ExamplesFailed, load_examples
+from deploy.local.commands import CommandFailed, ExamplesFailed, load_examples
 from deploy.local.settings import StackSettings
 from deploy.local.stack import Stack, run_stack
 from deploy.local.state import AlreadyRunning
 
 _WATCH_SECONDS = 0.2
-_EXPECTED = (AlreadyRunning, BinaryMissing, BootstrapFailed, ChildDied, TimeoutError)
+_EXPECTED = (AlreadyRunning, BinaryMissing, CommandFailed, ChildDied, TimeoutError)
 
 
 @dataclass(frozen=True, slots=True)

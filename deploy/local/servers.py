@@ -43,14 +43,19 @@ class Part(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """`parts` to start, by name, and the `environment` that leads the services to all servers."""
+    """`parts` to start, by name, and the `environment` that leads the services to all servers.
+
+    `lost_topics`: the broker starts without the topics of an earlier run on the same database.
+    """
 
     parts: Mapping[str, Part]
     environment: Mapping[str, str]
+    lost_topics: bool
 
     @classmethod
     def choose(cls, state: State, ports: Ports, mongo_uri: str | None, kafka_bootstrap: str | None) -> "Servers":
         """An embedded server for each address that is None. BinaryMissing if there is no program for one."""
+        lost_topics = kafka_bootstrap is None and (mongo_uri is not None or any(state.mongod.iterdir()))
         parts: dict[str, Part] = {}
         environment: dict[str, str] = {}
         if mongo_uri is None:
@@ -61,4 +66,4 @@ class Servers:
             kafka_bootstrap = broker.bootstrap
             environment.update(_TANSU)
         addresses = {"MOBILETEST_MONGO_URI": mongo_uri, "MOBILETEST_KAFKA_BOOTSTRAP": kafka_bootstrap}
-        return cls(parts, {**environment, **addresses})
+        return cls(parts, {**environment, **addresses}, lost_topics)

@@ -1,14 +1,14 @@
 """The whole stack on one machine: start it, look into it, break it and mend it."""
 
-import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from deploy.local import commands
-from deploy.local.commands import load_examples
+from deploy.local.broker import Broker
+from deploy.local.child import run_together
 from deploy.local.layout import Layout, plan_layout
 from deploy.local.ports import Ports
 from deploy.local.servers import Part, Servers
@@ -70,8 +70,10 @@ class Stack:
         await self.parts[name].stop()
 
     async def start(self, name: str) -> None:
-        """Start a part again, at the same addresses, and wait until it is ready."""
+        """Start a part again, at the same addresses, and wait until it is ready; a broker is given its events again."""
         await self.parts[name].start()
+        if isinstance(self.parts[name], Broker):
+            await commands.republish(self._layout)
 
     async def restart(self, name: str) -> None:
         await self.stop(name)
@@ -92,8 +94,9 @@ class Stack:
         """Start the servers, then all services at once (each waits for what it needs), then see to a usable key."""
         for name, server in servers.parts.items():
             self._add(name, server)
-        await _start_together(list(servers.parts.values()))
-        await _start_together([self._add_service(spec) for spec in self._layout.services(workers)])
+        await run_together(*(server.start() for server in servers.parts.values()))
+        services = [self._add_service(spec).start() for spec in self._layout.services(workers)]
+        await run_together(*services, *([commands.republish(self._layout)] if servers.lost_topics else []))
         await self._ensure_organisation()
 
     async def _ensure_organisation(self) -> None:
@@ -136,7 +139,7 @@ async def run_stack(
 
     `port` is the first to try for the gateway (0: any); without addresses, mongod and the broker are embedded;
     `package` is the Python package that has the services.
-    AlreadyRunning if another stack uses the folder; ChildDied, TimeoutError or BootstrapFailed if it does not
+    AlreadyRunning if another stack uses the folder; ChildDied, TimeoutError or CommandFailed if it does not
     start, ExamplesFailed if the example workspace was wanted and did not load.
     """
     state = State(state_dir)
@@ -149,7 +152,7 @@ async def run_stack(
             await stack.start_all(servers, workers)
             _announce(stack, state, closing)
             if examples:
-                await load_examples(stack.url, stack.api_key)
+                await commands.load_examples(stack.url, stack.api_key)
             yield stack
 
 
@@ -167,13 +170,3 @@ def _announce(stack: Stack, state: State, closing: AsyncExitStack) -> None:
     document = {"url": stack.url, "api_key": stack.api_key, "grpc": dict(stack.grpc), "pid": os.getpid()}
     closing.callback(state.forget_ready)
     state.write_ready(document)
-
-
-async def _start_together(parts: Sequence[Part]) -> None:
-    """Start them at once; the first failure ends the others' attempts and is raised."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            for part in parts:
-                group.create_task(part.start())
-    except ExceptionGroup as failures:
-        raise failures.exceptions[0] from None

@@ -1,4 +1,4 @@
-"""Commands of the catalog: migrate the database, create an organisation with its first key."""
+"""Commands of the catalog: migrate the database, create an organisation with its first key, republish events."""
 
 import argparse
 import asyncio
@@ -7,29 +7,33 @@ import sys
 from collections.abc import Sequence
 
 from services.catalog.app import connect_migrated
-from services.catalog.publisher import SOURCE, Publisher
+from services.catalog.publisher import SOURCE, TOPICS, Publisher
 from services.catalog.settings import Settings
 from services.catalog.storage.keys import MongoKeyRing, MongoOrganisations
 from services.catalog.storage.store import MongoStore
 from services.catalog.usecases.keys import BootstrapUseCases, IssuedKey, KeyUseCases
-from services.chassis import logs
+from services.chassis import logs, republish
 from services.chassis.clock import SystemClock
 from services.chassis.mongo import Mongo
 from services.chassis.outbox import Outbox
 from services.chassis.settings import load
 
 
-def run_command(arguments: Sequence[str]) -> None:
-    """`migrate`, or `bootstrap --name NAME`, which prints {"org_id", "api_key"} as JSON."""
+def run_command(arguments: Sequence[str]) -> int:
+    """`migrate`, `bootstrap --name NAME`, which prints {"org_id", "api_key"} as JSON, or `republish`; the exit code."""
     parser = argparse.ArgumentParser(prog="python -m services.catalog")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("migrate", help="bring the database's schema up to date")
     bootstrap = commands.add_parser("bootstrap", help="create an organisation with an API key that has all scopes")
     bootstrap.add_argument("--name", required=True, help="the organisation's name")
+    republish.add_command(commands)
     parsed = parser.parse_args(arguments)
     settings = load(Settings)
-    logs.configure(settings)
+    logs.configure(settings, sys.stderr)
+    if parsed.command == "republish":
+        return republish.run_command(settings, settings.mongo_database, TOPICS, parsed)
     asyncio.run(_bootstrap(settings, parsed.name) if parsed.command == "bootstrap" else _migrate(settings))
+    return 0
 
 
 async def _migrate(settings: Settings) -> None:

@@ -1,40 +1,37 @@
-"""One connection to the broker as a member of a consumer group; it ends when the broker goes, even for an instant."""
+"""A member of a consumer group: fetches, commits, pauses, and shows its lag."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, TypeVar
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
-from aiokafka.errors import KafkaConnectionError
+from aiokafka.errors import CommitFailedError, KafkaConnectionError
 
 from services.chassis import logs, metrics
 from services.chassis.consumer_lag import ConsumerLag
 from services.chassis.producer import MAX_MESSAGE_BYTES
 from services.chassis.record_batch import partition_of
-from services.chassis.topics import close_client, ensure_topics, until_disconnected
+from services.chassis.topics import close_client, ensure_topics
 from services.chassis.unreadable_records import UNREADABLE, skip_unreadable
 
-STATIC_FROM_SECONDS = 10.0  # below, leaving and joining is as quick as coming back under the same name
+STATIC_FROM_SECONDS = 10.0  # with shorter sessions a rejoin is as quick as static membership
 FETCH_WAIT_MS = 25
-"""How long a fetch waits for news. Kafka answers as soon as there are any; Tansu looks again when the wait is over."""
+"""How long a fetch waits for records. Kafka answers as soon as there are any, Tansu only when the wait is over."""
 JOIN_SECONDS = 60.0
+REQUEST_SECONDS = 15.0
 COMMIT_SECONDS = 5.0
 STALL_SECONDS = 30.0
-GONE = "the broker closed the connection"
-
-T = TypeVar("T")
 
 log = logs.get(__name__)
 
-_rebalances = metrics.counter("mobiletest_kafka_rebalances_total", "Assignments received", ["group"])
+_rebalances = metrics.counter("mobiletest_kafka_rebalances_total", "Partition assignments received", ["group"])
 
 
 @dataclass(frozen=True, slots=True)
 class GroupConfig:
-    """What a member joins. `known_topics` (name -> partitions) are made when the broker does not have them."""
+    """The group to join. `known_topics` (name -> partitions) are created where the broker does not have them."""
 
     bootstrap: str
     name: str
@@ -45,76 +42,83 @@ class GroupConfig:
     fetch_wait_ms: int = FETCH_WAIT_MS
 
 
-class GroupMember:
-    """Fetches and commits while the broker is there; KafkaConnectionError from the moment it is not.
+class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
+    """One membership in a consumer group. aiokafka reconnects and rejoins by itself after an outage of the broker;
+    KafkaError or TimeoutError means that it could not, and that a new membership is needed.
 
-    aiokafka would hide a restart of the broker, and then go on at positions that mean nothing to a broker that came
-    back empty. A new membership asks the broker anew for the group's offsets, which has the right answer.
+    After a rebalance, reading starts again at the committed offsets, on whichever member has the partition then. So
+    what was fetched before is not owned any more, and is not committed.
     """
 
     def __init__(
         self,
         group: GroupConfig,
         consumer: AIOKafkaConsumer,
-        gone: "asyncio.Task[None]",
         *,
         stall_seconds: float = STALL_SECONDS,
         commit_seconds: float = COMMIT_SECONDS,
     ) -> None:
-        """`gone` ends when the broker has ended its connection to us."""
         self._group = group
         self._consumer = consumer
-        self._gone = gone
         self._stall_seconds = stall_seconds
         self._commit_seconds = commit_seconds
         self._next: dict[TopicPartition, int] = {}
         self._lag = ConsumerLag(consumer, group.name)
-        self._looked_at = monotonic()
+        self._checked_at = monotonic()
         self._behind = False
+        self._rebalanced = asyncio.Event()
 
     async def fetch(self, most: int, seconds: float) -> list[ConsumerRecord]:
         """Up to `most` records, as soon as there are any; none when `seconds` have passed."""
         try:
-            batches = await self._unless_gone(self._consumer.getmany(timeout_ms=int(seconds * 1000), max_records=most))
+            batches = await self._consumer.getmany(timeout_ms=int(seconds * 1000), max_records=most)
         except UNREADABLE as error:
             log.warning("kafka_fetch_unreadable", group=self._group.name, error=repr(error))
-            batches = await self._unless_gone(self._around())
+            batches = await self._skip_unreadable()
+        self._rebalanced.clear()
         records = [record for batch in batches.values() for record in batch]
         for lost in self._next.keys() - self._consumer.assignment():
             del self._next[lost]
         if records:
-            self._next.update({place: batch[-1].offset + 1 for place, batch in batches.items()})
-            self._behind, self._looked_at = False, monotonic()
-        elif monotonic() - self._looked_at > self._stall_seconds:
-            await self._look_for_stall()
-        if unknown := self._lag.fetched({place: batch[0].offset for place, batch in batches.items()}):
-            await self._unless_gone(self._lag.learn(unknown))
+            self._next.update({partition: batch[-1].offset + 1 for partition, batch in batches.items()})
+            self._behind, self._checked_at = False, monotonic()
+        elif monotonic() - self._checked_at > self._stall_seconds:
+            await self._check_for_stall()
+        if unknown := self._lag.fetched({partition: batch[0].offset for partition, batch in batches.items()}):
+            await self._lag.learn(unknown)
         return records
 
     async def commit(self, records: Iterable[ConsumerRecord]) -> None:
-        """Commit that these are dealt with, as far as they are still this member's; KafkaError when refused."""
+        """Commit those that this member still owns. CommitFailedError after a rebalance; KafkaError, TimeoutError."""
         offsets = {partition_of(record): record.offset + 1 for record in records if self.owns(record)}
         if not offsets:
             return
+        # aiokafka repeats a failed commit on and on, after a rebalance as a member of the new generation.
+        commit = asyncio.ensure_future(self._consumer.commit(offsets))
+        rebalance = asyncio.ensure_future(self._rebalanced.wait())
         try:
             async with asyncio.timeout(self._commit_seconds):
-                await self._unless_gone(self._consumer.commit(offsets))
-        except TimeoutError as error:
-            raise KafkaConnectionError("the commit was not answered") from error
+                await asyncio.wait([commit, rebalance], return_when=asyncio.FIRST_COMPLETED)
+            if not commit.done():
+                raise CommitFailedError("the group rebalanced during the commit")
+            commit.result()
+        finally:
+            commit.cancel()
+            rebalance.cancel()
         self._lag.committed(offsets)
 
     def owns(self, record: ConsumerRecord) -> bool:
-        """Whether the record's partition is still assigned to this member."""
-        return partition_of(record) in self._consumer.assignment()
+        """Whether the partition of this record of the last fetch has been assigned to this member ever since."""
+        return not self._rebalanced.is_set() and partition_of(record) in self._consumer.assignment()
 
     async def pause(self) -> None:
-        """Fetch nothing, but be seen polling, until `resume`."""
+        """Fetch nothing until `resume`, but keep polling, which keeps the membership alive."""
         self._consumer.pause(*self._consumer.assignment())
-        with suppress(*UNREADABLE):  # the next fetch comes to it
-            polled = await self._unless_gone(self._consumer.getmany(timeout_ms=0, max_records=1))
-            for place, batch in polled.items():  # of a partition that a rebalance has brought this moment
-                self._consumer.seek(place, batch[0].offset)
-        await self._unless_gone(self._lag.ask())
+        with suppress(*UNREADABLE):  # left to the next fetch
+            polled = await self._consumer.getmany(timeout_ms=0, max_records=1)
+            for partition, batch in polled.items():  # a rebalance has just assigned it, not paused
+                self._consumer.seek(partition, batch[0].offset)
+        await self._lag.ask()
 
     def resume(self) -> None:
         self._consumer.resume(*self._consumer.paused())
@@ -122,70 +126,65 @@ class GroupMember:
     async def join(self) -> None:
         """Join the group and wait for an assignment."""
         async with asyncio.timeout(JOIN_SECONDS):
-            await self._unless_gone(self._consumer.start())
+            await self._consumer.start()
 
-    async def _unless_gone(self, work: Coroutine[Any, Any, T]) -> T:
-        if self._gone.done():
-            work.close()
-            raise KafkaConnectionError(GONE)
-        task = asyncio.ensure_future(work)
-        try:
-            await asyncio.wait([task, self._gone], return_when=asyncio.FIRST_COMPLETED)
-            if self._gone.done():
-                raise KafkaConnectionError(GONE)
-            return task.result()
-        finally:
-            if not task.done():
-                task.cancel()
+    async def _skip_unreadable(self) -> dict[TopicPartition, list[ConsumerRecord]]:
+        async with asyncio.timeout(REQUEST_SECONDS):
+            positions = {partition: await self._position(partition) for partition in self._consumer.assignment()}
+            return await skip_unreadable(self._consumer, positions)
 
-    async def _around(self) -> dict[TopicPartition, list[ConsumerRecord]]:
-        positions = {place: await self._position(place) for place in self._consumer.assignment()}
-        return await skip_unreadable(self._consumer, positions)
-
-    async def _position(self, place: TopicPartition) -> int:
-        """Where to read on: behind what is committed, for what else was fetched may have been lost in a rebalance.
-
-        aiokafka's own positions may lie behind what was lost with a failed fetch.
+    async def _position(self, partition: TopicPartition) -> int:
+        """Where to resume reading: the committed offset. What was fetched beyond it may be lost in a rebalance, and
+        aiokafka's own position may be behind records that were lost with a failed fetch.
         """
-        start: int | None = await self._consumer.committed(place)
+        start: int | None = await self._consumer.committed(partition)
         if start is None:
-            start = (await self._consumer.beginning_offsets([place]))[place]
+            start = (await self._consumer.beginning_offsets([partition]))[partition]
         return start
 
-    async def _look_for_stall(self) -> None:
-        """aiokafka consumers have been seen to fetch nothing for ever (aio-libs/aiokafka#1154)."""
-        places = self._consumer.assignment() - self._consumer.paused()
-        ends = await self._unless_gone(self._consumer.end_offsets(places)) if places else {}
-        behind = any(end > self._next.get(place, end) for place, end in ends.items())
+    async def _check_for_stall(self) -> None:
+        """aiokafka consumers have been seen to stop fetching for good (aio-libs/aiokafka#1154)."""
+        partitions = self._consumer.assignment() - self._consumer.paused()
+        async with asyncio.timeout(REQUEST_SECONDS):
+            ends = await self._consumer.end_offsets(partitions) if partitions else {}
+        behind = any(end > self._next.get(partition, end) for partition, end in ends.items())
         if behind and self._behind:
-            raise KafkaConnectionError("there are records, but none arrive")
-        self._behind, self._looked_at = behind, monotonic()
+            raise KafkaConnectionError("the broker has records, but none arrive")
+        self._behind, self._checked_at = behind, monotonic()
+
+    def on_partitions_revoked(self, revoked: Sequence[TopicPartition]) -> None:
+        """Called by aiokafka when a rebalance begins."""
+        self._rebalanced.set()
+
+    def on_partitions_assigned(self, assigned: Sequence[TopicPartition]) -> None:
+        """Called by aiokafka when a rebalance ends."""
+        self._rebalanced.set()
+        _rebalances.labels(self._group.name).inc()
+        log.info("kafka_partitions_assigned", group=self._group.name, count=len(assigned))
 
     def leave(self) -> None:
-        """It is over: another member, or the next membership, tells of the lag from here on."""
+        """Show no lag any more: from now on another member, or the next membership, does."""
         self._lag.forget()
 
 
 @asynccontextmanager
 async def join_group(group: GroupConfig) -> AsyncIterator[GroupMember]:
-    """A member of the group inside the block; KafkaError or TimeoutError when there is no broker."""
+    """A member of the group inside the block; KafkaError or TimeoutError without a broker."""
     await ensure_topics(group.bootstrap, group.known_topics)
-    consumer = _consumer(group)
-    gone = asyncio.create_task(until_disconnected(group.bootstrap), name="kafka-consumer-watch")
-    member = GroupMember(group, consumer, gone)
+    consumer = _new_consumer(group)
+    member = GroupMember(group, consumer)
+    consumer.subscribe(group.topics, listener=member)
     try:
         await member.join()
         yield member
     finally:
         member.leave()
-        gone.cancel()
-        await asyncio.wait([gone])
         await close_client(consumer.stop(), COMMIT_SECONDS)
 
 
-def _consumer(group: GroupConfig) -> AIOKafkaConsumer:
+def _new_consumer(group: GroupConfig) -> AIOKafkaConsumer:
     milliseconds = int(group.session_seconds * 1000)
-    consumer = AIOKafkaConsumer(
+    return AIOKafkaConsumer(
         bootstrap_servers=group.bootstrap,
         group_id=group.name,
         group_instance_id=group.instance_id if group.session_seconds >= STATIC_FROM_SECONDS else None,
@@ -199,19 +198,3 @@ def _consumer(group: GroupConfig) -> AIOKafkaConsumer:
         request_timeout_ms=max(10_000, milliseconds + 5_000),
         metadata_max_age_ms=30_000,
     )
-    consumer.subscribe(group.topics, listener=_Listener(group.name))
-    return consumer
-
-
-class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]
-    """Counts what the group hands out."""
-
-    def __init__(self, group: str) -> None:
-        self._group = group
-
-    def on_partitions_revoked(self, revoked: Sequence[TopicPartition]) -> None:
-        pass
-
-    def on_partitions_assigned(self, assigned: Sequence[TopicPartition]) -> None:
-        _rebalances.labels(self._group).inc()
-        log.info("kafka_partitions_assigned", group=self._group, count=len(assigned))

@@ -6,11 +6,12 @@ from time import monotonic
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from services.chassis.errors import Unavailable
-from services.chassis.topics import LOOK_SECONDS, close_client, partitions
+from services.chassis.topics import close_client, committed_offsets, list_partitions
+
+READ_SECONDS = 2.0
 
 
 class GroupProgress:
@@ -35,7 +36,7 @@ class GroupProgress:
             return await self._behind(ends)
 
     async def _ends(self) -> Mapping[str, int]:
-        places = sorted(await partitions(self._bootstrap, self._topics))
+        places = sorted(await list_partitions(self._bootstrap, self._topics))
         return {_name(place): end for place, end in (await self._read_ends(places)).items()} if places else {}
 
     async def _read_ends(self, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
@@ -49,7 +50,7 @@ class GroupProgress:
 
     async def _behind(self, ends: Mapping[str, int]) -> int:
         wanted = {_place(name): end for name, end in ends.items() if end > 0}
-        committed = await self._committed(list(wanted))
+        committed = await committed_offsets(self._bootstrap, self._group, wanted)
         left = {place: at for place, at in committed.items() if at < wanted[place]}
         return sum(wanted[place] - left[place] for place in await self._with_records(left)) if left else 0
 
@@ -62,17 +63,6 @@ class GroupProgress:
                 if len(found) == len(places):
                     break
         return found
-
-    async def _committed(self, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        if not places:
-            return {}
-        admin = AIOKafkaAdminClient(bootstrap_servers=self._bootstrap, request_timeout_ms=5_000)
-        try:
-            await admin.start()
-            found = await admin.list_consumer_group_offsets(self._group, partitions=places)
-        finally:
-            await close_client(admin.close(), LOOK_SECONDS)
-        return {place: max(0, found[place].offset) if place in found else 0 for place in places}
 
     @asynccontextmanager
     async def _consumer(self) -> AsyncIterator[AIOKafkaConsumer]:
@@ -88,17 +78,17 @@ class GroupProgress:
             await consumer.start()
             yield consumer
         finally:
-            await close_client(consumer.stop(), LOOK_SECONDS)
+            await close_client(consumer.stop())
 
 
 async def _read(
     consumer: AIOKafkaConsumer, offsets: Mapping[TopicPartition, int]
 ) -> AsyncGenerator[tuple[TopicPartition, list[Any]], None]:
-    """The records from these offsets on, as many as come in LOOK_SECONDS."""
+    """The records from these offsets on, as many as come in READ_SECONDS."""
     consumer.assign(list(offsets))
     for place, offset in offsets.items():
         consumer.seek(place, offset)
-    until = monotonic() + LOOK_SECONDS
+    until = monotonic() + READ_SECONDS
     while monotonic() < until:
         for place, records in (await consumer.getmany(timeout_ms=100)).items():
             yield place, records

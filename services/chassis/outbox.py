@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from google.protobuf.message import Message
-from pymongo import ASCENDING, DESCENDING, IndexModel
+from pymongo import ASCENDING, IndexModel
 
 from services.chassis import context
 from services.chassis.clock import Clock, SystemClock
@@ -99,9 +99,8 @@ async def _make_indexes(mongo: Mongo) -> None:
         name="by_subject",
         partialFilterExpression={"subject": {"$type": "string"}},
     )
-    place = IndexModel([("place", ASCENDING), ("offset", DESCENDING)], name="by_place")
     expiry = IndexModel([("sent_at", ASCENDING)], name="expiry", expireAfterSeconds=int(RETENTION.total_seconds()))
-    await mongo.collection(OUTBOX).create_indexes([pending, subject, place, expiry])
+    await mongo.collection(OUTBOX).create_indexes([pending, subject, expiry])
 
 
 MIGRATION = Migration("0000_outbox", _make_indexes)

@@ -1,4 +1,4 @@
-"""Publishing to Kafka. What knows aiokafka: this, `broker.py`, consuming with its membership and its dead letters."""
+"""Publishing to Kafka."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -8,13 +8,11 @@ from types import TracebackType
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaConnectionError, KafkaError, MessageSizeTooLargeError
+from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
 from services.chassis import logs
 from services.chassis.events import Event, Headers, encode_headers
-from services.chassis.topics import close_client, ensure_topics, until_disconnected
-
-__all__ = ["MAX_MESSAGE_BYTES", "Producer", "PublishResult", "Record"]
+from services.chassis.topics import close_client, ensure_topics
 
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 
@@ -33,7 +31,7 @@ class PublishResult:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record as it is, for what cannot be an Event (a dead letter)."""
+    """A record as Kafka has it, for what is no Event (a dead letter)."""
 
     topic: str
     key: bytes | None
@@ -44,8 +42,8 @@ class Record:
 class Producer:
     """Publishes events; starts without a broker and connects as soon as there is one.
 
-    `topics` (name -> partitions) are created with each connection, for the broker may have lost them. `connections`
-    counts those: when it has grown, what was published before may be lost too.
+    `topics` (name -> partitions) are created with each connection. After a failed publish the connection is closed, and
+    the next publish opens another.
     """
 
     def __init__(
@@ -54,27 +52,22 @@ class Producer:
         """`timeout` in seconds bounds every publish, connecting included."""
         self.bootstrap = bootstrap
         self.topics = dict(topics)
-        self.connections = 0
         self._idempotence = idempotence
         self._timeout = timeout
         self._producer: AIOKafkaProducer | None = None
         self._connecting = asyncio.Lock()
-        self._watching: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Try to connect once; a broker that is away is no error, `publish` tries again."""
+        """Try to connect once; without a broker `publish` tries again."""
         with suppress(KafkaError, OSError, TimeoutError):
-            await self.connect()
-
-    async def connect(self) -> int:
-        """The number of the connection, which is made when there is none; raises when the broker is away."""
-        async with asyncio.timeout(self._timeout):
-            await self._connected()
-        return self.connections
+            async with asyncio.timeout(self._timeout):
+                await self._connected()
 
     async def stop(self) -> None:
         """Send what is under way, within the time limit, and close."""
-        await self._drop()
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            await close_client(producer.stop(), self._timeout * 2)
 
     async def __aenter__(self) -> "Producer":
         await self.start()
@@ -85,35 +78,27 @@ class Producer:
     ) -> None:
         await self.stop()
 
-    async def publish(
-        self, events: Sequence[Event], *, connection: int | None = None
-    ) -> list[PublishResult | Exception]:
-        """Publish and wait for the acknowledgements; one result per event, in order, an error never raises.
+    async def publish(self, events: Sequence[Event]) -> list[PublishResult | Exception]:
+        """Publish and wait for the acknowledgements: one result per event, in order. Errors are results, not raised."""
+        return await self.publish_records(
+            [Record(e.topic, e.key.encode(), e.payload, encode_headers(e)) for e in events]
+        )
 
-        With `connection` (from `connect`) nothing is published on any other.
-        """
-        records = [Record(e.topic, e.key.encode(), e.payload, encode_headers(e)) for e in events]
-        return await self.publish_records(records, connection=connection)
-
-    async def publish_records(
-        self, records: Sequence[Record], *, connection: int | None = None
-    ) -> list[PublishResult | Exception]:
+    async def publish_records(self, records: Sequence[Record]) -> list[PublishResult | Exception]:
         """The same for records as they are."""
         sent: dict[int, Acknowledgement] = {}
         failure: Exception = TimeoutError("not acknowledged in time")
         try:
             async with asyncio.timeout(self._timeout):
                 producer = await self._connected()
-                if connection not in (None, self.connections):
-                    raise KafkaConnectionError("the connection was lost")
                 for index, record in enumerate(records):
                     sent[index] = await _send(producer, record)
                 await asyncio.wait(sent.values())
         except (KafkaError, OSError, TimeoutError) as error:
             failure = error
         results = [_result(sent.get(index), failure) for index in range(len(records))]
-        if any(isinstance(result, Exception) and not _is_its_own_fault(result) for result in results):
-            await self._drop()
+        if any(isinstance(result, Exception) and not _is_too_large(result) for result in results):
+            await self.stop()
         return results
 
     async def _connected(self) -> AIOKafkaProducer:
@@ -121,19 +106,8 @@ class Producer:
             if self._producer is None:
                 await ensure_topics(self.bootstrap, self.topics, timeout=self._timeout)
                 self._producer = await self._connect()
-                self._watching = asyncio.create_task(self._watch(self._producer), name="kafka-producer-watch")
-                self.connections += 1
                 log.info("kafka_producer_connected", bootstrap=self.bootstrap)
             return self._producer
-
-    async def _watch(self, producer: AIOKafkaProducer) -> None:
-        """Forget the connection as soon as the broker has ended it, so that the next publish starts afresh."""
-        with suppress(KafkaError, OSError):
-            await until_disconnected(self.bootstrap)
-        log.warning("kafka_producer_disconnected", bootstrap=self.bootstrap)
-        if self._producer is producer:
-            self._producer = None
-        await close_client(producer.stop(), self._timeout * 2)
 
     async def _connect(self) -> AIOKafkaProducer:
         producer = AIOKafkaProducer(
@@ -151,15 +125,6 @@ class Producer:
             await close_client(producer.stop(), self._timeout)
             raise
         return producer
-
-    async def _drop(self) -> None:
-        producer, self._producer = self._producer, None
-        watching, self._watching = self._watching, None
-        if watching is not None:
-            watching.cancel()
-            await asyncio.wait([watching])
-        if producer is not None:
-            await close_client(producer.stop(), self._timeout * 2)
 
 
 async def _send(producer: AIOKafkaProducer, record: Record) -> Acknowledgement:
@@ -180,5 +145,5 @@ def _result(future: Acknowledgement | None, otherwise: Exception) -> PublishResu
     return PublishResult(future.result().partition, future.result().offset)
 
 
-def _is_its_own_fault(error: Exception) -> bool:
+def _is_too_large(error: Exception) -> bool:
     return isinstance(error, MessageSizeTooLargeError)

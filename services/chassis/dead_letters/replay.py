@@ -12,7 +12,7 @@ from aiokafka.errors import KafkaTimeoutError
 
 from services.chassis.dead_letters.letters import DeadLetter, original_record, parse_letter
 from services.chassis.producer import Producer, Record
-from services.chassis.topics import DEAD_LETTERS, close_client, partitions
+from services.chassis.topics import DEAD_LETTERS, close_client, list_partitions
 
 GROUP = "mobiletest-dead-letters-replayed"
 BATCH_LETTERS = 100
@@ -194,7 +194,7 @@ async def find_topics(consumer: AIOKafkaConsumer, wanted: Collection[str] = ()) 
 
 async def read_letters(bootstrap: str, consumer: AIOKafkaConsumer, topic: str) -> AsyncIterator[DeadLetter]:
     """The letters of a topic that lie there now, in order per partition. KafkaTimeoutError for a silent broker."""
-    places = sorted(await partitions(bootstrap, [topic]))
+    places = sorted(await list_partitions(bootstrap, [topic]))
     first = await consumer.beginning_offsets(places)
     ends = await consumer.end_offsets(places)
     consumer.assign(places)

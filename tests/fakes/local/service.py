@@ -5,6 +5,13 @@ import signal
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+
+def note_republish(name: str) -> None:
+    """Stands for `republish`: adds the service's name to the file `republished` in the state folder."""
+    with Path(os.environ["MOBILETEST_ARTIFACT_SPOOL"]).with_name("republished").open("a") as file:
+        file.write(f"{name}\n")
 
 
 def serve(name: str) -> None:

@@ -7,11 +7,19 @@ import pytest
 
 from deploy.local.broker import Broker, broker
 from deploy.local.mongod import Mongod, mongod
+from tests.integration.chassis.broker_proxy import BrokerProxy, proxied_broker
 
 
 @pytest.fixture
 async def own_broker(tmp_path: Path) -> AsyncIterator[Broker]:
     async with broker(tmp_path / "broker.log") as running:
+        yield running
+
+
+@pytest.fixture
+async def broker_proxy(tmp_path: Path) -> AsyncIterator[BrokerProxy]:
+    """A broker that keeps its topics and groups while it is away."""
+    async with proxied_broker(tmp_path / "broker.log") as running:
         yield running
 
 

@@ -15,7 +15,7 @@ from services.chassis.outbox import MIGRATION, OUTBOX, Outbox
 from services.chassis.outbox_relay import OutboxRelay, RelayIntervals
 from services.chassis.producer import Producer
 
-PACE = RelayIntervals(sweep=0.05, leftover_age=0.2, check=1.0, lease=2.0, after_failure=0.1)
+INTERVALS = RelayIntervals(sweep=0.05, leftover_age=0.2, lease=2.0, after_failure=0.1)
 NEVER = 3600.0
 
 
@@ -29,6 +29,7 @@ class OutboxHarness:
     background: Background
     topic: str
     arrived: list[str] = field(default_factory=list)
+    sequences: list[int] = field(default_factory=list)
 
     async def write(self, *keys: str, fast: bool = True) -> None:
         """One event per key in one transaction; `fast`: handed over to the relay, as a service does."""
@@ -44,18 +45,19 @@ class OutboxHarness:
     async def pending(self) -> int:
         return int(await self.mongo.collection(OUTBOX).count_documents({"pending": True}))
 
-    def relay(self, pace: RelayIntervals = PACE) -> OutboxRelay:
-        return OutboxRelay(self.mongo, self.outbox, self.producer, pace=pace)
+    def relay(self, intervals: RelayIntervals = INTERVALS) -> OutboxRelay:
+        return OutboxRelay(self.mongo, self.outbox, self.producer, intervals=intervals)
 
     @asynccontextmanager
-    async def relaying(self, pace: RelayIntervals = PACE) -> AsyncIterator[None]:
-        async with self.background.run("relay", self.relay(pace).run()):
+    async def relaying(self, intervals: RelayIntervals = INTERVALS) -> AsyncIterator[None]:
+        async with self.background.run("relay", self.relay(intervals).run()):
             yield
 
     @asynccontextmanager
     async def consuming(self) -> AsyncIterator[None]:
         async def handle(events: list[Event]) -> None:
             self.arrived += [event.key for event in events]
+            self.sequences += [event.sequence for event in events]
 
         consumer = Consumer(
             [self.topic],
@@ -71,8 +73,8 @@ class OutboxHarness:
 
 
 @asynccontextmanager
-async def bench(mongo_uri: str, database: str, bootstrap: str, topic: str) -> AsyncIterator[OutboxHarness]:
-    """A bench with nothing running yet."""
+async def outbox_harness(mongo_uri: str, database: str, bootstrap: str, topic: str) -> AsyncIterator[OutboxHarness]:
+    """A harness whose relay and consumer do not run yet."""
     mongo = await Mongo.connect(mongo_uri, database)
     await migrate(mongo, [MIGRATION])
     producer = Producer(bootstrap, {topic: 3}, idempotence=False, timeout=2.0)

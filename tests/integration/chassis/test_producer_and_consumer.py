@@ -16,7 +16,7 @@ from services.chassis.dead_letters.replay import open_reader, read_letters
 from services.chassis.events import Event, InvalidMessage
 from services.chassis.lifecycle import Background
 from services.chassis.producer import MAX_MESSAGE_BYTES, Producer, PublishResult, Record
-from services.chassis.topics import Mark, ensure_topics, lost
+from services.chassis.topics import ensure_topics
 from tests.eventually import eventually
 from tests.unit.chassis.samples import an_event
 
@@ -216,30 +216,6 @@ async def test_dead_letters_are_kept_for_a_month(bench: Bench) -> None:
         await admin.close()
     ((*_, entries),) = response.resources
     assert {entry[0]: entry[1] for entry in entries}["retention.ms"] == str(30 * 24 * 3600 * 1000)
-
-
-async def test_the_broker_has_what_it_was_given(bench: Bench) -> None:
-    events = [an_event(bench.topic, key="k") for _ in range(10)]
-    results = await bench.producer.publish(events)
-    last = results[-1]
-    assert isinstance(last, PublishResult)
-    right = Mark(bench.topic, last.partition, last.offset, events[-1].id)
-    other = Mark(bench.topic, last.partition, last.offset, events[0].id)
-    beyond = Mark(bench.topic, last.partition, last.offset + 100, events[-1].id)
-    unknown = Mark(f"{bench.topic}-gone", 0, 0, events[0].id)
-    assert await lost(bench.bootstrap, [right]) == []
-    for wrong in (other, beyond, unknown):
-        assert await lost(bench.bootstrap, [wrong]) == [wrong]
-
-
-async def test_a_mark_on_a_partition_that_is_no_more_is_lost(bench: Bench) -> None:
-    """A broker that came back empty may make the topic anew with fewer; asking it about the others never ends."""
-    event = an_event(bench.topic)
-    (sent,) = await bench.producer.publish([event])
-    assert isinstance(sent, PublishResult)
-    gone = Mark(bench.topic, 99, 0, event.id)
-    there = Mark(bench.topic, sent.partition, sent.offset, event.id)
-    assert await lost(bench.bootstrap, [gone, there]) == [gone]
 
 
 async def _count(bootstrap: str, topic: str, expected: int) -> bool:

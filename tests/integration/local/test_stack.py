@@ -44,6 +44,17 @@ async def test_servers_come_back_at_the_same_addresses(tmp_path: Path) -> None:
         await producer.stop()
 
 
+async def test_a_broker_without_its_topics_is_given_what_the_outboxes_retain(tmp_path: Path) -> None:
+    republished = tmp_path / "republished"
+    async with stack_on(tmp_path) as first:
+        assert not republished.exists()
+        await first.restart("broker")
+        assert sorted(republished.read_text().split()) == ["catalog", "executor"]
+        republished.unlink()
+    async with stack_on(tmp_path):
+        assert sorted(republished.read_text().split()) == ["catalog", "executor"]
+
+
 async def test_a_part_that_was_killed_on_purpose_is_no_alarm_and_starts_again(tmp_path: Path) -> None:
     async with stack_on(tmp_path) as stack:
         first = stack.pid_of("worker-1")
