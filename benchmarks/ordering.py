@@ -1,9 +1,8 @@
 """How long an execution takes when its longest runs start first, against a random order and the best that is possible.
 
-A simulation in virtual time: slots take runs in the order of starts (`model/claim_order.py`), computed from the durations of
-earlier executions. Durations are lognormal (a few tests take many times the median, as in UI suites), vary between
-executions, and one test in ten is new.
-`python -m benchmarks.ordering`.
+A simulation in virtual time: slots take runs in the order of starts (`model/claim_order.py`), computed from earlier
+executions' durations. Durations are lognormal (a few tests take many times the median, as in UI suites), vary between
+executions, and one test in ten is new. `python -m benchmarks.ordering`.
 """
 
 import heapq
