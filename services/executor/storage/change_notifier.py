@@ -1,4 +1,4 @@
-"""Rings when an execution changes: one change stream for the whole process, with polling where it fails."""
+"""Notifies waiting calls of changes of executions: one MongoDB change stream per process, polling while it fails."""
 
 import asyncio
 from collections import defaultdict
@@ -13,7 +13,7 @@ from services.chassis.mongo import Document, Mongo
 from services.executor.storage.schema import EXECUTIONS
 
 RECONNECT_SECONDS = 1.0
-_ONLY_IDS: list[Document] = [
+_CHANGED_IDS: list[Document] = [
     {"$match": {"operationType": {"$in": ["replace", "update"]}}},
     {"$project": {"documentKey": 1}},
 ]
@@ -22,73 +22,73 @@ log = logs.get(__name__)
 
 
 class ChangeWaiter:
-    """One waiter for one execution."""
+    """One call that waits for one execution to change."""
 
-    def __init__(self) -> None:
-        self._rung = asyncio.Event()
-        self.stopping = False
+    def __init__(self, *, stopping: bool) -> None:
+        self._changed = asyncio.Event()
+        self._stopping = stopping
 
-    def ring(self) -> None:
-        self._rung.set()
+    def notify(self) -> None:
+        self._changed.set()
+
+    def stop(self) -> None:
+        """End the wait with Unavailable."""
+        self._stopping = True
+        self._changed.set()
 
     async def wait(self, seconds: float) -> None:
-        if not self.stopping:
+        if not self._stopping:
             try:
                 async with asyncio.timeout(seconds):
-                    await self._rung.wait()
+                    await self._changed.wait()
             except TimeoutError:
                 return
-        if self.stopping:
-            raise Unavailable("This server is stopping, ask again", reason="STOPPING", retry_after=0.1)
-        self._rung.clear()
+        if self._stopping:
+            raise Unavailable("This server is shutting down, try again", reason="STOPPING", retry_after=0.1)
+        self._changed.clear()
 
 
 class ChangeNotifier:
-    """The port `Bells` on a change stream of the executions. Bells count from the entry of their block."""
+    """The port `ChangeNotifications` on a change stream of the executions."""
 
     def __init__(self, mongo: Mongo) -> None:
         self._mongo = mongo
-        self._waiting: dict[str, set[ChangeWaiter]] = defaultdict(set)
+        self._waiters: dict[str, set[ChangeWaiter]] = defaultdict(set)
         self._stopping = False
 
     @contextmanager
     def subscribe(self, execution_id: str) -> Iterator[ChangeWaiter]:
-        bell = ChangeWaiter()
-        bell.stopping = self._stopping
-        self._waiting[execution_id].add(bell)
+        waiter = ChangeWaiter(stopping=self._stopping)
+        self._waiters[execution_id].add(waiter)
         try:
-            yield bell
+            yield waiter
         finally:
-            self._waiting[execution_id].discard(bell)
-            if not self._waiting[execution_id]:
-                del self._waiting[execution_id]
+            self._waiters[execution_id].discard(waiter)
+            if not self._waiters[execution_id]:
+                del self._waiters[execution_id]
 
     def stop(self) -> None:
-        """Let every waiter go, with Unavailable: the process ends."""
+        """Release all waiters with Unavailable, because the process is shutting down."""
         self._stopping = True
-        for bell in self._all():
-            bell.stopping = True
-            bell.ring()
+        for waiter in self._all():
+            waiter.stop()
 
     async def run(self) -> None:
-        """Listen until cancelled. While the stream is away, waiters see changes when their own time runs out."""
+        """Listen until cancelled. While the stream fails, waiters notice changes when their wait times out."""
         while True:
             try:
-                async with self._mongo.watch(EXECUTIONS, _ONLY_IDS) as changes:
-                    self._ring_all()
+                async with self._mongo.watch(EXECUTIONS, _CHANGED_IDS) as changes:
+                    for waiter in self._all():
+                        waiter.notify()
                     async for change in changes:
-                        self._ring(change["documentKey"]["_id"])
+                        self._notify(change["documentKey"]["_id"])
             except PyMongoError as error:
                 log.warning("change_stream_failed", error=repr(error))
             await asyncio.sleep(RECONNECT_SECONDS)
 
-    def _ring(self, execution_id: str) -> None:
-        for bell in self._waiting.get(execution_id, ()):
-            bell.ring()
-
-    def _ring_all(self) -> None:
-        for bell in self._all():
-            bell.ring()
+    def _notify(self, execution_id: str) -> None:
+        for waiter in self._waiters.get(execution_id, ()):
+            waiter.notify()
 
     def _all(self) -> list[ChangeWaiter]:
-        return [bell for bells in self._waiting.values() for bell in bells]
+        return [waiter for waiters in self._waiters.values() for waiter in waiters]

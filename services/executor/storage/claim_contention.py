@@ -1,45 +1,45 @@
-"""How much the workers get in each other's way, and what this one does about it: it looks a little further down.
+"""How often workers compete for the same runs, and how this worker reacts: it looks further down the queue.
 
-Workers that look at the same time find the same runs, and all but one of them lose. As long as that does not happen the
-order is kept exactly; each loss makes this worker choose at random among more of those that come next.
+Workers that search at the same time find the same runs, and all but one of them lose. While that does not happen, the
+order of the queue is kept exactly; after each lost claim this worker chooses at random among more candidates.
 """
 
 import random
 from collections.abc import Sequence
 from typing import TypeVar
 
-FURTHEST = 16
-CALM = 32
-"""After as many claims without a loss it looks one less far."""
+MAX_LOOKAHEAD = 16
+CALM_CLAIMS = 32
+"""After this many successful claims in a row the lookahead shrinks by one."""
 
 T = TypeVar("T")
 
 
 class ClaimContention:
-    """`ahead` is how many more candidates there are than are wanted; 0 while nobody is in the way."""
+    """`lookahead` is how many more candidates than needed are read; 0 without contention."""
 
     def __init__(self) -> None:
-        self.ahead = 0
+        self.lookahead = 0
         self._won = 0
 
-    def lost(self) -> None:
-        """Somebody else was faster."""
-        self.ahead = min(FURTHEST, 2 * self.ahead + 1)
+    def record_loss(self) -> None:
+        """Another worker was faster."""
+        self.lookahead = min(MAX_LOOKAHEAD, 2 * self.lookahead + 1)
         self._won = 0
 
-    def won(self) -> None:
-        """A claim was ours."""
+    def record_win(self) -> None:
+        """A claim succeeded."""
         self._won += 1
-        if self._won >= CALM:
-            self.ahead = max(0, self.ahead - 1)
+        if self._won >= CALM_CLAIMS:
+            self.lookahead = max(0, self.lookahead - 1)
             self._won = 0
 
-    def some(self, candidates: Sequence[T], wanted: int) -> list[T]:
-        """As many as are wanted, in their order."""
-        if len(candidates) <= wanted:
+    def pick(self, candidates: Sequence[T], count: int) -> list[T]:
+        """`count` of the candidates at random, in their order."""
+        if len(candidates) <= count:
             return list(candidates)
-        return [candidates[index] for index in sorted(random.sample(range(len(candidates)), wanted))]
+        return [candidates[index] for index in sorted(random.sample(range(len(candidates)), count))]
 
-    def turns(self, names: Sequence[str]) -> dict[str, int]:
-        """An order of the names that other workers do not have."""
-        return {name: random.randrange(1 << 30) for name in names}  # noqa: S311 (not a secret)
+    def shuffle_orgs(self, org_ids: Sequence[str]) -> dict[str, int]:
+        """A random order of the organisations, so that workers do not all serve the same one first."""
+        return {org_id: random.randrange(1 << 30) for org_id in org_ids}  # noqa: S311 (not a secret)

@@ -1,4 +1,4 @@
-"""Dataclasses of the model as documents and back, by their type hints; None and absent are the same."""
+"""Converts dataclasses of the model to documents and back, by their type hints. None and absent are the same."""
 
 import types
 from collections.abc import Callable
@@ -16,10 +16,10 @@ Writer = Callable[[Any], Any]
 
 
 def to_document(value: Any) -> Document:
-    """The fields of a dataclass that are not None, in a form that MongoDB keeps."""
+    """The fields of a dataclass that are not None, as MongoDB values."""
     kind: Any = type(value)
-    said = ((name, getattr(value, name)) for name in _names(kind))
-    return {name: _written(item) for name, item in said if item is not None}
+    items = ((name, getattr(value, name)) for name in _names(kind))
+    return {name: _written(item) for name, item in items if item is not None}
 
 
 @cache
@@ -35,7 +35,7 @@ def _written(value: Any) -> Any:
 
 @cache
 def _writer(kind: type) -> Writer | None:
-    """How values of a type are written; None for those that stay as they are."""
+    """Converts values of a type; None for types that stay as they are."""
     if issubclass(kind, Enum):
         return lambda value: value.value
     if issubclass(kind, list | tuple):
@@ -44,7 +44,7 @@ def _writer(kind: type) -> Writer | None:
 
 
 def from_document(kind: type[T], document: Document) -> T:
-    """The dataclass that was written; what the document does not have gets the field's default, else None."""
+    """The dataclass of the document. An absent field gets its default, else None."""
     known: Any = kind
     values = {}
     for name, (read, has_default) in _readers(known).items():
@@ -76,9 +76,9 @@ def _reader(hint: Any) -> Reader:
     if is_dataclass(hint) and isinstance(hint, type):
         return lambda document: from_document(hint, document)
     if hint in (str, int, float, bool, datetime):
-        return _as_it_is
+        return _unchanged
     raise TypeError(f"documents cannot hold {hint!r}")
 
 
-def _as_it_is(value: Any) -> Any:
+def _unchanged(value: Any) -> Any:
     return value

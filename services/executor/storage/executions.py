@@ -1,4 +1,4 @@
-"""Executions as the API sees them: those of the caller's organisation only."""
+"""Executions of the caller's organisation, for the API."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -42,18 +42,18 @@ _FILTERS = {
 class MongoExecutions:
     """The port `Executions` on MongoDB."""
 
-    def __init__(self, ledger: ExecutionTransactions, outbox: Outbox) -> None:
-        self._ledger = ledger
+    def __init__(self, transactions: ExecutionTransactions, outbox: Outbox) -> None:
+        self._transactions = transactions
         self._outbox = outbox
-        self._starts = GroupCommit(ledger, outbox)
-        self._executions = OrgCollection(ledger.mongo, EXECUTIONS)
-        self._runs = OrgCollection(ledger.mongo, RUNS)
-        self._steps = OrgCollection(ledger.mongo, STEPS)
-        self._plans = OrgCollection(ledger.mongo, PLANS)
-        self._supersessions = MongoSupersessions(ledger)
+        self._starts = GroupCommit(transactions, outbox)
+        self._executions = OrgCollection(transactions.mongo, EXECUTIONS)
+        self._runs = OrgCollection(transactions.mongo, RUNS)
+        self._steps = OrgCollection(transactions.mongo, STEPS)
+        self._plans = OrgCollection(transactions.mongo, PLANS)
+        self._supersessions = MongoSupersessions(transactions)
 
     async def now(self) -> datetime:
-        return await self._ledger.now()
+        return await self._transactions.now()
 
     async def add(self, change: Change, plans: Mapping[str, RunPlan]) -> Execution:
         try:
@@ -64,13 +64,13 @@ class MongoExecutions:
 
     async def cancel(self, execution_id: str) -> Execution:
         await self.get(execution_id)
-        return await self._ledger.cancel(execution_id)
+        return await self._transactions.cancel(execution_id)
 
     async def supersede(self, execution: Execution) -> None:
         await self._supersessions.supersede(execution)
 
     async def expected_seconds(self, targets: Sequence[RunTarget]) -> list[float | None]:
-        return await self._ledger.durations.expected(current().org_id, targets)
+        return await self._transactions.durations.expected(current().org_id, targets)
 
     async def plans_of(self, execution_id: str) -> dict[str, RunPlan]:
         runs = await self._runs.find({"execution_id": execution_id}, {"_id": 1}).to_list(None)
@@ -117,7 +117,7 @@ class MongoExecutions:
     async def answer(self, execution_id: str, run_id: str, question_id: str | None, text: str) -> Run:
         await self.run(execution_id, run_id)
         try:
-            await self._ledger.change_run(
+            await self._transactions.change_run(
                 execution_id, run_id, lambda run, now: answer_question(run, question_id, text, now)
             )
         except QuestionNotOpen as error:
@@ -129,5 +129,5 @@ class MongoExecutions:
 
 
 def _query(wanted: ExecutionFilter) -> Document:
-    said: dict[str, Any] = {field: getattr(wanted, name) for name, field in _FILTERS.items()}
-    return {field: value for field, value in said.items() if value is not None}
+    fields: dict[str, Any] = {field: getattr(wanted, name) for name, field in _FILTERS.items()}
+    return {field: value for field, value in fields.items() if value is not None}

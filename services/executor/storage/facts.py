@@ -1,4 +1,4 @@
-"""Runs and executions of all organisations, page by page, for whoever rebuilds what was derived from them."""
+"""Runs and executions of all organisations, page by page, for rebuilding read models."""
 
 from services.chassis.mongo import Document, Mongo, Session
 from services.executor.model.executions import Execution
@@ -9,10 +9,10 @@ from services.executor.storage.schema import EXECUTIONS, RUNS
 
 
 class MongoFacts:
-    """The port `Facts` on MongoDB. Nothing is ever deleted here: old runs lose their artifacts, never themselves.
+    """The port `Facts` on MongoDB. Executions and runs are never deleted; old runs only lose their artifacts.
 
-    Each page is read in a transaction. Its commit waits for the majority, so a primary that was replaced without
-    knowing it yet cannot answer with the past: whatever was told before a page was asked for is in it.
+    Each page is read in a transaction. Its commit waits for the majority, so a primary that was replaced cannot return
+    stale data: a page contains everything that was published before it was requested.
     """
 
     def __init__(self, mongo: Mongo) -> None:

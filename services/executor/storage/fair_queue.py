@@ -1,8 +1,8 @@
-"""Runs that wait for a worker, in the order in which they are to be claimed: fair between organisations.
+"""Runs that wait for a worker, in the order in which they are claimed: fair between organisations.
 
-A run that may be claimed has a field `queue` (platform, rank, organisation), one that is leased a field `leased` (its
-platform); partial indexes on both hold what waits and what runs, whatever else there is. The first run of each queue
-is a jump in the index (DISTINCT_SCAN), so that the cost grows with the organisations that wait, not with the runs.
+A claimable run has a field `queue` (platform, rank, organisation), a leased run a field `leased` (its platform).
+Partial indexes on both contain only waiting and leased runs. The first run of each queue is found with a jump in the
+index (DISTINCT_SCAN), so the cost grows with the number of waiting organisations, not of runs.
 """
 
 import asyncio
@@ -17,13 +17,12 @@ from services.executor.model.fairness import OrgLoad, OrgQueue, rank, share_slot
 from services.executor.model.runs import Platform, Run, RunLimits
 from services.executor.ports.runs import RunKey
 from services.executor.storage.claim_contention import ClaimContention
-from services.executor.storage.schema import QUEUED, RUNS
+from services.executor.storage.schema import RUNS
 
-REMEMBERED = 10_000
-MANY = 50
-SEEN_SECONDS = 0.25
-ADOPTS_SECONDS = 3600.0
-"""Longer than a rolling deployment takes."""
+MAX_SERVED_ORGS = 10_000
+CACHED_FROM = 50
+"""With this many queues or more their heads are cached."""
+CACHE_SECONDS = 0.25
 _PLATFORMS = [platform.value for platform in Platform]
 _IS_TIME: Document = {"$expr": {"$lte": ["$claimable_at", "$$NOW"]}}
 _IN_ORDER = {"queue": 1, "claimable_at": 1, "turn": 1}
@@ -36,7 +35,7 @@ _FIRST_OF_EACH: Document = {
 }
 
 
-def claim_fields(run: Run) -> Document:
+def queue_fields(run: Run) -> Document:
     """The fields by which waiting and leased runs are found."""
     platform = run.target.platform
     if platform is None:
@@ -47,7 +46,7 @@ def claim_fields(run: Run) -> Document:
 
 
 @dataclass(frozen=True, slots=True)
-class _Head:
+class _QueueHead:
     """A queue, its name in the documents, and its first run."""
 
     name: str
@@ -56,76 +55,72 @@ class _Head:
 
 
 class FairQueue:
-    """What waits, over all organisations."""
+    """The waiting runs of all organisations."""
 
     def __init__(self, mongo: Mongo, limits: RunLimits) -> None:
         self._mongo = mongo
         self._limits = limits
         self._served: dict[str, int] = {}
         self._claims = 0
-        self._seen: dict[Platform, tuple[list[_Head], float]] = {}
-        self._adopts_until = monotonic() + ADOPTS_SECONDS
-        self.crowding = ClaimContention()
+        self._heads: dict[Platform, tuple[list[_QueueHead], float]] = {}
+        self._contention = ClaimContention()
 
-    async def first(self, platform: Platform, limit: int) -> list[RunKey]:
-        """Up to `limit` runs that may be claimed now, in the order in which they are to be."""
-        heads = await self._heads(platform)
+    async def next_runs(self, platform: Platform, limit: int) -> list[RunKey]:
+        """Up to `limit` runs that can be claimed now, in the order in which to claim them."""
+        heads = await self._queue_heads(platform)
         by_queue = {head.queue: head for head in heads}
-        chosen = [by_queue[queue] for queue in await self._chosen(platform, list(by_queue), limit)]
-        wanted = Counter(head.name for head in chosen)
-        self._use_up(platform, wanted)
-        found = await asyncio.gather(*(self._of(head, wanted[head.name]) for head in heads if wanted[head.name]))
-        left = {head.name: iter(keys) for head, keys in zip((h for h in heads if wanted[h.name]), found, strict=True)}
+        chosen = [by_queue[queue] for queue in await self._choose(platform, list(by_queue), limit)]
+        counts = Counter(head.name for head in chosen)
+        self._use_up(platform, counts)
+        needed = [head for head in heads if counts[head.name]]
+        found = await asyncio.gather(*(self._first_runs(head, counts[head.name]) for head in needed))
+        left = {head.name: iter(keys) for head, keys in zip(needed, found, strict=True)}
         return [key for head in chosen if (key := next(left[head.name], None)) is not None]
 
-    def served(self, org_id: str) -> None:
-        """This process has claimed a run of the organisation. What it remembers of that is enough: it is for slots that
-        come free one after the other in one place; over all workers it is what runs that counts."""
-        self.crowding.won()
+    def record_claim(self, org_id: str) -> None:
+        """Note that this process claimed a run of the organisation.
+
+        A record per process is enough: it decides between organisations for slots that become free one after another
+        in one process. Across workers the number of leased runs decides.
+        """
+        self._contention.record_win()
         self._claims += 1
         self._served.pop(org_id, None)
         self._served[org_id] = self._claims
-        if len(self._served) > REMEMBERED:
+        if len(self._served) > MAX_SERVED_ORGS:
             del self._served[next(iter(self._served))]
 
+    def record_lost_claim(self, *, contended: bool) -> None:
+        """Note that a run could not be claimed: the cached heads are outdated. `contended`: another worker has it."""
+        if contended:
+            self._contention.record_loss()
+        self._heads.clear()
+
     async def oldest(self) -> datetime | None:
-        """When the run that has waited longest was released; None when nothing waits."""
-        firsts = {"_id": "$queue", "claimable_at": {"$first": "$claimable_at"}}
-        first = {"_id": None, "claimable_at": {"$min": "$claimable_at"}}
+        """When the run that has waited longest was released; None when no run waits."""
         pipeline: list[Document] = [
             {"$match": {"queue": {"$gt": ""}}},
             {"$sort": _IN_ORDER},
-            {"$group": firsts},
-            {"$group": first},
+            {"$group": {"_id": "$queue", "claimable_at": {"$first": "$claimable_at"}}},
+            {"$group": {"_id": None, "claimable_at": {"$min": "$claimable_at"}}},
         ]
         found = await self._mongo.aggregate(RUNS, pipeline)
         return found[0]["claimable_at"] if found else None
 
-    async def adopt(self) -> None:
-        """Put runs into queues that a process of an earlier version released, while there may be such processes."""
-        if monotonic() < self._adopts_until:
-            waiting = {"due_at": {"$exists": True}, "claimable_at": {"$exists": True}, "queue": {"$exists": False}}
-            on_platform = {"target.platform": {"$in": _PLATFORMS}}
-            await self._mongo.collection(RUNS).update_many({**waiting, **on_platform}, [QUEUED])
-
-    def forget(self) -> None:
-        """Look afresh at the next search: what was seen is not so any more."""
-        self._seen.clear()
-
-    async def _heads(self, platform: Platform) -> list[_Head]:
-        """The first run of each queue. Of many queues it is remembered for a moment: there is enough to choose from."""
-        heads, until = self._seen.get(platform, ([], 0.0))
-        if len(heads) < MANY or monotonic() >= until:
-            heads = await self._look(platform)
-            self._seen[platform] = heads, monotonic() + SEEN_SECONDS
+    async def _queue_heads(self, platform: Platform) -> list[_QueueHead]:
+        """The first run of each queue; cached briefly when there are many, because then there is enough to choose."""
+        heads, until = self._heads.get(platform, ([], 0.0))
+        if len(heads) < CACHED_FROM or monotonic() >= until:
+            heads = await self._read_heads(platform)
+            self._heads[platform] = heads, monotonic() + CACHE_SECONDS
         return heads
 
     def _use_up(self, platform: Platform, chosen: Container[str]) -> None:
-        """Nothing where it was all forgotten meanwhile, as when another claim was lost."""
-        heads, until = self._seen.get(platform, ([], 0.0))
-        self._seen[platform] = [head for head in heads if head.name not in chosen], until
+        """Remove the chosen heads from the cache, which a lost claim may have cleared meanwhile."""
+        heads, until = self._heads.get(platform, ([], 0.0))
+        self._heads[platform] = [head for head in heads if head.name not in chosen], until
 
-    async def _look(self, platform: Platform) -> list[_Head]:
+    async def _read_heads(self, platform: Platform) -> list[_QueueHead]:
         of_platform = {"queue": {"$gte": f"{platform.value}/", "$lt": f"{platform.value}0"}}  # "0" comes after "/"
         pipeline: list[Document] = [
             {"$match": of_platform},
@@ -133,10 +128,10 @@ class FairQueue:
             {"$group": _FIRST_OF_EACH},
             {"$match": _IS_TIME},
         ]
-        return [_head(document) for document in await self._mongo.aggregate(RUNS, pipeline)]
+        return [_queue_head(document) for document in await self._mongo.aggregate(RUNS, pipeline)]
 
-    async def _chosen(self, platform: Platform, queues: Sequence[OrgQueue], limit: int) -> list[OrgQueue]:
-        """Who is the only one and has no limit needs no comparison."""
+    async def _choose(self, platform: Platform, queues: Sequence[OrgQueue], limit: int) -> list[OrgQueue]:
+        """From which queues to claim; a single organisation without a limit needs no comparison."""
         most = self._limits.organisation_runs
         if most is None and len({queue.org_id for queue in queues}) <= 1:
             return share_slots(queues, OrgLoad(), limit)
@@ -145,28 +140,28 @@ class FairQueue:
         if most is not None:
             left = {q.org_id: most - sum(leased[q.org_id, p] for p in _PLATFORMS) for q in queues}
         running = {q.org_id: leased[q.org_id, platform.value] for q in queues}
-        served = self.crowding.turns(list(running)) if self.crowding.ahead else self._served
+        served = self._contention.shuffle_orgs(list(running)) if self._contention.lookahead else self._served
         return share_slots(queues, OrgLoad(running=running, served=served, left=left), limit)
 
     async def _leased(self) -> Counter[tuple[str, str]]:
         """How many runs are leased, by organisation and platform."""
-        of_whom = {"_id": {"org_id": "$org_id", "leased": "$leased"}, "runs": {"$sum": 1}}
-        pipeline: list[Document] = [{"$match": {"leased": {"$in": _PLATFORMS}}}, {"$group": of_whom}]
+        by_org = {"_id": {"org_id": "$org_id", "leased": "$leased"}, "runs": {"$sum": 1}}
+        pipeline: list[Document] = [{"$match": {"leased": {"$in": _PLATFORMS}}}, {"$group": by_org}]
         found = await self._mongo.aggregate(RUNS, pipeline)
         return Counter({(d["_id"]["org_id"], d["_id"]["leased"]): d["runs"] for d in found})
 
-    async def _of(self, head: _Head, limit: int) -> list[RunKey]:
+    async def _first_runs(self, head: _QueueHead, count: int) -> list[RunKey]:
         """The first runs of a queue."""
-        ahead = self.crowding.ahead
-        if limit + ahead == 1:
+        limit = count + self._contention.lookahead
+        if limit == 1:
             return [head.key]
         waiting = self._mongo.collection(RUNS).find({"queue": head.name, **_IS_TIME}, {"execution_id": 1})
-        found = await waiting.sort(list(_IN_ORDER.items())).limit(limit + ahead).to_list(None)
+        found = await waiting.sort(list(_IN_ORDER.items())).limit(limit).to_list(None)
         keys = [RunKey(document["execution_id"], document["_id"]) for document in found]
-        return self.crowding.some(keys, limit)
+        return self._contention.pick(keys, count)
 
 
-def _head(document: Document) -> _Head:
-    _, place, _ = document["_id"].split("/", 2)
-    queue = OrgQueue(int(place), document["org_id"], document["claimable_at"])
-    return _Head(document["_id"], queue, RunKey(document["execution_id"], document["run_id"]))
+def _queue_head(document: Document) -> _QueueHead:
+    _, rank_of_queue, _ = document["_id"].split("/", 2)
+    queue = OrgQueue(int(rank_of_queue), document["org_id"], document["claimable_at"])
+    return _QueueHead(document["_id"], queue, RunKey(document["execution_id"], document["run_id"]))

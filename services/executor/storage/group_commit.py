@@ -1,6 +1,6 @@
-"""Group commit of starts: those that arrive while a transaction is under way share the next one.
+"""Group commit of new executions: those that arrive during a transaction share the next one.
 
-A majority commit costs about the same for one start as for thirty, and nobody waits when nothing is under way.
+A majority commit costs about the same for one execution as for thirty; without load an execution never waits.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ DUPLICATE_KEY = 11000
 
 
 class ExecutionExists(Exception):
-    """An execution of this id has been stored before."""
+    """An execution with this id is already stored."""
 
 
 def _future() -> asyncio.Future[None]:
@@ -35,7 +35,7 @@ def _future() -> asyncio.Future[None]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NewExecution:
-    """A new execution with its runs, their plans and its events; `stored` is done after the commit."""
+    """A new execution with its runs, plans and events; `stored` completes after the commit."""
 
     change: Change
     plans: Mapping[str, RunPlan]
@@ -44,16 +44,16 @@ class NewExecution:
 
 
 class GroupCommit:
-    """Stores starts of any organisation; each start's documents carry its own."""
+    """Stores new executions of all organisations."""
 
-    def __init__(self, ledger: ExecutionTransactions, outbox: Outbox) -> None:
-        self._ledger = ledger
+    def __init__(self, transactions: ExecutionTransactions, outbox: Outbox) -> None:
+        self._transactions = transactions
         self._outbox = outbox
         self._waiting: list[NewExecution] = []
         self._committing: asyncio.Task[None] | None = None
 
     async def store(self, change: Change, plans: Mapping[str, RunPlan]) -> None:
-        """Return when the start is durable. AlreadyThere when the execution is."""
+        """Returns when the execution is durable. ExecutionExists when its id is already stored."""
         start = NewExecution(change, plans, events_of(change, self._outbox.event))
         self._waiting.append(start)
         if self._committing is None:
@@ -69,7 +69,7 @@ class GroupCommit:
             self._committing = None
 
     async def _settle(self, group: Sequence[NewExecution]) -> None:
-        """Commit together; when one of them cannot be stored, each alone, so that each gets its own answer."""
+        """Commit the group; if that fails, commit each execution alone, so that each gets its own result."""
         try:
             await self._commit(group)
         except Exception as error:
@@ -79,27 +79,27 @@ class GroupCommit:
                 for start in group:
                     await self._settle([start])
         except BaseException:
-            _fail([*group, *self._waiting], Unavailable("The service is stopping, try again"))
+            _fail([*group, *self._waiting], Unavailable("The service is shutting down, try again"))
             raise
         else:
-            self._tell(group)
+            self._publish(group)
 
     async def _commit(self, group: Sequence[NewExecution]) -> None:
         async def work(session: Session) -> None:
-            mongo = self._ledger.mongo
+            mongo = self._transactions.mongo
             await self._outbox.add(session, [event for start in group for event in start.events])
             executions = [execution_document(start.change.execution) for start in group]
             await mongo.collection(EXECUTIONS).insert_many(executions, session=session)
             runs = [run for start in group for run in start.change.runs]
             if runs:
-                documents = [run_document(run, self._ledger.limits) for run in runs]
+                documents = [run_document(run, self._transactions.limits) for run in runs]
                 await mongo.collection(RUNS).insert_many(documents, session=session)
                 plans = [plan_document(run, start.plans[run.id]) for start in group for run in start.change.runs]
                 await mongo.collection(PLANS).insert_many(plans, session=session)
 
-        await self._ledger.mongo.transaction(work)
+        await self._transactions.mongo.transaction(work)
 
-    def _tell(self, group: Sequence[NewExecution]) -> None:
+    def _publish(self, group: Sequence[NewExecution]) -> None:
         for start in group:
             self._outbox.publish_soon(start.events)
             telemetry.observe(start.change)
@@ -112,7 +112,7 @@ def _is_duplicate(error: Exception) -> bool:
 
 
 def _fail(starts: Sequence[NewExecution], error: Exception) -> None:
-    """Tell those who still wait."""
+    """Raise the error in the calls that still wait."""
     for start in starts:
         if not start.stored.done():
             start.stored.set_exception(error)

@@ -1,9 +1,9 @@
-"""The most runs of one organisation at a time, over all workers: exact, and without a count that could go astray.
+"""The limit of concurrent runs per organisation, enforced exactly over all workers and without a counter.
 
-Whoever claims writes the turnstile of the organisation (one of a fixed number, which organisations share) in the
-transaction of the claim, and counts the organisation's leased runs in it. Two such transactions at the same time meet
-in the turnstile, and one of them begins again; so no two claims count the same runs. What ends is not held up: it only
-makes room, and a run whose worker was killed counts until its lease is taken away.
+A claim writes the lock document of its organisation (organisations share a fixed number of them) in its transaction,
+and counts the organisation's leased runs there. Of two such transactions at the same time one conflicts and is
+retried, so no two claims count the same runs. A run that ends needs no lock, because it only makes room; a run whose
+worker died counts until its lease expires.
 """
 
 import asyncio
@@ -18,23 +18,23 @@ _LEASED = {"leased": {"$in": [platform.value for platform in Platform]}}
 
 
 class OrgAtLimit(NotClaimable):
-    """The run's organisation has as many runs under way as it may."""
+    """The organisation already has the maximum number of running runs."""
 
 
 class OrgRunLimit:
-    """Lets runs through while their organisation has fewer than `most` under way."""
+    """Allows a claim while the organisation has fewer than `limit` leased runs."""
 
-    def __init__(self, mongo: Mongo, most: int) -> None:
+    def __init__(self, mongo: Mongo, limit: int) -> None:
         self._runs = mongo.collection(RUNS)
-        self._turnstiles = mongo.collection(ORG_LOCKS)
-        self._most = most
-        self.turn = asyncio.Lock()
-        """Held by a claim of this process, so that only those of other processes can meet it."""
+        self._org_locks = mongo.collection(ORG_LOCKS)
+        self._limit = limit
+        self.claim_lock = asyncio.Lock()
+        """Serialises the claims of this process, so that only those of other processes can conflict."""
 
-    async def pass_through(self, session: Session, run: Run) -> None:
-        """Full when there is no room."""
-        turnstile = crc32(run.org_id.encode()) % ORG_LOCKS_COUNT
-        await self._turnstiles.update_one({"_id": turnstile}, {"$inc": {"claims": 1}}, session=session)
-        under_way = await self._runs.count_documents({**_LEASED, "org_id": run.org_id}, session=session)
-        if under_way >= self._most:
+    async def check(self, session: Session, run: Run) -> None:
+        """Raises OrgAtLimit when the run may not be claimed now."""
+        lock_id = crc32(run.org_id.encode()) % ORG_LOCKS_COUNT
+        await self._org_locks.update_one({"_id": lock_id}, {"$inc": {"claims": 1}}, session=session)
+        leased = await self._runs.count_documents({**_LEASED, "org_id": run.org_id}, session=session)
+        if leased >= self._limit:
             raise OrgAtLimit(run.id)

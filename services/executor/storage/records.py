@@ -9,9 +9,12 @@ from services.executor.model.attempts import Attempt, StepResult
 from services.executor.model.executions import Execution
 from services.executor.model.plans import RunPlan
 from services.executor.model.runs import Run, RunLimits
+from services.executor.model.states import Status
 from services.executor.storage.documents import from_document, to_document
-from services.executor.storage.fair_queue import claim_fields
+from services.executor.storage.fair_queue import queue_fields
 from services.executor.storage.schema import KEPT_SINCE
+
+OPEN_STATUSES = [status.value for status in Status if not status.terminal]
 
 
 def execution_document(execution: Execution) -> Document:
@@ -24,18 +27,17 @@ def execution_of(document: Document) -> Execution:
 
 
 def run_document(run: Run, limits: RunLimits) -> Document:
-    """The run without its steps, and with what claims (see `queue`), the reaper and retention look for."""
+    """The run without its steps, with the fields by which the fair queue, the reaper and retention find it."""
     bare = replace(run, attempts=tuple(replace(attempt, steps=()) for attempt in run.attempts))
     document = to_document(bare)
     due_at = run.due_at(limits)
     due = {"due_at": due_at} if due_at else {}
     kept = {KEPT_SINCE: run.completed_at} if run.completed_at and _leaves_artifacts(run) else {}
-    return {"_id": document.pop("id"), **document, **due, **kept, **claim_fields(run)}
+    return {"_id": document.pop("id"), **document, **due, **kept, **queue_fields(run)}
 
 
 def _leaves_artifacts(run: Run) -> bool:
-    """Whether retention has to look for artifacts of this run: one whose worker died may have some that it does not
-    list."""
+    """Whether retention must look for artifacts: a run whose worker died may have some that it does not list."""
     return any(attempt.artifacts or attempt.success is not True for attempt in run.attempts)
 
 
@@ -44,7 +46,7 @@ def run_of(document: Document) -> Run:
 
 
 def steps_document(run: Run, attempt: Attempt) -> Document:
-    """The steps of one attempt; the id makes a repeated write harmless."""
+    """The steps of one attempt. The id makes the write idempotent."""
     return {
         "_id": f"{run.id}/{attempt.number}",
         "org_id": run.org_id,
@@ -55,13 +57,13 @@ def steps_document(run: Run, attempt: Attempt) -> Document:
 
 
 def with_steps(run: Run, documents: list[Document]) -> Run:
-    """The run, its attempts with the steps that were kept of them."""
+    """The run, its attempts with their stored steps."""
     steps = {d["number"]: tuple(from_document(StepResult, step) for step in d["steps"]) for d in documents}
     return replace(run, attempts=tuple(replace(a, steps=steps.get(a.number, ())) for a in run.attempts))
 
 
 def plan_document(run: Run, plan: RunPlan) -> Document:
-    """What a worker needs beside the run; the steps as JSON text, for their keys are anybody's."""
+    """What a worker needs besides the run. Steps are JSON text, because their keys may not be valid field names."""
     document = to_document(replace(plan, steps=()))
     return {"_id": run.id, "org_id": run.org_id, **document, "steps": orjson.dumps(plan.steps)}
 

@@ -1,4 +1,4 @@
-"""What runs say of their artifacts when these are gone, across organisations."""
+"""Marks artifacts of runs as expired or missing, across organisations."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,14 +10,14 @@ from services.executor.storage.transactions import ExecutionTransactions
 
 
 class MongoRetainedRuns:
-    """The ports `Kept` and `Missing` on MongoDB. A run that changes meanwhile is no matter: these are single writes."""
+    """The ports `RetainedRuns` and `MissingArtifacts` on MongoDB: single writes that do not conflict with others."""
 
-    def __init__(self, ledger: ExecutionTransactions) -> None:
-        self._ledger = ledger
-        self._runs = ledger.mongo.collection(RUNS)
+    def __init__(self, transactions: ExecutionTransactions) -> None:
+        self._transactions = transactions
+        self._runs = transactions.mongo.collection(RUNS)
 
     async def now(self) -> datetime:
-        return await self._ledger.now()
+        return await self._transactions.now()
 
     async def ended_before(self, moment: datetime, limit: int) -> list[str]:
         found = self._runs.find({KEPT_SINCE: {"$lt": moment}}, {"_id": 1}).sort(KEPT_SINCE, 1).limit(limit)
@@ -28,7 +28,7 @@ class MongoRetainedRuns:
         await self._runs.update_many({"_id": {"$in": list(run_ids)}}, {"$set": gone, "$unset": {KEPT_SINCE: ""}})
 
     async def mark_missing(self, key: ArtifactKey) -> None:
-        """Nothing when there is no such artifact: its attempt may have ended without a word of it."""
+        """Does nothing when the run lists no such artifact: its attempt may have ended without reporting it."""
         await self._runs.update_one(
             {"_id": key.run_id},
             {"$set": {"attempts.$[attempt].artifacts.$[artifact].gone": ArtifactGone.MISSING.value}},

@@ -1,4 +1,4 @@
-"""Runs as workers and the reaper see them: claims, leases and results, across organisations."""
+"""Runs of all organisations, for workers and background jobs: claims, leases and results."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -29,37 +29,35 @@ STUCK_AFTER = timedelta(seconds=60)
 class MongoRuns:
     """The port `Runs` on MongoDB."""
 
-    def __init__(self, ledger: ExecutionTransactions) -> None:
-        self._ledger = ledger
-        self._runs = ledger.mongo.collection(RUNS)
-        self._plans = ledger.mongo.collection(PLANS)
-        self._limits = ledger.limits
-        self._queue = FairQueue(ledger.mongo, ledger.limits)
-        most = ledger.limits.organisation_runs
-        self._turnstile = None if most is None else OrgRunLimit(ledger.mongo, most)
+    def __init__(self, transactions: ExecutionTransactions) -> None:
+        self._transactions = transactions
+        self._runs = transactions.mongo.collection(RUNS)
+        self._plans = transactions.mongo.collection(PLANS)
+        self._limits = transactions.limits
+        self._queue = FairQueue(transactions.mongo, transactions.limits)
+        most = transactions.limits.organisation_runs
+        self._org_limit = None if most is None else OrgRunLimit(transactions.mongo, most)
 
     async def claim(self, key: RunKey, worker: str) -> Claim | None:
-        def step(run: Run, now: datetime) -> Run:
+        def claim(run: Run, now: datetime) -> Run:
             return lifecycle.claim(run, worker, now, self._limits)
 
         try:
-            change, plan = await asyncio.gather(self._claimed(key, step), self._plans.find_one({"_id": key.run_id}))
+            change, plan = await asyncio.gather(self._claim(key, claim), self._plans.find_one({"_id": key.run_id}))
         except (NotClaimable, NotFound) as error:
-            if not isinstance(error, OrgAtLimit):
-                self._queue.crowding.lost()
-            self._queue.forget()
+            self._queue.record_lost_claim(contended=not isinstance(error, OrgAtLimit))
             return None
-        self._queue.served(change.execution.org_id)
+        self._queue.record_claim(change.execution.org_id)
         return Claim(change.execution, change.runs[0], plan_of(plan))
 
-    async def _claimed(self, key: RunKey, step: Transition) -> Change:
-        if self._turnstile is None:
-            return await self._ledger.change_run(key.execution_id, key.run_id, step)
-        async with self._turnstile.turn:
-            return await self._ledger.change_run(key.execution_id, key.run_id, step, self._turnstile.pass_through)
+    async def _claim(self, key: RunKey, claim: Transition) -> Change:
+        if self._org_limit is None:
+            return await self._transactions.change_run(key.execution_id, key.run_id, claim)
+        async with self._org_limit.claim_lock:
+            return await self._transactions.change_run(key.execution_id, key.run_id, claim, self._org_limit.check)
 
     async def claimable(self, platform: Platform, limit: int) -> list[RunKey]:
-        return await self._queue.first(platform, limit)
+        return await self._queue.next_runs(platform, limit)
 
     async def still_claimable(self, keys: Sequence[RunKey]) -> list[RunKey]:
         wanted = {"_id": {"$in": [key.run_id for key in keys]}, "claimable_at": {"$exists": True}}
@@ -90,12 +88,12 @@ class MongoRuns:
         await self._change(key, lambda run, now: lifecycle.withdraw_question(run, token, question_id))
         return await self.answer_to(key, token, question_id)
 
-    async def _write(self, key: RunKey, step: Transition) -> Run:
-        return (await self._change(key, step)).runs[0]
+    async def _write(self, key: RunKey, transition: Transition) -> Run:
+        return (await self._change(key, transition)).runs[0]
 
-    async def _change(self, key: RunKey, step: Transition) -> Change:
+    async def _change(self, key: RunKey, transition: Transition) -> Change:
         try:
-            return await self._ledger.change_run(key.execution_id, key.run_id, step)
+            return await self._transactions.change_run(key.execution_id, key.run_id, transition)
         except Fenced:
             telemetry.fencing_rejections.inc()
             raise
@@ -112,8 +110,8 @@ class MongoRuns:
         found = await self._runs.find(wanted, {"execution_id": 1, "orphans": 1}).limit(limit).to_list(None)
         if not found:
             return []
-        now = await self._ledger.now()
-        return [_left(document, orphan, now) for document in found for orphan in document["orphans"]]
+        now = await self._transactions.now()
+        return [_orphaned_session(document, orphan, now) for document in found for orphan in document["orphans"]]
 
     async def forget_orphan(self, key: RunKey, session: Session) -> None:
         of_run = {"_id": key.run_id, "orphans.id": session.id}
@@ -141,17 +139,16 @@ class MongoRuns:
         return [_key(document) for document in await found.to_list(None)]
 
     async def backlog(self) -> Backlog:
-        now = await self._ledger.now()
-        await self._queue.adopt()
+        now = await self._transactions.now()
         since = await self._queue.oldest() or now
         stuck = await self._runs.count_documents({"due_at": {"$lt": now - STUCK_AFTER}}, limit=1000)
         return Backlog(max(0.0, (now - since).total_seconds()), stuck)
 
     async def expire(self, key: RunKey) -> None:
-        def step(run: Run, now: datetime) -> Run:
+        def expire(run: Run, now: datetime) -> Run:
             return lifecycle.expire(run, now, self._limits)
 
-        change = await self._ledger.change_run(key.execution_id, key.run_id, step)
+        change = await self._transactions.change_run(key.execution_id, key.run_id, expire)
         telemetry.lease_expired.inc(sum(_was_lost(run) for run in change.runs))
 
     @property
@@ -167,7 +164,7 @@ def _key(document: Document) -> RunKey:
     return RunKey(document["execution_id"], document["_id"])
 
 
-def _left(document: Document, orphan: Document, now: datetime) -> OrphanedSession:
+def _orphaned_session(document: Document, orphan: Document, now: datetime) -> OrphanedSession:
     session = Session(orphan["hub"], orphan["id"])
     return OrphanedSession(_key(document), session, (now - orphan["since"]).total_seconds())
 

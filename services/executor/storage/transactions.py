@@ -1,4 +1,4 @@
-"""The transactions that change executions and runs, together with the outbox. Across organisations."""
+"""Transactions that change executions and runs together with the outbox, across organisations."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -16,9 +16,10 @@ from services.executor.model import lifecycle
 from services.executor.model.changes import Change, apply_moves, cancel_execution
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run, RunLimits
-from services.executor.model.states import NEXT, Status
+from services.executor.model.states import Status
 from services.executor.storage.durations import RunDurations
 from services.executor.storage.records import (
+    OPEN_STATUSES,
     execution_document,
     execution_of,
     run_document,
@@ -27,23 +28,21 @@ from services.executor.storage.records import (
 )
 from services.executor.storage.schema import EXECUTIONS, RUNS, STEPS
 
-_OPEN = [status.value for status in NEXT if not status.terminal]
-
 Transition = Callable[[Run, datetime], Run]
-"""One of the functions of `model.lifecycle`: the run and the database's clock -> the run that it becomes."""
+"""A function of `model.lifecycle`: the run and the database's clock -> the changed run."""
 
 Guard = Callable[[Session, Run], Awaitable[None]]
-"""Looks at the run as it was, in the transaction, and raises when it may not take the step."""
+"""Checks the unchanged run inside the transaction; raises when the transition is not allowed."""
 
 Decision = Callable[[Session], Awaitable[Change]]
-"""Reads, and says what is to change."""
+"""Reads inside the transaction and decides what changes."""
 
 
 class ExecutionTransactions:
-    """Runs changes: each is one transaction, stored, put into the outbox, counted, and published after the commit.
+    """Each change is one transaction: documents and outbox are written, then metrics are updated and events published.
 
-    Transactions on one execution meet in its document; those of this process wait for each other, so that only
-    those of other processes can run into write conflicts (which are tried again).
+    Transactions on one execution conflict in its document. Those of this process are serialised, so that only those
+    of other processes conflict and are retried.
     """
 
     def __init__(self, mongo: Mongo, outbox: Outbox, limits: RunLimits) -> None:
@@ -54,15 +53,15 @@ class ExecutionTransactions:
         self._locks: KeyedLocks[str] = KeyedLocks()
 
     async def now(self) -> datetime:
-        """The database's clock, by which leases and time limits are judged."""
+        """The database's clock, which leases and time limits refer to."""
         moment: datetime = (await self.mongo.database.command("hello"))["localTime"]
         return moment.replace(tzinfo=UTC)
 
     async def commit(self, execution_id: str, decide: Decision) -> Change:
         """Decide on a change and store it with its events, in one transaction.
 
-        What others want to write too is written last: a process that is killed leaves its transaction to the
-        database, which keeps the documents locked until it gives up on it.
+        Contended documents are written last: if the process is killed, the database keeps them locked until the
+        transaction expires.
         """
 
         async def work(session: Session) -> tuple[Change, list[Event]]:
@@ -76,15 +75,17 @@ class ExecutionTransactions:
             change, events = await self.mongo.transaction(work)
         self._outbox.publish_soon(events)
         telemetry.observe(change)
-        self.durations.note(change)
+        self.durations.record(change)
         return change
 
-    async def change_run(self, execution_id: str, run_id: str, step: Transition, guard: Guard | None = None) -> Change:
-        """Let one run take a step. NotFound when there is no such run, and whatever `step` and `guard` raise."""
+    async def change_run(
+        self, execution_id: str, run_id: str, transition: Transition, guard: Guard | None = None
+    ) -> Change:
+        """Change one run. Raises NotFound for an unknown run, and what `transition` and `guard` raise."""
 
         async def decide(session: Session) -> Change:
             execution, run, now = await self._load(session, run_id)
-            after = step(run, now)
+            after = transition(run, now)
             if guard is not None:
                 await guard(session, run)
             moves = [(run, after)]
@@ -95,7 +96,7 @@ class ExecutionTransactions:
         return await self.commit(execution_id, decide)
 
     async def cancel(self, execution_id: str, superseded_by: str | None = None) -> Execution:
-        """Ask for the end of an execution, for a newer one if one is named. NotFound; FailedPrecondition: it ended."""
+        """Request cancellation, for a newer execution if one is named. NotFound; FailedPrecondition: it has ended."""
 
         async def decide(session: Session) -> Change:
             found = await self.mongo.collection(EXECUTIONS).find_one({"_id": execution_id}, session=session)
@@ -104,7 +105,7 @@ class ExecutionTransactions:
             execution = execution_of(found)
             if execution.status.terminal:
                 raise FailedPrecondition(f"The execution has ended: it is {execution.status}", reason="EXECUTION_ENDED")
-            query = {"execution_id": execution_id, "status": {"$in": _OPEN}}
+            query = {"execution_id": execution_id, "status": {"$in": OPEN_STATUSES}}
             runs = await self.mongo.collection(RUNS).find(query, session=session).sort("position", 1).to_list(None)
             return cancel_execution(execution, [run_of(document) for document in runs], now, superseded_by)
 
@@ -112,7 +113,7 @@ class ExecutionTransactions:
         return (await self.commit(execution_id, decide)).execution
 
     async def _replace(self, session: Session, change: Change) -> None:
-        """Store what a change made of documents that exist."""
+        """Replace the changed documents."""
         if not change.runs:
             return
         steps = [steps_document(run, attempt) for run in change.runs for attempt in run.attempts if attempt.steps]
@@ -124,7 +125,7 @@ class ExecutionTransactions:
         ]
         written = await self.mongo.collection(RUNS).bulk_write(runs, session=session)
         if written.matched_count != len(runs):
-            raise Aborted("The run was changed by somebody else at the same time, try again")
+            raise Aborted("The run was changed by another request at the same time, try again")
         execution = execution_document(change.execution)
         await self.mongo.collection(EXECUTIONS).replace_one({"_id": execution["_id"]}, execution, session=session)
 
@@ -137,7 +138,7 @@ class ExecutionTransactions:
         return execution_of(found[0]["execution"][0]), run_of(found[0]), found[0]["now"]
 
     async def _released(self, session: Session, execution: Execution, now: datetime) -> list[tuple[Run, Run]]:
-        """The next run of an execution with `max_parallel`: one that ended makes room for one."""
+        """With `max_parallel`, a run that ended releases the next one of the execution."""
         if execution.max_parallel is None or execution.cancel_requested_at is not None:
             return []
         query = {"execution_id": execution.id, "status": Status.INITIALIZED.value}

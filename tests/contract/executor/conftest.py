@@ -85,9 +85,13 @@ async def on_mongo(
     for collection in (EXECUTIONS, RUNS, PLANS, STEPS):
         await mongo.collection(collection).delete_many({})
     outbox = Outbox(mongo, "test")
-    ledger = ExecutionTransactions(mongo, outbox, limits)
+    transactions = ExecutionTransactions(mongo, outbox, limits)
     yield MongoWorld(
-        MongoExecutions(ledger, outbox), MongoRuns(ledger), MongoSupersessions(ledger), mongo, ledger.durations
+        MongoExecutions(transactions, outbox),
+        MongoRuns(transactions),
+        MongoSupersessions(transactions),
+        mongo,
+        transactions.durations,
     )
     await mongo.close()
 

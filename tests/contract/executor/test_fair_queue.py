@@ -16,7 +16,7 @@ from services.executor.model.runs import Platform
 from services.executor.ports.executions import PageRequest
 from services.executor.ports.runs import Claim, RunKey
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
-from tests.contract.executor.conftest import MongoWorld, World
+from tests.contract.executor.conftest import World
 from tests.fakes.executor import FakeCatalog, plan
 
 
@@ -221,15 +221,3 @@ async def test_an_attempt_that_rests_holds_no_place(limited: World) -> None:
     assert claims[0] is not None
     await finish(limited, claims[0], AttemptResult(failure=Failure(Category.DEVICE_UNAVAILABLE, "No phone.")))
     assert await owners(limited, 2) == [org_id]
-
-
-@pytest.mark.parametrize("world", ["motor"], indirect=True)
-async def test_what_a_process_of_an_earlier_version_released_is_put_into_its_queue(world: World) -> None:
-    assert isinstance(world, MongoWorld)
-    execution = await start(world)
-    await world.mongo.collection("runs").update_many({}, {"$unset": {"queue": ""}})
-    assert await next_claim(world) is None
-    await world.runs.backlog()
-    claim = await next_claim(world)
-    assert claim is not None
-    assert claim.execution.id == execution.id

@@ -55,7 +55,7 @@ class Story(RuleBasedStateMachine):
             self.told.append((change.execution.revision, "execution", change.execution.status))
 
     def move(self, index: int, after: Run) -> None:
-        """As the ledger does: a run that ends makes room for one that waits to be released."""
+        """As the transactions does: a run that ends makes room for one that waits to be released."""
         before = self.runs[index]
         assert after.fencing_token >= before.fencing_token
         moves = [(before, after)]
