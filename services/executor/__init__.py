@@ -1,1 +1,1 @@
-"""Starts executions, gives their runs to workers, and says how they ended."""
+"""Starts executions, distributes their runs to workers, and reports the results."""

@@ -1,4 +1,4 @@
-"""What attempts keep, in the object store under runs/<run>/<attempt>/<name>."""
+"""Artifacts in the object store, under runs/<run>/<attempt>/<name>."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from services.chassis.object_store import ObjectStore
 
 PUT_SECONDS = 5.0
-"""How long an attempt waits for the store; an artifact that takes longer goes another way."""
+"""How long an attempt waits for the store; after that the artifact goes to the spool."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArtifactKey:
-    """Where an artifact lies."""
+    """Identifies an artifact; `str` gives its key in the object store."""
 
     run_id: str
     attempt: int
@@ -23,7 +23,7 @@ class ArtifactKey:
 
     @classmethod
     def parse(cls, text: str) -> "ArtifactKey | None":
-        """The key in a form that `str` gives it; None for anything else."""
+        """The reverse of `str`; None for any other text."""
         match text.split("/"):
             case ["runs", run_id, attempt, name] if attempt.isdigit():
                 return cls(run_id, int(attempt), name)
@@ -32,7 +32,7 @@ class ArtifactKey:
 
 
 def run_prefix(run_id: str) -> str:
-    """Where all of a run's artifacts lie, those of attempts that nobody knows of any more too."""
+    """The prefix of all artifacts of a run, including those of attempts that were never recorded."""
     return f"runs/{run_id}"
 
 

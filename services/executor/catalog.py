@@ -1,4 +1,4 @@
-"""The catalog, over gRPC: what a start means, and the files of builds."""
+"""The catalog over gRPC: resolves starts to runs, and delivers the files of builds."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -24,7 +24,7 @@ _SERVICES = (
 
 
 class RemoteCatalog:
-    """The port `Catalog` on a channel. What the catalog answers as an error passes through as it is."""
+    """The port `Catalog` on a gRPC channel. Errors of the catalog are raised unchanged."""
 
     def __init__(self, to: Channel) -> None:
         self._resolution = resolution_pb2_grpc.ResolutionStub(to)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""The executor's events: facts about executions and runs, and requests for workers (design 7)."""
+"""The executor's events: changes of executions and runs, and requests for workers."""
 
 from collections.abc import Callable
 
@@ -21,23 +21,23 @@ RUN_REQUESTS = {
 }
 RUN_REQUEST_PARTITIONS = 48
 TOPICS = {EXECUTION_EVENTS: 12, **dict.fromkeys(RUN_REQUESTS.values(), RUN_REQUEST_PARTITIONS)}
-"""The topics that the executor uses, with the partitions that they are created with."""
+"""The topics that the executor uses, with the number of partitions that they are created with."""
 
 Make = Callable[..., Event]
 """`Outbox.event`: (topic, key, message, subject=, sequence=) -> Event."""
 
 
 def topics(run_request_partitions: int) -> dict[str, int]:
-    """The topics, with another number of partitions for the requests."""
+    """The topics, with this number of partitions for run requests."""
     return {**TOPICS, **dict.fromkeys(RUN_REQUESTS.values(), run_request_partitions)}
 
 
 def events_of(change: Change, make: Make) -> list[Event]:
-    """What is published about a change: the facts, which are also the execution's log, then the requests."""
+    """The events of a change: first those of the execution's log, then the run requests."""
     facts = [_run_changed(change.execution, fact, make) for fact in change.facts]
-    if change.execution_told:
+    if change.publishes_execution:
         facts.append(_execution_changed(change.execution, make))
-    return facts + [_run_requested(run, make) for run in change.wanted]
+    return facts + [_run_requested(run, make) for run in change.requested]
 
 
 def _run_changed(execution: Execution, fact: RunFact, make: Make) -> Event:
@@ -47,7 +47,7 @@ def _run_changed(execution: Execution, fact: RunFact, make: Make) -> Event:
 
 
 def run_changed(execution: Execution, run: Run, sequence: int = 0) -> events_pb2.RunChanged:
-    """What is told of a run; `sequence` is the fact's number in the execution's log, 0 outside of it."""
+    """The event of a run; `sequence` is its number in the execution's log, 0 outside the log."""
     return events_pb2.RunChanged(
         org_id=run.org_id,
         revision=run.revision,
@@ -66,7 +66,7 @@ def _execution_changed(execution: Execution, make: Make) -> Event:
 
 
 def execution_changed(execution: Execution) -> events_pb2.ExecutionChanged:
-    """What is told of an execution."""
+    """The event of an execution."""
     return events_pb2.ExecutionChanged(
         org_id=execution.org_id, sequence=execution.revision, execution=execution_proto(execution)
     )
@@ -75,7 +75,7 @@ def execution_changed(execution: Execution) -> events_pb2.ExecutionChanged:
 def _run_requested(run: Run, make: Make) -> Event:
     platform = run.target.platform
     if platform is None:
-        raise ValueError(f"run {run.id} has no platform to request a worker of")
+        raise ValueError(f"run {run.id} has no platform, so no worker can be requested")
     message = events_pb2.RunRequested(
         org_id=run.org_id,
         run_id=run.id,
@@ -86,7 +86,7 @@ def _run_requested(run: Run, make: Make) -> Event:
 
 
 def to_execution_event(event: Event) -> executions_pb2.ExecutionEvent | None:
-    """A fact of an execution's log as its watchers get it; None for a kind that they do not know."""
+    """An event of an execution's log as sent to watchers; None for other types."""
     reader = _EVENT_READERS.get(event.type)
     return reader(event) if reader else None
 

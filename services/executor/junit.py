@@ -1,7 +1,7 @@
-"""Renders an execution as JUnit XML, which CI systems read: one testcase per run, earlier failed attempts inside it.
+"""Renders an execution as JUnit XML for CI systems: one testcase per run, with its earlier failed attempts.
 
-The order of the elements and the form of the times are those of Maven Surefire's schema, which is the strictest.
-The properties of a testcase are in no schema, but pytest writes them too.
+The order of elements and the time format follow Maven Surefire's schema, the strictest one. Properties of a testcase
+are in no schema, but pytest writes them too.
 """
 
 import re
@@ -34,10 +34,10 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def render(execution: Execution, runs: Iterable[Run]) -> bytes:
-    """The execution as XML of the xunit2 flavour; `runs` in their order, with steps where these are known.
+    """The execution as xunit2 XML; `runs` in order, with steps if known.
 
-    It is all ASCII, other characters as references, and declares nothing: there are readers that guess the encoding
-    (xunit-viewer), and some that take no declaration in text (lxml).
+    The output is ASCII, with character references and without an XML declaration, because some readers guess the
+    encoding (xunit-viewer) and others reject a declaration in text (lxml).
     """
     suite = TestSuite(_text(execution.workflow_name or "test"))  # type: ignore[no-untyped-call]
     for name, value in _execution_properties(execution).items():
@@ -60,15 +60,15 @@ def _testcase(execution: Execution, run: Run) -> TestCase:
         case.add_property(name, _text(value))
     final = _final(run)
     interim = [_interim(attempt, flaky=run.success is True) for attempt in _earlier_failures(run)]
-    for element in sorted([*interim, *([final] if final is not None else [])], key=_place):
+    for element in sorted([*interim, *([final] if final is not None else [])], key=_element_order):
         case.append(element)  # type: ignore[no-untyped-call]
     if run.attempts:
-        case.system_out = _text("\n\n".join(_told(run, attempt) for attempt in run.attempts))
+        case.system_out = _text("\n\n".join(_attempt_text(run, attempt) for attempt in run.attempts))
     return case
 
 
-def _place(element: Element) -> int:
-    """Where Surefire's schema has the element among its like."""
+def _element_order(element: Element) -> int:
+    """The position of the element in Surefire's schema."""
     return _ORDER.index(type(element))
 
 
@@ -77,22 +77,22 @@ def _classname(run: Run) -> str:
 
 
 def _final(run: Run) -> FailureElement | Error | Skipped | None:
-    """What stands in a testcase that did not pass: a failing verdict, an error without one, or skipped."""
+    """The element of a testcase that did not pass: a failing verdict, an error without a verdict, or skipped."""
     if run.success:
         return None
     if run.status is Status.CANCELLED:
         return Skipped(_text(run.failure.message if run.failure else "Cancelled."))
     if not run.status.terminal:
-        return Skipped(f"Not ended yet: {run.status}.")
+        return Skipped(f"The run has not ended: it is {run.status}.")
     kind = FailureElement if run.status is Status.COMPLETED else Error
-    element = kind(*_said(run.failure))
+    element = kind(*_message_and_type(run.failure))
     if run.attempts:
         element.text = _text(_steps(run.attempts[-1]))
     return element
 
 
-def _told(run: Run, attempt: Attempt) -> str:
-    """An attempt's steps, and where what was kept of it can be had."""
+def _attempt_text(run: Run, attempt: Attempt) -> str:
+    """The steps of an attempt, and the URLs of its artifacts."""
     kept = [
         f"{artifact.kind} {artifact.name} ({artifact.content_type}, {artifact.size_bytes} bytes): "
         + (artifact_url(run, artifact) or f"{artifact.gone}")
@@ -107,29 +107,29 @@ def _earlier_failures(run: Run) -> Sequence[Attempt]:
 
 def _interim(attempt: Attempt, *, flaky: bool) -> InterimResult:
     kinds = (FlakyFailure, FlakyError) if flaky else (RerunFailure, RerunError)
-    element = kinds[0 if attempt.failed_verdict else 1](*_said(attempt.failure))
+    element = kinds[0 if attempt.failed_verdict else 1](*_message_and_type(attempt.failure))
     element.stack_trace = _text(_steps(attempt))
     return element
 
 
-def _said(failure: Failure | None) -> tuple[str, str]:
-    """Message and type of a result element."""
+def _message_and_type(failure: Failure | None) -> tuple[str, str]:
+    """The message and type of a result element."""
     if failure is None:
-        return "Ended without saying why.", "unknown"
+        return "The run ended without a reason.", "unknown"
     return _text(failure.message), failure.category.value
 
 
 def _steps(attempt: Attempt) -> str:
     lines = [f"attempt {attempt.number} on {attempt.device or 'no device'}, worker {attempt.worker}"]
     for step in attempt.steps:
-        said = f": {step.message}" if step.message else ""
-        lines.append(f"{'  ' * step.depth}{step.index + 1}. {step.text} [{step.status}]{said}")
+        message = f": {step.message}" if step.message else ""
+        lines.append(f"{'  ' * step.depth}{step.index + 1}. {step.text} [{step.status}]{message}")
     return "\n".join(lines)
 
 
 def _execution_properties(execution: Execution) -> dict[str, str]:
     ci = execution.ci
-    said = {
+    values = {
         "execution_id": execution.id,
         "status": execution.status.value,
         "source": execution.source.value,
@@ -138,12 +138,12 @@ def _execution_properties(execution: Execution) -> dict[str, str]:
         "branch": ci.branch,
         "run_url": ci.run_url,
     }
-    return {name: value for name, value in said.items() if value}
+    return {name: value for name, value in values.items() if value}
 
 
 def _run_properties(execution: Execution, run: Run) -> dict[str, str]:
     last = run.attempts[-1] if run.attempts else None
-    said = {
+    values = {
         "execution_id": execution.id,
         "run_id": run.id,
         "test_id": run.target.test_id,
@@ -158,7 +158,7 @@ def _run_properties(execution: Execution, run: Run) -> dict[str, str]:
         "category": run.failure.category.value if run.failure else None,
         "completed_at": _time(run.completed_at),
     }
-    return {name: value for name, value in said.items() if value}
+    return {name: value for name, value in values.items() if value}
 
 
 def _time(moment: datetime | None) -> str | None:
@@ -166,5 +166,5 @@ def _time(moment: datetime | None) -> str | None:
 
 
 def _text(value: str) -> str:
-    """The text without the characters that XML cannot carry."""
+    """The text with characters that XML cannot represent replaced."""
     return _NOT_XML.sub("\ufffd", value)

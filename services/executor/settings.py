@@ -1,4 +1,4 @@
-"""The variables that the executor reads."""
+"""The environment variables of the executor."""
 
 import os
 from datetime import timedelta
@@ -18,48 +18,48 @@ from services.executor.model.runs import RunLimits
 
 
 class Settings(ProcessSettings):
-    """Both roles read the same; what only workers need is ignored by the API and the other way round."""
+    """Both roles have the same settings; each ignores those of the other."""
 
     executor_role: Literal["api", "worker", "all"] = "all"
     executor_database: str = "executor"
     executor_group: str = "executor-workers"
     run_request_partitions: int = Field(default=RUN_REQUEST_PARTITIONS, ge=1, le=1000)
-    """As many workers can share the requests of a platform; each partition costs a worker some CPU at every fetch."""
+    """The maximum number of workers that share a platform's requests; each partition costs a worker CPU per fetch."""
     catalog_address: str = "127.0.0.1:50051"
     object_store: str = "file:///var/lib/mobiletest"
     executor_slots: int = Field(default=8, ge=1, le=1000)
     device_pools: str | None = None
     artifact_cache_bytes: int = Field(default=64 * 1024 * 1024, ge=0)
     artifact_days: float = Field(default=30.0, ge=0)
-    """How long artifacts are kept after the end of their run; 0: for ever."""
+    """How long artifacts are kept after the end of their run; 0: forever."""
     artifact_spool: str | None = None
-    """Where artifacts wait for an object store that is away; by default in the folder for temporary files."""
+    """Where artifacts wait while the object store is unavailable; by default in the folder for temporary files."""
     artifact_spool_bytes: int = Field(default=256 * 1024 * 1024, ge=0)
     artifact_spool_seconds: float = Field(default=24 * 3600.0, gt=0)
-    """How long an artifact waits for the object store before it is given up."""
+    """How long an artifact waits for the object store before it is dropped."""
     executor_files_folder: str | None = None
-    """Where whole files of builds are kept for hubs, in a folder for each instance; by default a temporary one."""
+    """Where build files are cached for hubs, in one folder per instance; by default a temporary folder."""
     executor_files_bytes: int = Field(default=8 * 1024**3, ge=0)
     executor_files_listen: str | None = None
-    """host:port where hubs that do not see that folder get files; nothing is served without it."""
+    """host:port where hubs that cannot read that folder download files; without it nothing is served."""
     executor_files_url: str | None = Field(default=None, validate_default=True)
-    """How hubs reach that address; needed where it is a wildcard."""
+    """How hubs reach that address; required when it is a wildcard."""
     lease_seconds: float = Field(default=15.0, ge=0.5)
     poll_seconds: float = Field(default=1.0, gt=0)
     queue_timeout_seconds: float = Field(default=3600.0, gt=0)
     run_timeout_seconds: float = Field(default=1800.0, gt=0)
     step_timeout_seconds: float = Field(default=30.0, gt=0)
     step_cache_days: float = Field(default=30.0, gt=0, le=3650)
-    """How long the step cache keeps what nobody asks for."""
+    """How long the step cache keeps unused entries."""
     human_timeout_seconds: float = Field(default=300.0, gt=0)
-    """How long a run with execution_mode.human_in_the_loop waits for a person's answer."""
+    """How long a run with execution_mode.human_in_the_loop waits for an answer."""
     llm_base_url: str | None = None
-    """An OpenAI-compatible endpoint, such as http://localhost:11434/v1; without it there are no models."""
+    """An OpenAI-compatible endpoint, such as http://localhost:11434/v1; without it no models are used."""
     llm_api_key: SecretStr = SecretStr("")
     llm_primary_model: str | None = None
     llm_reflection_model: str | None = None
     llm_planning_model: str | None = None
-    """The models where llm_config names none; for reflection and planning the primary one by default."""
+    """The models used when llm_config names none; reflection and planning default to the primary model."""
     llm_timeout_seconds: float = Field(default=60.0, gt=0)
     """For one call."""
     llm_step_limit: int = Field(default=15, ge=1, le=100)
@@ -68,10 +68,10 @@ class Settings(ProcessSettings):
     """How long models may work on one step."""
     llm_token_limit: int = Field(default=200_000, ge=0)
     llm_seconds_limit: float = Field(default=300.0, gt=0)
-    """How many tokens, and how much time, models may take in one attempt."""
+    """The token and time budget of models in one attempt."""
     infrastructure_retries: int = Field(default=2, ge=0, le=10)
     organisation_runs: int | None = Field(default=None, ge=1)
-    """The most runs that one organisation has under way at a time, over all workers."""
+    """The maximum number of concurrent runs of one organisation, over all workers."""
     infrastructure_backoff_seconds: float = Field(default=1.0, ge=0)
 
     @field_validator("executor_files_url")
@@ -79,7 +79,7 @@ class Settings(ProcessSettings):
     def _reachable(cls, value: str | None, found: ValidationInfo) -> str | None:
         listen = found.data.get("executor_files_listen") or ""
         if value is None and listen.rpartition(":")[0].strip("[]") in ("", "0.0.0.0", "::") and listen:  # noqa: S104
-            raise ValueError(f"is needed with MOBILETEST_EXECUTOR_FILES_LISTEN={listen}: nobody can connect to that")
+            raise ValueError(f"required with MOBILETEST_EXECUTOR_FILES_LISTEN={listen}, which hubs cannot connect to")
         if value is not None and not value.startswith(("http://", "https://")):
             raise ValueError("expected an address such as http://10.0.0.5:8090")
         return value
@@ -119,15 +119,15 @@ class Settings(ProcessSettings):
 
     @property
     def spool_folder(self) -> Path:
-        """By default one for each user and object store, so that nothing gets into another's."""
+        """By default one per user and object store, so that artifacts never reach the wrong store."""
         if self.artifact_spool:
             return Path(self.artifact_spool)
-        of_store = sha256(self.object_store.encode()).hexdigest()[:12]
-        return Path(gettempdir()) / f"mobiletest-spool-{os.getuid()}-{of_store}"
+        store_hash = sha256(self.object_store.encode()).hexdigest()[:12]
+        return Path(gettempdir()) / f"mobiletest-spool-{os.getuid()}-{store_hash}"
 
     @property
     def drain_seconds(self) -> float:
-        """How long runs may go on after SIGTERM: the grace less what handing back and closing need."""
+        """How long runs may continue after SIGTERM: the grace period minus the time for handing back and closing."""
         return max(0.0, self.shutdown_grace_seconds - 5.0)
 
     @property

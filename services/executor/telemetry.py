@@ -1,4 +1,4 @@
-"""The executor's metrics (operations 3.4). What a change means for them is read from the change itself."""
+"""The executor's metrics, updated from committed changes."""
 
 from services.chassis import metrics
 from services.executor.model.attempts import Attempt
@@ -49,10 +49,10 @@ orphans_deleted = metrics.counter(
 
 
 def observe(change: Change) -> None:
-    """Count what was committed."""
+    """Count a committed change."""
     for fact in change.facts:
         _observe_run(fact.run)
-    if change.execution_told and change.execution.status.terminal:
+    if change.publishes_execution and change.execution.status.terminal:
         _observe_end(change.execution)
 
 

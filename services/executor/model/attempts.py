@@ -1,4 +1,4 @@
-"""One try of a run: who tried it, on what device, step by step, and how it ended."""
+"""One attempt of a run: which worker made it, on which device, its steps, and how it ended."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from services.executor.model.states import Status, advance
 
 
 class StepStatus(StrEnum):
-    """How a step ended: warned is a failed step that was optional, skipped one whose condition did not hold."""
+    """How a step ended: `warned` is an optional step that failed, `skipped` one whose condition was false."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -29,17 +29,17 @@ class Resolution(StrEnum):
 
 
 class AttemptMode(StrEnum):
-    """What an attempt may use: the first ones all that the configuration says, the extra ones what helps after that."""
+    """What an attempt may use. Usual attempts use what the configuration allows; the other two are extra attempts."""
 
     USUAL = "usual"
     UNCACHED = "uncached"
-    """After an action from the step cache went wrong (cache_retry_mode full_rerun)."""
+    """Without the step cache, after a cached action failed (cache_retry_mode full_rerun)."""
     MODEL = "model"
-    """After the last failing verdict, now with a model (fallback_trigger final_fail)."""
+    """With a model, after the last failing verdict (fallback_trigger final_fail)."""
 
 
 class CacheOutcome(StrEnum):
-    """What the step cache knew: stale is an action that could not be carried out any more."""
+    """What the step cache returned: `stale` is an action that could no longer be carried out."""
 
     HIT = "hit"
     MISS = "miss"
@@ -47,7 +47,7 @@ class CacheOutcome(StrEnum):
 
 
 class ArtifactGone(StrEnum):
-    """Why an artifact cannot be had any more."""
+    """Why an artifact is no longer available."""
 
     EXPIRED = "expired"
     MISSING = "missing"
@@ -55,7 +55,7 @@ class ArtifactGone(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """Something kept about an attempt; `name` is unique within the run, `gone` None as long as it can be had."""
+    """A stored file of an attempt. `name` is unique within the run; `gone` is None while the file is available."""
 
     name: str
     kind: str
@@ -68,7 +68,7 @@ class Artifact:
 class StepResult:
     """What one step of a test did. `index` and `depth` count from 0; `screenshot` and `tree` are names of artifacts.
 
-    `cache` is None where the step cache was not asked.
+    `cache` is None when the step cache was not used.
     """
 
     index: int
@@ -92,10 +92,9 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptResult:
-    """What a worker says at the end of an attempt: it passed when there is no failure.
+    """What a worker reports at the end of an attempt, which passed when there is no failure.
 
-    `cache_failed` says that an action from the step cache went wrong on the way, `human_helped` that a person's answer
-    brought a step further.
+    `cache_failed`: an action from the step cache failed. `human_helped`: a person's answer let a step continue.
     """
 
     failure: Failure | None = None
@@ -109,9 +108,9 @@ class AttemptResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """A numbered try. `handed_back` marks one that a stopping worker gave up; it counts for nothing.
+    """A numbered attempt. `handed_back` marks one that a worker gave up on shutdown; it does not count as a retry.
 
-    `steps` are kept apart and empty where nobody asked for them.
+    `steps` are stored separately, and empty when they were not requested.
     """
 
     number: int
@@ -136,7 +135,7 @@ class Attempt:
 
     @property
     def abandoned(self) -> bool:
-        """Whether its worker went away without a result, so that no worker is at hand for the next attempt."""
+        """Whether its worker was lost, so that the next attempt needs another worker."""
         return self.failure is not None and self.failure.category is Category.EXECUTOR_LOST
 
     @property
@@ -145,7 +144,7 @@ class Attempt:
 
 
 def verdict(failure: Failure | None) -> tuple[Status, bool | None]:
-    """How something ended with this failure, or without one: its status and its success."""
+    """The status and success that follow from a failure, or from its absence."""
     if failure is None:
         return Status.COMPLETED, True
     if failure.category.fault is Fault.TEST:
@@ -156,7 +155,7 @@ def verdict(failure: Failure | None) -> tuple[Status, bool | None]:
 
 
 def close_attempt(attempt: Attempt, result: AttemptResult, now: datetime) -> Attempt:
-    """The attempt, closed with what the worker said."""
+    """The attempt, closed with the worker's result."""
     status, success = verdict(result.failure)
     return replace(
         attempt,
@@ -177,8 +176,7 @@ def is_flaky(attempts: Iterable[Attempt]) -> bool:
     """Whether a test passed after it had failed under the same conditions: the last attempt passed, and an earlier one
     has a failing verdict.
 
-    A pass that took a model or a person more than the failures had is none; and a failure of the step cache, which was
-    therefore done without, is not the test's.
+    A pass that needed a model or a person does not count, and neither does a failure caused by the step cache.
     """
     tried = [attempt for attempt in attempts if attempt.success is not None]
     if not tried or not tried[-1].success or tried[-1].mode is AttemptMode.MODEL or tried[-1].human_helped:

@@ -1,4 +1,4 @@
-"""Who asked for an execution: its source and what CI said about the change under test."""
+"""Where an execution came from: its source, and the CI attribution of the change under test."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class ExecutionSource(StrEnum):
-    """Where a start came from; the first that fits, in this order (design 5)."""
+    """Where a start came from: the first that applies, in this order."""
 
     RERUN = "rerun"
     SCHEDULE = "schedule"
@@ -19,7 +19,7 @@ class ExecutionSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ci:
-    """The X-CI headers of a start; None where the header was absent."""
+    """The X-CI headers of a start; None for an absent header."""
 
     system: str | None = None
     commit_sha: str | None = None
@@ -35,7 +35,7 @@ class Ci:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Everything about a start that decides its source."""
+    """What determines the source of a start."""
 
     ci: Ci = Ci()
     service_client: str | None = None
@@ -48,7 +48,7 @@ _UI_WORDS = frozenset({"ui", "dashboard", "web"})
 
 
 def source_of(origin: Origin) -> ExecutionSource:
-    """The first source that fits the origin of a start."""
+    """The first source that applies."""
     client = set(re.findall(r"[a-z]+", (origin.service_client or "").lower()))
     rules = (
         (ExecutionSource.RERUN, origin.rerun_of is not None),

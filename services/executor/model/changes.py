@@ -1,4 +1,4 @@
-"""What one transaction does to an execution and its runs, and what the world is told about it."""
+"""What one transaction changes in an execution and its runs, and what is published about it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from services.executor.model.states import Status
 
 @dataclass(frozen=True, slots=True)
 class RunFact:
-    """A run stands here now; `sequence` is the number of this fact within the execution."""
+    """The new state of a run; `sequence` is the number of this event within the execution."""
 
     sequence: int
     run: Run
@@ -20,39 +20,41 @@ class RunFact:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The execution and those of its runs that changed, as they are to be stored, and what is to be published.
+    """The changed execution and runs to store, and what to publish.
 
-    `execution_told` says whether the execution itself is news; it then comes after the runs, and its revision is
-    the number of that fact. `wanted` are the runs that workers are to be told of.
+    `publishes_execution`: whether the execution itself is published; this event follows those of the runs, and its
+    number is the execution's revision. `requested` are the runs for which workers are requested.
     """
 
     execution: Execution
     runs: tuple[Run, ...]
     facts: tuple[RunFact, ...]
-    execution_told: bool
-    wanted: tuple[Run, ...]
+    publishes_execution: bool
+    requested: tuple[Run, ...]
 
 
 def start_execution(execution: Execution, runs: Sequence[Run], now: datetime) -> Change:
-    """A new execution with its runs; it ends at once when none of them can be made."""
+    """A new execution with its runs; it ends at once when none of its runs can be started."""
     counts = RunCounts()
     for run in runs:
         counts = counts.added(bucket(run))
     failure = next((run.failure for run in runs if run.failure), None)
     app_ids = tuple(dict.fromkeys(run.target.app_id for run in runs if run.target.app_id))
     execution = end_if_done(replace(execution, counts=counts, failure=failure, app_ids=app_ids), now)
-    return _told(execution, runs, runs, told=True, wanted=[run for run in runs if run.claimable_at])
+    return _numbered(
+        execution, runs, runs, publishes_execution=True, requested=[run for run in runs if run.claimable_at]
+    )
 
 
 def apply_moves(execution: Execution, moves: Iterable[tuple[Run, Run]], now: datetime) -> Change:
-    """What becomes of an execution when some of its runs move from one state (before) to another (after)."""
+    """The change of an execution when some of its runs change (pairs of before and after)."""
     return _moved(execution, execution, moves, now)
 
 
 def cancel_execution(
     execution: Execution, runs: Iterable[Run], now: datetime, superseded_by: str | None = None
 ) -> Change:
-    """Ask for the end of an execution, for a newer one if one is named; `runs` are those that have not ended."""
+    """Request cancellation, for a newer execution if one is named; `runs` are those that have not ended."""
     asked = execution
     if execution.cancel_requested_at is None:
         asked = replace(execution, cancel_requested_at=now, superseded_by=superseded_by)
@@ -63,31 +65,37 @@ def _moved(before: Execution, after: Execution, moves: Iterable[tuple[Run, Run]]
     moved = [(old, replace(new, revision=old.revision + 1)) for old, new in moves if old != new]
     for old, new in moved:
         after = apply_run_change(after, old, new, now)
-    visible = [new for old, new in moved if _shown(old) != _shown(new)]
-    wanted = [new for old, new in moved if _wants_worker(old, new)]
-    return _told(after, [new for _, new in moved], visible, told=_is_news(before, after), wanted=wanted)
+    visible = [new for old, new in moved if _published_state(old) != _published_state(new)]
+    requested = [new for old, new in moved if _needs_worker(old, new)]
+    changed = [new for _, new in moved]
+    return _numbered(after, changed, visible, publishes_execution=_is_published(before, after), requested=requested)
 
 
-def _shown(run: Run) -> tuple[object, ...]:
-    """What watchers are told of when it changes."""
+def _published_state(run: Run) -> tuple[object, ...]:
+    """The part of a run whose changes are published."""
     return run.status, run.attempts, run.open_question
 
 
-def _told(
-    execution: Execution, runs: Sequence[Run], visible: Sequence[Run], *, told: bool, wanted: Sequence[Run]
+def _numbered(
+    execution: Execution,
+    runs: Sequence[Run],
+    visible: Sequence[Run],
+    *,
+    publishes_execution: bool,
+    requested: Sequence[Run],
 ) -> Change:
     first = execution.revision + 1
     facts = tuple(RunFact(sequence, run) for sequence, run in enumerate(visible, first))
-    numbered = replace(execution, revision=execution.revision + len(facts) + told)
-    return Change(numbered, tuple(runs), facts, told, tuple(wanted))
+    numbered = replace(execution, revision=execution.revision + len(facts) + publishes_execution)
+    return Change(numbered, tuple(runs), facts, publishes_execution, tuple(requested))
 
 
-def _is_news(before: Execution, after: Execution) -> bool:
+def _is_published(before: Execution, after: Execution) -> bool:
     return (before.status, before.cancel_requested_at) != (after.status, after.cancel_requested_at)
 
 
-def _wants_worker(before: Run, after: Run) -> bool:
-    """Whether the run became claimable with no worker at hand, as there is one after a failing verdict."""
+def _needs_worker(before: Run, after: Run) -> bool:
+    """Whether the run became claimable and no worker holds it (after a failing verdict its worker continues)."""
     if after.claimable_at is None or before.claimable_at == after.claimable_at:
         return False
     return after.status is Status.QUEUED or after.attempts[-1].abandoned

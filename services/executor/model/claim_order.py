@@ -1,17 +1,17 @@
-"""In which order the runs of one execution are claimed: those that are expected to take longest first.
+"""The order in which the runs of one execution are claimed: longest expected duration first.
 
-Long ones that begin last are what others wait for at the end (Graham 1969: longest first stays within 4/3 of the best).
+A long run that starts last delays the end of the execution (Graham 1969: longest first is within 4/3 of the optimum).
 """
 
 from collections.abc import Sequence
 from statistics import median
 
 WEIGHT_OF_NEWEST = 0.3
-"""How much a new duration counts against what is remembered of earlier ones."""
+"""The weight of a new duration against the smoothed earlier ones."""
 
 
 def smoothed_duration(seconds: float, before: float | None) -> float:
-    """The duration to remember after one of `seconds`, exponentially weighted."""
+    """The exponentially weighted duration after a run of `seconds`; `before` is None for the first."""
     return seconds if before is None else before + WEIGHT_OF_NEWEST * (seconds - before)
 
 

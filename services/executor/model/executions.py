@@ -1,4 +1,4 @@
-"""An execution: one start of a workflow or a test, and what it makes of the runs that it has."""
+"""An execution: one start of a workflow or a test, and how its state follows from its runs."""
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -12,7 +12,7 @@ from services.executor.model.states import Status, advance
 
 
 class CancelPrevious(StrEnum):
-    """How far an execution is with cancelling those whose place it takes."""
+    """Whether an execution has cancelled the executions that it supersedes."""
 
     PENDING = "pending"
     DONE = "done"
@@ -27,7 +27,7 @@ class ExecutionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PinnedBuild:
-    """The app, and the version of it, that a build configuration names for a platform; None means not said."""
+    """The app and version that a build configuration names for a platform; None means not set."""
 
     app_id: str | None = None
     pinned_version: str | None = None
@@ -35,7 +35,7 @@ class PinnedBuild:
 
 @dataclass(frozen=True, slots=True)
 class BuildConfig:
-    """The builds that a start asked for."""
+    """The builds that a start requested."""
 
     ios_build: PinnedBuild | None = None
     android_build: PinnedBuild | None = None
@@ -43,7 +43,7 @@ class BuildConfig:
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """How many runs an execution has, by how they are; the last six add up to `total`."""
+    """How many runs an execution has, by state; the last six add up to `total`."""
 
     total: int = 0
     queued: int = 0
@@ -58,7 +58,7 @@ class RunCounts:
         return self.queued + self.running
 
     def moved(self, before: str, after: str) -> "RunCounts":
-        """The counts after one run went from one bucket to another."""
+        """The counts after one run moved from one bucket to another."""
         if before == after:
             return self
         return replace(self, **{before: getattr(self, before) - 1, after: getattr(self, after) + 1})
@@ -85,8 +85,8 @@ def bucket(run: Run) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """One start. `revision` is the number of its newest event; `max_parallel` bounds the runs released at a time
-    (None: all); `app_ids` are the apps of its runs. `cancel_previous` is None where nothing was to be cancelled.
+    """One start. `revision` is the number of its latest event; `max_parallel` limits the runs released at a time
+    (None: all); `app_ids` are the apps of its runs; `cancel_previous` is None when it was not requested.
     """
 
     id: str
@@ -123,7 +123,7 @@ class Execution:
 
 
 def outcome(counts: RunCounts, *, cancel_requested: bool) -> tuple[Status, bool | None]:
-    """How an execution ends whose runs have all ended: its status and its success."""
+    """The status and success of an execution whose runs have all ended."""
     if cancel_requested and counts.cancelled:
         return Status.CANCELLED, None
     if counts.failed:
@@ -146,7 +146,7 @@ def apply_run_change(execution: Execution, before: Run, after: Run, now: datetim
 
 
 def end_if_done(execution: Execution, now: datetime) -> Execution:
-    """End the execution if its last run has ended; there is a failure only where no verdict was reached."""
+    """End the execution if all runs have ended. It has a failure only when it reached no verdict."""
     if execution.status.terminal or execution.counts.open:
         return execution
     status, success = outcome(execution.counts, cancel_requested=execution.cancel_requested_at is not None)
@@ -166,7 +166,7 @@ def _failure(execution: Execution, status: Status) -> Failure | None:
 
 
 def status_message(execution: Execution) -> str:
-    """One sentence that says how the execution stands."""
+    """One sentence about the state of the execution."""
     counts = execution.counts
     runs = "1 run" if counts.total == 1 else f"{counts.total} runs"
     if execution.status.terminal:

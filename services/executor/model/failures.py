@@ -1,4 +1,4 @@
-"""Why a run did not pass: the closed list of categories, and whose fault each is (design 5)."""
+"""Why a run did not pass: the closed list of failure categories, and whose fault each is."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from enum import Enum, StrEnum, auto
 
 
 class Category(StrEnum):
-    """What went wrong, in the words of the API."""
+    """What went wrong, as spelled in the API."""
 
     ASSERTION_FAILED = "assertion_failed"
     ELEMENT_NOT_FOUND = "element_not_found"
@@ -39,14 +39,14 @@ class Category(StrEnum):
 
 
 class Fault(Enum):
-    """Whose fault a failure is; it decides what happens to the run."""
+    """Whose fault a failure is, which decides whether the run is attempted again."""
 
     TEST = auto()
-    """The app's or the test's own: a failing verdict, tried again `retries` times."""
+    """The app or the test: a failing verdict, attempted again up to `retries` times."""
     INFRASTRUCTURE = auto()
-    """Ours: no verdict, tried again up to twice, apart from `retries`."""
+    """The infrastructure: no verdict, attempted again up to twice in addition to `retries`."""
     NEITHER = auto()
-    """No verdict, and trying again would not help."""
+    """No verdict, and another attempt would not help."""
 
 
 _FAULTS: Mapping[Category, Fault] = {
@@ -74,8 +74,8 @@ CANCELLATIONS = frozenset({Category.CANCELLED_BY_USER, Category.CANCELLED_SUPERS
 class Failure:
     """Why an attempt, a run or an execution did not pass.
 
-    `message` is a sentence for a person; `reason` the first failing step's message in the form that equal failures
-    share. `step_index` counts from 0; it is None, and `step_kind` empty, when no step was at fault.
+    `message` is for people; `reason` is the first failing step's message in a form that equal failures share.
+    `step_index` counts from 0; it is None, and `step_kind` empty, when no step failed.
     """
 
     category: Category
@@ -93,7 +93,7 @@ NO_PLATFORM = Failure(
 
 
 def cancellation(superseded_by: str | None) -> Failure:
-    """Why something was cancelled: for a newer execution when one is named, else because somebody asked."""
+    """Why something was cancelled: for a newer execution if one is named, else on request."""
     if superseded_by is None:
         return Failure(Category.CANCELLED_BY_USER, "Cancelled on request.", reason="Cancelled on request.")
     message = f"Superseded by execution {superseded_by}."

@@ -1,7 +1,7 @@
-"""Whose run is claimed next.
+"""Which run is claimed next.
 
-Begun runs first, then by priority, then those of the organisation with the fewest under way, then of the one that was
-served the longest ago, then the oldest.
+Started runs first, then by priority, then runs of the organisation with the fewest running, then of the one that was
+served longest ago, then the oldest.
 """
 
 import heapq
@@ -16,13 +16,13 @@ HIGHEST_PRIORITY = 10
 
 
 def rank(run: Run) -> int:
-    """Lower ones are claimed first: 0 for what was begun before (its clock is running), else by priority."""
+    """Lower ranks are claimed first: 0 for runs that have started (their time limit is running), else by priority."""
     return 0 if run.attempts else HIGHEST_PRIORITY + 1 - run.priority
 
 
 @dataclass(frozen=True, slots=True)
 class OrgQueue:
-    """The runs of one organisation and rank that wait for a platform; `since` is when the first was released."""
+    """The waiting runs of one organisation and rank on a platform; `since` is when the first was released."""
 
     rank: int
     org_id: str
@@ -31,11 +31,11 @@ class OrgQueue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrgLoad:
-    """What organisations have of a platform, by id.
+    """How much of a platform each organisation uses, by id.
 
-    `running`: runs under way. `served`: when a run of it was claimed last, in claims (only their order matters); it
-    decides between organisations that have the same number under way, as when there is one slot. `left`: how many more
-    each may have (None: any number).
+    `running`: the number of running runs. `served`: the number of its last claim (only the order matters), which
+    decides between organisations with equally many running, as with a single slot. `left`: how many more runs each
+    may have (None: any number).
     """
 
     running: Mapping[str, int] = field(default_factory=dict)
@@ -44,9 +44,9 @@ class OrgLoad:
 
 
 def share_slots(queues: Iterable[OrgQueue], standing: OrgLoad, limit: int) -> list[OrgQueue]:
-    """From which queues to claim up to `limit` runs, in order; a queue may come several times.
+    """From which queues to claim up to `limit` runs, in order; a queue may occur several times.
 
-    A queue counts as if it had no end: who finds it shorter asks again.
+    Queues are assumed to be long enough: a caller that finds a shorter one asks again.
     """
     taken: Counter[str] = Counter()
 

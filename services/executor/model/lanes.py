@@ -1,4 +1,4 @@
-"""Which executions a newer one takes the place of: earlier ones of the same workflow for the same change."""
+"""Which executions a newer one supersedes: earlier ones of the same workflow for the same change."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from services.executor.model.executions import Execution
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Executions of which only the newest matters. Without a pull request it is the branch that tells changes apart."""
+    """Executions of which only the newest matters. Without a pull request the branch identifies the change."""
 
     org_id: str
     workflow_id: str
@@ -18,12 +18,12 @@ class Lane:
 
 
 def has_lane(ci: Ci) -> bool:
-    """Whether CI said what change an execution is for."""
+    """Whether CI named the change that an execution is for."""
     return ci.pr_number is not None or bool(ci.branch)
 
 
 def lane_of(execution: Execution) -> Lane | None:
-    """The lane of an execution; None for a test's, and where CI did not say what change it is for."""
+    """The lane of an execution; None for a single test, and when CI did not name the change."""
     ci = execution.ci
     if execution.workflow_id is None or not has_lane(ci):
         return None

@@ -1,7 +1,7 @@
-"""What may happen to a run, each a function from a run to the run that it becomes.
+"""The transitions of a run: each function takes a run and returns the changed run.
 
-`now` is always the database's clock. Whoever writes a run under a lease shows its fencing token; Fenced is raised
-when the run has moved on, and nothing may be written then.
+`now` is always the database's clock. Writes under a lease carry its fencing token; Fenced means that the run now
+belongs to another worker or has ended, and nothing may be written.
 """
 
 from dataclasses import replace
@@ -15,29 +15,29 @@ from services.executor.model.runs import Orphan, Run, RunLease, RunLimits
 from services.executor.model.states import Status, advance
 
 ORPHANS_LIMIT = 8
-"""As many are remembered; hubs end sessions that nobody talks to by themselves, too."""
+"""At most this many are tracked per run; hubs end idle sessions by themselves anyway."""
 
 
 class Fenced(Exception):
-    """A writer's token is not the run's any more: somebody else owns the run, or it has ended."""
+    """The fencing token is outdated: another worker owns the run, or it has ended."""
 
 
 class NotClaimable(Exception):
-    """The run is leased, not yet released, or over."""
+    """The run is leased, not yet released, or has ended."""
 
 
 def queue(run: Run, now: datetime) -> Run:
-    """Release the run: from now on a worker may claim it."""
+    """Release the run, so that a worker can claim it."""
     return replace(run, status=advance(run.status, Status.QUEUED), queued_at=now, claimable_at=now)
 
 
 def is_claimable(run: Run, now: datetime) -> bool:
-    """Whether a worker may take the run now."""
+    """Whether a worker can claim the run now."""
     return run.claimable_at is not None and run.claimable_at <= now and run.cancel_requested_at is None
 
 
 def claim(run: Run, worker: str, now: datetime, limits: RunLimits) -> Run:
-    """Give the run to a worker, which begins its next attempt; NotClaimable otherwise."""
+    """Give the run to a worker, which starts its next attempt. Raises NotClaimable."""
     if not is_claimable(run, now):
         raise NotClaimable(run.id)
     mode = next_mode(run) or AttemptMode.USUAL
@@ -55,19 +55,19 @@ def claim(run: Run, worker: str, now: datetime, limits: RunLimits) -> Run:
 
 
 def finish(run: Run, token: int, result: AttemptResult, now: datetime, limits: RunLimits) -> Run:
-    """Close the attempt of the token's owner, and the run too unless the test is to be tried again."""
+    """Close the current attempt, and end the run unless it is to be attempted again. Raises Fenced."""
     check_token(run, token)
     return _close(run, result, now, limits)
 
 
 def hand_back(run: Run, token: int, now: datetime) -> Run:
-    """Let go of the run without a result: anybody may claim it at once, and the attempt counts for nothing."""
+    """Release the run without a result: it can be claimed at once, and the attempt does not count. Raises Fenced."""
     check_token(run, token)
     run = _orphaned(run, now)
     if run.cancel_requested_at is not None:
         cancelled = _cancelled(run)
         return _end(_close_attempt(run, AttemptResult(failure=cancelled), now), cancelled, now)
-    message = f"Worker {run.attempts[-1].worker} stopped and handed the run back."
+    message = f"Worker {run.attempts[-1].worker} shut down and handed the run back."
     gone = Failure(Category.EXECUTOR_LOST, message, reason="The worker stopped.")
     after = _close_attempt(run, AttemptResult(failure=gone), now)
     last = replace(after.attempts[-1], handed_back=True)
@@ -75,9 +75,9 @@ def hand_back(run: Run, token: int, now: datetime) -> Run:
 
 
 def request_cancel(run: Run, now: datetime, superseded_by: str | None = None) -> Run:
-    """Cancel the run: at once when nobody works on it, else by asking its worker. The first to ask says why.
+    """Cancel the run: at once when no worker holds it, else by notifying its worker. The first request counts.
 
-    `superseded_by` is the newer execution that it is cancelled for, if it is for one.
+    `superseded_by` is the newer execution on whose behalf it is cancelled, if any.
     """
     asked = run
     if run.cancel_requested_at is None:
@@ -88,7 +88,7 @@ def request_cancel(run: Run, now: datetime, superseded_by: str | None = None) ->
 
 
 def expire(run: Run, now: datetime, limits: RunLimits) -> Run:
-    """What time does to the run: nothing before `due_at`; then its lease is taken away, or it ends."""
+    """After `due_at`, revoke the run's lease or end the run; before, return it unchanged."""
     due = run.due_at(limits)
     if due is None or now < due:
         return run
@@ -98,13 +98,13 @@ def expire(run: Run, now: datetime, limits: RunLimits) -> Run:
 
 
 def check_token(run: Run, token: int) -> None:
-    """Fenced when the run is not the token's owner's any more."""
+    """Raises Fenced when the token is not that of the current lease."""
     if run.lease is None or run.fencing_token != token:
         raise Fenced(run.id)
 
 
 def _orphaned(run: Run, now: datetime) -> Run:
-    """The run, with its worker's session among those to be deleted: nobody says any more whether it is closed."""
+    """The run, with its worker's session among the orphans: it is unknown whether the worker closed it."""
     session = run.lease.session if run.lease is not None else None
     if session is None:
         return run
@@ -122,7 +122,7 @@ def _close(run: Run, result: AttemptResult, now: datetime, limits: RunLimits) ->
 
 
 def _close_attempt(run: Run, result: AttemptResult, now: datetime) -> Run:
-    """The attempt closed and the lease gone; the token rises so that the old owner cannot write."""
+    """Close the attempt and remove the lease; the new token fences off the previous owner."""
     last, token = close_attempt(run.attempts[-1], result, now), run.fencing_token + 1
     return replace(run, attempts=(*run.attempts[:-1], last), lease=None, fencing_token=token, question=None)
 
@@ -140,7 +140,7 @@ def _again(run: Run, failure: Failure, now: datetime, limits: RunLimits) -> bool
 
 
 def _pause(failure: Failure, limits: RunLimits) -> timedelta:
-    """How long to wait before the next attempt; a lost worker needs no rest, a device or network may."""
+    """The pause before the next attempt: devices and networks may need time, a lost worker does not."""
     rests = failure.category.fault is Fault.INFRASTRUCTURE and failure.category is not Category.EXECUTOR_LOST
     return limits.infrastructure_backoff if rests else timedelta()
 
@@ -168,7 +168,7 @@ def _cancelled(run: Run) -> Failure:
 
 def _lost(run: Run, now: datetime) -> Failure:
     if run.deadline_at is not None and now >= run.deadline_at:
-        message = "The run took longer than its time limit and its worker did not end it."
+        message = "The run exceeded its time limit and its worker did not end it."
         return Failure(Category.RUN_TIMEOUT, message, reason=message)
     message = f"Worker {run.attempts[-1].worker} stopped renewing its lease on the run."
     return Failure(Category.EXECUTOR_LOST, message, reason="The worker was lost.")
@@ -177,20 +177,20 @@ def _lost(run: Run, now: datetime) -> Failure:
 def _too_late(run: Run, limits: RunLimits) -> Failure:
     if run.status is Status.QUEUED:
         most = limits.organisation_runs
-        or_full = "" if most is None else f", or the organisation had as many runs under way as it may ({most}),"
-        message = f"No worker was free{or_full} for {limits.queue_timeout.total_seconds():.0f} s."
-        return Failure(Category.QUEUE_TIMEOUT, message, reason="No worker was free.")
+        or_full = "" if most is None else f", or the organisation was at its limit of {most} running runs,"
+        message = f"No worker was available{or_full} for {limits.queue_timeout.total_seconds():.0f} s."
+        return Failure(Category.QUEUE_TIMEOUT, message, reason="No worker was available.")
     message = f"The run did not end within {limits.run_timeout.total_seconds():.0f} s."
     return Failure(Category.RUN_TIMEOUT, message, reason="The run took too long.")
 
 
 def reject(run: Run, failure: Failure, now: datetime) -> Run:
-    """End a run that cannot be started at all, such as one whose plan is wrong."""
+    """End a run that cannot be started, for example because its configuration is invalid."""
     return _end(run, failure, now)
 
 
 class QuestionNotOpen(Exception):
-    """There is no such question to answer; `reason` is NOTHING_ASKED, OTHER_QUESTION or QUESTION_EXPIRED."""
+    """The question cannot be answered; `reason` is NOTHING_ASKED, OTHER_QUESTION or QUESTION_EXPIRED."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -199,7 +199,7 @@ class QuestionNotOpen(Exception):
 
 
 def ask_question(run: Run, token: int, asked: QuestionPrompt, patience: timedelta, now: datetime) -> Run:
-    """Ask, for as long as `patience` and the run's time limit allow; a run that is to be cancelled asks nothing."""
+    """Ask for at most `patience`, within the run's time limit. A run that is being cancelled asks nothing."""
     check_token(run, token)
     if run.cancel_requested_at is not None:
         return run
@@ -208,19 +208,19 @@ def ask_question(run: Run, token: int, asked: QuestionPrompt, patience: timedelt
 
 
 def answer_question(run: Run, question_id: str | None, text: str, now: datetime) -> Run:
-    """Answer the question of this id, or the open one where none is named. NotAsked when there is none."""
+    """Answer the question with this id, or the open one when the id is None. Raises QuestionNotOpen."""
     question = run.question
     if question is not None and question_id is not None and question.asked.id != question_id:
-        raise QuestionNotOpen("OTHER_QUESTION", "The run does not ask this question: it may have been answered already")
+        raise QuestionNotOpen("OTHER_QUESTION", "This question is not open any more: it may have been answered already")
     if question is None or not question.open:
-        raise QuestionNotOpen("NOTHING_ASKED", "The run asks nothing now")
+        raise QuestionNotOpen("NOTHING_ASKED", "The run has no open question")
     if now >= question.expires_at:
-        raise QuestionNotOpen("QUESTION_EXPIRED", "The time to answer this question is over")
+        raise QuestionNotOpen("QUESTION_EXPIRED", "The question has expired")
     return replace(run, question=replace(question, answer=text, open=False))
 
 
 def withdraw_question(run: Run, token: int, question_id: str) -> Run:
-    """Nobody need answer any more; an answer that has come stays."""
+    """Close the question; an answer that has arrived stays."""
     check_token(run, token)
     if run.question is None or run.question.asked.id != question_id:
         return run

@@ -1,4 +1,4 @@
-"""What the catalog answers at a start: which runs it means, each a snapshot that later edits do not change."""
+"""What the catalog resolves a start to: the runs, each a snapshot that later edits do not change."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 
 @dataclass(frozen=True, slots=True)
 class BuildArtifact:
-    """The file of a build: `sha256` in hexadecimal when the catalog keeps it, else perhaps an address elsewhere."""
+    """The file of a build: `sha256` in hexadecimal when the catalog stores it, else possibly an external URL."""
 
     sha256: str = ""
     file_name: str = ""
@@ -20,7 +20,7 @@ class BuildArtifact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """One run to make. `config_error` says why it cannot be made and what to do about it; empty when it can."""
+    """One run to start. `config_error` says why it cannot start and what to do about it; empty when it can."""
 
     target: RunTarget
     steps: tuple[Json, ...] = ()
@@ -33,7 +33,7 @@ class RunPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedRuns:
-    """The answer for a workflow or a test; the first two are empty for a test."""
+    """The runs of a workflow or a test; the first two fields are empty for a test."""
 
     workflow_id: str = ""
     workflow_name: str = ""

@@ -1,4 +1,4 @@
-"""The two free-form objects of a run that reports show: where it came from, and what it came to (design 5)."""
+"""The two free-form objects of a run in reports: `metadata` (its origin) and `report_metadata` (its outcome)."""
 
 from dataclasses import asdict
 
@@ -11,9 +11,9 @@ Document = dict[str, "Value | list[dict[str, Value]]"]
 
 
 def metadata(execution: Execution, run: Run) -> Document:
-    """CI attribution, client, workflow, attempts, platform and device of a run; what is unknown is left out."""
+    """CI attribution, client, workflow, attempts, platform and device of a run, without unknown values."""
     last = run.attempts[-1] if run.attempts else None
-    said: Document = {
+    fields: Document = {
         **asdict(execution.ci),
         "service_client": execution.service_client,
         "workflow_id": execution.workflow_id,
@@ -22,18 +22,18 @@ def metadata(execution: Execution, run: Run) -> Document:
         "device": last.device if last else None,
         "simulated": last.simulated if last else None,
     }
-    return {name: value for name, value in said.items() if value is not None}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def artifact_url(run: Run, artifact: Artifact) -> str:
-    """Where REST clients find an artifact (DownloadArtifact of the protos); empty when it is gone."""
+    """The REST path of an artifact (DownloadArtifact in the protos); empty when it is gone."""
     if artifact.gone:
         return ""
     return f"/api/v1/executions/{run.execution_id}/runs/{run.id}/artifacts/{artifact.name}"
 
 
 def report_metadata(run: Run) -> Document:
-    """Category and reason of the failure, whether it was flaky, and links to what was kept."""
+    """Category and reason of the failure, whether the run was flaky, and links to its artifacts."""
     failure = run.failure
     return {
         "category": failure.category if failure else None,

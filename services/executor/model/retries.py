@@ -1,4 +1,4 @@
-"""In which mode a run is tried next after a failing verdict, if it is: retries, and the attempts beyond them."""
+"""Whether and how a run is attempted again after a failing verdict: retries, and the extra attempts beyond them."""
 
 from services.executor.model.attempts import Attempt, AttemptMode
 from services.executor.model.failures import CANCELLATIONS, Failure, Fault
@@ -7,14 +7,14 @@ from services.executor.model.runs import Run
 
 
 def extra_modes(config: RunConfig) -> tuple[AttemptMode, ...]:
-    """The attempts beyond `retries` that a configuration allows, once each."""
+    """The extra attempts that a configuration allows beyond `retries`, once each."""
     uncached = (AttemptMode.UNCACHED,) if config.cache_retry_mode is CacheRetryMode.FULL_RERUN else ()
     return (*uncached, AttemptMode.MODEL) if config.fallback_trigger is FallbackTrigger.FINAL_FAIL else uncached
 
 
 def next_mode(run: Run) -> AttemptMode | None:
-    """How the run is tried next, judged by its failing verdicts alone: attempts without one change nothing of it, so
-    that an extra attempt whose worker was lost is made again, and one that has a verdict is not.
+    """The mode of the next attempt, None for no more attempts. Only failing verdicts count: an extra attempt whose
+    worker was lost is repeated, one with a verdict is not.
     """
     failed = [attempt for attempt in run.attempts if attempt.failed_verdict]
     had = {attempt.mode for attempt in failed}
@@ -31,17 +31,17 @@ def next_mode(run: Run) -> AttemptMode | None:
 
 
 def may_use_cache(run: Run) -> bool:
-    """Whether the newest attempt may use the step cache: not after it failed one, where it is then to do without."""
+    """Whether the latest attempt may use the step cache: with full_rerun, not after a cached action failed."""
     return AttemptMode.UNCACHED not in run.extra_modes or not any(attempt.cache_failed for attempt in run.attempts)
 
 
 def may_ask_model(run: Run) -> bool:
-    """Whether the newest attempt may ask a model, as far as fallback_trigger final_fail goes."""
+    """Whether fallback_trigger allows the latest attempt to ask a model."""
     return AttemptMode.MODEL not in run.extra_modes or run.attempts[-1].mode is AttemptMode.MODEL
 
 
 def final_failure(run: Run, failure: Failure) -> Failure:
-    """Why the run ends: an attempt in which the model may be asked can only better the verdict that there is."""
+    """Why the run ends. If the extra attempt with a model ends without a verdict, the earlier verdict stands."""
     verdicts = [attempt for attempt in run.attempts if attempt.failed_verdict]
     last: Attempt = run.attempts[-1]
     without = failure.category.fault is not Fault.TEST and failure.category not in CANCELLATIONS

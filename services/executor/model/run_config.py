@@ -1,4 +1,4 @@
-"""How the tests of an execution are run: the run configuration and its defaults. The bounds stand in the protos."""
+"""The run configuration and its defaults; the limits of its values are defined in the protos."""
 
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import TypeVar
 
 
 class Grounder(StrEnum):
-    """What finds the element that a sentence means."""
+    """How the element that a sentence describes is found."""
 
     ACCESSIBILITY = "accessibility"
     LLM = "llm"
@@ -40,7 +40,7 @@ class LlmConfig:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionMode:
-    """The manner of running; None means that the field was not said."""
+    """How tests are run; None means that the field is not set."""
 
     human_in_the_loop: bool | None = None
     enable_reflection: bool | None = None
@@ -53,7 +53,7 @@ class ExecutionMode:
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """A run configuration as somebody wrote it: None means that the field was not said."""
+    """A run configuration as written; None means that the field is not set."""
 
     llm_config: LlmConfig = LlmConfig()
     execution_mode: ExecutionMode = ExecutionMode()
@@ -82,7 +82,7 @@ Part = TypeVar("Part", LlmConfig, ExecutionMode, RunConfig)
 
 
 def with_defaults(*written: RunConfig) -> RunConfig:
-    """Lay configurations over the defaults, field by field; a later one wins where it says something."""
+    """The configurations merged over the defaults, field by field; later ones take precedence."""
     result = DEFAULTS
     for config in written:
         result = replace(
@@ -94,5 +94,5 @@ def with_defaults(*written: RunConfig) -> RunConfig:
 
 
 def _over(below: Part, above: Part) -> Part:
-    said = {field.name: value for field in fields(above) if (value := getattr(above, field.name)) is not None}
-    return replace(below, **said)
+    values = {field.name: value for field in fields(above) if (value := getattr(above, field.name)) is not None}
+    return replace(below, **values)

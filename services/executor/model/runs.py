@@ -12,8 +12,8 @@ from services.executor.model.states import Status
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """How long things may take, how often infrastructure may fail, and how many runs an organisation may have under way
-    over all workers (None: any number).
+    """Time limits, retries of infrastructure failures, and the number of concurrent runs per organisation over all
+    workers (None: unlimited).
     """
 
     queue_timeout: timedelta = timedelta(hours=1)
@@ -25,7 +25,7 @@ class RunLimits:
 
 
 class Platform(StrEnum):
-    """What a run needs a device of."""
+    """The platform of a device."""
 
     IOS = "iOS"
     ANDROID = "Android"
@@ -33,7 +33,7 @@ class Platform(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunTarget:
-    """What a run is about: names and ids as they were when it was started; None where nothing was found."""
+    """The test, app and build of a run, as they were at the start; None when not resolved."""
 
     test_id: str
     test_name: str
@@ -48,7 +48,7 @@ class RunTarget:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A driver's session: the address of its hub, and its id there. Whoever finds it left behind deletes it."""
+    """A driver session: the URL of its hub, and its id there."""
 
     hub: str
     id: str
@@ -56,7 +56,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """A session that its worker may have left behind; `since` is when that was found, on the database's clock."""
+    """A session that a lost worker may have left open; `since` is when that was noticed, on the database's clock."""
 
     hub: str
     id: str
@@ -69,9 +69,9 @@ class Orphan:
 
 @dataclass(frozen=True, slots=True)
 class RunLease:
-    """The right of one worker to write a run, until `expires_at` on the database's clock.
+    """The exclusive right of one worker to write a run, until `expires_at` on the database's clock.
 
-    `session` is the one that the worker has open on a device for this run.
+    `session` is the driver session that the worker has open for this run.
     """
 
     worker: str
@@ -83,11 +83,11 @@ class RunLease:
 class Run:
     """One test on one platform. Times are UTC on the database's clock.
 
-    `claimable_at` is when a worker may take it, None while it may not. `fencing_token` rises with each claim, and
-    whenever a lease is taken away. `deadline_at` is set by the first claim. `orphans` are sessions to be deleted.
-    `turn` is its place among the runs of its execution when they are claimed, from 0; `position` its place in lists.
-    `superseded_by` is the execution that it is cancelled for. `extra_modes` are attempts beyond `retries` that may be
-    made, once each. `question` is the newest attempt's latest.
+    `claimable_at` is when a worker may claim it, None while it may not. `fencing_token` increases with each claim and
+    whenever a lease is revoked. `deadline_at` is set by the first claim. `orphans` are sessions to delete. `turn` is
+    its place in the claim order of its execution, `position` its place in lists, both from 0. `superseded_by` is the
+    execution on whose behalf it is cancelled. `extra_modes` are the attempts allowed beyond `retries`, once each.
+    `question` is the latest question of the latest attempt.
     """
 
     id: str
@@ -119,12 +119,12 @@ class Run:
 
     @property
     def attempt_number(self) -> int:
-        """The number of the newest attempt; 0 before the first claim."""
+        """The number of the latest attempt; 0 before the first claim."""
         return self.attempts[-1].number if self.attempts else 0
 
     @property
     def open_question(self) -> Question | None:
-        """What can be answered now."""
+        """The question that can be answered now."""
         return self.question if self.question is not None and self.question.open else None
 
     @property
@@ -139,12 +139,12 @@ class Run:
 
     @property
     def busy_seconds(self) -> float:
-        """How long workers were busy with it: all its ended attempts."""
+        """How long workers were busy with it: the total of its ended attempts."""
         spans = (a.completed_at - a.started_at for a in self.attempts if a.completed_at is not None)
         return sum(span.total_seconds() for span in spans)
 
     def due_at(self, limits: RunLimits) -> datetime | None:
-        """When the reaper has to look at this run; None when time cannot end it."""
+        """When the reaper must look at this run; None when no time limit applies."""
         if self.lease is not None:
             return self.lease.expires_at
         if self.status is Status.QUEUED and self.queued_at is not None:

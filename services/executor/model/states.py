@@ -1,11 +1,11 @@
-"""The seven statuses of executions and runs, and the only ways from one to another (design 5)."""
+"""The seven statuses of executions and runs, and the allowed transitions."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 
 
 class Status(StrEnum):
-    """The life cycle; whether the test passed is a field of its own, `success`."""
+    """The life cycle; whether the test passed is a separate field, `success`."""
 
     INITIALIZING = "initializing"
     INITIALIZED = "initialized"
@@ -21,7 +21,7 @@ class Status(StrEnum):
 
 
 class IllegalTransition(Exception):
-    """A status was asked to become one that it cannot become."""
+    """A transition that is not allowed."""
 
 
 _NO_VERDICT = frozenset({Status.FAILED, Status.CANCELLED})
@@ -38,7 +38,7 @@ NEXT: Mapping[Status, frozenset[Status]] = {
 
 
 def advance(now: Status, then: Status) -> Status:
-    """Answer `then` if the table allows it after `now`; raise IllegalTransition otherwise."""
+    """Returns `then` if it may follow `now`; raises IllegalTransition otherwise."""
     if then not in NEXT[now]:
         raise IllegalTransition(f"{now} cannot become {then}")
     return then

@@ -26,8 +26,8 @@ def finish(execution: Execution, run: Run, result: AttemptResult, seconds: float
 def test_a_start_tells_each_run_then_the_execution_and_wants_workers_for_what_is_released() -> None:
     released, waiting = queued_run(), new_run()
     change = start_execution(execution_of(), [released, waiting], NOW)
-    assert (numbers(change), change.execution_told, change.execution.revision) == ([1, 2], True, 3)
-    assert change.wanted == (released,)
+    assert (numbers(change), change.publishes_execution, change.execution.revision) == ([1, 2], True, 3)
+    assert change.requested == (released,)
     assert change.execution.counts.queued == change.execution.counts.total == 2
     assert change.execution.status is Status.QUEUED
     assert set(change.execution.app_ids) == {released.target.app_id, waiting.target.app_id}
@@ -38,15 +38,15 @@ def test_a_start_of_nothing_that_can_be_made_ends_at_once() -> None:
     change = start_execution(execution_of(), [wrong], NOW)
     assert change.execution.status is Status.FAILED
     assert change.execution.failure == wrong.failure
-    assert change.wanted == ()
+    assert change.requested == ()
 
 
 def test_numbers_go_on_and_revisions_rise_by_one() -> None:
     start = start_execution(execution_of(), [queued_run(), queued_run()], NOW)
     first = claim(start.execution, start.runs[0])
-    assert (numbers(first), first.execution_told, first.execution.revision) == ([4], True, 5)
+    assert (numbers(first), first.publishes_execution, first.execution.revision) == ([4], True, 5)
     second = claim(first.execution, start.runs[1])
-    assert (numbers(second), second.execution_told, second.execution.revision) == ([6], False, 6)
+    assert (numbers(second), second.publishes_execution, second.execution.revision) == ([6], False, 6)
     assert second.runs[0].revision == start.runs[1].revision + 1
 
 
@@ -55,25 +55,25 @@ def test_the_last_end_is_the_last_fact() -> None:
     claimed = claim(start.execution, start.runs[0])
     ended = finish(claimed.execution, claimed.runs[0], passing())
     assert ended.execution.status is Status.COMPLETED
-    assert ended.execution_told
+    assert ended.publishes_execution
     assert ended.execution.revision == ended.facts[-1].sequence + 1
 
 
 def test_what_did_not_change_is_neither_stored_nor_told() -> None:
     run = queued_run()
     change = apply_moves(execution_of(run), [(run, run)], later(1))
-    assert (change.runs, change.facts, change.execution_told, change.execution.revision) == ((), (), False, 0)
+    assert (change.runs, change.facts, change.publishes_execution, change.execution.revision) == ((), (), False, 0)
 
 
 def test_a_retry_wants_no_worker_but_an_abandoned_run_does() -> None:
     start = start_execution(execution_of(), [queued_run()], NOW)
     claimed = claim(start.execution, start.runs[0])
     run = claimed.runs[0]
-    assert finish(claimed.execution, run, failing()).wanted == ()
+    assert finish(claimed.execution, run, failing()).requested == ()
     back = lifecycle.hand_back(run, run.fencing_token, later(2))
-    assert [run.id for run in apply_moves(claimed.execution, [(run, back)], later(2)).wanted] == [run.id]
+    assert [run.id for run in apply_moves(claimed.execution, [(run, back)], later(2)).requested] == [run.id]
     lost = lifecycle.expire(run, later(20), LIMITS)
-    assert [run.id for run in apply_moves(claimed.execution, [(run, lost)], later(20)).wanted] == [run.id]
+    assert [run.id for run in apply_moves(claimed.execution, [(run, lost)], later(20)).requested] == [run.id]
 
 
 def test_cancelling_ends_what_waits_and_asks_what_runs() -> None:
@@ -82,7 +82,7 @@ def test_cancelling_ends_what_waits_and_asks_what_runs() -> None:
     change = cancel_execution(claimed.execution, [claimed.runs[0], start.runs[1]], later(2))
     assert [run.status for run in change.runs] == [Status.RUNNING, Status.CANCELLED]
     assert [fact.run.status for fact in change.facts] == [Status.CANCELLED]
-    assert change.execution_told
+    assert change.publishes_execution
     assert change.execution.cancel_requested_at == later(2)
     assert change.execution.status is Status.RUNNING
 

@@ -51,7 +51,7 @@ class Story(RuleBasedStateMachine):
         changed = {run.id: run for run in change.runs}
         self.runs = [changed.get(run.id, run) for run in self.runs]
         self.told += [(fact.sequence, fact.run.id, fact.run.status) for fact in change.facts]
-        if change.execution_told:
+        if change.publishes_execution:
             self.told.append((change.execution.revision, "execution", change.execution.status))
 
     def move(self, index: int, after: Run) -> None:

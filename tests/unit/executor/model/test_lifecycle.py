@@ -130,7 +130,7 @@ def test_waiting_too_long_is_not_put_on_the_workers_alone_where_the_organisation
     limits = replace(LIMITS, organisation_runs=2)
     run = lifecycle.expire(queued_run(), later(3600), limits)
     assert run.failure is not None
-    assert "the organisation had as many runs under way as it may (2)" in run.failure.message
+    assert "the organisation was at its limit of 2 running runs" in run.failure.message
 
 
 def test_a_run_that_waits_for_another_attempt_ends_at_its_deadline() -> None:
