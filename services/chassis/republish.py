@@ -84,9 +84,7 @@ async def republish(
         count: int = await rows.count_documents(query)
         report(f"would publish {count} events to {producer.bootstrap}")
         return count
-    await _retry(
-        attempts, lambda: _create_topics(producer)
-    )  # before the outbox is read
+    await _retry(attempts, lambda: _create_topics(producer))  # before the outbox is read
     total: int = await rows.count_documents(query)
     done = 0
     async for batch in _batches(rows.find(query).sort([("time", 1), ("sequence", 1)])):

@@ -22,8 +22,7 @@ from services.executor.storage.step_cache import MongoStepCache
 from services.executor.worker.artifact_uploader import ArtifactUploader
 from services.executor.worker.attempts import AutomatedAttempts
 from services.executor.worker.build_files import BuildFileCache
-from services.executor.worker.build_heads import BuildHeadCache
-from services.executor.worker.build_provider import BuildProvider
+from services.executor.worker.build_provider import BuildHeadCache, BuildProvider
 from services.executor.worker.claim_loop import ClaimLoop, RunRequestHandler
 from services.executor.worker.file_server import FileServer
 from services.executor.worker.human_channel import HumanChannel

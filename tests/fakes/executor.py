@@ -15,10 +15,8 @@ from services.executor.events import events_of
 from services.executor.model import changes, lifecycle
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.changes import Change
-from services.executor.model.claim_order import smoothed_duration
-from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, ExecutionKind
-from services.executor.model.fairness import OrgLoad, OrgQueue, rank, share_slots
-from services.executor.model.lanes import lane_of
+from services.executor.model.claim_order import OrgLoad, OrgQueue, rank, share_slots, smoothed_duration
+from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, ExecutionKind, lane_of
 from services.executor.model.lifecycle import Fenced, NotClaimable
 from services.executor.model.plans import ResolvedRuns, RunPlan
 from services.executor.model.questions import Question, QuestionPrompt

@@ -1,11 +1,20 @@
-"""The order in which the runs of one execution are claimed: longest expected duration first.
+"""The order in which runs are claimed, within an execution and between organisations.
 
-A long run that starts last delays the end of the execution (Graham 1969: longest first is within 4/3 of the optimum).
+Within an execution the longest expected run comes first, because a long run that starts last delays the end (Graham
+1969: longest first is within 4/3 of the optimum). Between organisations: started runs first, then by priority, then
+runs of the organisation with the fewest running, then of the one that was served longest ago, then the oldest.
 """
 
-from collections.abc import Sequence
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from statistics import median
 
+from services.executor.model.runs import Run
+
+HIGHEST_PRIORITY = 10
 WEIGHT_OF_NEWEST = 0.3
 """The weight of a new duration against the smoothed earlier ones."""
 
@@ -16,7 +25,7 @@ def smoothed_duration(seconds: float, before: float | None) -> float:
 
 
 def claim_turns(expected: Sequence[float | None]) -> list[int]:
-    """The place of each run, from 0, by its expected seconds; an unknown one (None) counts as the median of the known.
+    """The turn of each run, from 0, by its expected seconds; unknown ones (None) count as the median of the known.
 
     Equal ones keep their order.
     """
@@ -27,3 +36,60 @@ def claim_turns(expected: Sequence[float | None]) -> list[int]:
     for place, index in enumerate(longest):
         places[index] = place
     return places
+
+
+def rank(run: Run) -> int:
+    """Lower ranks are claimed first: 0 for runs that have started (their time limit is running), else by priority."""
+    return 0 if run.attempts else HIGHEST_PRIORITY + 1 - run.priority
+
+
+@dataclass(frozen=True, slots=True)
+class OrgQueue:
+    """The waiting runs of one organisation and rank on a platform; `since` is when the first was released."""
+
+    rank: int
+    org_id: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrgLoad:
+    """How much of a platform each organisation uses, by id.
+
+    `running`: the number of running runs. `served`: the number of its last claim (only the order matters), which
+    decides between organisations with equally many running, as with a single slot. `left`: how many more runs each
+    may have (None: any number).
+    """
+
+    running: Mapping[str, int] = field(default_factory=dict)
+    served: Mapping[str, int] = field(default_factory=dict)
+    left: Mapping[str, int] | None = None
+
+
+def share_slots(queues: Iterable[OrgQueue], standing: OrgLoad, limit: int) -> list[OrgQueue]:
+    """From which queues to claim up to `limit` runs, in order; a queue may occur several times.
+
+    Queues are assumed to be long enough: a caller that finds a shorter one asks again.
+    """
+    taken: Counter[str] = Counter()
+
+    def place(queue: OrgQueue) -> _Place:
+        org_id = queue.org_id
+        running = standing.running.get(org_id, 0) + taken[org_id]
+        return queue.rank, running, standing.served.get(org_id, 0), queue.since, org_id
+
+    waiting = [(place(queue), queue) for queue in queues]
+    heapq.heapify(waiting)
+    chosen: list[OrgQueue] = []
+    while waiting and len(chosen) < limit:
+        before, queue = heapq.heappop(waiting)
+        if standing.left is not None and taken[queue.org_id] >= standing.left[queue.org_id]:
+            continue
+        if before == place(queue):
+            chosen.append(queue)
+            taken[queue.org_id] += 1
+        heapq.heappush(waiting, (place(queue), queue))
+    return chosen
+
+
+_Place = tuple[int, int, int, datetime, str]

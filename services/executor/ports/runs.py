@@ -100,7 +100,7 @@ class Runs(OrphanedSessions, OverdueRuns, Protocol):
         """Take the run; None when it cannot be claimed."""
 
     async def claimable(self, platform: Platform, limit: int) -> list[RunKey]:
-        """Runs that can be claimed now, in the order of `model.fairness`; empty only when there are none."""
+        """Runs that can be claimed now, in the order of `model.claim_order`; empty only when there are none."""
 
     async def still_claimable(self, keys: Sequence[RunKey]) -> list[RunKey]:
         """Those of the runs that can probably be claimed."""

@@ -13,7 +13,7 @@ from datetime import datetime
 from time import monotonic
 
 from services.chassis.mongo import Document, Mongo
-from services.executor.model.fairness import OrgLoad, OrgQueue, rank, share_slots
+from services.executor.model.claim_order import OrgLoad, OrgQueue, rank, share_slots
 from services.executor.model.runs import Platform, Run, RunLimits
 from services.executor.ports.runs import RunKey
 from services.executor.storage.claim_contention import ClaimContention

@@ -12,8 +12,7 @@ from datetime import timedelta
 
 from services.chassis.errors import FailedPrecondition, NotFound
 from services.chassis.mongo import Document
-from services.executor.model.executions import CancelPrevious, Execution
-from services.executor.model.lanes import Lane, lane_of
+from services.executor.model.executions import CancelPrevious, Execution, Lane, lane_of
 from services.executor.storage.records import OPEN_STATUSES, execution_of
 from services.executor.storage.schema import EXECUTIONS
 from services.executor.storage.transactions import ExecutionTransactions

@@ -12,9 +12,8 @@ from services.executor.model import lifecycle
 from services.executor.model.attribution import Ci, Origin, source_of
 from services.executor.model.changes import start_execution
 from services.executor.model.claim_order import claim_turns
-from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, ExecutionKind
+from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, ExecutionKind, has_lane
 from services.executor.model.failures import NO_PLATFORM, Category, Failure
-from services.executor.model.lanes import has_lane
 from services.executor.model.plans import ResolvedRuns, RunPlan
 from services.executor.model.retries import extra_modes
 from services.executor.model.run_config import RunConfig, with_defaults

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
 
+from services.chassis.error_status import to_domain_error
+from services.chassis.errors import NotFound
 from services.chassis.keyed_locks import KeyedLocks
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.model.failures import Category
-from services.executor.worker.build_heads import download_failure
 
 PARTIAL_SUFFIX = ".part"
 
@@ -161,6 +162,15 @@ class FilesInUse:
     async def path_of(self, file: BuildFile) -> Path:
         """As `BuildFileCache.fetch`."""
         return await self._cache.fetch(file, self)
+
+
+def download_failure(error: Exception) -> Exception:
+    """A failed download as a DeviceFailure; other errors stay as they are."""
+    known = to_domain_error(error)
+    if known is None:
+        return error
+    category = Category.ARTIFACT_INVALID if isinstance(known, NotFound) else Category.NETWORK_ERROR
+    return DeviceFailure(category, f"The catalog did not deliver the build's file: {known.message}.")
 
 
 def _verify(digest: str, file: BuildFile) -> None:

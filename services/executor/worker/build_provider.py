@@ -1,14 +1,45 @@
-"""Describes a claimed run's build to the automation, and gives access to the build's file."""
+"""Describes a claimed run's build to the automation, and reads the build's file from the catalog."""
 
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from services.chassis.keyed_locks import KeyedLocks
 from services.executor.automation.devices.port import Build
 from services.executor.model.run_config import with_defaults
+from services.executor.ports.executions import Catalog
 from services.executor.ports.runs import Claim
-from services.executor.worker.build_files import BuildFile, BuildFileCache, FilesInUse
-from services.executor.worker.build_heads import BuildHeadCache, download_failure
+from services.executor.worker.build_files import BuildFile, BuildFileCache, FilesInUse, download_failure
+
+
+class BuildHeadCache:
+    """The beginnings of build files in memory, by SHA-256; runs that need the same file at once share one read."""
+
+    def __init__(self, catalog: Catalog, max_bytes: int) -> None:
+        self._catalog = catalog
+        self._max_bytes = max_bytes
+        self._heads: OrderedDict[tuple[str, int], bytes] = OrderedDict()
+        self._size = 0
+        self._locks: KeyedLocks[tuple[str, int]] = KeyedLocks()
+
+    async def read(self, org_id: str, build_id: str, sha256: str, limit: int) -> bytes:
+        """The first `limit` bytes of the file. Errors of the catalog are raised as they are."""
+        key = (sha256, limit)
+        async with self._locks[key]:
+            if key in self._heads:
+                self._heads.move_to_end(key)
+                return self._heads[key]
+            content = await self._catalog.artifact(org_id, build_id, limit)
+            self._add(key, content)
+            return content
+
+    def _add(self, key: tuple[str, int], content: bytes) -> None:
+        self._heads[key] = content
+        self._size += len(content)
+        while self._size > self._max_bytes:
+            _, dropped = self._heads.popitem(last=False)
+            self._size -= len(dropped)
 
 
 class BuildProvider:

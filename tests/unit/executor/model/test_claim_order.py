@@ -1,9 +1,12 @@
 """The order in which the runs of one execution are claimed."""
 
+from datetime import datetime
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.executor.model.claim_order import claim_turns, smoothed_duration
+from services.executor.model.claim_order import OrgLoad, OrgQueue, claim_turns, share_slots, smoothed_duration
+from tests.unit.executor.model.builders import later
 
 EXPECTED = st.lists(st.none() | st.floats(0, 10_000, allow_nan=False))
 
@@ -37,3 +40,50 @@ def test_a_change_of_duration_is_followed() -> None:
     for _ in range(12):
         seconds = smoothed_duration(10.0, seconds)
     assert 10 < seconds < 12
+
+
+def queue(org_id: str, *, rank: int = 11, since: datetime | None = None) -> OrgQueue:
+    return OrgQueue(rank, org_id, since or later(0))
+
+
+def organisations(queues: list[OrgQueue]) -> list[str]:
+    return [queue.org_id for queue in queues]
+
+
+def test_one_organisation_gets_everything_that_is_free() -> None:
+    assert organisations(share_slots([queue("a")], OrgLoad(), 3)) == ["a", "a", "a"]
+
+
+def test_the_fewest_under_way_come_first_until_they_are_level() -> None:
+    queues = [queue("a"), queue("b"), queue("c", since=later(5))]
+    assert organisations(share_slots(queues, OrgLoad(running={"a": 3, "b": 1}), 6)) == ["c", "b", "c", "b", "c", "a"]
+
+
+def test_among_equals_the_one_served_longest_ago_comes_first_and_then_the_oldest() -> None:
+    queues = [queue("a"), queue("b", since=later(9)), queue("c", since=later(5))]
+    assert organisations(share_slots(queues, OrgLoad(served={"a": 7}), 3)) == ["c", "b", "a"]
+
+
+def test_a_better_rank_comes_before_fairness() -> None:
+    queues = [queue("a", rank=1), queue("b")]
+    assert organisations(share_slots(queues, OrgLoad(running={"a": 9}), 2)) == ["a", "a"]
+
+
+def test_nobody_gets_more_than_is_left_to_it() -> None:
+    queues = [queue("a"), queue("a", rank=0), queue("b"), queue("c")]
+    assert organisations(share_slots(queues, OrgLoad(left={"a": 2, "b": 0, "c": 1}), 9)) == ["a", "a", "c"]
+    assert share_slots(queues, OrgLoad(left={"a": -1, "b": 0, "c": 0}), 9) == []
+
+
+@given(
+    running=st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 20), min_size=1),
+    limit=st.integers(0, 40),
+)
+def test_slots_that_come_free_level_organisations_out(running: dict[str, int], limit: int) -> None:
+    """Nobody gets a slot while another that waits has two fewer."""
+    chosen = organisations(share_slots([queue(org_id) for org_id in running], OrgLoad(running=running), limit))
+    assert len(chosen) == limit
+    now = dict(running)
+    for org_id in chosen:
+        assert now[org_id] == min(now.values())
+        now[org_id] += 1

@@ -9,8 +9,7 @@ from services.executor.model.runs import Session
 from services.executor.model.states import Status
 from services.executor.worker.attempts import AutomatedAttempts
 from services.executor.worker.build_files import BuildFileCache
-from services.executor.worker.build_heads import BuildHeadCache
-from services.executor.worker.build_provider import BuildProvider
+from services.executor.worker.build_provider import BuildHeadCache, BuildProvider
 from services.executor.worker.run_executor import RunExecutor
 from services.executor.worker.session_tracker import SessionTracker
 from tests.fakes.executor import FakeArtifacts, FakeCatalog, FakeExecutions

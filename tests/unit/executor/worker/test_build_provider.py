@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from services.chassis.errors import NotFound
-from services.executor.worker.build_heads import BuildHeadCache
+from services.executor.worker.build_provider import BuildHeadCache
 from tests.fakes.executor import FakeCatalog
 
 
