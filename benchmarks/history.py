@@ -134,11 +134,11 @@ def _run(
         commit_sha=build.id,
         created_at=at,
         attempts=attempts,
-        shown=_shown(run_id, execution_id, test, build, at=at, success=verdicts[-1]),
+        list_item=_list_item(run_id, execution_id, test, build, at=at, success=verdicts[-1]),
     )
 
 
-def _shown(
+def _list_item(
     run_id: str, execution_id: str, test: tuple[int, str], build: BuildRef, *, at: datetime, success: bool
 ) -> bytes:
     item = reports_pb2.BuildRunItem()

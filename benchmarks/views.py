@@ -219,7 +219,7 @@ async def expire(mongo: Mongo) -> Expiry:
     turn = Lease(mongo, "expiring", "the benchmark", seconds=600)
     bounds = RetentionLimits(per_test=KEPT_PER_TEST)
     sweep = RetentionSweeper(
-        MongoExpirableRuns(mongo), MongoProjections(mongo), turn, bounds=bounds, clock=SystemClock()
+        MongoExpirableRuns(mongo), MongoProjections(mongo), turn, limits=bounds, clock=SystemClock()
     )
     began = time.monotonic()
     runs = await sweep.sweep()

@@ -3,8 +3,8 @@
 import sys
 
 from services.chassis.lifecycle import main
+from services.reporting import commands
 from services.reporting.app import start_app
-from services.reporting.rebuild import commands
 from services.reporting.settings import Settings
 
 if __name__ == "__main__":

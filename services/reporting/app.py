@@ -11,8 +11,6 @@ from services.chassis import grpc_server
 from services.chassis.clock import SystemClock
 from services.chassis.consumer import Consumer
 from services.chassis.dead_letters.limit import DlqLimit
-from services.chassis.error_status import to_domain_error
-from services.chassis.errors import DeadlineExceeded, Unavailable
 from services.chassis.group_progress import GroupProgress
 from services.chassis.health import AdminServer, Health
 from services.chassis.leases import Lease
@@ -22,11 +20,10 @@ from services.chassis.mongo import Mongo
 from services.chassis.producer import Producer
 from services.reporting.consumer import CATALOG_EVENTS, EXECUTION_EVENTS, TOPICS, EventHandler
 from services.reporting.rebuild.facts import CATALOG_SERVICES, EXECUTOR_SERVICES, RemoteFactHistory
-from services.reporting.rebuild.job import RebuildJob
+from services.reporting.rebuild.job import RebuildJob, RebuildTimings
 from services.reporting.rebuild.operations_servicer import OperationsServicer, export_metrics
-from services.reporting.rebuild.steps import RebuildTimings
 from services.reporting.rebuild.store import MongoRebuildStore, newest_state
-from services.reporting.servicer import ReportsServicer
+from services.reporting.servicer import DeadlineGuard, ReportsServicer
 from services.reporting.settings import Settings
 from services.reporting.storage import (
     MIGRATIONS,
@@ -36,7 +33,6 @@ from services.reporting.storage import (
     MongoReadModels,
     MongoVerdicts,
 )
-from services.reporting.storage.generations import DeadlineGuard
 from services.reporting.usecases import (
     AppReports,
     ClassifiedTests,
@@ -50,7 +46,7 @@ from services.reporting.usecases import (
 
 OPERATION_LEASE_SECONDS = 15.0
 FETCH_WAIT_MS = 100
-"""How long a fetch waits for events: reports may be that much later, and a quiet broker is asked ten times a second."""
+"""How long a fetch waits for events: it delays reports by as much, and polls an idle broker ten times a second."""
 RETENTION_LEASE_SECONDS = 120.0
 
 
@@ -65,7 +61,7 @@ class App:
 
 @asynccontextmanager
 async def start_app(settings: Settings) -> AsyncIterator[App]:
-    """Reporting, folding and serving inside of the block."""
+    """Reporting, consuming events and serving inside the block."""
     async with AsyncExitStack() as stack:
         background = await stack.enter_async_context(Background())
         health = Health()
@@ -74,14 +70,14 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
         health.register("mongodb", mongo.ping)
         producer = Producer(settings.kafka_bootstrap, TOPICS, idempotence=settings.kafka_idempotence)
         await stack.enter_async_context(producer)
-        operating = await stack.enter_async_context(open_rebuild_jobs(settings, mongo))
+        new_job = await stack.enter_async_context(open_rebuild_jobs(settings, mongo))
         await stack.enter_async_context(background.run("operation", export_metrics(lambda: newest_state(mongo))))
-        serving = grpc_server.serve(settings, [_reports(mongo), _operations(operating)], health=health)
+        serving = grpc_server.serve(settings, [_reports(mongo), _operations(new_job)], health=health)
         address = await stack.enter_async_context(serving)
         consumer = _consumer(settings, mongo, producer)
         health.register("consumer", consumer.check, affects="liveness")
         await stack.enter_async_context(background.run("consumer", consumer.run(), stop=consumer.stop))
-        if settings.bounds:
+        if settings.retention:
             await stack.enter_async_context(background.run("expiring", _retention_sweeper(settings, mongo).run()))
         await stack.enter_async_context(health.mark_ready(background))
         yield App(address, admin.address, background)
@@ -100,33 +96,26 @@ async def open_database(settings: Settings) -> AsyncIterator[Mongo]:
 
 @asynccontextmanager
 async def open_rebuild_jobs(settings: Settings, mongo: Mongo) -> AsyncIterator[Callable[[], RebuildJob]]:
-    """What makes an operation on the read models, one for each call."""
+    """A factory of jobs that verify or rebuild the read models."""
     token = settings.tokens[0]
     async with (
         grpc_server.open_channel(settings.catalog_address, token, services=CATALOG_SERVICES) as to_catalog,
         grpc_server.open_channel(settings.executor_address, token, services=EXECUTOR_SERVICES) as to_executor,
     ):
         history = RemoteFactHistory(to_catalog, to_executor)
-        folded = GroupProgress(settings.kafka_bootstrap, settings.consumer_group, [EXECUTION_EVENTS, CATALOG_EVENTS])
-        patience = RebuildTimings(drop=settings.generation_drop_seconds)
+        consumers = GroupProgress(settings.kafka_bootstrap, settings.consumer_group, [EXECUTION_EVENTS, CATALOG_EVENTS])
+        timings = RebuildTimings(drop=settings.generation_drop_seconds)
 
-        def operating() -> RebuildJob:
-            turn = Lease(mongo, "operation", str(uuid4()), seconds=OPERATION_LEASE_SECONDS)
-            workbench = MongoRebuildStore(mongo, settings.rules)
-            return RebuildJob(history, workbench, folded, turn, passes=_is_transient, patience=patience)
+        def new_job() -> RebuildJob:
+            lease = Lease(mongo, "operation", str(uuid4()), seconds=OPERATION_LEASE_SECONDS)
+            return RebuildJob(history, MongoRebuildStore(mongo, settings.rules), consumers, lease, timings)
 
-        yield operating
-
-
-def _is_transient(error: BaseException) -> bool:
-    """Whether an operation may go on after it: a database, a broker or another service that is away."""
-    known = to_domain_error(error) if isinstance(error, Exception) else None
-    return isinstance(known, Unavailable | DeadlineExceeded)
+        yield new_job
 
 
-def _operations(operating: Callable[[], RebuildJob]) -> grpc_server.Servicer:
+def _operations(new_job: Callable[[], RebuildJob]) -> grpc_server.Servicer:
     descriptor = operations_pb2.DESCRIPTOR.services_by_name["Operations"]
-    return operations_pb2_grpc.add_OperationsServicer_to_server, OperationsServicer(operating), descriptor
+    return operations_pb2_grpc.add_OperationsServicer_to_server, OperationsServicer(new_job), descriptor
 
 
 def _reports(mongo: Mongo) -> grpc_server.Servicer:
@@ -145,24 +134,23 @@ def _reports(mongo: Mongo) -> grpc_server.Servicer:
 
 
 def _retention_sweeper(settings: Settings, mongo: Mongo) -> RetentionSweeper:
-    turn = Lease(mongo, "expiring", str(uuid4()), seconds=RETENTION_LEASE_SECONDS)
+    lease = Lease(mongo, "expiring", str(uuid4()), seconds=RETENTION_LEASE_SECONDS)
     return RetentionSweeper(
-        MongoExpirableRuns(mongo), MongoProjections(mongo), turn, bounds=settings.bounds, clock=SystemClock()
+        MongoExpirableRuns(mongo), MongoProjections(mongo), lease, limits=settings.retention, clock=SystemClock()
     )
 
 
 def _consumer(settings: Settings, mongo: Mongo, dead_letters: Producer) -> Consumer:
-    folding = Projector(MongoProjections(mongo), settings.rules)
-    intake = EventHandler(folding)
+    projector = Projector(MongoProjections(mongo), settings.rules)
     return Consumer(
         [EXECUTION_EVENTS, CATALOG_EVENTS],
         settings.consumer_group,
-        intake.handle,
+        EventHandler(projector).handle,
         bootstrap=settings.kafka_bootstrap,
         instance_id=f"{settings.instance}-reporting",
         dlq=dead_letters,
         session_seconds=settings.kafka_session_seconds,
-        capacity=folding.room,
+        capacity=projector.capacity,
         max_batch=settings.fold_batch,
         fetch_wait_ms=FETCH_WAIT_MS,
         tolerance=DlqLimit(settings.invalid_share, settings.invalid_window),

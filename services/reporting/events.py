@@ -84,7 +84,7 @@ def _run_snapshot(message: executor.RunChanged, event_time: datetime) -> RunSnap
         created_at=_datetime_field(message, "created_at"),
         attempts=_attempts(run, event_time),
         failure=_failure(run),
-        shown=list_item(run).SerializeToString(deterministic=True),  # maps in the order of their keys, everywhere
+        list_item=list_item(run).SerializeToString(deterministic=True),  # maps in the order of their keys, everywhere
     )
 
 

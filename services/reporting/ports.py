@@ -7,12 +7,13 @@ from typing import Protocol
 
 from services.reporting.model.attempts import Attempt, BuildRef
 from services.reporting.model.flaky import Assessment, Classification
+from services.reporting.model.projection import RowKeys
 from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.reports.apps import VerdictCount
 from services.reporting.model.reports.breakage import BuildVerdict, VerdictQuery
 from services.reporting.model.reports.gate import ExecutionProgress, GateRun
 from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, TestSnapshot
-from services.reporting.model.tables import Cell, CellKey, GroupKey, HistoryKey, Tables
+from services.reporting.model.tables import Cell, CellKey, HistoryKey, Tables
 
 Counts = Mapping[str, Mapping[str, int]]  # counter -> field -> amount
 
@@ -24,21 +25,6 @@ class Page:
     skip: int
     limit: int
     before: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RowKeys:
-    """Keys of rows to load, by table."""
-
-    runs: Collection[str] = ()
-    executions: Collection[str] = ()
-    apps: Collection[str] = ()
-    builds: Collection[str] = ()
-    tests: Collection[str] = ()
-    attachments: Collection[tuple[str, str]] = ()
-    cells: Collection[CellKey] = ()
-    groups: Collection[GroupKey] = ()
-    histories: Collection[HistoryKey] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +169,8 @@ class ExpirableRuns(Protocol):
     async def runs(self, test: ListedTest, page: Page) -> Sequence[str]:
         """The ids of a test's listed runs, newest first."""
 
-    async def tidy(self, org_id: str, names: Collection[str]) -> None:
-        """Forget the days of these lists, by counter, on which no run is left."""
+    async def remove_empty_days(self, org_id: str, counters: Collection[str]) -> None:
+        """Remove the days on which no run is left from the counters of these lists."""
 
 
 class Lease(Protocol):

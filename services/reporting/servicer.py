@@ -3,10 +3,12 @@
 # ruff: noqa: N802 (gRPC names the methods)
 
 from collections.abc import Sequence
+from time import monotonic
 from typing import Any
 
 from mobiletest.reporting.v1 import reports_pb2, reports_pb2_grpc
 
+from services.chassis.errors import Unavailable
 from services.reporting.gate_messages import comparison_message, gate_message
 from services.reporting.messages import (
     add_quarantines,
@@ -27,6 +29,9 @@ from services.reporting.usecases import (
     RunsPage,
 )
 from services.reporting.usecases.gate import GateRequest
+
+ANSWER_SECONDS = 20.0
+"""See DeadlineGuard."""
 
 
 class ReportsServicer(reports_pb2_grpc.ReportsServicer):
@@ -109,6 +114,30 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
         items = list(map(reports_pb2.BuildRunItem.FromString, runs.items))
         quarantines = await self._quarantines.of({item.test_id for item in items})
         return add_quarantines(items, quarantines)
+
+
+class DeadlineGuard:
+    """A servicer that answers in time or not at all.
+
+    A process that is suspended during a call may resume when the generation that it reads was dropped. It would find
+    nothing there, and must not answer that there is nothing.
+    """
+
+    def __init__(self, servicer: object, seconds: float = ANSWER_SECONDS) -> None:
+        self._servicer = servicer
+        self._seconds = seconds
+
+    def __getattr__(self, name: str) -> Any:
+        method: Any = getattr(self._servicer, name)
+
+        async def guarded(request: Any, context: Any) -> Any:
+            began = monotonic()
+            answer = await method(request, context)
+            if monotonic() - began > self._seconds:
+                raise Unavailable("The answer took too long, try again", reason="ANSWER_TOO_LATE", retry_after=1.0)
+            return answer
+
+        return guarded
 
 
 def _revision(request: Any) -> int | None:

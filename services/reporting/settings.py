@@ -9,7 +9,6 @@ from services.reporting.model.flaky import FlakyRules
 from services.reporting.model.projection import Rules
 from services.reporting.model.retention import RetentionLimits
 from services.reporting.model.storms import StormRules
-from services.reporting.storage.generations import DROP_SECONDS
 
 
 class Settings(ProcessSettings):
@@ -24,8 +23,9 @@ class Settings(ProcessSettings):
     catalog_address: str = "127.0.0.1:50051"
     executor_address: str = "127.0.0.1:50052"
     """Where verify and rebuild read the history."""
-    generation_drop_seconds: float = Field(default=DROP_SECONDS, ge=0)
-    """How long read models that were replaced are kept for calls that still read them."""
+    generation_drop_seconds: float = Field(default=60.0, ge=0)
+    """How long replaced read models are kept for calls that still read them. It exceeds the sum of FRESH_SECONDS,
+    ANSWER_SECONDS and an election of MongoDB (10 s), during which a replaced primary may still answer."""
     fold_batch: int = Field(default=5000, ge=1, le=10_000)
     invalid_share: float = Field(default=0.5, gt=0, le=1)
     invalid_window: int = Field(default=200, ge=100, le=100_000)
@@ -47,8 +47,8 @@ class Settings(ProcessSettings):
     storm_percent: int = Field(default=80, ge=1, le=100)
 
     @property
-    def bounds(self) -> RetentionLimits:
-        """The bounds of lists as the model takes them."""
+    def retention(self) -> RetentionLimits:
+        """How long runs stay in lists."""
         age = timedelta(days=self.runs_kept_days) if self.runs_kept_days else None
         return RetentionLimits(age, self.runs_kept_per_test or None)
 

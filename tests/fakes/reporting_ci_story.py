@@ -77,13 +77,13 @@ class CiStory(Story):
 
     def _named(self, run: RunSnapshot) -> RunSnapshot:
         branch, commit = self._ci
-        shown = reports_pb2.BuildRunItem(test_name=run.test_name, success=bool(run.success), run_id=run.run_id)
+        item = reports_pb2.BuildRunItem(test_name=run.test_name, success=bool(run.success), run_id=run.run_id)
         said = {"branch": branch, "commit_sha": commit}
-        shown.metadata.update({name: value for name, value in said.items() if value is not None})
+        item.metadata.update({name: value for name, value in said.items() if value is not None})
         if run.failure:
-            shown.report_metadata.update({"category": run.failure.category, "top_failure": run.failure.message})
+            item.report_metadata.update({"category": run.failure.category, "top_failure": run.failure.message})
         if run.build:
-            shown.resolved_build_version = run.build.version
+            item.resolved_build_version = run.build.version
         if run.completed_at and run.status is not Status.QUEUED:
-            shown.completed_at.FromDatetime(run.completed_at)
-        return replace(run, branch=branch, commit_sha=commit, shown=shown.SerializeToString())
+            item.completed_at.FromDatetime(run.completed_at)
+        return replace(run, branch=branch, commit_sha=commit, list_item=item.SerializeToString())

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from services.reporting.model.list_positions import is_day, minutes
+from services.reporting.model.list_positions import is_day, minutes_counter
 from services.reporting.model.tables import Tables
 from services.reporting.ports import ListedTest, Page
 
@@ -28,22 +28,24 @@ class FakeExpirableRuns:
         ]
         return [run_id for _, run_id in sorted(listed, reverse=True)][page.skip : page.skip + page.limit]
 
-    async def tidy(self, org_id: str, names: Collection[str]) -> None:
-        for name in names:
+    async def remove_empty_days(self, org_id: str, counters: Collection[str]) -> None:
+        for name in counters:
             counted = self._tables.counters.get((org_id, name)) or {}
             for day in [field for field, amount in counted.items() if is_day(field) and not amount]:
                 del counted[day]
-                self._tables.counters.drop((org_id, minutes(name, day)))
+                self._tables.counters.drop((org_id, minutes_counter(name, day)))
 
 
 @dataclass
 class FakeLease:
-    """Ours as often as `times` says; None: always."""
+    """Acquired as often as `times` says; None: always."""
 
     times: int | None = None
+    asked: int = 0
     released: int = 0
 
     async def acquire(self) -> bool:
+        self.asked += 1
         if self.times is None:
             return True
         self.times -= 1

@@ -4,8 +4,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from services.chassis.mongo import Mongo
+from services.reporting.model.projection import RowKeys
 from services.reporting.model.tables import Tables
-from services.reporting.ports import ProjectionTransaction, RowKeys
+from services.reporting.ports import ProjectionTransaction
 from services.reporting.storage import MongoProjections
 
 

@@ -9,10 +9,11 @@ from typing import Protocol, TypeVar
 from services.chassis.context import current
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.flaky import Assessment
+from services.reporting.model.projection import RowKeys
 from services.reporting.model.reports.apps import VerdictCount
 from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, Outcome, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey, RunRow, Table, Tables
-from services.reporting.ports import Counts, Page, ProjectionTransaction, RowKeys
+from services.reporting.ports import Counts, Page, ProjectionTransaction
 
 TABLES = ("runs", "executions", "cells", "groups", "histories", "apps", "builds", "tests", "attachments")
 K = TypeVar("K")
@@ -157,10 +158,12 @@ class FakeReadModels:
 
 def _page(runs: list[tuple[str, RunRow]], page: Page) -> list[bytes]:
     listed = [
-        (row.listed_at, run_id, row.shown) for run_id, row in runs if row.listed_at and _follows(page, row.listed_at)
+        (row.listed_at, run_id, row.list_item)
+        for run_id, row in runs
+        if row.listed_at and _follows(page, row.listed_at)
     ]
     listed.sort(reverse=True)
-    return [shown for _, _, shown in listed[page.skip : page.skip + page.limit]]
+    return [item for _, _, item in listed[page.skip : page.skip + page.limit]]
 
 
 def _follows(page: Page, at: datetime) -> bool:

@@ -135,7 +135,7 @@ class Story:
             seconds=60.0 if status.terminal else None,
             attempts=(attempt,) if status.terminal else (),
             failure=failure,
-            shown=f"{test} {ending} {number}".encode(),
+            list_item=f"{test} {ending} {number}".encode(),
         )
         self.tell(snapshot)
         return snapshot

@@ -59,7 +59,7 @@ class FakeVerdicts:
 
     async def runs_of_execution(self, execution_id: str) -> Sequence[GateRun]:
         rows = ((run_id, row) for run_id, row in self._tables.runs.rows() if row.org_id == current().org_id)
-        names = ("test_id", "app_id", "build_id", "status", "listed_at", "shown")
+        names = ("test_id", "app_id", "build_id", "status", "listed_at", "list_item")
         return [
             gate_run({"_id": run_id} | {name: getattr(row, name) for name in names})
             for run_id, row in rows

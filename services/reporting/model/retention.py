@@ -26,7 +26,7 @@ def expire_runs(tables: Tables, run_ids: Iterable[str]) -> int:
     for run_id in run_ids:
         row = tables.runs.get(run_id)
         if row is not None and row.status.terminal and not row.expired:
-            rest = replace(row, listed_at=None, shown=b"")
+            rest = replace(row, listed_at=None, list_item=b"")
             tables.runs.put(run_id, rest)
             move_in_lists(tables, row, rest)
             expired += 1

@@ -64,5 +64,5 @@ def run_row(run: RunSnapshot) -> RunRow:
         app_id=run.app_id,
         build_id=run.build.id if run.build else None,
         listed_at=run.listed_at,
-        shown=run.shown,
+        list_item=run.list_item,
     )

@@ -65,7 +65,7 @@ class AttemptSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class RunSnapshot:
-    """A run as an event tells it. `told_at` is the event's time; `shown` the run as lists show it, serialised."""
+    """A run as an event describes it; `list_item` is the run as lists show it, a serialised BuildRunItem."""
 
     run_id: str
     org_id: str
@@ -87,7 +87,7 @@ class RunSnapshot:
     created_at: datetime | None = None
     attempts: tuple[AttemptSnapshot, ...] = ()
     failure: Failure | None = None
-    shown: bytes = b""
+    list_item: bytes = b""
 
     @property
     def key(self) -> str:

@@ -25,9 +25,9 @@ CounterKey = tuple[str, str]  # organisation, counter (see counters.py)
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run: what it has contributed follows from revision and status, `shown` is what lists show.
+    """A run: what it has contributed follows from revision and status; `list_item` is the run as lists show it.
 
-    `listed_at` is None when it expired: no list shows it any more, and nothing that is told about it changes anything.
+    `listed_at` is None when it expired: no list contains it any more, and later events about it change nothing.
     """
 
     org_id: str
@@ -38,7 +38,7 @@ class RunRow:
     app_id: str | None
     build_id: str | None
     listed_at: datetime | None
-    shown: bytes
+    list_item: bytes
 
     @property
     def expired(self) -> bool:

@@ -1,6 +1,6 @@
-"""Two generations of a collection, document by document."""
+"""Compares a collection of two generations, document by document."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -13,11 +13,13 @@ from services.reporting.rebuild.state import Difference
 from services.reporting.storage.documents import COUNTERS, TABLE_CODECS
 from services.reporting.storage.generations import collection_name
 
-COLLECTIONS = (*dict.fromkeys(kind.collection for kind in TABLE_CODECS), COUNTERS)
+COLLECTIONS = (*dict.fromkeys(codec.collection for codec in TABLE_CODECS), COUNTERS)
 TEXT_LENGTH = 500
 
-Pair = tuple[int, int]
-"""The generation that serves, and the one that was recounted."""
+Generations = tuple[int, int]
+"""The serving one and the recounted one."""
+Pair = tuple[Document | None, Document | None]
+"""A document as it serves and as it was recounted."""
 
 _IGNORED_FIELDS: Mapping[str, Sequence[str]] = {
     "runs": ("revision",),
@@ -25,64 +27,63 @@ _IGNORED_FIELDS: Mapping[str, Sequence[str]] = {
     "tests": ("revision",),
     "attachments": ("test_name",),
 }
-"""What may differ: executor and catalog count changes that they tell nobody, since nothing that is shown changes, and
-an attachment has the name that its test had when it was told (reports show the test's own)."""
+"""Fields that may differ: executor and catalog also count revisions that change nothing visible and publish no event,
+and an attachment keeps the name that its test had at the time (reports show the test's own)."""
 
 
-async def compare_page(mongo: Mongo, collection: str, generations: Pair, after: str, limit: int) -> ComparisonPage:
-    """About `limit` documents with ids after this one, of both at one moment."""
-
-    async def work(session: Session) -> tuple[list[Document], list[Document]]:
-        query, order = {"_id": {"$gt": after}}, [("_id", 1)]
-        serving, recounted = (_cursor(mongo, collection, g, query, session) for g in generations)
-        return (
-            await serving.sort(order).limit(limit).to_list(None),
-            await recounted.sort(order).limit(limit).to_list(None),
-        )
-
-    serving, recounted = await mongo.snapshot(work)
+async def compare_page(
+    mongo: Mongo, collection: str, generations: Generations, after: str, limit: int
+) -> ComparisonPage:
+    """Compare about `limit` documents with ids after this one, in one snapshot."""
+    serving, recounted = await _read(mongo, collection, generations, {"_id": {"$gt": after}}, limit)
     last = min((page[-1]["_id"] for page in (serving, recounted) if len(page) == limit), default="")
-    pairs = _pairs(serving, recounted)
-    seen = {key: pair for key, pair in pairs.items() if not last or key <= last}
-    differing = [key for key, pair in seen.items() if _fields(collection, *pair)]
-    return ComparisonPage(len(seen), differing, last)
+    pairs = [(key, pair) for key, pair in _pairs(serving, recounted) if not last or key <= last]
+    return ComparisonPage(len(pairs), _differences(collection, pairs), last)
 
 
-async def find_differences(mongo: Mongo, collection: str, generations: Pair, ids: Sequence[str]) -> list[Difference]:
-    """What differs between these documents, both at one moment."""
+async def find_differences(
+    mongo: Mongo, collection: str, generations: Generations, ids: Sequence[str]
+) -> list[Difference]:
+    """How these documents differ, in one snapshot."""
+    serving, recounted = await _read(mongo, collection, generations, {"_id": {"$in": list(ids)}}, 0)
+    return _differences(collection, _pairs(serving, recounted))
 
-    async def work(session: Session) -> tuple[list[Document], list[Document]]:
-        query = {"_id": {"$in": list(ids)}}
-        serving, recounted = (_cursor(mongo, collection, g, query, session) for g in generations)
-        return await serving.to_list(None), await recounted.to_list(None)
 
-    pairs = _pairs(*await mongo.snapshot(work))
+async def _read(
+    mongo: Mongo, collection: str, generations: Generations, query: Document, limit: int
+) -> list[list[Document]]:
+    async def work(session: Session) -> list[list[Document]]:
+        found = []
+        for generation in generations:
+            documents = mongo.collection(collection_name(collection, generation)).find(query, session=session)
+            found.append(await documents.sort([("_id", 1)]).limit(limit).to_list(None))
+        return found
+
+    return await mongo.snapshot(work)
+
+
+def _pairs(serving: Sequence[Document], recounted: Sequence[Document]) -> Iterator[tuple[str, Pair]]:
+    """The documents of both by id, in its order."""
+    before = {document["_id"]: document for document in serving}
+    after = {document["_id"]: document for document in recounted}
+    return ((key, (before.get(key), after.get(key))) for key in sorted(before.keys() | after.keys()))
+
+
+def _differences(collection: str, pairs: Iterable[tuple[str, Pair]]) -> list[Difference]:
     return [
         Difference(collection, key, field, _text(before), _text(after))
-        for key, pair in sorted(pairs.items())
-        for field, before, after in _fields(collection, *pair)
+        for key, pair in pairs
+        for field, before, after in _differing_fields(collection, *pair)
     ]
 
 
-def _cursor(mongo: Mongo, collection: str, generation: int, query: Document, session: Session) -> Any:
-    return mongo.collection(collection_name(collection, generation)).find(query, session=session)
-
-
-def _pairs(
-    serving: Sequence[Document], recounted: Sequence[Document]
-) -> dict[str, tuple[Document | None, Document | None]]:
-    ours = {document["_id"]: document for document in serving}
-    theirs = {document["_id"]: document for document in recounted}
-    return {key: (ours.get(key), theirs.get(key)) for key in sorted(ours.keys() | theirs.keys())}
-
-
-def _fields(
+def _differing_fields(
     collection: str, serving: Document | None, recounted: Document | None
-) -> list[tuple[str, Document | Any, Document | Any]]:
-    """(field, serving, recounted) of what differs; no field when the document is missing or too many."""
+) -> list[tuple[str, Any, Any]]:
+    """(field, serving, recounted) of what differs; the field is empty when one of the documents is missing."""
     if serving == recounted:
         return []
-    before, after = _normal(collection, serving), _normal(collection, recounted)
+    before, after = _comparable(collection, serving), _comparable(collection, recounted)
     if before == after:
         return []
     if before is None or after is None:
@@ -91,24 +92,24 @@ def _fields(
     return [(name, before.get(name), after.get(name)) for name in names if before.get(name) != after.get(name)]
 
 
-def _normal(collection: str, document: Document | None) -> Document | None:
-    """The document without what may differ. Counters that are all 0 are as good as none."""
+def _comparable(collection: str, document: Document | None) -> Document | None:
+    """The document without what may differ. A counter whose fields are all 0 equals a missing one."""
     if document is None:
         return None
-    untold = ("_id", *_IGNORED_FIELDS.get(collection, ()))
-    kept = {name: value for name, value in document.items() if name not in untold}
+    ignored = ("_id", *_IGNORED_FIELDS.get(collection, ()))
+    kept = {name: value for name, value in document.items() if name not in ignored}
     if collection == COUNTERS:
         kept = {name: value for name, value in kept.items() if value != 0}
         return kept if kept.keys() - {"org_id"} else None
-    if "shown" in kept:
-        kept["shown"] = _shown(kept["shown"])
+    if "list_item" in kept:
+        kept["list_item"] = _list_item(kept["list_item"])
     if "tested" in kept:
         kept["tested"] = sorted(kept["tested"])
     return kept
 
 
-def _shown(content: bytes) -> Document | str:
-    """A run as lists show it. Links to artifacts that were deleted since are told nobody, so all of them may differ."""
+def _list_item(content: bytes) -> Document | str:
+    """A run as lists show it, without links to artifacts: no event says that an artifact was deleted."""
     try:
         item = MessageToDict(reports_pb2.BuildRunItem.FromString(content), preserving_proto_field_name=True)
     except Exception:
@@ -118,5 +119,5 @@ def _shown(content: bytes) -> Document | str:
 
 
 def _text(value: Any) -> str:
-    """The value as JSON, cut."""
+    """The value as JSON, truncated."""
     return "" if value is None else orjson.dumps(value, default=repr).decode()[:TEXT_LENGTH]

@@ -1,6 +1,8 @@
 """The history of executor and catalog over gRPC, as batches that can be folded."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from google.protobuf.message import Message
 from mobiletest.catalog.v1 import facts_pb2 as catalog
@@ -10,7 +12,7 @@ from mobiletest.executor.v1 import facts_pb2_grpc as executor_grpc
 
 from services.chassis import logs
 from services.chassis.events import Event, InvalidMessage
-from services.chassis.grpc_server import Channel
+from services.chassis.grpc_channel import Channel
 from services.reporting.events import parse_event
 from services.reporting.model.batch import Batch, Snapshot
 from services.reporting.rebuild.ports import FactsPage
@@ -19,7 +21,7 @@ from services.reporting.rebuild.state import ReplaySource
 PAGE_SIZE = 1000
 PAGE_SECONDS = 60.0
 NO_EVENT_TIME = datetime(1970, 1, 1, tzinfo=UTC)
-"""Facts have no time of telling. Nothing that is folded depends on it: they say when what they tell of happened."""
+"""Facts have no time of publication. Nothing that is folded depends on it: they say when things happened."""
 
 CATALOG_SERVICES = (catalog.DESCRIPTOR.services_by_name["CatalogFacts"],)
 EXECUTOR_SERVICES = (executor.DESCRIPTOR.services_by_name["ExecutionFacts"],)
@@ -28,53 +30,47 @@ log = logs.get(__name__)
 
 
 class RemoteFactHistory:
-    """The port `History`. Facts go through the same door as events do, so that both are folded the same."""
+    """See ports.FactHistory. Facts are parsed as events are, so that both are folded alike."""
 
     def __init__(self, to_catalog: Channel, to_executor: Channel, page_size: int = PAGE_SIZE) -> None:
-        self._catalog = catalog_grpc.CatalogFactsStub(to_catalog)  # type: ignore[no-untyped-call]
-        self._executor = executor_grpc.ExecutionFactsStub(to_executor)  # type: ignore[no-untyped-call]
+        catalog_stub: Any = catalog_grpc.CatalogFactsStub(to_catalog)  # type: ignore[no-untyped-call]
+        executor_stub: Any = executor_grpc.ExecutionFactsStub(to_executor)  # type: ignore[no-untyped-call]
+        self._calls: Mapping[ReplaySource, tuple[Any, Any]] = {
+            ReplaySource.CATALOG: (catalog_stub.ListCatalogFacts, catalog.ListCatalogFactsRequest),
+            ReplaySource.EXECUTIONS: (executor_stub.ListExecutionFacts, executor.ListExecutionFactsRequest),
+            ReplaySource.RUNS: (executor_stub.ListRunFacts, executor.ListRunFactsRequest),
+        }
         self._page_size = page_size
 
     async def page(self, source: ReplaySource, token: str) -> FactsPage:
-        match source:
-            case ReplaySource.CATALOG:
-                asked = catalog.ListCatalogFactsRequest(page_token=token, page_size=self._page_size)
-                page = await self._catalog.ListCatalogFacts(asked, timeout=PAGE_SECONDS)
-                facts = [getattr(fact, fact.WhichOneof("fact")) for fact in page.facts]
-            case ReplaySource.EXECUTIONS:
-                wanted = executor.ListExecutionFactsRequest(page_token=token, page_size=self._page_size)
-                page = await self._executor.ListExecutionFacts(wanted, timeout=PAGE_SECONDS)
-                facts = list(page.facts)
-            case _:
-                those = executor.ListRunFactsRequest(page_token=token, page_size=self._page_size)
-                page = await self._executor.ListRunFacts(those, timeout=PAGE_SECONDS)
-                facts = list(page.facts)
-        told = [snapshot for fact in facts if (snapshot := _snapshot(fact)) is not None]
+        call, request = self._calls[source]
+        page = await call(request(page_token=token, page_size=self._page_size), timeout=PAGE_SECONDS)
+        snapshots = [snapshot for fact in page.facts if (snapshot := _parse(_event_message(fact))) is not None]
         return FactsPage(
-            batch=Batch.of(told),
-            facts=len(facts),
+            batch=Batch.of(snapshots),
+            facts=len(page.facts),
             token=page.next_page_token,
             total=page.estimated_total,
-            unreadable=len(facts) - len(told),
+            unreadable=len(page.facts) - len(snapshots),
         )
 
 
-def _snapshot(fact: Message) -> Snapshot | None:
-    """What the fact tells; None when no event with it could be folded either."""
-    try:
-        return parse_event(_event(fact))
-    except InvalidMessage as error:
-        log.warning("unreadable_fact", kind=fact.DESCRIPTOR.full_name, error=str(error)[:500])
-        return None
+def _event_message(fact: Message) -> Message:
+    """The message of an event; the catalog wraps its several kinds in one."""
+    if not isinstance(fact, catalog.CatalogFact):
+        return fact
+    message: Message = getattr(fact, fact.WhichOneof("fact") or "")
+    return message
 
 
-def _event(fact: Message) -> Event:
-    return Event(
-        topic="",
-        key="",
-        type=fact.DESCRIPTOR.full_name,
-        source="",
-        id="",
-        time=NO_EVENT_TIME,
-        payload=fact.SerializeToString(),
+def _parse(message: Message) -> Snapshot | None:
+    """The snapshot; None when an event with this message could not be folded either."""
+    name = message.DESCRIPTOR.full_name
+    event = Event(
+        topic="", key="", type=name, source="", id="", time=NO_EVENT_TIME, payload=message.SerializeToString()
     )
+    try:
+        return parse_event(event)
+    except InvalidMessage as error:
+        log.warning("unreadable_fact", kind=name, error=str(error)[:500])
+        return None

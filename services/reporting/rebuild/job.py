@@ -1,121 +1,245 @@
-"""Checking the read models against the history, and making them anew."""
+"""Runs verify and rebuild: replay the history into a new generation, compare it, then swap or drop it."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import ParamSpec, TypeVar
 
 from services.chassis import logs
-from services.chassis.errors import Aborted
+from services.chassis.error_status import to_domain_error
+from services.chassis.errors import Aborted, DeadlineExceeded, FailedPrecondition, Unavailable
 from services.reporting.ports import Lease
-from services.reporting.rebuild.ports import ConsumerProgress, FactHistory, RebuildStore
-from services.reporting.rebuild.state import JobProgress, JobState, Operation, Phase
-from services.reporting.rebuild.steps import RebuildSteps, RebuildTimings
+from services.reporting.rebuild.ports import ConsumerProgress, FactHistory, RebuildStore, TakenOver
+from services.reporting.rebuild.state import (
+    CATCHING_UP,
+    Difference,
+    JobProgress,
+    JobState,
+    Operation,
+    Phase,
+    ReplaySource,
+    after_comparison,
+    after_replay,
+    begin_comparison,
+    finished,
+)
+
+EXPIRE_LIMIT = 1000
+COMPARE_LIMIT = 500
+RECHECKS = 3
+REPORTED_DIFFERENCES = 1000
+"""How many differences of a job are reported; all are counted."""
 
 log = logs.get(__name__)
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class RebuildTimings:
+    """How long a job waits, in seconds."""
+
+    renew_lease: float = 5.0
+    publish: float = 3.0
+    """For the outboxes of executor and catalog to publish what was committed."""
+    stalled: float = 15.0
+    """For consumers that make no progress."""
+    recheck: float = 0.5
+    """Before documents that differ are compared again."""
+    rechecks: float = 15.0
+    """For all rechecks of a job together."""
+    drop: float = 60.0
+    """For readers to leave the generation that served."""
+    retry: float = 120.0
+    """For a dependency that is down."""
+    poll: float = 0.5
+
+
+DEFAULT_TIMINGS = RebuildTimings()
+
+
 class RebuildJob:
-    """One operation at a time, over all processes; whoever calls again goes on where an interrupted one was."""
+    """One job at a time over all processes; the next call resumes an interrupted one.
+
+    A step may run twice, and the next one may run in another process.
+    """
 
     def __init__(
         self,
         history: FactHistory,
-        workbench: RebuildStore,
-        offsets: ConsumerProgress,
-        turn: Lease,
-        *,
-        passes: Callable[[BaseException], bool],
-        patience: RebuildTimings,
+        store: RebuildStore,
+        consumers: ConsumerProgress,
+        lease: Lease,
+        timings: RebuildTimings = DEFAULT_TIMINGS,
     ) -> None:
-        """`passes` says whether an error passes by itself."""
         self._history = history
-        self._bench = workbench
-        self._offsets = offsets
-        self._turn = turn
-        self._passes = passes
-        self._patience = patience
+        self._store = store
+        self._consumers = consumers
+        self._lease = lease
+        self._timings = timings
+        self._recheck_seconds = timings.rechecks
 
     async def run(self, operation: Operation, *, restart: bool = False) -> AsyncGenerator[JobProgress, None]:
-        """Carry the operation out, saying where it stands after each piece; the last is done.
+        """Run the job to its end, yielding the progress of each step.
 
-        Aborted: another one is under way. FailedPrecondition: what was rebuilt contradicts itself; nothing changed.
+        Aborted: another job is running. FailedPrecondition: the rebuilt read models are inconsistent; nothing changed.
         """
-        async with self._held() as check:
-            pieces = RebuildSteps(self._history, self._bench, self._offsets, self._patience)
-            async for state in self._settled(pieces, operation, restart=restart):
-                yield JobProgress(state)
-            state = await self._patiently(lambda: self._taken(operation, restart=restart))
-            yield JobProgress(state, tuple(await self._bench.told()))
-            while state.phase is not Phase.DONE:
-                check()
-                progress = await self._patiently(lambda at=state: pieces.step(at))  # type: ignore[misc]
-                state = progress.state
+        async with self._hold_lease():
+            state = await self._retry(self._store.take_over)
+            if state is not None and state.swapped_at is not None and (state.operation is not operation or restart):
+                async for progress in self._steps(state):  # its generation serves already, so it is finished first
+                    yield JobProgress(progress.state)
+                state = None
+            state = await self._retry(self._begin_or_resume, state, operation, restart=restart)
+            yield JobProgress(state, tuple(await self._store.reported()))
+            async for progress in self._steps(state):
                 yield progress
 
-    async def _settled(self, pieces: RebuildSteps, operation: Operation, *, restart: bool) -> AsyncIterator[JobState]:
-        """Bring a rebuild to its end that let its generation serve already, if it is not the one that is asked for."""
-        state = await self._patiently(self._bench.take_over)
-        if state is None or state.swapped_at is None or (operation is state.operation and not restart):
-            return
-        while state.phase is not Phase.DONE:
-            state = (await pieces.step(state)).state
-            yield state
-
-    async def _taken(self, operation: Operation, *, restart: bool) -> JobState:
-        state = await self._bench.take_over()
-        if state is None or state.operation is not operation or restart:
-            state = await self._bench.begin(operation)
-            log.info("operation_begins", operation=operation.value, generation=state.generation)
-        else:
-            log.info("operation_goes_on", operation=operation.value, phase=state.phase.value, place=state.place)
-        if state.phase is Phase.REPLAYING:
-            await self._bench.prepare(state)
-        return state
-
     @asynccontextmanager
-    async def _held(self) -> AsyncIterator[Callable[[], None]]:
-        """Inside of the block it is our turn; gives a check that raises Aborted when it no longer is."""
-        if not await self._turn.acquire():
+    async def _hold_lease(self) -> AsyncIterator[None]:
+        """Refuses a second job. A lease that is lost needs no check: the job that takes over fences our writes off."""
+        if not await self._lease.acquire():
             raise Aborted(
                 "Another operation on the read models is under way", reason="OPERATION_UNDER_WAY", retry_after=10.0
             )
-        renewing = asyncio.create_task(self._renewed())
-
-        def check() -> None:
-            if renewing.done():
-                raise Aborted("Somebody else has taken this operation over", reason="OPERATION_TAKEN_OVER")
-
+        renewal = asyncio.create_task(self._renew_lease())
         try:
-            yield check
+            yield
+        except TakenOver as error:
+            raise Aborted("Another process has taken this operation over", reason="OPERATION_TAKEN_OVER") from error
         finally:
-            renewing.cancel()
-            await asyncio.wait([renewing])
-            with suppress(Exception):  # else it runs out by itself
-                await self._turn.release()
+            renewal.cancel()
+            await asyncio.wait([renewal])
+            with suppress(Exception):  # otherwise it expires
+                await self._lease.release()
 
-    async def _renewed(self) -> None:
-        """Until it is not ours any more. A database that is away may have us lose it: writes are fenced."""
+    async def _renew_lease(self) -> None:
         while True:
-            await asyncio.sleep(self._patience.renew)
+            await asyncio.sleep(self._timings.renew_lease)
             try:
-                if not await self._turn.acquire():
-                    return
+                await self._lease.acquire()
             except Exception as error:
-                if not self._passes(error):
-                    raise
                 log.warning("turn_not_renewed", error=repr(error))
 
-    async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Again after what passes by itself, for a while: every piece may be done twice."""
-        waited, wait = 0.0, self._patience.poll
+    async def _begin_or_resume(self, state: JobState | None, operation: Operation, *, restart: bool) -> JobState:
+        if state is not None and state.operation is operation and not restart:
+            log.info("operation_goes_on", operation=operation.value, phase=state.phase.value, place=state.stage)
+            return state
+        state = await self._store.begin(operation)
+        log.info("operation_begins", operation=operation.value, generation=state.generation)
+        return state
+
+    async def _steps(self, state: JobState) -> AsyncIterator[JobProgress]:
+        while state.phase is not Phase.DONE:
+            progress = await self._retry(self._step, state)
+            state = progress.state
+            yield progress
+
+    async def _retry(self, work: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Repeat the work while a dependency is down, for a while."""
+        waited, pause = 0.0, self._timings.poll
         while True:
             try:
-                return await work()
+                return await work(*args, **kwargs)
             except Exception as error:
-                if not self._passes(error) or waited >= self._patience.error:
+                is_down = isinstance(to_domain_error(error), Unavailable | DeadlineExceeded)
+                if not is_down or waited >= self._timings.retry:
                     raise
-                log.warning("operation_waits", error=repr(error), seconds=wait)
-            await asyncio.sleep(wait)
-            waited, wait = waited + wait, min(10.0, wait * 2)
+                log.warning("operation_waits", error=repr(error), seconds=pause)
+            await asyncio.sleep(pause)
+            waited, pause = waited + pause, min(10.0, pause * 2)
+
+    async def _step(self, state: JobState) -> JobProgress:
+        match state.phase:
+            case Phase.REPLAYING if state.stage == ReplaySource.EXPIRED:
+                return await self._expire(state)
+            case Phase.REPLAYING:
+                return await self._replay(state)
+            case Phase.COMPARING if state.stage == CATCHING_UP:
+                return await self._catch_up(state)
+            case Phase.COMPARING:
+                return await self._compare(state)
+            case Phase.SWAPPING:
+                return await self._swap(state)
+            case Phase.DONE:
+                return JobProgress(state)
+
+    async def _replay(self, state: JobState) -> JobProgress:
+        page = await self._history.page(ReplaySource(state.stage), state.token)
+        after = replace(state, unreadable=state.unreadable + page.unreadable)
+        after = after_replay(after, page.facts, token=page.token, total=page.total)
+        if page.batch:
+            await self._store.fold(after, page.batch)
+        else:
+            await self._store.save(after)
+        return JobProgress(after)
+
+    async def _expire(self, state: JobState) -> JobProgress:
+        """Retention is not a difference, and a rebuild does not bring expired runs back."""
+        count, token = await self._store.expire(state, EXPIRE_LIMIT)
+        after = after_replay(state, count, token=token, total=0)
+        await self._store.save(after)
+        return JobProgress(after)
+
+    async def _catch_up(self, state: JobState) -> JobProgress:
+        """The replay has read what was committed; both generations agree once that is published and folded."""
+        await asyncio.sleep(self._timings.publish)
+        behind = await self._wait_for_consumers(await self._consumers.ends())
+        if behind:
+            log.warning("comparing_though_events_wait", events=behind)
+        after = begin_comparison(state, await self._store.sizes(state))
+        await self._store.save(after)
+        return JobProgress(after, behind=behind)
+
+    async def _wait_for_consumers(self, ends: Mapping[str, int]) -> int:
+        """The lag that is left when the consumers have caught up or made no progress for too long."""
+        loop = asyncio.get_running_loop()
+        behind, since = await self._consumers.behind(ends), loop.time()
+        while behind and loop.time() - since < self._timings.stalled:
+            await asyncio.sleep(self._timings.poll)
+            before, behind = behind, await self._consumers.behind(ends)
+            since = loop.time() if behind < before else since
+        return behind
+
+    async def _compare(self, state: JobState) -> JobProgress:
+        page = await self._store.compare(state, COMPARE_LIMIT)
+        found = await self._recheck(state, page.found)
+        after = after_comparison(state, page.documents, len(found), token=page.token)
+        if after.phase is not Phase.COMPARING:
+            inconsistencies = tuple(await self._store.inconsistencies(state))
+            after = replace(after, differences=after.differences + len(inconsistencies))
+            if inconsistencies and after.operation is Operation.REBUILD:
+                await self._reject(after, inconsistencies)
+            found += inconsistencies
+        reported = found[: max(0, REPORTED_DIFFERENCES - state.differences)]
+        await (self._store.finish if after.phase is Phase.DONE else self._store.save)(after, reported)
+        return JobProgress(after, reported)
+
+    async def _recheck(self, state: JobState, found: Sequence[Difference]) -> tuple[Difference, ...]:
+        """What still differs when compared again: an event may have been published late."""
+        for _ in range(RECHECKS):
+            if not found or self._recheck_seconds <= 0:
+                break
+            self._recheck_seconds -= self._timings.recheck
+            await asyncio.sleep(self._timings.recheck)
+            found = await self._store.differences(state, sorted({difference.id for difference in found}))
+        return tuple(found)
+
+    async def _reject(self, state: JobState, inconsistencies: Sequence[Difference]) -> None:
+        await self._store.finish(finished(state), inconsistencies)
+        totals = "; ".join(f"{found.id}: {found.serving} of {found.recounted}" for found in inconsistencies)
+        message = f"What was rebuilt contradicts itself, so it was dropped and nothing has changed: {totals}"
+        raise FailedPrecondition(message, reason="REBUILD_CONTRADICTORY")
+
+    async def _swap(self, state: JobState) -> JobProgress:
+        if state.swapped_at is None:
+            return JobProgress(await self._store.swap(state))
+        left = timedelta(seconds=self._timings.drop) - await self._store.since_swap(state)
+        if left > timedelta():
+            await asyncio.sleep(min(1.0, left.total_seconds()))
+            return JobProgress(state)
+        after = finished(state)
+        await self._store.finish(after)
+        return JobProgress(after)

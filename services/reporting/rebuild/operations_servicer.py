@@ -1,9 +1,9 @@
-"""The gRPC service Operations, and the metrics of operations, whoever carries them out."""
+"""The gRPC service Operations, and the metrics of the newest operation, whichever process runs it."""
 
 # ruff: noqa: N802 (gRPC names the methods)
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
 
@@ -26,32 +26,33 @@ _done = metrics.gauge("mobiletest_reporting_operation_done", "Facts or documents
 _total = metrics.gauge("mobiletest_reporting_operation_total", "Facts or documents of this phase, about", _LABELS)
 _differences = metrics.gauge("mobiletest_reporting_operation_differences", "Differences found", ["operation"])
 
+Messages = AsyncGenerator[operations_pb2.OperationProgress, None]
+
 log = logs.get(__name__)
 
 
 class OperationsServicer(operations_pb2_grpc.OperationsServicer):
-    """See the proto. Each call has an operation of its own, so that two calls are two that ask for the turn."""
+    """See the proto. Each call has a job of its own, so that two calls compete for the lease."""
 
-    def __init__(self, operating: Callable[[], RebuildJob]) -> None:
-        self._operating = operating
+    def __init__(self, new_job: Callable[[], RebuildJob]) -> None:
+        self._new_job = new_job
 
-    async def Verify(
-        self, request: operations_pb2.VerifyRequest, context: Any
-    ) -> AsyncIterator[operations_pb2.OperationProgress]:
-        async with aclosing(self._operating().run(Operation.VERIFY, restart=request.restart)) as steps:
-            async for progress in steps:
-                yield progress_message(progress)
+    async def Verify(self, request: operations_pb2.VerifyRequest, context: Any) -> Messages:
+        async for message in self._run(Operation.VERIFY, restart=request.restart):
+            yield message
 
-    async def Rebuild(
-        self, request: operations_pb2.RebuildRequest, context: Any
-    ) -> AsyncIterator[operations_pb2.OperationProgress]:
-        async with aclosing(self._operating().run(Operation.REBUILD, restart=request.restart)) as steps:
+    async def Rebuild(self, request: operations_pb2.RebuildRequest, context: Any) -> Messages:
+        async for message in self._run(Operation.REBUILD, restart=request.restart):
+            yield message
+
+    async def _run(self, operation: Operation, *, restart: bool) -> Messages:
+        async with aclosing(self._new_job().run(operation, restart=restart)) as steps:
             async for progress in steps:
                 yield progress_message(progress)
 
 
 def progress_message(progress: JobProgress) -> operations_pb2.OperationProgress:
-    """Where the operation stands, as a message."""
+    """The progress as a message."""
     state = progress.state
     message = operations_pb2.OperationProgress(
         phase=_PHASE[state.phase],
@@ -75,7 +76,7 @@ def _difference(found: Difference) -> operations_pb2.Difference:
 
 
 async def export_metrics(current: Callable[[], Awaitable[JobState | None]]) -> None:
-    """Show for ever where the newest operation stands, as metrics."""
+    """Keep the metrics up to date until cancelled."""
     while True:
         try:
             if (state := await current()) is not None:
@@ -88,7 +89,7 @@ async def export_metrics(current: Callable[[], Awaitable[JobState | None]]) -> N
 
 
 def set_metrics(state: JobState) -> None:
-    """The operation as metrics."""
+    """Set the metrics to this state."""
     _done.clear()
     _total.clear()
     _done.labels(state.operation.value, state.phase.value).set(state.done)

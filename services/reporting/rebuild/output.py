@@ -1,7 +1,8 @@
-"""Operations as text for people, and as JSON lines for programs."""
+"""The progress of verify and rebuild, as text for people and as JSON lines for programs."""
 
+from dataclasses import asdict
 from time import monotonic
-from typing import TextIO
+from typing import Protocol, TextIO
 
 import orjson
 
@@ -10,56 +11,64 @@ from services.reporting.rebuild.state import Difference, JobProgress, JobState, 
 SECONDS_BETWEEN_LINES = 5.0
 
 
-class TextOutput:
-    """Differences go to `out`; to `aside` where the operation stands: one line that changes, or, where that is no
-    terminal, a line every few seconds and for each phase."""
+class Output(Protocol):
+    """Where the progress of a job is written."""
 
-    def __init__(self, out: TextIO, aside: TextIO) -> None:
+    def progress(self, progress: JobProgress) -> None: ...
+
+    def ended(self, state: JobState) -> None: ...
+
+    def failed(self, message: str) -> None: ...
+
+
+class TextOutput:
+    """Differences go to `out`, the status to `err`: one line that changes on a terminal, otherwise a line every few
+    seconds and for each phase.
+    """
+
+    def __init__(self, out: TextIO, err: TextIO) -> None:
         self._out = out
-        self._aside = aside
-        self._rate = Rate()
-        self._told = 0
-        self._said: tuple[Phase | None, float] = (None, 0.0)
+        self._err = err
+        self._throughput = Throughput()
+        self._printed = 0
+        self._last_line: tuple[Phase | None, float] = (None, 0.0)
         self._width = 0
 
     def progress(self, progress: JobProgress) -> None:
-        """Show the differences, and where it stands."""
         if progress.behind:
-            self._note(f"{progress.behind} events wait that nobody folds: what they tell shows as differences")
+            self._note(f"{progress.behind} events are not being consumed: they will show as differences")
         for difference in progress.found:
             self._clear()
             self._out.write(describe_difference(difference) + "\n")
-        self._told += len(progress.found)
+        self._printed += len(progress.found)
         self._show(progress.state)
 
     def ended(self, state: JobState) -> None:
-        """Say what it came to."""
         self._clear()
-        if state.differences > self._told:
-            self._out.write(f"and {state.differences - self._told} more\n")
+        if state.differences > self._printed:
+            self._out.write(f"and {state.differences - self._printed} more\n")
         self._out.write(result_summary(state) + "\n")
 
     def failed(self, message: str) -> None:
-        """Say why there is no result."""
         self._note(message)
 
     def _show(self, state: JobState) -> None:
-        line, now = status_line(state, self._rate.of(state)), monotonic()
-        if self._aside.isatty():
-            self._aside.write("\r" + line.ljust(self._width))
+        line, now = status_line(state, self._throughput.update(state)), monotonic()
+        if self._err.isatty():
+            self._err.write("\r" + line.ljust(self._width))
             self._width = len(line)
-        elif state.phase is not self._said[0] or now - self._said[1] >= SECONDS_BETWEEN_LINES:
-            self._said = (state.phase, now)
-            self._aside.write(line + "\n")
-        self._aside.flush()
+        elif state.phase is not self._last_line[0] or now - self._last_line[1] >= SECONDS_BETWEEN_LINES:
+            self._last_line = (state.phase, now)
+            self._err.write(line + "\n")
+        self._err.flush()
 
     def _note(self, message: str) -> None:
         self._clear()
-        self._aside.write(message + "\n")
+        self._err.write(message + "\n")
 
     def _clear(self) -> None:
         if self._width:
-            self._aside.write("\r" + " " * self._width + "\r")
+            self._err.write("\r" + " " * self._width + "\r")
             self._width = 0
 
 
@@ -68,28 +77,26 @@ class JsonOutput:
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
-        self._rate = Rate()
+        self._throughput = Throughput()
 
     def progress(self, progress: JobProgress) -> None:
-        """Print the differences, and where it stands."""
-        for found in progress.found:
-            self._print(difference={name: getattr(found, name) for name in Difference.__dataclass_fields__})
+        for difference in progress.found:
+            self._print(difference=asdict(difference))
         state = progress.state
         self._print(
             progress={
                 "operation": state.operation.value,
                 "phase": state.phase.value,
-                "place": state.place,
+                "place": state.stage,
                 "done": state.done,
                 "total": state.total,
-                "per_second": round(self._rate.of(state)),
+                "per_second": round(self._throughput.update(state)),
                 "differences": state.differences,
                 "events_behind": progress.behind,
             }
         )
 
     def ended(self, state: JobState) -> None:
-        """Print what it came to."""
         self._print(
             result={
                 "operation": state.operation.value,
@@ -100,7 +107,6 @@ class JsonOutput:
         )
 
     def failed(self, message: str) -> None:
-        """Print why there is no result."""
         self._print(error=message)
 
     def _print(self, **line: object) -> None:
@@ -108,16 +114,16 @@ class JsonOutput:
         self._out.flush()
 
 
-class Rate:
-    """How many a second are dealt with, in this phase and by this process."""
+class Throughput:
+    """Facts or documents per second in the current phase, as seen by this process."""
 
     def __init__(self) -> None:
         self._phase: Phase | None = None
         self._began = 0.0
         self._first = 0
 
-    def of(self, state: JobState) -> float:
-        """The mean since this phase was first seen."""
+    def update(self, state: JobState) -> float:
+        """The mean since the phase was first seen."""
         now = monotonic()
         if state.phase is not self._phase:
             self._phase, self._began, self._first = state.phase, now, state.done
@@ -128,9 +134,9 @@ class Rate:
 def status_line(state: JobState, per_second: float) -> str:
     """`verify: replaying runs, 12000 of 100000 (12 %), 2900/s, 0 differences`."""
     share = f"{100 * state.done // state.total} %" if state.total else "-"
-    place = f" {state.place}" if state.place else ""
+    stage = f" {state.stage}" if state.stage else ""
     return (
-        f"{state.operation.value}: {state.phase.value}{place}, {state.done} of {state.total} ({share}), "
+        f"{state.operation.value}: {state.phase.value}{stage}, {state.done} of {state.total} ({share}), "
         f"{per_second:.0f}/s, {state.differences} differences"
     )
 
@@ -142,7 +148,7 @@ def describe_difference(found: Difference) -> str:
 
 
 def result_summary(state: JobState) -> str:
-    """What the operation came to."""
+    """`rebuilt: generation 3 serves, 2 differences repaired`."""
     unreadable = f", {state.unreadable} facts that cannot be folded" if state.unreadable else ""
     if state.operation is Operation.VERIFY:
         return f"{state.differences} differences{unreadable}"

@@ -1,4 +1,4 @@
-"""What operations on the read models need: the history, the generations, the broker's offsets, and a turn."""
+"""What verify and rebuild need: the history, the generations, and the progress of the consumers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,11 +9,15 @@ from services.reporting.model.batch import Batch
 from services.reporting.rebuild.state import Difference, JobState, Operation, ReplaySource
 
 
+class TakenOver(Exception):
+    """Another process has taken the job over."""
+
+
 @dataclass(frozen=True, slots=True)
 class FactsPage:
-    """Some of the history, `facts` in number, and the token that leads behind it; empty: there is no more.
+    """A page of `facts` facts, `unreadable` of which can never be folded, and the token of the next page (empty: none).
 
-    `unreadable` of them could never be folded. `total` is how many facts the source has, about.
+    `total` estimates the facts of the source.
     """
 
     batch: Batch
@@ -25,75 +29,77 @@ class FactsPage:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonPage:
-    """What a page of a collection came to: documents looked at, and those that differ. An empty token: no more."""
+    """How many documents of a page were compared, how they differ, and the token of the next page (empty: none)."""
 
     documents: int
-    differing: Sequence[str]
+    found: Sequence[Difference]
     token: str
 
 
 class FactHistory(Protocol):
-    """What executor and catalog know now, of all organisations: whatever was told before is in it."""
+    """What executor and catalog know now, of all organisations: it includes everything that events said."""
 
     async def page(self, source: ReplaySource, token: str) -> FactsPage:
-        """The facts behind the token. Errors of the other service, and Unavailable, pass through."""
+        """The facts after the token. Errors of the other service, and Unavailable, pass through."""
 
 
 class RebuildStore(Protocol):
-    """One operation at a time on the generations. Every write fails with Aborted once somebody else has taken over.
+    """The state of the one job that runs at a time, and its generation.
 
-    All writes are durable when they return, and take effect wholly or not at all.
+    Every write is durable and atomic, and raises TakenOver once another process has taken the job over.
     """
 
     async def take_over(self) -> JobState | None:
-        """From now on the operation is ours; where it stands, None when there is none that could go on."""
+        """Own the job from now on; its state, None when there is none to resume."""
 
     async def begin(self, operation: Operation) -> JobState:
-        """A new operation on a new generation; one that was under way is abandoned."""
+        """Start a job on a new generation, into which every event is folded from now on.
 
-    async def prepare(self, state: JobState) -> None:
-        """Make the collections of its generation, and have every event folded into them from now on."""
+        An unfinished job is abandoned.
+        """
 
     async def fold(self, state: JobState, batch: Batch) -> None:
-        """Fold the batch into the generation, then remember that the operation stands there."""
+        """Fold the batch into the generation, then save the state."""
 
     async def expire(self, state: JobState, limit: int) -> tuple[int, str]:
-        """Of the next `limit` runs behind the token, take out of the generation's lists what retention took out of the
-        serving one's; how many that were, and the token behind them all, empty when there are no more."""
+        """Of the next `limit` runs, take those that expired in the serving generation out of the lists of the new one.
 
-    async def keep(self, state: JobState, found: Sequence[Difference] = ()) -> None:
-        """Remember where the operation stands, and differences to be told."""
+        Gives how many these are, and the token of the next page (empty: none).
+        """
 
-    async def told(self) -> Sequence[Difference]:
-        """The differences that were remembered."""
-
-    async def sizes(self, state: JobState) -> Mapping[str, int]:
-        """The collections and how many documents each has, about."""
-
-    async def compare(self, state: JobState, limit: int) -> ComparisonPage:
-        """Compare about `limit` documents behind the token with the serving ones, at one moment."""
-
-    async def differences(self, state: JobState, ids: Sequence[str]) -> Sequence[Difference]:
-        """What differs now between these documents of the place and the serving ones."""
-
-    async def discrepancies(self, state: JobState) -> Sequence[Difference]:
-        """Sums of the generation that contradict each other; must be none, whatever is folded meanwhile."""
-
-    async def swap(self, state: JobState) -> JobState:
-        """Let the generation serve, all of it in one moment."""
-
-    async def since_swap(self, state: JobState) -> timedelta:
-        """How long ago that was, by the database's clock."""
+    async def save(self, state: JobState, found: Sequence[Difference] = ()) -> None:
+        """Save the state, and differences to report."""
 
     async def finish(self, state: JobState, found: Sequence[Difference] = ()) -> None:
-        """Remember the end, with differences to be told, fold into the serving generation only, and drop all others."""
+        """Save the final state, fold into the serving generation only, and drop all others."""
+
+    async def reported(self) -> Sequence[Difference]:
+        """The differences that were saved."""
+
+    async def sizes(self, state: JobState) -> Mapping[str, int]:
+        """The collections, with the estimated number of their documents."""
+
+    async def compare(self, state: JobState, limit: int) -> ComparisonPage:
+        """Compare about `limit` documents after the token with the serving ones, in one snapshot."""
+
+    async def differences(self, state: JobState, ids: Sequence[str]) -> Sequence[Difference]:
+        """How these documents of the stage differ from the serving ones now."""
+
+    async def inconsistencies(self, state: JobState) -> Sequence[Difference]:
+        """Totals of the generation that contradict each other; there must be none, whatever is folded meanwhile."""
+
+    async def swap(self, state: JobState) -> JobState:
+        """Let the generation serve, atomically."""
+
+    async def since_swap(self, state: JobState) -> timedelta:
+        """The time since the swap, by the database's clock."""
 
 
 class ConsumerProgress(Protocol):
-    """How far events were folded."""
+    """How far the consumers of the events are."""
 
     async def ends(self) -> Mapping[str, int]:
-        """Where each partition of the topics ends."""
+        """The end offset of each partition of the topics."""
 
     async def behind(self, ends: Mapping[str, int]) -> int:
-        """How many records before these ends the consumers have not dealt with."""
+        """How many records before these ends are not processed yet."""

@@ -1,7 +1,7 @@
-"""Where an operation on the read models stands, and what becomes of that: values that survive the process.
+"""How far a verify or rebuild job has come: values that outlive the process.
 
-An operation folds the history into a generation of its own (replaying), compares that with the one that serves
-(comparing), and drops it (verify) or lets it serve and drops the other one (rebuild; swapping).
+A job folds the history into a generation of its own (replaying), compares it with the serving one (comparing), then
+drops it (verify) or lets it serve and drops the other one (rebuild; swapping).
 """
 
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ from enum import StrEnum
 
 
 class Operation(StrEnum):
-    """What operators ask for."""
+    """The two kinds of job."""
 
     VERIFY = "verify"
     REBUILD = "rebuild"
 
 
 class Phase(StrEnum):
-    """What an operation is doing."""
+    """What a job is doing."""
 
     REPLAYING = "replaying"
     COMPARING = "comparing"
@@ -27,7 +27,7 @@ class Phase(StrEnum):
 
 
 class ReplaySource(StrEnum):
-    """Where the history is read, in this order; the last is what retention has taken out of the lists."""
+    """What is replayed, in this order: three lists of facts, then the runs that retention took out of the lists."""
 
     CATALOG = "catalog"
     EXECUTIONS = "executions"
@@ -37,22 +37,22 @@ class ReplaySource(StrEnum):
 
 REPLAY_SOURCES = tuple(ReplaySource)
 CATCHING_UP = "catching up"
-"""The first place of a comparison: what serves has to fold what the replay has read before it was told."""
+"""The first stage of a comparison: the serving generation has to fold what the replay has read already."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """An operation. `place` is a source or a collection, `token` what was dealt with of it.
+    """A job. `stage` is the source being replayed or the collection being compared, `token` how far that has come.
 
-    `done` counts facts or documents of the phase, `totals` how many there are about, by place. `differences` counts
-    all, `unreadable` facts that no event could have told.
+    `done` counts the facts or documents of the phase, `totals` estimates them by stage. `differences` counts all
+    differences, `unreadable` the facts that cannot be folded.
     """
 
     operation: Operation
     generation: int
     began_at: datetime
     phase: Phase = Phase.REPLAYING
-    place: str = REPLAY_SOURCES[0]
+    stage: str = REPLAY_SOURCES[0]
     token: str = ""
     done: int = 0
     totals: Mapping[str, int] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class JobState:
 
     @property
     def total(self) -> int:
-        """Of how many, about; never less than what is done."""
+        """The estimated facts or documents of the phase, never less than `done`."""
         return max(self.done, sum(self.totals.values()))
 
 
@@ -79,8 +79,10 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:
-    """Where an operation stands, and the differences found since the last time. `behind` are events that were told
-    and not folded when the comparison began, though nobody folded anything any more."""
+    """The state after a step, and the differences that it found.
+
+    `behind` is the consumer lag when the comparison began although no consumer made progress.
+    """
 
     state: JobState
     found: tuple[Difference, ...] = ()
@@ -88,33 +90,33 @@ class JobProgress:
 
 
 def after_replay(state: JobState, facts: int, *, token: str, total: int) -> JobState:
-    """`facts` more were folded; an empty token ends the source."""
-    state = replace(state, done=state.done + facts, token=token, totals={**state.totals, state.place: total})
+    """The state after `facts` more were folded; an empty token ends the source."""
+    state = replace(state, done=state.done + facts, token=token, totals={**state.totals, state.stage: total})
     if token:
         return state
-    following = REPLAY_SOURCES[REPLAY_SOURCES.index(ReplaySource(state.place)) + 1 :]
-    if following:
-        return replace(state, place=following[0])
-    return replace(state, phase=Phase.COMPARING, place=CATCHING_UP, done=0, totals={})
+    remaining = REPLAY_SOURCES[REPLAY_SOURCES.index(ReplaySource(state.stage)) + 1 :]
+    if remaining:
+        return replace(state, stage=remaining[0])
+    return replace(state, phase=Phase.COMPARING, stage=CATCHING_UP, done=0, totals={})
 
 
 def begin_comparison(state: JobState, collections: Mapping[str, int]) -> JobState:
-    """The serving generation has caught up: compare these, with about so many documents."""
-    return replace(state, place=next(iter(collections)), totals=dict(collections))
+    """The serving generation has caught up: compare these collections, with about so many documents."""
+    return replace(state, stage=next(iter(collections)), totals=dict(collections))
 
 
 def after_comparison(state: JobState, documents: int, differences: int, *, token: str) -> JobState:
-    """So many more were compared; an empty token ends the collection, and the last collection the phase."""
+    """The state after a page; an empty token ends the collection, and the last collection ends the phase."""
     state = replace(state, done=state.done + documents, differences=state.differences + differences, token=token)
     if token:
         return state
-    places = list(state.totals)
-    following = places[places.index(state.place) + 1 :]
-    if following:
-        return replace(state, place=following[0])
-    return finished(state) if state.operation is Operation.VERIFY else replace(state, phase=Phase.SWAPPING, place="")
+    collections = list(state.totals)
+    remaining = collections[collections.index(state.stage) + 1 :]
+    if remaining:
+        return replace(state, stage=remaining[0])
+    return finished(state) if state.operation is Operation.VERIFY else replace(state, phase=Phase.SWAPPING, stage="")
 
 
 def finished(state: JobState) -> JobState:
-    """Nothing is left to do but to drop what is no longer needed."""
-    return replace(state, phase=Phase.DONE, place="")
+    """Only generations that are no longer needed remain to be dropped."""
+    return replace(state, phase=Phase.DONE, stage="")

@@ -1,22 +1,20 @@
-"""The operation on the generations in MongoDB: where it stands, the generation that it builds, and the swap."""
+"""The state of the rebuild job and its generation in MongoDB."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 
 from pymongo import ReturnDocument
 
-from services.chassis.errors import Aborted
 from services.chassis.mongo import Document, Mongo, Session
 from services.reporting.model.batch import Batch
-from services.reporting.model.projection import Rules
+from services.reporting.model.projection import RowKeys, Rules
 from services.reporting.model.retention import expire_runs
 from services.reporting.model.tables import Tables
-from services.reporting.ports import ProjectionTransaction, RowKeys
+from services.reporting.ports import ProjectionTransaction
 from services.reporting.rebuild.comparison import COLLECTIONS, compare_page, find_differences
 from services.reporting.rebuild.consistency_checks import find_inconsistencies
-from services.reporting.rebuild.ports import ComparisonPage
+from services.reporting.rebuild.ports import ComparisonPage, TakenOver
 from services.reporting.rebuild.state import Difference, JobState, Operation, Phase
 from services.reporting.storage.documents import RUNS
 from services.reporting.storage.generations import (
@@ -36,7 +34,7 @@ CURRENT = "current"
 
 
 class MongoRebuildStore:
-    """The port `Workbench`. Each write shows the number that `take_over` drew, and fails when another was drawn."""
+    """See ports.RebuildStore. `take_over` draws a fencing number, and each write fails when a newer one was drawn."""
 
     def __init__(self, mongo: Mongo, rules: Rules) -> None:
         self._mongo = mongo
@@ -48,81 +46,76 @@ class MongoRebuildStore:
             {"_id": CURRENT}, {"$inc": {"fence": 1}}, upsert=True, return_document=ReturnDocument.AFTER
         )
         self._fence = document["fence"]
-        state = _state_of(document) if "phase" in document else None
+        state = _decode(document)
         return None if state is None or state.phase is Phase.DONE else state
 
     async def begin(self, operation: Operation) -> JobState:
-        async def work(session: Session) -> JobState:
-            known = await read_generations(self._mongo, session)
-            document = await self._mongo.collection(OPERATIONS).find_one({"_id": CURRENT}, session=session)
-            generation = 1 + max(document.get("generation", 0), known.serving, known.building or 0)
-            state = JobState(operation, generation, await self._now(session))
-            await self._write(session, state)
-            await write_generations(self._mongo, Generations(known.serving), session)
-            await self._mongo.collection(DIFFERENCES).delete_many({}, session=session)
-            return state
-
-        state = await self._mongo.transaction(work)
-        await self._drop_unused(state.generation - 1)
-        return state
-
-    async def prepare(self, state: JobState) -> None:
-        await create_generation(self._mongo, state.generation)
+        known = await read_generations(self._mongo)
+        document = await self._mongo.collection(OPERATIONS).find_one({"_id": CURRENT})
+        generation = 1 + max(document.get("generation", 0), known.serving, known.building or 0)
+        state = JobState(operation, generation, await self._now())
+        await create_generation(self._mongo, generation)
 
         async def work(session: Session) -> None:
             await self._write(session, state)
-            known = await read_generations(self._mongo, session)
-            await write_generations(self._mongo, replace(known, building=state.generation), session)
+            await write_generations(self._mongo, Generations(known.serving, generation), session)
+            await self._mongo.collection(DIFFERENCES).delete_many({}, session=session)
 
         await self._mongo.transaction(work)
+        await self._drop_unused(generation - 1)
+        return state
 
     async def fold(self, state: JobState, batch: Batch) -> None:
-        async with _raising_aborted():
-            await Projector(self._folds(state), self._rules).apply_events(batch)
-        await self.keep(state)
+        await Projector(self._projections(state), self._rules).apply_events(batch)
+        await self.save(state)
 
     async def expire(self, state: JobState, limit: int) -> tuple[int, str]:
-        serving = self._mongo.collection(
-            collection_name(RUNS.collection, (await read_generations(self._mongo)).serving)
-        )
+        serving = self._mongo.collection(collection_name(RUNS.collection, await self._serving()))
         runs = serving.find({"_id": {"$gt": state.token}}, {"listed_at": 1}).sort("_id", 1).limit(limit)
         found = await runs.batch_size(limit).to_list(None)
-        ids = [document["_id"] for document in found if "listed_at" not in document]
+        expired = [document["_id"] for document in found if "listed_at" not in document]
 
         async def work(transaction: ProjectionTransaction) -> None:
             tables = Tables()
-            await transaction.load(tables, RowKeys(runs=ids))
-            expire_runs(tables, ids)
+            await transaction.load(tables, RowKeys(runs=expired))
+            expire_runs(tables, expired)
             await transaction.save(tables)
 
-        if ids:
-            async with _raising_aborted():
-                await self._folds(state).transaction(work)
-        return len(ids), found[-1]["_id"] if len(found) == limit else ""
+        if expired:
+            await self._projections(state).transaction(work)
+        return len(expired), found[-1]["_id"] if len(found) == limit else ""
 
-    async def keep(self, state: JobState, found: Sequence[Difference] = ()) -> None:
+    async def save(self, state: JobState, found: Sequence[Difference] = ()) -> None:
         await self._mongo.transaction(lambda session: self._write(session, state, found))
 
-    async def told(self) -> Sequence[Difference]:
+    async def finish(self, state: JobState, found: Sequence[Difference] = ()) -> None:
+        async def work(session: Session) -> None:
+            await self._write(session, state, found)
+            known = await read_generations(self._mongo, session)
+            await write_generations(self._mongo, Generations(known.serving), session)
+
+        await self._mongo.transaction(work)
+        await self._drop_unused(state.generation)
+
+    async def reported(self) -> Sequence[Difference]:
         rows = await self._mongo.collection(DIFFERENCES).find({}, {"_id": 0}).to_list(None)
         return [Difference(**row) for row in rows]
 
     async def sizes(self, state: JobState) -> Mapping[str, int]:
         found = {}
         for name in COLLECTIONS:
-            built = self._mongo.collection(collection_name(name, state.generation))
-            found[name] = int(await built.estimated_document_count())
+            collection = self._mongo.collection(collection_name(name, state.generation))
+            found[name] = int(await collection.estimated_document_count())
         return found
 
     async def compare(self, state: JobState, limit: int) -> ComparisonPage:
-        serving = (await read_generations(self._mongo)).serving
-        return await compare_page(self._mongo, state.place, (serving, state.generation), state.token, limit)
+        generations = (await self._serving(), state.generation)
+        return await compare_page(self._mongo, state.stage, generations, state.token, limit)
 
     async def differences(self, state: JobState, ids: Sequence[str]) -> Sequence[Difference]:
-        serving = (await read_generations(self._mongo)).serving
-        return await find_differences(self._mongo, state.place, (serving, state.generation), ids)
+        return await find_differences(self._mongo, state.stage, (await self._serving(), state.generation), ids)
 
-    async def discrepancies(self, state: JobState) -> Sequence[Difference]:
+    async def inconsistencies(self, state: JobState) -> Sequence[Difference]:
         return await find_inconsistencies(self._mongo, state.generation)
 
     async def swap(self, state: JobState) -> JobState:
@@ -137,15 +130,8 @@ class MongoRebuildStore:
     async def since_swap(self, state: JobState) -> timedelta:
         return timedelta() if state.swapped_at is None else await self._now() - state.swapped_at
 
-    async def finish(self, state: JobState, found: Sequence[Difference] = ()) -> None:
-        async def work(session: Session) -> None:
-            await self._write(session, state, found)
-            await write_generations(
-                self._mongo, Generations((await read_generations(self._mongo, session)).serving), session
-            )
-
-        await self._mongo.transaction(work)
-        await self._drop_unused(state.generation)
+    async def _serving(self) -> int:
+        return (await read_generations(self._mongo)).serving
 
     async def _now(self, session: Session = None) -> datetime:
         """By the database's clock."""
@@ -153,32 +139,34 @@ class MongoRebuildStore:
         now: datetime = document["now"]
         return now
 
-    def _folds(self, state: JobState) -> "_OneGenerationProjections":
-        return _OneGenerationProjections(self._mongo, state.generation, self._check)
+    def _projections(self, state: JobState) -> MongoProjections:
+        return _FencedProjections(self._mongo, state.generation, self._check_fence)
 
-    async def _check(self, session: Session) -> None:
-        """A write, so that nobody else can take over before it is committed. Where the operation stands is written
-        when all of a batch is folded: it may be folded in parts."""
-        ours = {"_id": CURRENT, "fence": self._fence}
-        written = await self._mongo.collection(OPERATIONS).update_one(ours, {"$inc": {"folds": 1}}, session=session)
-        if not written.matched_count:
-            raise _TakenOver
+    async def _check_fence(self, session: Session) -> None:
+        """A write, so that nobody can take over before the transaction is committed.
+
+        It does not save the state: a batch may be folded in parts, and the state is saved after the last of them.
+        """
+        await self._update(session, {"$inc": {"folds": 1}})
 
     async def _write(self, session: Session, state: JobState, found: Sequence[Difference] = ()) -> None:
-        ours = {"_id": CURRENT, "fence": self._fence}
-        written = await self._mongo.collection(OPERATIONS).update_one(ours, {"$set": _document(state)}, session=session)
-        if not written.matched_count:
-            raise _taken_over()
+        await self._update(session, {"$set": _encode(state)})
         if found:
             rows = [asdict(difference) for difference in found]
             await self._mongo.collection(DIFFERENCES).insert_many(rows, session=session)
 
-    async def _drop_unused(self, newest: int) -> None:
-        """Those up to this number: whoever has taken over meanwhile, which nothing here would notice, makes newer ones.
+    async def _update(self, session: Session, update: Document) -> None:
+        own = {"_id": CURRENT, "fence": self._fence}
+        result = await self._mongo.collection(OPERATIONS).update_one(own, update, session=session)
+        if not result.matched_count:
+            raise TakenOver
 
-        A fold that began before may still write to what is dropped here, which makes it anew: rubbish, dropped by the
-        next operation."""
-        used = (await read_generations(self._mongo)).folded
+    async def _drop_unused(self, newest: int) -> None:
+        """Drop the unused generations up to this number: a process that has taken over meanwhile creates newer ones.
+
+        A fold that began earlier may still write to a dropped collection and so recreate it; the next job drops it.
+        """
+        used = (await read_generations(self._mongo)).written
         for name in await self._mongo.database.list_collection_names():
             plain, generation = split_collection_name(name)
             if plain in COLLECTIONS and generation <= newest and generation not in used:
@@ -186,46 +174,31 @@ class MongoRebuildStore:
 
 
 async def newest_state(mongo: Mongo) -> JobState | None:
-    """Where the newest operation stands or ended; None when there never was one."""
+    """The state of the newest job, finished or not; None when there never was one."""
     document = await mongo.collection(OPERATIONS).find_one({"_id": CURRENT})
-    return _state_of(document) if document and "phase" in document else None
+    return _decode(document) if document else None
 
 
-class _OneGenerationProjections(MongoProjections):
-    """Folds into one generation, whatever else is folded; `ours` is part of each transaction."""
+class _FencedProjections(MongoProjections):
+    """Folds into one generation only; `check` is part of each transaction."""
 
-    def __init__(self, mongo: Mongo, generation: int, ours: Callable[[Session], Awaitable[None]]) -> None:
+    def __init__(self, mongo: Mongo, generation: int, check: Callable[[Session], Awaitable[None]]) -> None:
         super().__init__(mongo)
         self._generation = generation
-        self._ours = ours
+        self._check = check
 
     async def generations(self, session: Session) -> Sequence[int]:
-        await self._ours(session)
+        await self._check(session)
         return (self._generation,)
 
 
-class _TakenOver(Exception):
-    """The number that is shown is no longer the newest."""
+def _encode(state: JobState) -> Document:
+    return {**asdict(state), "operation": state.operation.value, "phase": state.phase.value, "stage": str(state.stage)}
 
 
-@asynccontextmanager
-async def _raising_aborted() -> AsyncIterator[None]:
-    """Folding takes Aborted for a batch that is too large, so that somebody took over is said only out here."""
-    try:
-        yield
-    except _TakenOver:
-        raise _taken_over() from None
-
-
-def _taken_over() -> Aborted:
-    return Aborted("Somebody else has taken this operation over", reason="OPERATION_TAKEN_OVER")
-
-
-def _document(state: JobState) -> Document:
-    return {**asdict(state), "operation": state.operation.value, "phase": state.phase.value, "place": str(state.place)}
-
-
-def _state_of(document: Document) -> JobState:
+def _decode(document: Document) -> JobState | None:
+    """None before a job has begun."""
+    if "phase" not in document:
+        return None
     values = {name: document[name] for name in JobState.__dataclass_fields__}
-    values |= {"operation": Operation(document["operation"]), "phase": Phase(document["phase"])}
-    return JobState(**values)
+    return JobState(**values | {"operation": Operation(values["operation"]), "phase": Phase(values["phase"])})

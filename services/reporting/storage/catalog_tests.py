@@ -3,46 +3,46 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from services.chassis.mongo import Mongo
-from services.chassis.org_collection import OrgCollection
 from services.reporting.model.flaky import Classification
 from services.reporting.model.quarantine import Quarantine
 from services.reporting.ports import Page, TestFilter
 from services.reporting.storage.documents import HISTORIES, TESTS
-from services.reporting.storage.generations import ServingGeneration, collection_name
+from services.reporting.storage.generations import ServingGeneration
 from services.reporting.storage.subdocuments import Document, decode_quarantine
 
 _NEWEST_FIRST = [("created_at", -1), ("_id", -1)]
 
 
 class MongoCatalogTests:
-    """See ports.CopiedTests."""
+    """See ports.CatalogTests."""
 
     def __init__(self, mongo: Mongo) -> None:
-        self._mongo = mongo
         self._serving = ServingGeneration(mongo)
 
     async def with_history(self, classification: Classification | None = None) -> frozenset[str]:
         """Answered from the index alone."""
         query = {} if classification is None else {"classification": classification.value}
-        cursor = (await self._of(HISTORIES.collection)).find(query, {"_id": 0, "test_id": 1})
+        cursor = (await self._serving.org_collection(HISTORIES.collection)).find(query, {"_id": 0, "test_id": 1})
         return frozenset(document["test_id"] for document in await cursor.to_list(None))
 
     async def newest(self, filter: TestFilter, page: Page) -> Sequence[str]:
-        cursor = (await self._of(TESTS.collection)).find(_condition(filter), {"_id": 1}).sort(_NEWEST_FIRST)
+        cursor = (
+            (await self._serving.org_collection(TESTS.collection))
+            .find(_condition(filter), {"_id": 1})
+            .sort(_NEWEST_FIRST)
+        )
         return [document["_id"] for document in await cursor.skip(page.skip).limit(page.limit).to_list(None)]
 
     async def count(self, filter: TestFilter) -> int:
-        return await (await self._of(TESTS.collection)).count_documents(_condition(filter))
+        return await (await self._serving.org_collection(TESTS.collection)).count_documents(_condition(filter))
 
     async def quarantines(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
         query = {"_id": {"$in": list(test_ids)}, "quarantine": {"$ne": None}}
-        found = await (await self._of(TESTS.collection)).find(query, {"quarantine": 1}).to_list(None)
+        found = (
+            await (await self._serving.org_collection(TESTS.collection)).find(query, {"quarantine": 1}).to_list(None)
+        )
         known = {document["_id"]: decode_quarantine(document.get("quarantine")) for document in found}
         return {test_id: quarantine for test_id, quarantine in known.items() if quarantine}
-
-    async def _of(self, collection: str) -> OrgCollection:
-        """The collection of the generation that serves."""
-        return OrgCollection(self._mongo, collection_name(collection, await self._serving.generation()))
 
 
 def _condition(filter: TestFilter) -> Document:

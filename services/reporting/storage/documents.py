@@ -5,7 +5,7 @@ Equal rows are equal documents byte by byte: what has no order of its own is wri
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any, Generic, TypeVar
 
 from services.reporting.model.snapshots import (
@@ -47,6 +47,9 @@ from services.reporting.storage.subdocuments import (
     encode_source_revision,
 )
 
+END_OF_TIME = datetime(9999, 1, 1, tzinfo=UTC)
+"""Comparing with it selects what has the field at all: the indexes of run lists hold nothing else."""
+
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -74,11 +77,13 @@ def _encode_run(_: str, row: RunRow) -> Document:
 
 def _decode_run(document: Document) -> tuple[str, RunRow]:
     values = {name: document[name] for name in _EXPIRED_FIELDS} | {"status": Status(document["status"])}
-    return document["_id"], RunRow(**values, listed_at=document.get("listed_at"), shown=document.get("shown", b""))
+    return document["_id"], RunRow(
+        **values, listed_at=document.get("listed_at"), list_item=document.get("list_item", b"")
+    )
 
 
 _RUN_FIELDS = tuple(RunRow.__dataclass_fields__)
-_EXPIRED_FIELDS = tuple(name for name in _RUN_FIELDS if name not in ("listed_at", "shown"))
+_EXPIRED_FIELDS = tuple(name for name in _RUN_FIELDS if name not in ("listed_at", "list_item"))
 
 
 def _encode_execution(_: str, row: ExecutionRow) -> Document:

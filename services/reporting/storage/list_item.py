@@ -1,4 +1,4 @@
-"""What a stored run says of itself in the bytes that lists show (events.shown)."""
+"""What a stored run says of itself in the bytes that lists show (events.list_item)."""
 
 from datetime import UTC, datetime
 
@@ -10,14 +10,14 @@ from services.reporting.model.reports.gate import GateRun
 from services.reporting.model.snapshots import Status
 from services.reporting.storage.subdocuments import Document
 
-RUN_FIELDS: Document = dict.fromkeys(("status", "test_id", "app_id", "build_id", "listed_at", "shown"), 1)
+RUN_FIELDS: Document = dict.fromkeys(("status", "test_id", "app_id", "build_id", "listed_at", "list_item"), 1)
 """What `gate_run` takes of a stored run."""
 
 
 def gate_run(document: Document) -> GateRun:
     """The run as the gate looks at it."""
     expired = document.get("listed_at") is None
-    item = reports_pb2.BuildRunItem.FromString(b"" if expired else bytes(document["shown"]))
+    item = reports_pb2.BuildRunItem.FromString(b"" if expired else bytes(document["list_item"]))
     failure = _text(item.report_metadata, "top_failure")
     category = _text(item.report_metadata, "category")
     return GateRun(

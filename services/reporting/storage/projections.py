@@ -9,8 +9,9 @@ from pymongo.errors import OperationFailure
 
 from services.chassis.errors import Aborted
 from services.chassis.mongo import Mongo, Session
+from services.reporting.model.projection import RowKeys
 from services.reporting.model.tables import Table, Tables
-from services.reporting.ports import ProjectionTransaction, RowKeys
+from services.reporting.ports import ProjectionTransaction
 from services.reporting.storage.documents import (
     COUNTERS,
     EXECUTIONS,
@@ -56,7 +57,7 @@ class MongoProjections:
 
     async def generations(self, session: Session) -> Sequence[int]:
         """Those that are folded into, as the transaction sees them."""
-        return (await read_generations(self._mongo, session)).folded
+        return (await read_generations(self._mongo, session)).written
 
 
 class MongoTransaction:

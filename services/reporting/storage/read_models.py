@@ -1,12 +1,10 @@
 """Looking the read models up in MongoDB, for the caller's organisation: each by `_id` or by an index."""
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from services.chassis.context import current
 from services.chassis.mongo import Mongo
-from services.chassis.org_collection import OrgCollection
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.flaky import Assessment
 from services.reporting.model.reports.apps import VerdictCount
@@ -14,21 +12,19 @@ from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, 
 from services.reporting.model.tables import Cell, CellKey
 from services.reporting.ports import Counts, Page
 from services.reporting.storage import documents as d
-from services.reporting.storage.generations import ServingGeneration, collection_name
+from services.reporting.storage.generations import ServingGeneration
 from services.reporting.storage.subdocuments import Document, decode_assessment, decode_build
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 _VERDICTS = [outcome.value for outcome in Outcome if outcome.verdict]
-_ALWAYS = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 class MongoReadModels:
     """See ports.ReadModels."""
 
     def __init__(self, mongo: Mongo) -> None:
-        self._mongo = mongo
         self._serving = ServingGeneration(mongo)
 
     async def app(self, app_id: str) -> AppSnapshot | None:
@@ -70,7 +66,7 @@ class MongoReadModels:
             "verdict.outcome": {"$in": _VERDICTS},
         }
         by_outcome = {"_id": {"build": "$build_id", "outcome": "$verdict.outcome"}, "tests": {"$sum": 1}}
-        cells = await self._serving_one(d.CELLS.collection)
+        cells = await self._serving.org_collection(d.CELLS.collection)
         return [
             VerdictCount(row["_id"]["build"], row["_id"]["outcome"] == Outcome.PASSED.value, row["tests"])
             for row in await cells.aggregate([{"$match": query}, {"$group": by_outcome}])
@@ -100,8 +96,8 @@ class MongoReadModels:
         return await self._page_of_runs({"test_id": test_id}, page)
 
     async def _page_of_runs(self, query: Document, page: Page) -> Sequence[bytes]:
-        found = await self._page(d.RUNS.collection, query, page, {"_id": 0, "shown": 1}, newest="listed_at")
-        return [bytes(document["shown"]) for document in found]
+        found = await self._page(d.RUNS.collection, query, page, {"_id": 0, "list_item": 1}, newest="listed_at")
+        return [bytes(document["list_item"]) for document in found]
 
     async def _histories(self, app_id: str, test_ids: Collection[str], fields: Sequence[str]) -> list[Document]:
         ids = [d.document_id((app_id, test_id)) for test_id in test_ids]
@@ -118,17 +114,17 @@ class MongoReadModels:
         self, collection: str, query: Document, page: Page, projection: Document | None = None, *, newest: str
     ) -> list[Document]:
         """By the moment `newest`, which is always compared: the indexes of runs have only those that have one."""
-        query = {**query, newest: {"$lt": page.before or _ALWAYS}}
-        cursor = (await self._serving_one(collection)).find(query, projection).sort([(newest, -1), ("_id", -1)])
+        query = {**query, newest: {"$lt": page.before or d.END_OF_TIME}}
+        cursor = (
+            (await self._serving.org_collection(collection)).find(query, projection).sort([(newest, -1), ("_id", -1)])
+        )
         found: list[Document] = await cursor.skip(page.skip).limit(page.limit).to_list(None)
         return found
 
     async def _find(
         self, collection: str, query: Document, projection: Document | Sequence[str] | None = None
     ) -> list[Document]:
-        found: list[Document] = await (await self._serving_one(collection)).find(query, projection).to_list(None)
+        found: list[Document] = (
+            await (await self._serving.org_collection(collection)).find(query, projection).to_list(None)
+        )
         return found
-
-    async def _serving_one(self, collection: str) -> OrgCollection:
-        """The collection of the generation that serves."""
-        return OrgCollection(self._mongo, collection_name(collection, await self._serving.generation()))

@@ -1,41 +1,62 @@
-"""Collections and indexes, in ordered migrations."""
+"""The collections and indexes of a generation. Indexes lead with the organisation, as every lookup does."""
+
+from typing import Any
+
+from pymongo import ASCENDING, DESCENDING, IndexModel
 
 from services.chassis.migrations import Migration
 from services.chassis.mongo import Mongo
 from services.reporting.storage.documents import COUNTERS, TABLE_CODECS
-from services.reporting.storage.earlier_tests import complete_tests
 from services.reporting.storage.generations import GENERATIONS, collection_name
-from services.reporting.storage.indexes import INDEXES
-from services.reporting.storage.upgrade import complete, drop_old_indexes, refuse_older
+
+_IS_LISTED = {"listed_at": {"$exists": True}}
+"""Expired runs are in no list, so they are in no index of one."""
+_HAS_VERDICT = {"verdict.outcome": {"$exists": True}}
+
+
+def _index(name: str, *fields: str, **options: Any) -> IndexModel:
+    """An index over these fields after the organisation; a field with a minus before it is descending."""
+    keys = [(field.lstrip("-"), DESCENDING if field.startswith("-") else ASCENDING) for field in ("org_id", *fields)]
+    return IndexModel(keys, name=name, **options)
+
+
+INDEXES = {
+    "runs": [
+        _index("list_of_build", "build_id", "-listed_at", "-_id", partialFilterExpression=_IS_LISTED),
+        _index("list_of_test", "test_id", "-listed_at", "-_id", partialFilterExpression=_IS_LISTED),
+        _index("of_execution", "execution_id"),
+    ],
+    "builds": [
+        _index("list_of_app", "app_id", "deleted", "-uploaded_at", "-_id"),
+        _index("version_of_app", "app_id", "version", "deleted"),
+    ],
+    "attachments": [_index("of_app", "app_id", "attached")],
+    "tests": [_index("list", "deleted", "-created_at", "-_id")],
+    "histories": [_index("tests_of_class", "classification", "test_id")],
+    "cells": [
+        _index("verdicts_of_build", "app_id", "build_id", "test_id", "verdict.outcome"),
+        _index(
+            "verdicts_of_test",
+            *("app_id", "test_id", "named.branch", "verdict.outcome", "-uploaded_at", "-build_id"),
+            partialFilterExpression=_HAS_VERDICT,
+        ),
+    ],
+}
 
 
 async def create_generation(mongo: Mongo, generation: int) -> None:
-    """Collections exist before the first transaction, so that none has to create one."""
+    """Create its collections before the first transaction, so that no transaction has to."""
     existing = set(await mongo.database.list_collection_names())
-    for name in (
-        *(collection_name(kind.collection, generation) for kind in TABLE_CODECS),
-        collection_name(COUNTERS, generation),
-        GENERATIONS,
-    ):
+    collections = [*(codec.collection for codec in TABLE_CODECS), COUNTERS]
+    for name in (*(collection_name(collection, generation) for collection in collections), GENERATIONS):
         if name not in existing:
             await mongo.database.create_collection(name)
-    for name, indexes in INDEXES.items():
-        await mongo.collection(collection_name(name, generation)).create_indexes(indexes)
+    for collection, indexes in INDEXES.items():
+        await mongo.collection(collection_name(collection, generation)).create_indexes(indexes)
 
 
-async def _read_models(mongo: Mongo) -> None:
+async def _create_read_models(mongo: Mongo) -> None:
     await create_generation(mongo, 0)
 
 
-async def _places(mongo: Mongo) -> None:
-    await drop_old_indexes(mongo)
-    await create_generation(mongo, 0)
-    await refuse_older(mongo)
-    await complete(mongo)
-
-
-MIGRATIONS = [
-    Migration("0001_read_models", _read_models),
-    Migration("0002_places", _places),
-    Migration("0003_copies_of_tests", complete_tests),
-]
+MIGRATIONS = [Migration("0001_read_models", _create_read_models)]

@@ -35,7 +35,7 @@ class MongoVerdicts:
         """One pipeline: from each cell one seek in the index of verdicts for each branch and outcome. Storms are rare,
         so what is found is looked at first, and only where it is a storm's the next ones are.
         """
-        generation = await self._serving.generation()
+        generation = await self._serving.number()
         found = await self._found(keys, sought, generation)
         storms = set() if sought.storms else await self._storms(found.values(), generation)
         hidden = {key for key, seen in found.items() if seen.fails and seen.verdict.execution_id in storms}
@@ -76,7 +76,7 @@ class MongoVerdicts:
 
     async def attempts(self, keys: Collection[HistoryKey]) -> Mapping[HistoryKey, Sequence[Attempt]]:
         ids = {d.document_id(key): key for key in keys}
-        histories = self._of(d.HISTORIES.collection, await self._serving.generation())
+        histories = await self._serving.org_collection(d.HISTORIES.collection)
         found = await histories.find({"_id": {"$in": list(ids)}}, {"attempts": 1}).to_list(None)
         return {ids[document["_id"]]: decode_attempts(document["attempts"]) for document in found}
 
@@ -86,17 +86,17 @@ class MongoVerdicts:
             {"uploaded_at": build.uploaded_at, "_id": {"$lt": build.build_id}},
         ]
         query = {"app_id": build.app_id, "deleted": False, "uploaded_at": {"$lte": build.uploaded_at}, "$or": earlier}
-        builds = self._of(d.BUILDS.collection, await self._serving.generation())
+        builds = await self._serving.org_collection(d.BUILDS.collection)
         cursor = builds.find(query).sort([("uploaded_at", -1), ("_id", -1)]).limit(limit)
         return [d.decode_build_copy(document)[1] for document in await cursor.to_list(None)]
 
     async def progress(self, execution_id: str) -> ExecutionProgress | None:
-        executions = self._of(d.EXECUTIONS.collection, await self._serving.generation())
+        executions = await self._serving.org_collection(d.EXECUTIONS.collection)
         found = await executions.find_one({"_id": execution_id}, {"total": 1, "finished": 1, "storm": 1})
         return ExecutionProgress(found["total"], found["finished"], found["storm"]) if found else None
 
     async def runs_of_execution(self, execution_id: str) -> Sequence[GateRun]:
-        runs = self._of(d.RUNS.collection, await self._serving.generation())
+        runs = await self._serving.org_collection(d.RUNS.collection)
         found = await runs.find({"execution_id": execution_id}, RUN_FIELDS).to_list(None)
         return [gate_run(document) for document in found]
 

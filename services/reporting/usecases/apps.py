@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from services.chassis.clock import Clock
 from services.chassis.errors import NotFound
 from services.reporting.model import counters
+from services.reporting.model.list_positions import position_by_day
 from services.reporting.model.quarantine import Quarantine, active_quarantines
 from services.reporting.model.reports import apps, matrix
 from services.reporting.model.reports.coverage import Coverage, CoverageInputs, coverage, present_versions, target_cells
@@ -14,7 +15,6 @@ from services.reporting.model.reports.targets import Targets, resolve_targets, t
 from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, TestSnapshot
 from services.reporting.ports import Page, ReadModels
 from services.reporting.usecases.poll import REVISION_WAIT_SECONDS, poll_until
-from services.reporting.usecases.run_lists import page_of_builds
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +113,14 @@ class AppReports:
         return app
 
     async def _builds(self, app_id: str, page: Page) -> Sequence[BuildSnapshot]:
-        found = await page_of_builds(self._read, app_id, page)
-        return await self._read.builds(app_id, found) if found else []
+        """A page of builds, counted from the day in which it begins."""
+        if page.skip:
+            counter = counters.app_builds(app_id)
+            position = position_by_day((await self._read.counters([counter])).get(counter, {}), page.skip)
+            if position is None:
+                return []
+            page = replace(page, skip=position.skip, before=position.before)
+        return await self._read.builds(app_id, page)
 
     async def _attached(self, app_id: str) -> AttachedTests:
         """The attachments of tests that are not deleted."""

@@ -1,39 +1,12 @@
-"""Finding where a page begins, through the counters of its list: what precedes it is not gone through."""
+"""Lists of runs. The counters of a list tell where a page begins, so that nothing before it is read."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from services.reporting.model import counters
-from services.reporting.model.list_positions import ListPosition, minutes, position_by_day, position_by_minute
+from services.reporting.model.list_positions import minutes_counter, position_by_day, position_by_minute
 from services.reporting.ports import Page, ReadModels
-
-
-async def page_of_runs(read: ReadModels, counter: str, fields: Mapping[str, int], page: Page) -> Page | None:
-    """The same page of the list with this counter (and its fields), from the minute in which it begins.
-
-    None: there is no such page.
-    """
-    place = position_by_day(fields, page.skip)
-    if place is None:
-        return None
-    by_minute = minutes(counter, place.day)
-    found = await read.counters([by_minute])
-    return _from(position_by_minute(place, found.get(by_minute, {})), page)
-
-
-async def page_of_builds(read: ReadModels, app_id: str, page: Page) -> Page | None:
-    """The same page of an app's builds, from the day in which it begins; None: there is no such page."""
-    if not page.skip:
-        return page
-    counter = counters.app_builds(app_id)
-    place = position_by_day((await read.counters([counter])).get(counter, {}), page.skip)
-    return _from(place, page) if place else None
-
-
-def _from(place: ListPosition, page: Page) -> Page:
-    return replace(page, skip=place.skip, before=place.before)
-
 
 Lookup = Callable[[str, Page], Awaitable[Sequence[bytes]]]
 
@@ -62,9 +35,17 @@ class RunLists:
 
     async def _page(self, counter: str, key: str, page: Page, runs: Lookup) -> RunsPage:
         if page.skip:
-            fields = await self._read.counters([counter])
-            found = await page_of_runs(self._read, counter, fields.get(counter, {}), page)
-            items = await runs(key, found) if found else []
-        else:
-            items, fields = await asyncio.gather(runs(key, page), self._read.counters([counter], ["listed"]))
-        return RunsPage(items, fields.get(counter, {}).get("listed", 0))
+            fields = (await self._read.counters([counter])).get(counter, {})
+            located = await self._locate(counter, fields, page)
+            return RunsPage(await runs(key, located) if located else [], fields.get("listed", 0))
+        items, counted = await asyncio.gather(runs(key, page), self._read.counters([counter], ["listed"]))
+        return RunsPage(items, counted.get(counter, {}).get("listed", 0))
+
+    async def _locate(self, counter: str, fields: Mapping[str, int], page: Page) -> Page | None:
+        """The same page, counted from the minute in which it begins; None when there is no such page."""
+        position = position_by_day(fields, page.skip)
+        if position is None:
+            return None
+        minutes = minutes_counter(counter, position.day)
+        position = position_by_minute(position, (await self._read.counters([minutes])).get(minutes, {}))
+        return replace(page, skip=position.skip, before=position.before)

@@ -23,7 +23,7 @@ NOW = START + timedelta(days=12)
 
 
 def expiring(store: Store, bounds: RetentionLimits) -> RetentionSweeper:
-    return RetentionSweeper(store.listed, store.folds, FakeLease(), bounds=bounds, clock=StillClock(NOW))
+    return RetentionSweeper(store.listed, store.folds, FakeLease(), limits=bounds, clock=StillClock(NOW))
 
 
 @EXAMPLES

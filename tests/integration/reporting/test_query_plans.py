@@ -93,7 +93,7 @@ CASES: dict[str, Case] = {
     "Verdicts.runs_of_execution": Case(lambda s: s.verdicts.runs_of_execution("execution-2")),
     "Listed.test_after": Case(lambda s: s.listed.test_after(ListedTest(ORG, "test-02"))),
     "Listed.runs": Case(lambda s: s.listed.runs(ListedTest(ORG, "test-02"), PAGE), besides=PAGE.skip + 2),
-    "Listed.tidy": Case(lambda s: s.listed.tidy(ORG, [f"build:{BUILD}"])),
+    "ExpirableRuns.remove_empty_days": Case(lambda s: s.listed.remove_empty_days(ORG, [f"build:{BUILD}"])),
 }
 
 
@@ -128,7 +128,7 @@ def story() -> Story:
 
 
 async def filled(mongo: Mongo, story: Story) -> Stores:
-    told = [replace(one, shown=b"") if isinstance(one, RunSnapshot) else one for one in story.told]
+    told = [replace(one, list_item=b"") if isinstance(one, RunSnapshot) else one for one in story.told]
     await Projector(MongoProjections(mongo)).apply_events(Batch.of(told))
     return Stores(MongoReadModels(mongo), MongoCatalogTests(mongo), MongoVerdicts(mongo), MongoExpirableRuns(mongo))
 

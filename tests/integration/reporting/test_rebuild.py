@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from random import Random
 from time import monotonic
 from typing import Any
@@ -23,15 +22,13 @@ from services.chassis.mongo import Mongo
 from services.reporting.events import parse_event
 from services.reporting.model import counters
 from services.reporting.model.batch import Batch, Snapshot
-from services.reporting.model.projection import DEFAULT_RULES
+from services.reporting.model.projection import DEFAULT_RULES, RowKeys
 from services.reporting.model.retention import expire_runs
-from services.reporting.model.snapshots import RunSnapshot, TestSnapshot
 from services.reporting.model.tables import Tables
-from services.reporting.ports import Page, ProjectionTransaction, RowKeys
+from services.reporting.ports import Page, ProjectionTransaction
 from services.reporting.rebuild.comparison import COLLECTIONS
-from services.reporting.rebuild.job import RebuildJob
+from services.reporting.rebuild.job import RebuildJob, RebuildTimings
 from services.reporting.rebuild.state import Difference, JobState, Operation, Phase, ReplaySource
-from services.reporting.rebuild.steps import RebuildTimings
 from services.reporting.rebuild.store import MongoRebuildStore
 from services.reporting.storage import MIGRATIONS, MongoProjections, MongoReadModels
 from services.reporting.storage.documents import COUNTERS, TABLE_CODECS
@@ -45,14 +42,12 @@ from services.reporting.storage.generations import (
 from services.reporting.usecases import Projector
 from tests.contract.reporting.test_read_models import contents
 from tests.eventually import eventually
-from tests.fakes.reporting_attempts import START
 from tests.fakes.reporting_event_log import EventLog
 from tests.fakes.reporting_rebuild import FakeConsumerProgress, FakeFactHistory
 from tests.fakes.reporting_recount import recount
-from tests.integration.reporting.test_upgrade import Mortal, as_told_then, install_old
 
 DROP_AFTER = 4.0
-QUICK = RebuildTimings(outbox=0, stalled=0, look=0, drop=0, poll=0.01)
+QUICK = RebuildTimings(publish=0, stalled=0, recheck=0, drop=0, poll=0.01)
 BUILDS = [("build-1", "1.0"), ("build-2", "1.1")]
 TESTS = ["test-0", "test-1", "test-2"]
 
@@ -64,7 +59,7 @@ class World:
     mongo: Mongo
     desk: EventLog = field(default_factory=EventLog)
     history: FakeFactHistory = field(default_factory=FakeFactHistory)
-    offsets: FakeConsumerProgress = field(default_factory=FakeConsumerProgress)
+    consumers: FakeConsumerProgress = field(default_factory=FakeConsumerProgress)
     random: Random = field(default_factory=lambda: Random(20261121))
 
     def made(self, runs: int) -> list[Snapshot]:
@@ -84,24 +79,24 @@ class World:
         """Fold as the consumer does."""
         await Projector(MongoProjections(self.mongo)).apply_events(Batch.of(told))
 
-    def operating(self, patience: RebuildTimings = QUICK) -> RebuildJob:
-        turn = Lease(self.mongo, "operation", str(uuid4()), seconds=30)
-        bench = MongoRebuildStore(self.mongo, DEFAULT_RULES)
-        return RebuildJob(self.history, bench, self.offsets, turn, passes=lambda _: False, patience=patience)
+    def job(self, timings: RebuildTimings = QUICK) -> RebuildJob:
+        lease = Lease(self.mongo, "operation", str(uuid4()), seconds=30)
+        store = MongoRebuildStore(self.mongo, DEFAULT_RULES)
+        return RebuildJob(self.history, store, self.consumers, lease, timings)
 
     async def run(
-        self, operation: Operation, *, restart: bool = False, patience: RebuildTimings = QUICK
+        self, operation: Operation, *, restart: bool = False, timings: RebuildTimings = QUICK
     ) -> tuple[JobState, list[Difference]]:
         """Carry the operation out; gives how it ended, and what it found."""
         found: list[Difference] = []
-        async with aclosing(self.operating(patience).run(operation, restart=restart)) as steps:
+        async with aclosing(self.job(timings).run(operation, restart=restart)) as steps:
             async for progress in steps:
                 found += progress.found
         return progress.state, found
 
     async def step(self, operation: Operation) -> JobState:
         """One piece of the operation, then it is interrupted."""
-        async with aclosing(self.operating().run(operation)) as steps:
+        async with aclosing(self.job().run(operation)) as steps:
             before = await anext(steps)
             while before.state.phase is not Phase.DONE:
                 return (await anext(steps)).state
@@ -153,14 +148,14 @@ async def plant(world: World) -> set[tuple[str, str, str]]:
     run = await mongo.collection("runs").find_one({"test_id": "test-0"})
     await mongo.collection("runs").insert_one({**run, "_id": "too-many"})
     lied = reports_pb2.BuildRunItem(run_id=run["_id"], test_name="Another").SerializeToString()
-    await mongo.collection("runs").update_one({"_id": run["_id"]}, {"$set": {"shown": lied}})
+    await mongo.collection("runs").update_one({"_id": run["_id"]}, {"$set": {"list_item": lied}})
     history = f"{world.desk.app_id}:test-2"
     await mongo.collection("histories").update_one({"_id": history}, {"$unset": {"observed": ""}})
     return {
         (COUNTERS, counter, "passed"),
         ("cells", cell, ""),
         ("runs", "too-many", ""),
-        ("runs", run["_id"], "shown"),
+        ("runs", run["_id"], "list_item"),
         ("histories", history, "observed"),
     }
 
@@ -205,9 +200,9 @@ async def test_what_nobody_is_told_is_no_difference(world: World) -> None:
     await mongo.collection(COUNTERS).update_many({}, {"$set": {"none": 0}})
     await mongo.collection(COUNTERS).insert_one({"_id": "org:nothing", "org_id": "org", "runs": 0})
     for run in await mongo.collection("runs").find().to_list(None):
-        shown = reports_pb2.BuildRunItem.FromString(run["shown"])
-        shown.report_metadata["artifacts"] = [{"name": "gone.png"}]
-        changed = {"$set": {"shown": shown.SerializeToString()}}
+        item = reports_pb2.BuildRunItem.FromString(run["list_item"])
+        item.report_metadata["artifacts"] = [{"name": "gone.png"}]
+        changed = {"$set": {"list_item": item.SerializeToString()}}
         await mongo.collection("runs").update_one({"_id": run["_id"]}, changed)
     assert (await world.run(Operation.VERIFY))[1] == []
 
@@ -253,7 +248,7 @@ async def test_events_and_readers_go_on_during_a_rebuild(world: World) -> None:
 
     async def rebuild() -> None:
         for _ in range(2):
-            await world.run(Operation.REBUILD, patience=replace(QUICK, drop=DROP_AFTER))
+            await world.run(Operation.REBUILD, timings=replace(QUICK, drop=DROP_AFTER))
         rebuilt.set()
 
     await asyncio.gather(deliver(), look(), rebuild())
@@ -283,7 +278,7 @@ async def test_interrupted_after_each_piece_it_goes_on_to_the_same_end(world: Wo
 async def test_what_an_interrupted_one_found_is_told_when_it_goes_on(world: World) -> None:
     await world.fold(world.made(20))
     planted = await plant(world)
-    while (await world.step(Operation.VERIFY)).place != "tests":
+    while (await world.step(Operation.VERIFY)).stage != "tests":
         pass
     assert spots((await world.run(Operation.VERIFY))[1]) == planted
 
@@ -316,7 +311,7 @@ async def test_a_rebuild_that_serves_already_is_brought_to_its_end_first(world: 
 
 async def test_one_operation_at_a_time(world: World) -> None:
     await world.fold(world.made(5))
-    async with aclosing(world.operating().run(Operation.VERIFY)) as steps:
+    async with aclosing(world.job().run(Operation.VERIFY)) as steps:
         await anext(steps)
         with pytest.raises(Aborted, match="under way"):
             await world.run(Operation.REBUILD)
@@ -405,7 +400,7 @@ async def test_a_fold_that_began_before_is_in_the_history(world: World) -> None:
 
     slow = asyncio.create_task(Projector(Late(world.mongo)).apply_events(Batch.of(told)))
     await begun.wait()
-    async with aclosing(world.operating().run(Operation.REBUILD)) as steps:
+    async with aclosing(world.job().run(Operation.REBUILD)) as steps:
         async for progress in steps:
             if progress.state.phase is Phase.COMPARING and not replayed.is_set():
                 assert not await folded()
@@ -451,36 +446,6 @@ async def test_what_contradicts_itself_never_serves(world: World) -> None:
 
 async def test_that_events_wait_is_said(world: World) -> None:
     await world.fold(world.made(5))
-    world.offsets.left = 3
-    async with aclosing(world.operating().run(Operation.VERIFY)) as steps:
+    world.consumers.left = 3
+    async with aclosing(world.job().run(Operation.VERIFY)) as steps:
         assert [progress.behind async for progress in steps if progress.behind] == [3]
-
-
-async def test_an_installation_of_the_previous_version_is_right_after_a_rebuild(
-    mongo_uri: str, mongo_database: str
-) -> None:
-    """What it did not keep is in the history. Verify says what that is, and nothing that people count is among it."""
-    mongo = await Mortal.connect(mongo_uri, mongo_database)
-    assert isinstance(mongo, Mortal)
-    world = World(mongo)
-    told = [with_news(snapshot) for snapshot in world.made(30)]
-    told += [TestSnapshot(test, world.desk.org_id, 1, False, test, "iOS", ("smoke",), 2, START) for test in TESTS]
-    world.history = FakeFactHistory()
-    world.history.commit(told)
-    await install_old(mongo, recount(as_told_then(snapshot) for snapshot in told))
-    await migrate(mongo, MIGRATIONS)
-    _, found = await world.run(Operation.VERIFY)
-    assert {difference.collection for difference in found} <= {"runs", "cells", "tests", COUNTERS}
-    places = [difference for difference in found if difference.collection == COUNTERS]
-    assert all(difference.field[:1].isdigit() or not difference.field for difference in places)
-    await world.run(Operation.REBUILD)
-    await world.assert_right()
-    assert (await world.run(Operation.VERIFY))[1] == []
-    await mongo.close()
-
-
-def with_news(snapshot: Snapshot) -> Snapshot:
-    """What events say now and did not say before."""
-    if not isinstance(snapshot, RunSnapshot):
-        return snapshot
-    return replace(snapshot, created_at=snapshot.under_way_since - timedelta(minutes=2), commit_sha="c0ffee")

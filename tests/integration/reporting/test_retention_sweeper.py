@@ -24,7 +24,7 @@ from tests.fakes.reporting_story import NOW, StillClock, Story
 
 def expiring(mongo: Mongo, name: str, bounds: RetentionLimits) -> RetentionSweeper:
     turn = Lease(mongo, name, str(uuid4()), seconds=60)
-    return RetentionSweeper(MongoExpirableRuns(mongo), MongoProjections(mongo), turn, bounds=bounds, clock=StillClock())
+    return RetentionSweeper(MongoExpirableRuns(mongo), MongoProjections(mongo), turn, limits=bounds, clock=StillClock())
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ async def test_runs_that_expire_while_events_about_them_are_folded_count_once(mo
     folding, random = Projector(MongoProjections(mongo)), Random(5)
     await folding.apply_events(Batch.of(story.told))
     runs = [one for one in story.told if isinstance(one, RunSnapshot)]
-    told = [*runs, *(replace(run, revision=run.revision + 100, shown=b"later") for run in runs)]
+    told = [*runs, *(replace(run, revision=run.revision + 100, list_item=b"later") for run in runs)]
     again = [random.sample(told, 40) for _ in range(12)]
     await asyncio.gather(
         expiring(mongo, "one", RetentionLimits(age=timedelta(days=6))).sweep(),

@@ -127,7 +127,7 @@ def test_failures_before_a_pass_that_is_not_flaky_have_no_verdict(flaky: bool, v
 
 
 def test_a_run_is_shown_as_the_contract_has_it() -> None:
-    item = reports_pb2.BuildRunItem.FromString(told_run(run_changed()).shown)
+    item = reports_pb2.BuildRunItem.FromString(told_run(run_changed()).list_item)
     assert (item.run_id, item.execution_id, item.test_id, item.test_name) == (
         "run-1",
         "execution-1",
@@ -149,7 +149,7 @@ def test_a_queued_run_without_app_and_build() -> None:
     )
     run = told_run(message)
     assert (run.app_id, run.build, run.outcome, run.branch) == (None, None, None, None)
-    item = reports_pb2.BuildRunItem.FromString(run.shown)
+    item = reports_pb2.BuildRunItem.FromString(run.list_item)
     assert not item.HasField("started_at")
     assert not item.HasField("resolved_build_version")
 

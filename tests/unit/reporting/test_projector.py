@@ -6,8 +6,9 @@ import pytest
 
 from services.chassis.errors import Aborted
 from services.reporting.model.batch import Batch
+from services.reporting.model.projection import RowKeys
 from services.reporting.model.tables import Tables
-from services.reporting.ports import ProjectionTransaction, RowKeys
+from services.reporting.ports import ProjectionTransaction
 from services.reporting.usecases import Projector
 from tests.fakes.reporting_read_models import FakeProjections, FakeTransaction
 from tests.fakes.reporting_recount import recount
@@ -50,7 +51,7 @@ async def test_a_batch_that_is_not_taken_as_a_whole_is_applied_in_halves(story: 
     folding = Projector(folds)
     await folding.apply_events(batch)
     assert dict(folds.tables.cells.rows()) == dict(recount(story.told).cells.rows())
-    assert folding.room() < len(batch)
+    assert folding.capacity() < len(batch)
 
 
 async def test_a_snapshot_that_is_not_taken_alone_comes_out(story: Story) -> None:

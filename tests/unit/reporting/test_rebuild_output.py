@@ -34,9 +34,9 @@ def test_all_sources_are_replayed_then_it_compares() -> None:
     places, state = [], BEGUN
     for source in REPLAY_SOURCES:
         state = after_replay(state, 10, token="more", total=20)
-        assert (state.place, state.token) == (source, "more")
+        assert (state.stage, state.token) == (source, "more")
         state = after_replay(state, 5, token="", total=20)
-        places.append(state.place)
+        places.append(state.stage)
     assert places == [*REPLAY_SOURCES[1:], CATCHING_UP]
     assert (state.phase, state.done, state.total, state.token) == (Phase.COMPARING, 0, 0, "")
 
@@ -50,15 +50,15 @@ def test_the_total_is_never_less_than_what_is_done() -> None:
 def test_after_the_last_collection_verify_is_done_and_rebuild_swaps(operation: Operation, phase: Phase) -> None:
     state = begin_comparison(replace(BEGUN, operation=operation, phase=Phase.COMPARING), {"runs": 2, "cells": 1})
     state = after_comparison(state, 1, 1, token="r1")
-    assert (state.place, state.token, state.differences) == ("runs", "r1", 1)
+    assert (state.stage, state.token, state.differences) == ("runs", "r1", 1)
     state = after_comparison(state, 1, 0, token="")
-    assert (state.place, state.token, state.done) == ("cells", "", 2)
+    assert (state.stage, state.token, state.done) == ("cells", "", 2)
     state = after_comparison(state, 1, 2, token="")
     assert (state.phase, state.differences, state.done) == (phase, 3, 3)
 
 
 def test_the_line_says_what_how_far_and_how_fast() -> None:
-    state = replace(BEGUN, place=ReplaySource.RUNS, done=1200, totals={"runs": 10_000}, differences=2)
+    state = replace(BEGUN, stage=ReplaySource.RUNS, done=1200, totals={"runs": 10_000}, differences=2)
     assert status_line(state, 99.6) == "rebuild: replaying runs, 1200 of 10000 (12 %), 100/s, 2 differences"
 
 
@@ -109,7 +109,7 @@ def test_where_nobody_looks_a_line_is_printed_for_each_phase() -> None:
     lines = aside.getvalue().splitlines()
     assert [line.split(",")[0] for line in lines] == [
         "rebuild: replaying catalog",
-        "7 events wait that nobody folds: what they tell shows as differences",
+        "7 events are not being consumed: they will show as differences",
         "rebuild: comparing catalog",
     ]
 

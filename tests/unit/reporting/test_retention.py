@@ -79,7 +79,7 @@ def test_whatever_is_told_again_or_late_about_expired_runs_changes_nothing(
     gone = {run_id for run_id, row in tables.runs.rows() if row.expired}
     before = deepcopy({field.name: dict(getattr(tables, field.name).rows()) for field in fields(tables)})
     again = [one for one in told if isinstance(one, RunSnapshot) and one.run_id in gone]
-    later = [replace(one, revision=one.revision + 9, shown=b"later") for one in again]
+    later = [replace(one, revision=one.revision + 9, list_item=b"later") for one in again]
     random.shuffle(later)
     fold(tables, Batch.of([*again, *later]))
     fold(tables, Batch.of(again))
@@ -111,8 +111,8 @@ async def test_lists_and_their_totals_are_without_expired_runs(story: Story) -> 
     assert expire_runs(story.tables, ["run-5", "run-3", "run-4", "unknown"]) == 3
     assert expire_runs(story.tables, ["run-5"]) == 0
     page = await story.runs.of_build(build.id, Page(0, 2))
-    assert (page.items, page.total) == ([runs[0].shown, runs[1].shown], 3)
-    assert (await story.runs.of_test("t", Page(2, 2))).items == [runs[2].shown]
+    assert (page.items, page.total) == ([runs[0].list_item, runs[1].list_item], 3)
+    assert (await story.runs.of_test("t", Page(2, 2))).items == [runs[2].list_item]
     assert (await story.runs.of_build(build.id, Page(3, 2))).items == []
     assert story.tables.counters.get((runs[0].org_id, counters.build(build.id)))["runs"] == 6  # type: ignore[index]
 

@@ -19,7 +19,7 @@ DAY = timedelta(days=1)
 def expiring(story: Story, bounds: RetentionLimits, turn: FakeLease | None = None) -> RetentionSweeper:
     folds = FakeProjections(story.tables)
     return RetentionSweeper(
-        FakeExpirableRuns(story.tables), folds, turn or FakeLease(), bounds=bounds, clock=StillClock()
+        FakeExpirableRuns(story.tables), folds, turn or FakeLease(), limits=bounds, clock=StillClock()
     )
 
 
@@ -88,7 +88,7 @@ async def test_a_lost_race_is_run_again(aged: Story) -> None:
     folds = FakeProjections(aged.tables)
     folds.lost_races = 1
     sweep = RetentionSweeper(
-        FakeExpirableRuns(aged.tables), folds, FakeLease(), bounds=RetentionLimits(per_test=1), clock=StillClock()
+        FakeExpirableRuns(aged.tables), folds, FakeLease(), limits=RetentionLimits(per_test=1), clock=StillClock()
     )
     assert await sweep.sweep() == 8
 
@@ -106,6 +106,6 @@ async def test_a_sweep_beside_a_rebuild_counts_what_left_the_lists_and_leaves_no
         story.run("t", None, at=NOW - timedelta(minutes=number), app=None)
     turn, bounds = FakeLease(), RetentionLimits(per_test=1)
     sweep = RetentionSweeper(
-        FakeExpirableRuns(story.tables), Rebuilding(story.tables), turn, bounds=bounds, clock=StillClock()
+        FakeExpirableRuns(story.tables), Rebuilding(story.tables), turn, limits=bounds, clock=StillClock()
     )
     assert await sweep.sweep() == 2 * BATCH + 2

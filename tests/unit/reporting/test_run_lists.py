@@ -8,14 +8,14 @@ from tests.fakes.reporting_story import NOW, Story
 
 async def test_runs_of_a_build_come_newest_first_in_every_state(story: Story) -> None:
     build, other = story.build("1.0"), story.build("1.1")
-    shown = [
-        story.run("t", build, ending, at=NOW - timedelta(hours=hour)).shown
+    items = [
+        story.run("t", build, ending, at=NOW - timedelta(hours=hour)).list_item
         for hour, ending in enumerate(("queued", "running", "passed", "failed", "infra", "cancelled"))
     ]
     story.run("t", other)
     page = await story.runs.of_build(build.id, Page(0, 4))
-    assert (page.items, page.total) == (shown[:4], 6)
-    assert (await story.runs.of_build(build.id, Page(4, 4))).items == shown[4:]
+    assert (page.items, page.total) == (items[:4], 6)
+    assert (await story.runs.of_build(build.id, Page(4, 4))).items == items[4:]
     assert (await story.runs.of_build(build.id, Page(8, 4))).items == []
 
 
@@ -39,4 +39,4 @@ async def test_a_run_is_listed_as_it_was_told_last(story: Story) -> None:
     story.run("t", build, "queued", run_id="r")
     last = story.run("t", build, "passed", run_id="r")
     page = await story.runs.of_build(build.id, Page(0, 10))
-    assert (page.items, page.total) == ([last.shown], 1)
+    assert (page.items, page.total) == ([last.list_item], 1)
