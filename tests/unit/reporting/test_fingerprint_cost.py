@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +12,7 @@ from tests.fakes.reporting_attempts import UNHURRIED
 from tests.unit.reporting.backtracking import Counting
 from tests.unit.reporting.failure_corpus import messages
 
-LENGTH = 500  # more than every bound in the patterns but that of a JSON value
+LENGTH = 320  # more than every bound in the patterns but that of a JSON value
 STEPS_A_CHARACTER = 1_000
 SEARCHED = {
     name: getattr(volatile_patterns, name) for name in ("ANSI", "UNPRINTABLE", "TOKEN", "VOLATILE_IN_QUOTES", "IDS")
@@ -49,7 +48,8 @@ def assert_bounded(text: str) -> None:
     assert {name: count for name, count in steps(text).items() if count > limit} == {}
 
 
-@pytest.mark.parametrize("piece", PIECES, ids=repr)
+@settings(UNHURRIED, max_examples=examples(len(PIECES)))
+@given(st.sampled_from(PIECES))
 def test_repeating_what_patterns_look_for_costs_bounded_work(piece: str) -> None:
     assert_bounded((piece * LENGTH)[:LENGTH])
 
@@ -72,10 +72,10 @@ def test_no_more_is_read_than_the_bounds_say() -> None:
     assert MAX_LENGTH_WITHOUT_FRAMES < MAX_MESSAGE_LENGTH
 
 
-@pytest.mark.parametrize("number", range(0, len(messages()), 3))
-def test_the_counting_matcher_matches_as_python_does(number: int) -> None:
+@settings(UNHURRIED, max_examples=examples(100))
+@given(st.sampled_from(messages()))
+def test_the_counting_matcher_matches_as_python_does(text: str) -> None:
     """So that what it counts is what `re` does."""
-    text = messages()[number]
     for pattern in SEARCHED.values():
         assert list(Counting(pattern, text).spans()) == [match.span() for match in pattern.finditer(text)]
     for line in text.splitlines():
