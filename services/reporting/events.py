@@ -18,6 +18,7 @@ from mobiletest.types.v1 import execution_pb2
 
 from services.chassis import logs, metrics
 from services.chassis.events import Event, InvalidMessage
+from services.chassis.proto_values import read_optional
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.batch import Snapshot
 from services.reporting.model.quarantine import Quarantine
@@ -38,7 +39,7 @@ log = logs.get(__name__)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAME_LENGTH = 1000
-"""Characters of a name that are kept: windows and cells hold many of them in one document."""
+"""Names are truncated to so many characters: cells and histories store many of them in one document."""
 _ID = re.compile(r"[0-9A-Za-z_-]{1,100}")
 _unknown = metrics.counter("mobiletest_reporting_unknown_events_total", "Events of a type not known here")
 
@@ -75,7 +76,7 @@ def _run_snapshot(message: executor.RunChanged, event_time: datetime) -> RunSnap
         event_time=event_time,
         app_id=_optional_id(run.app_id, "run.app_id"),
         build=_build_ref(message),
-        success=run.success if run.HasField("success") else None,
+        success=read_optional(run, "success"),
         started_at=_datetime_field(run, "started_at"),
         completed_at=_datetime_field(run, "completed_at"),
         seconds=_seconds(run),
@@ -143,7 +144,7 @@ def _failure(holder: runs_pb2.Run | runs_pb2.Attempt) -> Failure | None:
         category=CATEGORY.get(failure.category, "unknown"),
         message=failure.message or failure.reason,
         step_kind=failure.step_kind[:_NAME_LENGTH],
-        step_index=failure.step_index if failure.HasField("step_index") else None,
+        step_index=read_optional(failure, "step_index"),
         reason=failure.reason,
     )
 
@@ -174,7 +175,7 @@ def _app_snapshot(message: catalog.AppChanged, _: datetime) -> AppSnapshot:
         revision=message.revision,
         deleted=message.deleted,
         name=message.name,
-        current_version=message.current_version if message.HasField("current_version") else None,
+        current_version=read_optional(message, "current_version"),
     )
 
 
@@ -222,7 +223,7 @@ def _attachment_snapshot(message: catalog.AttachmentChanged, _: datetime) -> Att
         org_id=_required_id(message.org_id, "org_id"),
         revision=message.revision,
         attached=message.attached,
-        pinned_version=message.pinned_version if message.HasField("pinned_version") else None,
+        pinned_version=read_optional(message, "pinned_version"),
         test_name=message.test_name,
     )
 
@@ -241,7 +242,7 @@ _READERS: Mapping[str, tuple[Callable[[], Message], Callable[[Any, datetime], Sn
 
 
 def _required_id(value: str, name: str) -> str:
-    """Ids become parts of keys, so nothing but letters, digits, - and _ may stand in them."""
+    """Ids become parts of keys, so they may contain only letters, digits, - and _."""
     if not _ID.fullmatch(value):
         raise ValueError(f"{name} is not an id: {value[:100]!r}")
     return value
@@ -266,7 +267,7 @@ def _seconds(run: runs_pb2.Run) -> float | None:
 
 
 def _datetime_field(holder: Message, name: str) -> datetime | None:
-    """A timestamp field in UTC, in milliseconds as MongoDB keeps them; None when it is absent."""
+    """A timestamp field in UTC, to the millisecond as MongoDB stores it; None when it is absent."""
     if not holder.HasField(name):
         return None
     timestamp: Timestamp = getattr(holder, name)
@@ -275,7 +276,9 @@ def _datetime_field(holder: Message, name: str) -> datetime | None:
 
 @lru_cache(maxsize=4096)
 def _milliseconds(seconds: int, milliseconds: int) -> datetime:
-    """Such a moment; ValueError or OverflowError when it is none. Events that come together share most of theirs."""
+    """The moment in UTC. Cached, because events of one batch share most of theirs: chassis.read_datetime takes four
+    times as long. ValueError or OverflowError when there is no such moment.
+    """
     if not 0 <= milliseconds < 1000:
         raise ValueError(f"a timestamp has {milliseconds} milliseconds")
     return _EPOCH + timedelta(seconds=seconds, milliseconds=milliseconds)

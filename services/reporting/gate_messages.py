@@ -2,7 +2,8 @@
 
 from mobiletest.reporting.v1 import reports_pb2
 
-from services.reporting.messages import quarantine_message, timestamp
+from services.chassis.proto_values import to_timestamp
+from services.reporting.messages import quarantine_message
 from services.reporting.model.reports.breakage import Breakage, ComparedBuild
 from services.reporting.model.reports.compare import ComparedTest, Comparison
 from services.reporting.model.reports.gate import Gate, GateReason
@@ -33,7 +34,7 @@ def _compared_build(build: ComparedBuild) -> reports_pb2.ComparedBuild:
     return reports_pb2.ComparedBuild(
         build_id=build.build_id,
         version=build.version,
-        uploaded_at=timestamp(build.uploaded_at),
+        uploaded_at=to_timestamp(build.uploaded_at),
         branch=build.branch,
         commit_sha=build.commit_sha,
     )

@@ -1,14 +1,12 @@
 """Reports as messages of the contract."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from functools import lru_cache
 
-from google.protobuf.timestamp_pb2 import Timestamp
 from mobiletest.catalog.v1 import tests_pb2
 from mobiletest.reporting.v1 import reports_pb2
 from mobiletest.types.v1 import quarantine_pb2
 
+from services.chassis.proto_values import to_timestamp
 from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.reports.apps import AppStats, BuildHealth, TrendPoint, Workspace
 from services.reporting.model.reports.coverage import Coverage, CoverageItem
@@ -55,7 +53,7 @@ def _build_health(health: BuildHealth) -> reports_pb2.AppBuildHealthItem:
     return reports_pb2.AppBuildHealthItem(
         build_id=health.build.build_id,
         version=health.build.version,
-        uploaded_at=timestamp(health.build.uploaded_at),
+        uploaded_at=to_timestamp(health.build.uploaded_at),
         observed_tests=health.observed_tests,
         passed_tests=health.passed_tests,
         failed_tests=health.failed_tests,
@@ -74,7 +72,7 @@ def matrix_message(app_id: str, matrix: Matrix, page: int, page_size: int) -> re
         app_id=app_id,
         builds=[
             reports_pb2.MatrixBuild(
-                build_id=build.build_id, version=build.version, uploaded_at=timestamp(build.uploaded_at)
+                build_id=build.build_id, version=build.version, uploaded_at=to_timestamp(build.uploaded_at)
             )
             for build in matrix.builds
         ],
@@ -110,7 +108,7 @@ def _matrix_cell(shown: MatrixCell) -> reports_pb2.MatrixCell:
         failed_runs=failed,
         cancelled_runs=cell.cancelled,
         infra_failed_runs=cell.infra_failed,
-        last_run_at=timestamp(cell.last.ended_at) if cell.last else None,
+        last_run_at=to_timestamp(cell.last.ended_at) if cell.last else None,
         top_failure_reason=cell.groups[0].reason if cell.groups else None,
         failure_details=map(_failure_group, cell.groups),
         test_version_number=cell.test_version or None,
@@ -125,8 +123,8 @@ def _failure_group(group: Group) -> reports_pb2.FailureGroup:
         reason=group.reason,
         sample_message=group.sample_message,
         count=group.count,
-        first_seen_at=timestamp(group.first_seen_at),
-        last_seen_at=timestamp(group.last_seen_at),
+        first_seen_at=to_timestamp(group.first_seen_at),
+        last_seen_at=to_timestamp(group.last_seen_at),
         example_execution_id=group.execution_id,
         step_index=group.step_index,
     )
@@ -152,7 +150,7 @@ def _coverage_item(item: CoverageItem) -> reports_pb2.CoverageItem:
         pinned_version=item.pinned_version,
         target_build_version=item.target_version,
         last_status=LAST_STATUS_NUMBER[standing.status],
-        last_execution_time=timestamp(standing.at) if standing.at else None,
+        last_execution_time=to_timestamp(standing.at),
         last_execution_id=standing.execution_id,
         last_duration_seconds=standing.seconds,
         last_observed_build_id=observed.id if observed else None,
@@ -179,14 +177,14 @@ def quarantine_message(quarantine: Quarantine | None) -> quarantine_pb2.Quaranti
 def _quarantine(quarantine: Quarantine) -> quarantine_pb2.Quarantine:
     return quarantine_pb2.Quarantine(
         reason=quarantine.reason,
-        until=timestamp(quarantine.until),
+        until=to_timestamp(quarantine.until),
         by=quarantine.by,
-        since=timestamp(quarantine.since),
+        since=to_timestamp(quarantine.since),
     )
 
 
 def classified_query(request: reports_pb2.ListClassifiedTestsRequest) -> ClassifiedQuery:
-    """Which tests are asked for; an empty search or tag is none."""
+    """Which tests are asked for; an empty search or tag selects nothing."""
     return ClassifiedQuery(
         CLASSIFICATION[request.classification],
         app_id=request.app_id.lower() or None,
@@ -194,11 +192,3 @@ def classified_query(request: reports_pb2.ListClassifiedTestsRequest) -> Classif
         platform=PLATFORM.get(request.platform),
         tag=request.tag or None,
     )
-
-
-@lru_cache(maxsize=4096)
-def timestamp(moment: datetime) -> Timestamp:
-    """The same message for the same moment; whoever puts it into another copies it."""
-    message = Timestamp()
-    message.FromDatetime(moment.astimezone(UTC))
-    return message

@@ -1,42 +1,38 @@
-"""The protos' enums in the words of the model, which are those of the contract."""
+"""The enums of the protos as the model spells them, which is how the contract spells them."""
 
-from typing import Any
+from enum import Enum
+from typing import Any, TypeVar
 
 from google.protobuf.descriptor import EnumDescriptor
-from mobiletest.options.v1 import options_pb2
 from mobiletest.reporting.v1 import reports_pb2
 from mobiletest.types.v1 import execution_pb2, platform_pb2
 
+from services.chassis.proto_values import enum_spellings
 from services.reporting.model.flaky import Classification
 from services.reporting.model.reports.coverage import LastStatus
 from services.reporting.model.reports.gate import GateResult, GateRule
 from services.reporting.model.snapshots import Status
 
-
-def enum_spellings(enum: EnumDescriptor) -> dict[int, str]:
-    """Number -> spelling of the values that have one."""
-    spelling: Any = options_pb2.spelling
-    found: dict[int, str] = {value.number: value.GetOptions().Extensions[spelling] for value in enum.values}
-    return {number: text for number, text in found.items() if text}
+E = TypeVar("E", bound=Enum)
 
 
-STATUS = {number: Status(text) for number, text in enum_spellings(execution_pb2.ExecutionStatus.DESCRIPTOR).items()}
+def _members(members: type[E], descriptor: EnumDescriptor) -> dict[int, E]:
+    return {number: members(spelling) for number, spelling in enum_spellings(descriptor).items()}
+
+
+def _numbers(members: type[E], descriptor: EnumDescriptor) -> dict[E, Any]:
+    return {member: number for number, member in _members(members, descriptor).items()}
+
+
+STATUS = _members(Status, execution_pb2.ExecutionStatus.DESCRIPTOR)
 PLATFORM = enum_spellings(platform_pb2.Platform.DESCRIPTOR)
 CATEGORY = enum_spellings(execution_pb2.FailureCategory.DESCRIPTOR)
-CATEGORY_NUMBER: dict[str, Any] = {text: number for number, text in CATEGORY.items()}
-CLASSIFICATION = {
-    number: Classification(text) for number, text in enum_spellings(reports_pb2.Classification.DESCRIPTOR).items()
-}
-CLASSIFICATION_NUMBER: dict[Classification, Any] = {name: number for number, name in CLASSIFICATION.items()}
-LAST_STATUS_NUMBER: dict[LastStatus, Any] = {
-    LastStatus(text): number for number, text in enum_spellings(reports_pb2.LastStatus.DESCRIPTOR).items()
-}
-GATE_RESULT_NUMBER: dict[GateResult, Any] = {
-    GateResult(text): number for number, text in enum_spellings(reports_pb2.GateResult.DESCRIPTOR).items()
-}
-GATE_RULE_NUMBER: dict[GateRule, Any] = {
-    GateRule(text): number for number, text in enum_spellings(reports_pb2.GateRule.DESCRIPTOR).items()
-}
+CATEGORY_NUMBER: dict[str, Any] = {spelling: number for number, spelling in CATEGORY.items()}
+CLASSIFICATION = _members(Classification, reports_pb2.Classification.DESCRIPTOR)
+CLASSIFICATION_NUMBER = _numbers(Classification, reports_pb2.Classification.DESCRIPTOR)
+LAST_STATUS_NUMBER = _numbers(LastStatus, reports_pb2.LastStatus.DESCRIPTOR)
+GATE_RESULT_NUMBER = _numbers(GateResult, reports_pb2.GateResult.DESCRIPTOR)
+GATE_RULE_NUMBER = _numbers(GateRule, reports_pb2.GateRule.DESCRIPTOR)
 INFRASTRUCTURE = frozenset(
     CATEGORY[number]
     for number in (

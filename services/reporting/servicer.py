@@ -9,6 +9,7 @@ from typing import Any
 from mobiletest.reporting.v1 import reports_pb2, reports_pb2_grpc
 
 from services.chassis.errors import Unavailable
+from services.chassis.proto_values import page_fields, read_optional
 from services.reporting.gate_messages import comparison_message, gate_message
 from services.reporting.messages import (
     add_quarantines,
@@ -79,13 +80,13 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
         self, request: reports_pb2.ListBuildRunsRequest, context: Any
     ) -> reports_pb2.ListBuildRunsResponse:
         runs = await self._runs.of_build(request.version_id.lower(), _page(request))
-        return reports_pb2.ListBuildRunsResponse(items=await self._items(runs), **_envelope(request, runs))
+        return reports_pb2.ListBuildRunsResponse(items=await self._items(runs), **page_fields(request, runs.total))
 
     async def ListTestRuns(
         self, request: reports_pb2.ListTestRunsRequest, context: Any
     ) -> reports_pb2.ListTestRunsResponse:
         runs = await self._runs.of_test(request.test_id.lower(), _page(request))
-        return reports_pb2.ListTestRunsResponse(items=await self._items(runs), **_envelope(request, runs))
+        return reports_pb2.ListTestRunsResponse(items=await self._items(runs), **page_fields(request, runs.total))
 
     async def ListClassifiedTests(
         self, request: reports_pb2.ListClassifiedTestsRequest, context: Any
@@ -105,8 +106,8 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
         asked = GateRequest(
             request.execution_id.lower(),
             request.base_branch,
-            ended=request.min_ended_runs if request.HasField("min_ended_runs") else None,
-            total=request.total_runs if request.HasField("total_runs") else None,
+            ended=read_optional(request, "min_ended_runs"),
+            total=read_optional(request, "total_runs"),
         )
         return gate_message(await self._gates.of(asked))
 
@@ -140,21 +141,9 @@ class DeadlineGuard:
         return guarded
 
 
-def _revision(request: Any) -> int | None:
-    return request.min_app_revision if request.HasField("min_app_revision") else None
+def _revision(request: Any) -> Any:
+    return read_optional(request, "min_app_revision")
 
 
 def _page(request: Any) -> Page:
     return Page((request.page - 1) * request.page_size, request.page_size)
-
-
-def _envelope(request: Any, runs: RunsPage) -> dict[str, Any]:
-    total_pages = -(-runs.total // request.page_size)
-    return {
-        "total": runs.total,
-        "page": request.page,
-        "page_size": request.page_size,
-        "total_pages": total_pages,
-        "has_next": request.page < total_pages,
-        "has_previous": request.page > 1,
-    }

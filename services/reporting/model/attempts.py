@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import pairwise
 from operator import attrgetter
 
-WINDOWS_CONSIDERED = 5
+MAX_WINDOWS = 5
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -81,7 +81,7 @@ def newest_attempts(attempts: Iterable[Attempt], window: int) -> list[Attempt]:
     order (docs/decisions/a-history-is-bounded.md).
     """
     unique = {(attempt.run_id, attempt.number): attempt for attempt in attempts}
-    return sorted(unique.values(), key=attrgetter("recency"))[-WINDOWS_CONSIDERED * window :]
+    return sorted(unique.values(), key=attrgetter("recency"))[-MAX_WINDOWS * window :]
 
 
 def order_attempts(newest: Iterable[Attempt]) -> OrderedAttempts:

@@ -5,11 +5,14 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
+from time import monotonic
 from typing import ParamSpec, TypeVar
 
 from services.chassis import logs
 from services.chassis.error_status import to_domain_error
 from services.chassis.errors import Aborted, DeadlineExceeded, FailedPrecondition, Unavailable
+from services.chassis.retry import retry_transient
 from services.reporting.ports import Lease
 from services.reporting.rebuild.ports import ConsumerProgress, FactHistory, RebuildStore, TakenOver
 from services.reporting.rebuild.state import (
@@ -139,17 +142,14 @@ class RebuildJob:
 
     async def _retry(self, work: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Repeat the work while a dependency is down, for a while."""
-        waited, pause = 0.0, self._timings.poll
-        while True:
-            try:
-                return await work(*args, **kwargs)
-            except Exception as error:
-                is_down = isinstance(to_domain_error(error), Unavailable | DeadlineExceeded)
-                if not is_down or waited >= self._timings.retry:
-                    raise
-                log.warning("operation_waits", error=repr(error), seconds=pause)
-            await asyncio.sleep(pause)
-            waited, pause = waited + pause, min(10.0, pause * 2)
+        return await retry_transient(
+            partial(work, *args, **kwargs),
+            log=log,
+            event="operation_waits",
+            until=monotonic() + self._timings.retry,
+            pause=lambda attempt: min(10.0, self._timings.poll * 2.0 ** (attempt - 1)),
+            transient=lambda error: isinstance(to_domain_error(error), Unavailable | DeadlineExceeded),
+        )
 
     async def _step(self, state: JobState) -> JobProgress:
         match state.phase:

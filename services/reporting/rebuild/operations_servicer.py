@@ -2,7 +2,6 @@
 
 # ruff: noqa: N802 (gRPC names the methods)
 
-import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
@@ -10,11 +9,11 @@ from typing import Any
 from mobiletest.reporting.v1 import operations_pb2, operations_pb2_grpc
 
 from services.chassis import logs, metrics
-from services.chassis.consumer import is_transient
+from services.chassis.retry import run_every
 from services.reporting.rebuild.job import RebuildJob
 from services.reporting.rebuild.state import Difference, JobProgress, JobState, Operation, Phase
 
-EVERY_SECONDS = 15.0
+METRICS_INTERVAL_SECONDS = 15.0
 _PHASE: dict[Phase, Any] = {
     Phase.REPLAYING: operations_pb2.OPERATION_PHASE_REPLAYING,
     Phase.COMPARING: operations_pb2.OPERATION_PHASE_COMPARING,
@@ -77,15 +76,12 @@ def _difference(found: Difference) -> operations_pb2.Difference:
 
 async def export_metrics(current: Callable[[], Awaitable[JobState | None]]) -> None:
     """Keep the metrics up to date until cancelled."""
-    while True:
-        try:
-            if (state := await current()) is not None:
-                set_metrics(state)
-        except Exception as error:
-            if not is_transient(error):
-                raise
-            log.debug("operation_unknown", error=repr(error))
-        await asyncio.sleep(EVERY_SECONDS)
+
+    async def work() -> None:
+        if (state := await current()) is not None:
+            set_metrics(state)
+
+    await run_every(METRICS_INTERVAL_SECONDS, work, log=log, event="operation_unknown")
 
 
 def set_metrics(state: JobState) -> None:

@@ -1,11 +1,10 @@
 """Takes runs beyond the retention limits out of the lists, in the background. No figure changes."""
 
-import asyncio
 from collections.abc import Iterator, Sequence
 
 from services.chassis import logs, metrics
 from services.chassis.clock import Clock
-from services.chassis.consumer import is_transient
+from services.chassis.retry import run_every
 from services.reporting.model.list_positions import list_counters
 from services.reporting.model.projection import RowKeys
 from services.reporting.model.retention import RetentionLimits, expire_runs
@@ -35,15 +34,13 @@ class RetentionSweeper:
 
     async def run(self) -> None:
         """Sweep until cancelled."""
-        while True:
-            try:
-                await self.sweep()
-                await self._release_lease()
-            except Exception as error:
-                if not is_transient(error):
-                    raise
-                log.warning("expiring_failed", error=repr(error))
-            await asyncio.sleep(SWEEP_INTERVAL_SECONDS)
+
+        async def work() -> None:
+            await self.sweep()
+            self._held_until = float("-inf")
+            await self._lease.release()
+
+        await run_every(SWEEP_INTERVAL_SECONDS, work, log=log, event="expiring_failed")
 
     async def sweep(self) -> int:
         """Go through the lists of all tests once, while the lease is held; gives how many runs expired."""
@@ -97,7 +94,3 @@ class RetentionSweeper:
                 return False
             self._held_until = now + LEASE_RENEWAL_SECONDS
         return True
-
-    async def _release_lease(self) -> None:
-        self._held_until = float("-inf")
-        await self._lease.release()

@@ -1,20 +1,23 @@
 """flaky_score and classification are those of the definition: its worked examples and its properties."""
 
+import re
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.reporting.model.attempts import WINDOWS_CONSIDERED, Attempt, retained_attempts
+from services.reporting.model.attempts import MAX_WINDOWS, Attempt, retained_attempts
 from services.reporting.model.flaky import Assessment, Classification, FlakyRules, assess
 from services.reporting.model.histories import extend_history
 from services.reporting.model.snapshots import AttemptSnapshot, RunSnapshot, Status
 from services.reporting.model.tables import History
 from tests.fakes.reporting_attempts import START, UNHURRIED, attempts_from_letters, build_ref
 
+DOCS = Path(__file__).resolve().parents[3] / "docs"
 WORKED_EXAMPLES = [
     ("P/P/P/P/P/P/P/P/P/P", 0.000, "stable"),
     ("F/F/F/F/F/F/F/F/F/F", 0.000, "broken"),
@@ -155,7 +158,7 @@ def test_incremental_equals_recomputed(history: list[Attempt], window: int) -> N
     kept: tuple[Attempt, ...] = ()
     for attempt in history:
         kept = retained_attempts((*kept, attempt), window)
-        assert len(kept) <= WINDOWS_CONSIDERED * window
+        assert len(kept) <= MAX_WINDOWS * window
     assert kept == retained_attempts(history, window)
     assert assess(kept, rules) == assess(history, rules)
 
@@ -185,8 +188,20 @@ def test_storms_settled_whenever_or_never_give_the_same(
 
 def test_a_history_is_bounded_when_no_execution_is_ever_settled() -> None:
     unsettled = [replace(item, storm=None) for item in attempts_from_letters("/".join("PF" * 500))]
-    assert len(retained_attempts(unsettled, 40)) == WINDOWS_CONSIDERED * 40
+    assert len(retained_attempts(unsettled, 40)) == MAX_WINDOWS * 40
     assert assess(unsettled) == assess(retained_attempts(unsettled, 40)) == assess(unsettled[-40:])
+
+
+@pytest.mark.parametrize(
+    ("page", "sentence"),
+    [
+        ("flaky.md", r"at most (\d+) attempts per test and app"),
+        ("decisions/bounded-test-histories.md", r"keeps the newest (\d+) decided attempts"),
+    ],
+)
+def test_the_documented_bound_of_a_history_is_the_one_in_the_code(page: str, sentence: str) -> None:
+    found = re.findall(sentence, (DOCS / page).read_text(encoding="utf-8"))
+    assert [int(number) for number in found] == [MAX_WINDOWS * FlakyRules().window]
 
 
 def test_a_settled_history_without_storms_keeps_one_window() -> None:
