@@ -1,10 +1,12 @@
 """The read models under test: in memory, and in MongoDB through both drivers."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from pymongo import MongoClient
 
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
@@ -27,7 +29,7 @@ from tests.fakes.reporting_verdicts import FakeVerdicts
 
 @dataclass
 class MemoryStore:
-    """The stand-in."""
+    """The read models in memory."""
 
     def __init__(self) -> None:
         self._folds = FakeProjections()
@@ -42,12 +44,12 @@ class MemoryStore:
         return self._folds.tables
 
     async def clear(self) -> None:
-        """Forget everything."""
+        """Delete everything."""
         self.__init__()  # type: ignore[misc]
 
 
 class MongoStore:
-    """The real thing."""
+    """The read models in MongoDB."""
 
     def __init__(self, mongo: Mongo) -> None:
         self._mongo = mongo
@@ -68,7 +70,7 @@ class MongoStore:
         return tables
 
     async def clear(self) -> None:
-        """Forget everything."""
+        """Delete everything."""
         for name in (*(kind.collection for kind in TABLE_CODECS), COUNTERS):
             await self._mongo.collection(name).delete_many({})
 
@@ -81,14 +83,24 @@ def _counter(row: dict[str, Any]) -> tuple[CounterKey, dict[str, int]]:
     return (org_id, row.pop("_id").removeprefix(f"{org_id}:")), row
 
 
+@pytest.fixture(scope="module")
+def read_models_database(mongo_client: MongoClient[dict[str, Any]]) -> Iterator[str]:
+    """A database that the tests of a module share, since creating its collections and indexes takes a while."""
+    name = f"test_{uuid4().hex}"
+    yield name
+    mongo_client.drop_database(name)
+
+
 @pytest.fixture(params=["memory", "motor", "pymongo"])
 async def store(request: pytest.FixtureRequest) -> AsyncIterator[Store]:
     """An empty store of each kind."""
     if request.param == "memory":
         yield MemoryStore()
         return
-    uri, database = request.getfixturevalue("mongo_uri"), request.getfixturevalue("mongo_database")
+    uri, database = request.getfixturevalue("mongo_uri"), request.getfixturevalue("read_models_database")
     mongo = await Mongo.connect(uri, database, request.param)
     await migrate(mongo, MIGRATIONS)
-    yield MongoStore(mongo)
+    store = MongoStore(mongo)
+    await store.clear()
+    yield store
     await mongo.close()

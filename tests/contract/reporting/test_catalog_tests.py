@@ -3,7 +3,6 @@
 from datetime import timedelta
 from uuid import uuid4
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 
 from services.chassis.context import Caller, bind
@@ -90,26 +89,22 @@ async def test_newest_come_first(store: Store) -> None:
         assert await copied.count(TestFilter()) == 4
 
 
-@pytest.mark.parametrize(
-    ("search", "tests"),
-    [
-        ("straße", {"a"}),
-        ("STRASSE", {"a"}),
-        ("cafe\u0301", {"b"}),
-        ("CAFÉ", {"b"}),
-        ("(1.0)", {"b"}),
-        ("1x0", set()),
-        ("^", set()),
-        ("e", {"a"}),
-    ],
-)
-async def test_a_name_is_searched_literally_in_any_case_and_composition(
-    store: Store, search: str, tests: set[str]
-) -> None:
+async def test_a_name_is_searched_literally_in_any_case_and_composition(store: Store) -> None:
     """As the catalog does."""
+    expected: dict[str, set[str]] = {
+        "straße": {"a"},
+        "STRASSE": {"a"},
+        "cafe\u0301": {"b"},
+        "CAFÉ": {"b"},
+        "(1.0)": {"b"},
+        "1x0": set(),
+        "^": set(),
+        "e": {"a"},
+    }
     copied = await kept(store, snapshot("a", "Straße"), snapshot("b", "Café (1.0)"))
     with bind(Caller(ORG)):
-        assert set(await copied.newest(TestFilter(pattern=search_pattern(search)), ALL)) == tests
+        patterns = {search: TestFilter(pattern=search_pattern(search)) for search in expected}
+        assert {search: set(await copied.newest(patterns[search], ALL)) for search in expected} == expected
 
 
 async def test_quarantines_of_tests_that_have_one(store: Store) -> None:

@@ -103,12 +103,6 @@ async def test_a_gate_waits_for_what_has_just_ended(service: Service, desk: Even
     assert (answers[0].result, answers[0].passed_runs) == (pb.GATE_RESULT_PASS, 1)
 
 
-async def test_a_gate_never_passes_what_it_has_not_heard_of(service: Service) -> None:
-    request = pb.GetGateRequest(execution_id=str(uuid4()), min_ended_runs=1, total_runs=1)
-    code, _ = await refusal(service.reports.GetGate, request, timeout=20)
-    assert code == grpc.StatusCode.UNAVAILABLE
-
-
 async def test_what_is_unknown_or_foreign_is_not_found(service: Service, desk: EventLog) -> None:
     build, other = a_build("1"), a_build("2")
     (execution,) = await on(service, desk, "main", build, 2, {str(uuid4()): "passed"})

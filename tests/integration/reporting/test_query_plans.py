@@ -80,10 +80,10 @@ CASES: dict[str, Case] = {
     "ReadModels.runs_of_test": Case(
         lambda s: s.read.runs_of_test("test-02", replace(PAGE, before=NOW)), besides=PAGE.skip + 2
     ),
-    "CopiedTests.with_history": Case(lambda s: s.tests.with_history(Classification.STABLE)),
-    "CopiedTests.newest": Case(lambda s: s.tests.newest(TestFilter(), PAGE), besides=PAGE.skip + 2),
-    "CopiedTests.count": Case(lambda s: s.tests.count(TestFilter()), besides=TESTS + 2),
-    "CopiedTests.quarantines": Case(lambda s: s.tests.quarantines(SOME_TESTS), besides=2 * len(SOME_TESTS)),
+    "CatalogTests.with_history": Case(lambda s: s.tests.with_history(Classification.STABLE)),
+    "CatalogTests.newest": Case(lambda s: s.tests.newest(TestFilter(), PAGE), besides=PAGE.skip + 2),
+    "CatalogTests.count": Case(lambda s: s.tests.count(TestFilter()), besides=TESTS + 2),
+    "CatalogTests.quarantines": Case(lambda s: s.tests.quarantines(SOME_TESTS), besides=2 * len(SOME_TESTS)),
     "Verdicts.sightings": Case(
         lambda s: s.verdicts.sightings(SOME_CELLS, VerdictQuery(SearchSide.BEFORE, ANY, (None,))), each=6, besides=8
     ),
@@ -91,8 +91,8 @@ CASES: dict[str, Case] = {
     "Verdicts.builds_before": Case(lambda s: s.verdicts.builds_before(build_copy(5), 2), besides=3),
     "Verdicts.progress": Case(lambda s: s.verdicts.progress("execution-2")),
     "Verdicts.runs_of_execution": Case(lambda s: s.verdicts.runs_of_execution("execution-2")),
-    "Listed.test_after": Case(lambda s: s.listed.test_after(ListedTest(ORG, "test-02"))),
-    "Listed.runs": Case(lambda s: s.listed.runs(ListedTest(ORG, "test-02"), PAGE), besides=PAGE.skip + 2),
+    "ExpirableRuns.test_after": Case(lambda s: s.listed.test_after(ListedTest(ORG, "test-02"))),
+    "ExpirableRuns.runs": Case(lambda s: s.listed.runs(ListedTest(ORG, "test-02"), PAGE), besides=PAGE.skip + 2),
     "ExpirableRuns.remove_empty_days": Case(lambda s: s.listed.remove_empty_days(ORG, [f"build:{BUILD}"])),
 }
 

@@ -46,7 +46,7 @@ from tests.fakes.reporting_event_log import EventLog
 from tests.fakes.reporting_rebuild import FakeConsumerProgress, FakeFactHistory
 from tests.fakes.reporting_recount import recount
 
-DROP_AFTER = 4.0
+DROP_AFTER = 2.0
 QUICK = RebuildTimings(publish=0, stalled=0, recheck=0, drop=0, poll=0.01)
 BUILDS = [("build-1", "1.0"), ("build-2", "1.1")]
 TESTS = ["test-0", "test-1", "test-2"]
