@@ -1,4 +1,4 @@
-"""The operators' commands: `list` shows dead letters, `replay` publishes them anew. docs/operating-reporting.md."""
+"""List dead letters, and replay them: publish them again to the topics that they came from."""
 
 import argparse
 import asyncio
@@ -6,8 +6,10 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from aiokafka.errors import KafkaError
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from services.chassis import logs
 from services.chassis.dead_letters.letters import DeadLetter
@@ -21,146 +23,128 @@ from services.chassis.dead_letters.replay import (
     open_reader,
     read_letters,
 )
-from services.chassis.dead_letters.settings import Settings
 from services.chassis.producer import Producer
-from services.chassis.settings import load
+from services.chassis.settings import PREFIX, load
 
 SHOWN_CHARACTERS = 200
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
+
+
+class Settings(BaseSettings):
+    """The variables that the commands read; every service has them."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
+
+    log_level: Literal["debug", "info", "warning", "error"] = "warning"
+    log_format: Literal["json", "console"] = "console"
+    kafka_bootstrap: str = "127.0.0.1:9092"
+    kafka_idempotence: bool = True
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run a command; the exit code: 0, 1 when the broker or a topic is not there, 2 for wrong arguments or settings."""
-    asked = parser().parse_args(arguments)
+    """Run a command; the exit code: 0, 1 when the broker or a topic is missing, 2 for wrong arguments or settings."""
+    parsed = build_parser().parse_args(arguments)
     settings = load(Settings)
     logs.configure(settings, sys.stderr)
-    command = listed if asked.command == "list" else replayed
+    command = list_letters if parsed.command == "list" else replay_letters
     try:
-        asyncio.run(command(settings, asked, print))
+        asyncio.run(command(settings, parsed, print))
     except (KafkaError, OSError, TimeoutError, LookupError, ReplayFailed) as error:
         sys.stderr.write(f"{settings.kafka_bootstrap}: {str(error) or repr(error)}\n")
         return 1
     return 0
 
 
-def parser() -> argparse.ArgumentParser:
-    """What may be asked."""
+def build_parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="python -m services.chassis.dead_letters", description=__doc__)
     commands = top.add_subparsers(dest="command", required=True)
-    show = commands.add_parser("list", help="show the letters, and how many there are of each topic and reason")
-    show.add_argument("--summary", action="store_true", help="only how many there are")
-    replay = commands.add_parser("replay", help="publish letters anew, those that were not yet")
-    replay.add_argument("--again", action="store_true", help="those that were replayed before, too")
-    replay.add_argument("--dry-run", action="store_true", help="only say what would be replayed")
+    show = commands.add_parser("list", help="show the letters, and count them by topic and reason")
+    show.add_argument("--summary", action="store_true", help="show only the counts")
+    replay = commands.add_parser("replay", help="publish letters again that have not been replayed yet")
+    replay.add_argument("--again", action="store_true", help="include letters that have been replayed")
+    replay.add_argument("--dry-run", action="store_true", help="only count what would be replayed")
     for each in (show, replay):
-        each.add_argument("topics", nargs="*", metavar="TOPIC", help="with or without .dlq; all, when none is named")
-        each.add_argument("--reason", action="append", default=[], help="only of this reason; may be repeated")
-        each.add_argument("--limit", type=_positive, help="at most so many of each topic, the oldest first")
+        each.add_argument("topics", nargs="*", metavar="TOPIC", help="with or without .dlq; by default all topics")
+        each.add_argument("--reason", action="append", default=[], help="only letters of this reason; may be repeated")
+        each.add_argument("--limit", type=_positive, help="at most this many letters of each topic, the oldest first")
         each.add_argument("--json", action="store_true", help="one JSON object per line")
     return top
 
 
-async def listed(settings: Settings, asked: argparse.Namespace, say: Say) -> None:
-    """Show each letter, then the counts by topic and reason."""
-    order = Selection(asked.reason, asked.limit)
-    async with open_reader(settings.kafka_bootstrap) as consumer, ReplayedOffsets(settings.kafka_bootstrap) as replayed:
-        for topic in await find_topics(consumer, asked.topics):
-            counts: Counter[tuple[str, bool]] = Counter()
-            async for letter in read_letters(settings.kafka_bootstrap, consumer, topic):
-                if counts.total() == order.most:
+async def list_letters(settings: Settings, parsed: argparse.Namespace, report: Report) -> None:
+    """Report each letter, then the counts of each topic."""
+    selection, bootstrap = Selection(parsed.reason, parsed.limit), settings.kafka_bootstrap
+    async with open_reader(bootstrap) as consumer, ReplayedOffsets(bootstrap) as offsets:
+        for topic in await find_topics(consumer, parsed.topics):
+            reasons, replayed = Counter[str](), 0
+            async for letter in read_letters(bootstrap, consumer, topic):
+                if reasons.total() == selection.most:
                     break
-                if order.wants(letter):
-                    done = await replayed.holds(letter)
-                    counts[letter.reason, done] += 1
-                    if not asked.summary:
-                        say(_letter_json(letter, done) if asked.json else _letter_line(letter, done))
-            _say_counts(topic, counts, say, as_json=asked.json)
+                if selection.includes(letter):
+                    done = await offsets.includes(letter)
+                    reasons[letter.reason] += 1
+                    replayed += done
+                    if not parsed.summary:
+                        report(_letter_json(letter, done) if parsed.json else _letter_line(letter, done))
+            if parsed.json:
+                counts = {"topic": topic, "count": reasons.total(), "replayed": replayed, "reasons": dict(reasons)}
+                report(json.dumps(counts))
+            else:
+                report(f"{topic}: {reasons.total()}{_by_reason(reasons)}, {replayed} of them replayed")
 
 
-async def replayed(settings: Settings, asked: argparse.Namespace, say: Say) -> None:
-    """Publish the letters anew, topic by topic, and say what became of them."""
-    order = Selection(asked.reason, asked.limit, asked.again, asked.dry_run)
-    bootstrap = settings.kafka_bootstrap
+async def replay_letters(settings: Settings, parsed: argparse.Namespace, report: Report) -> None:
+    """Replay the letters topic by topic, and report the counts of each."""
+    selection, bootstrap = Selection(parsed.reason, parsed.limit, parsed.again), settings.kafka_bootstrap
     async with (
         open_reader(bootstrap) as consumer,
         Producer(bootstrap, {}, idempotence=settings.kafka_idempotence) as producer,
-        ReplayedOffsets(bootstrap) as replayed,
+        ReplayedOffsets(bootstrap) as offsets,
     ):
-        for topic in await find_topics(consumer, asked.topics):
-            tally = await Replay(consumer, producer, replayed).run(topic, order)
-            say(_tally_json(tally, order) if asked.json else _tally_line(tally, order))
+        for topic in await find_topics(consumer, parsed.topics):
+            result = await Replay(consumer, producer, offsets).run(topic, selection, dry_run=parsed.dry_run)
+            report(_result_json(result, parsed.dry_run) if parsed.json else _result_line(result, parsed.dry_run))
 
 
-def _letter_json(letter: DeadLetter, done: bool) -> str:
-    key = letter.record.key
-    return json.dumps(
-        {
-            "topic": letter.topic,
-            "partition": letter.partition,
-            "offset": letter.offset,
-            "origin": letter.origin,
-            "reason": letter.reason,
-            "message": letter.message,
-            "first_seen": letter.first_seen,
-            "group": letter.group,
-            "type": letter.type,
-            "key": None if key is None else key.decode(errors="backslashreplace"),
-            "bytes": len(letter.record.value or b""),
-            "cut": letter.cut,
-            "replayed": done,
-        }
-    )
+def _letter_json(letter: DeadLetter, replayed: bool) -> str:
+    key, value = letter.record.key, letter.record.value
+    names = ("topic", "partition", "offset", "origin", "reason", "message", "first_seen", "group", "type", "cut")
+    shown = {name: getattr(letter, name) for name in names}
+    shown |= {"key": None if key is None else key.decode(errors="backslashreplace"), "bytes": len(value or b"")}
+    return json.dumps({**shown, "replayed": replayed})
 
 
-def _letter_line(letter: DeadLetter, done: bool) -> str:
-    state = "replayed" if done else "cut" if letter.cut else "waits"
+def _letter_line(letter: DeadLetter, replayed: bool) -> str:
+    state = "replayed" if replayed else "cut" if letter.cut else "not replayed"
     key = (letter.record.key or b"").decode(errors="backslashreplace")
-    what = [
-        letter.place,
-        f"from {letter.origin}",
-        letter.reason,
-        letter.first_seen,
-        letter.type or "-",
-        key or "-",
-        state,
-    ]
-    return "  ".join(_plain(each) for each in what) + f"\n    {_plain(letter.message)}"
+    origin = f"from {letter.origin}"
+    fields = [letter.place, origin, letter.reason, letter.first_seen, letter.type or "-", key or "-", state]
+    return "  ".join(map(_printable, fields)) + f"\n    {_printable(letter.message)}"
 
 
-def _say_counts(topic: str, counts: Counter[tuple[str, bool]], say: Say, *, as_json: bool) -> None:
-    by_reason = Counter[str]()
-    for (reason, _), number in counts.items():
-        by_reason[reason] += number
-    done = sum(number for (_, replayed), number in counts.items() if replayed)
-    if as_json:
-        say(json.dumps({"topic": topic, "count": counts.total(), "replayed": done, "reasons": dict(by_reason)}))
-        return
-    say(f"{topic}: {counts.total()}{_reasons(by_reason)}, {done} of them replayed")
+def _result_json(result: ReplayResult, dry_run: bool) -> str:
+    counts = {"replayed": result.replayed, "replayed_before": result.before, "cut": result.cut}
+    return json.dumps({"topic": result.topic, **counts, "reasons": dict(result.reasons), "dry_run": dry_run})
 
 
-def _tally_json(tally: ReplayResult, order: Selection) -> str:
-    counts = {"replayed": tally.replayed, "replayed_before": tally.before, "cut": tally.cut}
-    return json.dumps({"topic": tally.topic, **counts, "reasons": dict(tally.reasons), "dry_run": order.dry})
+def _result_line(result: ReplayResult, dry_run: bool) -> str:
+    verb = "would be replayed" if dry_run else "replayed"
+    text = f"{result.topic}: {result.replayed} {verb}{_by_reason(result.reasons)}, {result.before} replayed earlier"
+    return text + (f", {result.cut} cannot be replayed because they were cut" if result.cut else "")
 
 
-def _tally_line(tally: ReplayResult, order: Selection) -> str:
-    done = "would be replayed" if order.dry else "replayed"
-    text = f"{tally.topic}: {tally.replayed} {done}{_reasons(tally.reasons)}, {tally.before} were before"
-    return text + (f", {tally.cut} were cut and cannot be" if tally.cut else "")
-
-
-def _reasons(counts: Counter[str]) -> str:
-    named = ", ".join(f"{_plain(reason)} {number}" for reason, number in counts.most_common())
+def _by_reason(counts: Counter[str]) -> str:
+    named = ", ".join(f"{_printable(reason)} {number}" for reason, number in counts.most_common())
     return f" ({named})" if named else ""
 
 
-def _plain(text: str) -> str:
-    """On one line, nothing that a terminal would obey: letters hold what anybody sent."""
+def _printable(text: str) -> str:
+    """On one line, without control characters for the terminal: letters may contain anything."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:SHOWN_CHARACTERS])
 
 
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError("needs a whole number, 1 or more")
+        raise argparse.ArgumentTypeError("must be a whole number, 1 or more")
     return int(text)

@@ -1,8 +1,9 @@
-"""When so much is invalid that the fault is not in the messages: the consumer stops instead of putting all away."""
+"""How many messages of a topic may be invalid before the consumer stops instead of dead-lettering all of them."""
 
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from copy import deepcopy
+from dataclasses import dataclass, field
 
 from aiokafka import ConsumerRecord
 
@@ -10,84 +11,79 @@ from services.chassis.dead_letters.letters import REPLAYED_FROM
 from services.chassis.events import InvalidMessage
 
 SHOWN_REASONS = 5
-"""The error repeats so many of the last reasons."""
-
-Verdict = tuple[ConsumerRecord, InvalidMessage | None]
+"""How many of the last reasons the error repeats."""
 
 
 @dataclass(frozen=True, slots=True)
 class DlqLimit:
-    """More than `share` invalid of the newest `window` messages of a topic is too much; a share of 1 never is."""
+    """At most this share of the newest `window` messages of a topic may be invalid; 1 means no limit."""
 
     share: float = 1.0
     window: int = 200
 
 
 class DlqLimitExceeded(Exception):
-    """The consumer stops; what it was given last is neither put away nor committed. The text says what to do."""
+    """The consumer stops; its last batch is neither dead-lettered nor committed. The message says what to do."""
 
 
 @dataclass(slots=True)
 class _Topic:
-    """`invalid`: the numbers of the invalid ones among the newest; `seen` counts all."""
+    """`seen` counts all messages; `invalid` has the numbers of the invalid ones within the window."""
 
     seen: int = 0
     invalid: deque[int] = field(default_factory=deque)
     reasons: deque[str] = field(default_factory=lambda: deque(maxlen=SHOWN_REASONS))
 
-    def copy(self) -> "_Topic":
-        return replace(self, invalid=self.invalid.copy(), reasons=self.reasons.copy())
-
 
 class DlqLimitState:
-    """Watches the share of the invalid ones, topic by topic. The first `window` messages stop nobody."""
+    """Counts messages by topic. A topic's first `window` messages never exceed the limit."""
 
-    def __init__(self, tolerance: DlqLimit) -> None:
-        self._tolerance = tolerance
+    def __init__(self, limit: DlqLimit) -> None:
+        self._limit = limit
         self._topics: dict[str, _Topic] = {}
 
     def count(self, records: Iterable[ConsumerRecord], refused: Mapping[int, InvalidMessage]) -> None:
-        """Count a batch; `refused` by the index in it. TooManyInvalid at the message that is one too many."""
+        """Count a batch; `refused` by index in it. DlqLimitExceeded at the first message over the limit."""
         if not refused:
             for name, number in Counter(record.topic for record in records).items():
-                self._of(name).seen += number
+                self._topic(name).seen += number
             return
         for index, record in enumerate(records):
             self._count(record, refused.get(index))
 
     def check(self, records: Iterable[ConsumerRecord], refused: Mapping[int, InvalidMessage]) -> None:
-        """TooManyInvalid if `count` would raise it; counts nothing."""
-        trial = DlqLimitState(self._tolerance)
-        trial._topics = {name: topic.copy() for name, topic in self._topics.items()}
+        """DlqLimitExceeded if `count` would raise it; counts nothing."""
+        trial = DlqLimitState(self._limit)
+        trial._topics = deepcopy(self._topics)
         trial.count(records, refused)
 
     def _count(self, record: ConsumerRecord, error: InvalidMessage | None) -> None:
-        topic = self._of(record.topic)
+        topic = self._topic(record.topic)
         topic.seen += 1
         if error is None or _was_replayed(record):
             return
         topic.invalid.append(topic.seen)
         topic.reasons.append(f"{error.reason} ({str(error)[:200]}) at {record.partition}/{record.offset}")
-        while topic.invalid[0] <= topic.seen - self._tolerance.window:
+        while topic.invalid[0] <= topic.seen - self._limit.window:
             topic.invalid.popleft()
-        share = len(topic.invalid) / self._tolerance.window
-        if topic.seen >= self._tolerance.window and share > self._tolerance.share:
-            raise DlqLimitExceeded(self._text(record.topic, topic))
+        share = len(topic.invalid) / self._limit.window
+        if topic.seen >= self._limit.window and share > self._limit.share:
+            raise DlqLimitExceeded(self._explain(record.topic, topic))
 
-    def _of(self, name: str) -> _Topic:
+    def _topic(self, name: str) -> _Topic:
         return self._topics.setdefault(name, _Topic())
 
-    def _text(self, name: str, topic: _Topic) -> str:
+    def _explain(self, name: str, topic: _Topic) -> str:
         return (
-            f"{len(topic.invalid)} of the newest {self._tolerance.window} messages of {name} are invalid, more than "
-            f"the share of {self._tolerance.share:g} that MOBILETEST_INVALID_SHARE allows. The last ones, with their "
-            f"partition/offset: {'; '.join(topic.reasons)}. The messages in hand were neither put away nor committed. "
-            f"What was put away before: `python -m services.chassis.dead_letters list {name}`. Mend who publishes them "
-            f"or deploy a version that reads them; or set MOBILETEST_INVALID_SHARE=1 to put all of them away, and "
+            f"{len(topic.invalid)} of the newest {self._limit.window} messages of {name} are invalid, more than the "
+            f"share of {self._limit.share:g} that MOBILETEST_INVALID_SHARE allows. The last ones, with their "
+            f"partition/offset: {'; '.join(topic.reasons)}. The current batch was neither dead-lettered nor committed. "
+            f"Earlier dead letters: `python -m services.chassis.dead_letters list {name}`. Fix the producer, or deploy "
+            f"a version that can read its messages; or set MOBILETEST_INVALID_SHARE=1 to dead-letter all of them, and "
             f"replay them later."
         )
 
 
 def _was_replayed(record: ConsumerRecord) -> bool:
-    """What an operator replays may be invalid once more: that is no reason to stop."""
+    """A replayed message that is invalid again does not count."""
     return any(name == REPLAYED_FROM for name, _ in record.headers)

@@ -15,10 +15,9 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaConnectionError
 
 from services.chassis.clock import SystemClock
-from services.chassis.dead_letters.commands import listed, parser, replayed
+from services.chassis.dead_letters.commands import Settings, build_parser, list_letters, replay_letters
 from services.chassis.dead_letters.letters import DeadLetterWriter, RefusedRecord
 from services.chassis.dead_letters.replay import open_reader, read_letters
-from services.chassis.dead_letters.settings import Settings
 from services.chassis.events import InvalidMessage, encode_headers
 from services.chassis.producer import Producer, PublishResult, Record
 from tests.eventually import eventually
@@ -51,11 +50,11 @@ class Desk:
             assert await letters.write([RefusedRecord(record, InvalidMessage(reason, "no such thing"))]) == []
 
     async def run(self, *arguments: str) -> list[dict[str, object]]:
-        """What the command says in JSON."""
-        said: list[str] = []
-        asked: Namespace = parser().parse_args([arguments[0], self.topic, "--json", *arguments[1:]])
-        await (listed if asked.command == "list" else replayed)(self.settings, asked, said.append)
-        return [json.loads(line) for line in said]
+        """What the command reports as JSON."""
+        lines: list[str] = []
+        parsed: Namespace = build_parser().parse_args([arguments[0], self.topic, "--json", *arguments[1:]])
+        await (list_letters if parsed.command == "list" else replay_letters)(self.settings, parsed, lines.append)
+        return [json.loads(line) for line in lines]
 
     async def published(self, count: int) -> list[str]:
         """The keys of all records of the topic, when they are `count`."""
@@ -84,7 +83,7 @@ async def desk(kafka_bootstrap: str, topic_suffix: str) -> AsyncIterator[Desk]:
         yield Desk(settings, topic, producer, reader)
 
 
-async def test_the_list_tells_of_each_letter_and_how_many_there_are(desk: Desk) -> None:
+async def test_the_list_shows_each_letter_and_the_counts(desk: Desk) -> None:
     await desk.write("a", "b")
     await desk.write("c", reason="WORSE")
     *letters, counts = await desk.run("list")
@@ -107,7 +106,7 @@ async def test_the_list_tells_of_each_letter_and_how_many_there_are(desk: Desk) 
     assert (counts["count"], counts["reasons"]) == (3, {"BAD": 2, "WORSE": 1})
 
 
-async def test_the_list_is_narrowed(desk: Desk) -> None:
+async def test_the_list_can_be_filtered(desk: Desk) -> None:
     await desk.write("a", "b")
     await desk.write("c", "d", reason="WORSE")
     *letters, counts = await desk.run("list", "--reason", "WORSE", "--limit", "1")
@@ -115,35 +114,35 @@ async def test_the_list_is_narrowed(desk: Desk) -> None:
     assert len(await desk.run("list", "--summary")) == 1
 
 
-async def test_what_is_replayed_comes_once(desk: Desk) -> None:
+async def test_a_letter_is_replayed_once(desk: Desk) -> None:
     await desk.write("a", "b", "c")
-    (tally,) = await desk.run("replay")
-    assert (tally["replayed"], tally["replayed_before"], tally["reasons"]) == (3, 0, {"BAD": 3})
-    (tally,) = await desk.run("replay")
-    assert (tally["replayed"], tally["replayed_before"]) == (0, 3)
+    (result,) = await desk.run("replay")
+    assert (result["replayed"], result["replayed_before"], result["reasons"]) == (3, 0, {"BAD": 3})
+    (result,) = await desk.run("replay")
+    assert (result["replayed"], result["replayed_before"]) == (0, 3)
     assert await desk.published(3) == ["a", "b", "c"]
     assert all(letter["replayed"] for letter in (await desk.run("list"))[:-1])
 
 
-async def test_asked_to_it_replays_again(desk: Desk) -> None:
+async def test_letters_can_be_replayed_again(desk: Desk) -> None:
     await desk.write("a", "b")
     await desk.run("replay")
     await desk.run("replay", "--again")
     assert await desk.published(4) == ["a", "b", "a", "b"]
-    (tally,) = await desk.run("replay")
-    assert tally["replayed"] == 0
+    (result,) = await desk.run("replay")
+    assert result["replayed"] == 0
 
 
-async def test_a_dry_run_publishes_and_remembers_nothing(desk: Desk) -> None:
+async def test_a_dry_run_publishes_and_commits_nothing(desk: Desk) -> None:
     await desk.write("a")
-    (tally,) = await desk.run("replay", "--dry-run")
-    assert (tally["replayed"], tally["dry_run"]) == (1, True)
+    (result,) = await desk.run("replay", "--dry-run")
+    assert (result["replayed"], result["dry_run"]) == (1, True)
     assert await desk.published(0) == []
-    (tally,) = await desk.run("replay")
-    assert tally["replayed"] == 1
+    (result,) = await desk.run("replay")
+    assert result["replayed"] == 1
 
 
-async def test_one_reason_is_replayed_while_another_waits_and_a_limit_goes_on_where_it_stopped(desk: Desk) -> None:
+async def test_reasons_are_replayed_separately_and_a_limit_continues(desk: Desk) -> None:
     for key in ("a", "b", "c"):
         await desk.write(key)
         await desk.write(key.upper(), reason="WORSE")
@@ -154,37 +153,37 @@ async def test_one_reason_is_replayed_while_another_waits_and_a_limit_goes_on_wh
     assert await desk.published(6) == ["A", "B", "C", "a", "b", "c"]
 
 
-async def test_more_than_fits_into_a_batch_is_replayed_in_several(desk: Desk) -> None:
+async def test_many_letters_are_replayed_in_batches(desk: Desk) -> None:
     keys = [str(number) for number in range(250)]
     records = [Record(f"{desk.topic}.dlq", key.encode(), b"x" * 20_000, [("dlq_reason", b"BAD")]) for key in keys]
     results = await desk.producer.publish_records(records)
     assert all(isinstance(result, PublishResult) for result in results)
-    (tally,) = await desk.run("replay")
-    assert tally["replayed"] == 250
+    (result,) = await desk.run("replay")
+    assert result["replayed"] == 250
     assert await desk.published(250) == keys
 
 
-async def test_a_letter_that_was_cut_is_not_replayed(desk: Desk) -> None:
+async def test_a_cut_letter_is_not_replayed(desk: Desk) -> None:
     cut = Record(f"{desk.topic}.dlq", None, b"", [("dlq_reason", b"BAD"), ("dlq_cut", b"4000000")])
     await desk.producer.publish_records([cut])
     await desk.write("a")
-    (tally,) = await desk.run("replay")
-    assert (tally["replayed"], tally["cut"]) == (1, 1)
+    (result,) = await desk.run("replay")
+    assert (result["replayed"], result["cut"]) == (1, 1)
     assert await desk.published(1) == ["a"]
 
 
-async def test_a_topic_that_is_not_there_is_named(desk: Desk) -> None:
+async def test_a_missing_topic_is_named(desk: Desk) -> None:
     with pytest.raises(LookupError, match=r"there is no topic nope\.dlq"):
-        await replayed(desk.settings, parser().parse_args(["replay", "nope"]), print)
+        await replay_letters(desk.settings, build_parser().parse_args(["replay", "nope"]), print)
 
 
-async def test_without_a_broker_the_commands_say_so() -> None:
+async def test_without_a_broker_the_commands_fail() -> None:
     with pytest.raises(KafkaConnectionError):
         async with open_reader("127.0.0.1:1"):
             raise AssertionError("there is none")
 
 
-async def test_as_a_process_it_prints_or_says_why_not(desk: Desk) -> None:
+async def test_the_process_prints_or_explains_its_failure(desk: Desk) -> None:
     await desk.write("a")
     code, out, _ = await _process(desk.settings.kafka_bootstrap, "list", desk.topic)
     assert code == 0
