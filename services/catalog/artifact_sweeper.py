@@ -7,6 +7,7 @@ from services.catalog.model.builds import artifact_key
 from services.catalog.ports import Objects, UnusedArtifacts
 from services.chassis import logs
 from services.chassis.clock import Clock
+from services.chassis.retry import run_every
 
 KEPT_UNUSED = timedelta(days=1)
 """Long enough for every upload under way, and for every run that was planned on a build deleted since."""
@@ -26,12 +27,7 @@ class ArtifactSweeper:
 
     async def run(self) -> None:
         """Sweep until cancelled; failures are retried in the next sweep."""
-        while True:
-            try:
-                await self.sweep()
-            except Exception as error:
-                log.warning("artifact_sweep_failed", error=repr(error))
-            await asyncio.sleep(EVERY_SECONDS)
+        await run_every(EVERY_SECONDS, self.sweep, log=log, event="artifact_sweep_failed", transient=lambda _: True)
 
     async def sweep(self) -> int:
         """Delete all unused artifacts that are due; returns their number."""

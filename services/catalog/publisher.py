@@ -6,7 +6,7 @@ from functools import singledispatch
 from google.protobuf.message import Message
 from mobiletest.catalog.v1 import events_pb2
 
-from services.catalog.grpc.conversions import platform_number, timestamp
+from services.catalog.grpc.conversions import platform_number
 from services.catalog.grpc.quarantine import quarantine_message
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
@@ -17,6 +17,7 @@ from services.catalog.ports import Fact
 from services.chassis.events import Event
 from services.chassis.mongo import Session
 from services.chassis.outbox import Outbox
+from services.chassis.proto_values import to_timestamp
 
 SOURCE = "mobiletest.catalog"
 CATALOG_EVENTS = "mobiletest.catalog.v1.catalog-events"
@@ -66,7 +67,7 @@ def _(app: App) -> Message:
         name=app.name,
         platform=platform_number(app.platform),
         current_version=app.current_version,
-        created_at=timestamp(app.created_at),
+        created_at=to_timestamp(app.created_at),
     )
 
 
@@ -79,7 +80,7 @@ def _(build: Build) -> Message:
         revision=build.revision,
         deleted=build.deleted_at is not None,
         version=build.version,
-        uploaded_at=timestamp(build.uploaded_at),
+        uploaded_at=to_timestamp(build.uploaded_at),
     )
 
 
@@ -94,7 +95,7 @@ def _(test: Test) -> Message:
         platform=platform_number(test.platform),
         tags=test.tags,
         version_number=test.version_number,
-        created_at=timestamp(test.created_at),
+        created_at=to_timestamp(test.created_at),
         quarantine=quarantine_message(test.quarantine),
     )
 

@@ -90,7 +90,7 @@ def list_to_json(values: ListValue) -> list[Any]:
 def number_to_json(number: float) -> int | float:
     """An int for a whole number that a double represents exactly. InvalidArgument for NaN and infinities."""
     if not isfinite(number):
-        raise InvalidArgument("A number is not finite", reason="NUMBER_NOT_FINITE")
+        raise InvalidArgument("NaN and infinity are not allowed in free-form values", reason="NUMBER_NOT_FINITE")
     return int(number) if number.is_integer() and abs(number) < _MAX_EXACT_INTEGER else number
 
 

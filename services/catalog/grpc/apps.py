@@ -6,19 +6,12 @@ from typing import Any
 from google.protobuf.empty_pb2 import Empty
 from mobiletest.catalog.v1 import apps_pb2, apps_pb2_grpc
 
-from services.catalog.grpc.conversions import (
-    envelope,
-    named_fields,
-    optional,
-    page_of,
-    platform,
-    platform_set,
-    timestamp,
-)
+from services.catalog.grpc.conversions import named_fields, page_of, platform, platform_set
 from services.catalog.memo import Memo
 from services.catalog.model.apps import App
 from services.catalog.model.values import Counts, Platform
 from services.catalog.usecases.apps import AppUseCases
+from services.chassis.proto_values import page_fields, read_optional, to_timestamp
 
 _CHANGEABLE = ("name", "static_url", "current_version", "description", "system_prompt")
 
@@ -32,7 +25,7 @@ class AppsServicer(apps_pb2_grpc.AppsServicer):
 
     async def CreateApp(self, request: apps_pb2.CreateAppRequest, context: Any) -> apps_pb2.App:
         chosen = platform(request.platform) or Platform.IOS  # the rules of the request leave no other case
-        app = await self._usecases.create(request.name, chosen, optional(request, "description"))
+        app = await self._usecases.create(request.name, chosen, read_optional(request, "description"))
         return self._messages.of(app)
 
     async def ListApps(self, request: apps_pb2.ListAppsRequest, context: Any) -> apps_pb2.ListAppsResponse:
@@ -41,7 +34,7 @@ class AppsServicer(apps_pb2_grpc.AppsServicer):
         return apps_pb2.ListAppsResponse(
             items=map(self._messages.of, listed.items),
             platform_counts=platform_counts(counts),
-            **envelope(page, listed.total),
+            **page_fields(request, listed.total),
         )
 
     async def GetApp(self, request: apps_pb2.GetAppRequest, context: Any) -> apps_pb2.App:
@@ -53,7 +46,7 @@ class AppsServicer(apps_pb2_grpc.AppsServicer):
 
     async def UpdateApp(self, request: apps_pb2.UpdateAppRequest, context: Any) -> apps_pb2.App:
         fields = named_fields(request, request.update_mask.paths, _CHANGEABLE)
-        changes = {field: optional(request, field) for field in fields}
+        changes = {field: read_optional(request, field) for field in fields}
         return self._messages.of(await self._usecases.update(request.app_id, changes))
 
     async def DeleteApp(self, request: apps_pb2.DeleteAppRequest, context: Any) -> Empty:
@@ -88,7 +81,7 @@ def _message(app: App) -> apps_pb2.App:
         current_version=app.current_version,
         description=app.description,
         system_prompt=app.system_prompt,
-        created_at=timestamp(app.created_at),
+        created_at=to_timestamp(app.created_at),
         latest_version=app.latest_version,
         versions_count=app.versions_count,
         latest_build_id=app.latest_build_id,

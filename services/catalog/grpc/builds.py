@@ -11,19 +11,12 @@ from google.api.httpbody_pb2 import HttpBody
 from google.protobuf.empty_pb2 import Empty
 from mobiletest.catalog.v1 import builds_pb2, builds_pb2_grpc
 
-from services.catalog.grpc.conversions import (
-    envelope,
-    mapping_of,
-    named_fields,
-    optional,
-    page_of,
-    struct_of,
-    timestamp,
-)
+from services.catalog.grpc.conversions import named_fields, page_of
 from services.catalog.model.builds import Build
 from services.catalog.usecases.builds import BuildUseCases
 from services.catalog.usecases.uploads import NewBuild, UploadUseCases
 from services.chassis.errors import Aborted, InvalidArgument
+from services.chassis.proto_values import json_to_struct, page_fields, read_optional, struct_to_json, to_timestamp
 
 _CHANGEABLE = ("metadata", "package_name", "version")
 _CONTENT_TYPE = "application/octet-stream"
@@ -51,7 +44,9 @@ class BuildsServicer(builds_pb2_grpc.BuildsServicer):
     async def ListBuilds(self, request: builds_pb2.ListBuildsRequest, context: Any) -> builds_pb2.ListBuildsResponse:
         page = page_of(request)
         listed = await self._usecases.list(request.app_id, page)
-        return builds_pb2.ListBuildsResponse(items=map(build_message, listed.items), **envelope(page, listed.total))
+        return builds_pb2.ListBuildsResponse(
+            items=map(build_message, listed.items), **page_fields(request, listed.total)
+        )
 
     async def GetBuild(self, request: builds_pb2.GetBuildRequest, context: Any) -> builds_pb2.Build:
         return build_message(await self._usecases.get(request.version_id))
@@ -64,9 +59,9 @@ class BuildsServicer(builds_pb2_grpc.BuildsServicer):
 
     async def UpdateBuild(self, request: builds_pb2.UpdateBuildRequest, context: Any) -> builds_pb2.Build:
         fields = named_fields(request, request.update_mask.paths, _CHANGEABLE)
-        changes = {field: optional(request, field) for field in fields}
+        changes = {field: read_optional(request, field) for field in fields}
         if "metadata" in changes:
-            changes["metadata"] = mapping_of(request.metadata)
+            changes["metadata"] = struct_to_json(request.metadata)
         return build_message(await self._usecases.update(request.version_id, changes))
 
     async def DeleteBuild(self, request: builds_pb2.DeleteBuildRequest, context: Any) -> Empty:
@@ -107,9 +102,9 @@ def build_message(build: Build) -> builds_pb2.Build:
         app_id=build.app_id,
         version=build.version,
         artifact_url=build.artifact_url,
-        metadata=struct_of(build.metadata),
+        metadata=json_to_struct(build.metadata),
         owner=build.owner,
-        uploaded_at=timestamp(build.uploaded_at),
+        uploaded_at=to_timestamp(build.uploaded_at),
         download_url=build.download_url,
         package_name=build.package_name,
         was_reused=build.was_reused,
@@ -125,8 +120,8 @@ def new_build_from_url(request: builds_pb2.CreateBuildRequest) -> NewBuild:
     return NewBuild(
         app_id=request.app_id,
         version=request.version,
-        metadata=mapping_of(request.metadata),
-        package_name=optional(request, "package_name"),
+        metadata=struct_to_json(request.metadata),
+        package_name=read_optional(request, "package_name"),
         artifact_url=request.artifact_url,
     )
 
@@ -135,9 +130,9 @@ def new_build_from_upload(metadata: builds_pb2.UploadBuildMetadata) -> NewBuild:
     """The description of a build whose artifact is uploaded."""
     return NewBuild(
         app_id=metadata.app_id,
-        version=optional(metadata, "version"),
-        metadata=mapping_of(metadata.metadata),
-        package_name=optional(metadata, "package_name"),
+        version=read_optional(metadata, "version"),
+        metadata=struct_to_json(metadata.metadata),
+        package_name=read_optional(metadata, "package_name"),
         file_name=metadata.file_name or None,
     )
 

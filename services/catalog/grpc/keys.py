@@ -8,9 +8,10 @@ from typing import Any
 from google.protobuf.empty_pb2 import Empty
 from mobiletest.catalog.v1 import api_keys_pb2, api_keys_pb2_grpc
 
-from services.catalog.grpc.conversions import envelope, moment, page_of, timestamp
+from services.catalog.grpc.conversions import page_of
 from services.catalog.model.keys import ApiKey, Scope
 from services.catalog.usecases.keys import KeyUseCases
+from services.chassis.proto_values import page_fields, read_datetime, to_timestamp
 
 
 class ApiKeysServicer(api_keys_pb2_grpc.ApiKeysServicer):
@@ -20,7 +21,7 @@ class ApiKeysServicer(api_keys_pb2_grpc.ApiKeysServicer):
         self._usecases = usecases
 
     async def CreateApiKey(self, request: api_keys_pb2.CreateApiKeyRequest, context: Any) -> api_keys_pb2.ApiKey:
-        expires_at = moment(request, "expires_at")
+        expires_at = read_datetime(request, "expires_at")
         issued = await self._usecases.create(request.name, scopes(request.scopes), expires_at)
         return key_message(issued.key, issued.value)
 
@@ -29,7 +30,9 @@ class ApiKeysServicer(api_keys_pb2_grpc.ApiKeysServicer):
     ) -> api_keys_pb2.ListApiKeysResponse:
         page = page_of(request)
         listed = await self._usecases.list(page)
-        return api_keys_pb2.ListApiKeysResponse(items=map(key_message, listed.items), **envelope(page, listed.total))
+        return api_keys_pb2.ListApiKeysResponse(
+            items=map(key_message, listed.items), **page_fields(request, listed.total)
+        )
 
     async def DeleteApiKey(self, request: api_keys_pb2.DeleteApiKeyRequest, context: Any) -> Empty:
         await self._usecases.delete(request.api_key_id)
@@ -57,9 +60,9 @@ def key_message(key: ApiKey, value: str | None = None) -> api_keys_pb2.ApiKey:
         name=key.name,
         prefix=key.prefix,
         scopes=[_NUMBERS[scope] for scope in key.scopes],
-        expires_at=timestamp(key.expires_at),
-        created_at=timestamp(key.created_at),
-        last_used_at=timestamp(key.last_used_at),
+        expires_at=to_timestamp(key.expires_at),
+        created_at=to_timestamp(key.created_at),
+        last_used_at=to_timestamp(key.last_used_at),
         key=value,
     )
 
@@ -70,7 +73,7 @@ def verified_message(key: ApiKey) -> api_keys_pb2.VerifyApiKeyResponse:
         api_key_id=key.id,
         org_id=key.org_id,
         scopes=[_NUMBERS[scope] for scope in key.scopes],
-        expires_at=timestamp(key.expires_at),
+        expires_at=to_timestamp(key.expires_at),
     )
 
 

@@ -2,8 +2,8 @@
 
 from mobiletest.types.v1 import quarantine_pb2
 
-from services.catalog.grpc.conversions import timestamp
 from services.catalog.model.quarantine import Quarantine
+from services.chassis.proto_values import to_timestamp
 
 
 def quarantine_message(quarantine: Quarantine | None) -> quarantine_pb2.Quarantine | None:
@@ -12,7 +12,7 @@ def quarantine_message(quarantine: Quarantine | None) -> quarantine_pb2.Quaranti
         return None
     return quarantine_pb2.Quarantine(
         reason=quarantine.reason,
-        until=timestamp(quarantine.until),
+        until=to_timestamp(quarantine.until),
         by=quarantine.by,
-        since=timestamp(quarantine.since),
+        since=to_timestamp(quarantine.since),
     )

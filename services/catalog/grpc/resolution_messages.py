@@ -2,13 +2,14 @@
 
 from mobiletest.catalog.v1 import resolution_pb2
 
-from services.catalog.grpc.conversions import platform_number, timestamp
+from services.catalog.grpc.conversions import platform_number
 from services.catalog.grpc.tests import step_messages
 from services.catalog.grpc.workflow_messages import build_config_message, run_config_message
 from services.catalog.model.apps import App
 from services.catalog.model.builds import Build
 from services.catalog.model.resolution import PlannedRun
 from services.catalog.usecases.resolution import Resolved
+from services.chassis.proto_values import to_timestamp
 
 
 def resolved_message(resolved: Resolved) -> resolution_pb2.ResolveRunsResponse:
@@ -54,7 +55,7 @@ def _build(build: Build | None) -> resolution_pb2.PlannedBuild | None:
     return resolution_pb2.PlannedBuild(
         id=build.id,
         version=build.version,
-        uploaded_at=timestamp(build.uploaded_at),
+        uploaded_at=to_timestamp(build.uploaded_at),
         package_name=build.package_name,
         sha256=build.sha256 or "",
         artifact_url=build.artifact_url if build.sha256 is None else None,

@@ -9,18 +9,7 @@ from google.protobuf.empty_pb2 import Empty
 from google.protobuf.struct_pb2 import Value
 from mobiletest.catalog.v1 import tests_pb2, tests_pb2_grpc
 
-from services.catalog.grpc.conversions import (
-    envelope,
-    json_of,
-    moment,
-    named_fields,
-    optional,
-    page_of,
-    platform,
-    platform_set,
-    timestamp,
-    value_of,
-)
+from services.catalog.grpc.conversions import named_fields, page_of, platform, platform_set
 from services.catalog.grpc.quarantine import quarantine_message
 from services.catalog.model.attachments import Relationship
 from services.catalog.model.tests import Step, TestVersion
@@ -28,6 +17,14 @@ from services.catalog.usecases.attachments import AttachedTest, AttachmentUseCas
 from services.catalog.usecases.quarantine import QuarantineUseCases
 from services.catalog.usecases.tests import NewTest, TestQuery, TestUseCases
 from services.chassis.errors import InvalidArgument, Violation
+from services.chassis.proto_values import (
+    json_to_value,
+    page_fields,
+    read_datetime,
+    read_optional,
+    to_timestamp,
+    value_to_json,
+)
 
 _CHANGEABLE = ("name", "description", "platform", "tags", "steps", "timeout_seconds", "flow", "flow_files")
 
@@ -48,7 +45,7 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
     async def ListTests(self, request: tests_pb2.ListTestsRequest, context: Any) -> tests_pb2.ListTestsResponse:
         page = page_of(request)
         listed = await self._usecases.list(test_query(request), page)
-        return tests_pb2.ListTestsResponse(items=map(test_message, listed.items), **envelope(page, listed.total))
+        return tests_pb2.ListTestsResponse(items=map(test_message, listed.items), **page_fields(request, listed.total))
 
     async def GetTest(self, request: tests_pb2.GetTestRequest, context: Any) -> tests_pb2.Test:
         return test_message(await self._usecases.get(request.test_id))
@@ -73,10 +70,10 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
         page = page_of(request)
         listed = await self._usecases.versions(request.test_id, page)
         items = map(version_message, listed.items)
-        return tests_pb2.ListTestVersionsResponse(items=items, **envelope(page, listed.total))
+        return tests_pb2.ListTestVersionsResponse(items=items, **page_fields(request, listed.total))
 
     async def AttachTest(self, request: tests_pb2.AttachTestRequest, context: Any) -> tests_pb2.Attachment:
-        pin = optional(request, "pinned_version")
+        pin = read_optional(request, "pinned_version")
         return attachment_message(await self._attachments.attach(request.app_id, request.test_id, pin))
 
     async def DetachTest(self, request: tests_pb2.DetachTestRequest, context: Any) -> Empty:
@@ -84,7 +81,7 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
         return Empty()
 
     async def QuarantineTest(self, request: tests_pb2.QuarantineTestRequest, context: Any) -> tests_pb2.Test:
-        until = moment(request, "until")
+        until = read_datetime(request, "until")
         return test_message(await self._quarantine.begin(request.test_id, request.reason, until))
 
     async def UnquarantineTest(self, request: tests_pb2.UnquarantineTestRequest, context: Any) -> Empty:
@@ -97,7 +94,7 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
         page = page_of(request)
         listed = await self._attachments.list(request.app_id, page)
         items = map(attachment_message, listed.items)
-        return tests_pb2.ListAttachmentsResponse(items=items, **envelope(page, listed.total))
+        return tests_pb2.ListAttachmentsResponse(items=items, **page_fields(request, listed.total))
 
 
 def _changed(request: tests_pb2.UpdateTestRequest, field: str) -> Any:
@@ -109,7 +106,7 @@ def _changed(request: tests_pb2.UpdateTestRequest, field: str) -> Any:
         return tuple(request.tags)
     if field == "platform":
         return platform(request.platform)
-    return optional(request, field)
+    return read_optional(request, field)
 
 
 _RELATIONSHIPS = {
@@ -135,8 +132,8 @@ def test_message(attached: AttachedTest) -> tests_pb2.Test:
             tests_pb2.TestAttachment(app_id=a.app_id, app_name=app_name, pinned_version=a.pinned_version)
             for a, app_name in attached.attachments
         ],
-        created_at=timestamp(test.created_at),
-        updated_at=timestamp(test.updated_at),
+        created_at=to_timestamp(test.created_at),
+        updated_at=to_timestamp(test.updated_at),
         quarantine=quarantine_message(attached.quarantine),
     )
 
@@ -146,7 +143,7 @@ def version_message(version: TestVersion) -> tests_pb2.TestVersion:
     return tests_pb2.TestVersion(
         version_number=version.version_number,
         steps=step_messages(version.steps),
-        created_at=timestamp(version.created_at),
+        created_at=to_timestamp(version.created_at),
     )
 
 
@@ -169,11 +166,11 @@ def new_test(request: tests_pb2.CreateTestRequest) -> NewTest:
     return NewTest(
         name=request.name,
         steps=steps(request.steps),
-        description=optional(request, "description"),
+        description=read_optional(request, "description"),
         platform=platform(request.platform),
         tags=tuple(request.tags),
-        timeout_seconds=optional(request, "timeout_seconds"),
-        flow=optional(request, "flow"),
+        timeout_seconds=read_optional(request, "timeout_seconds"),
+        flow=read_optional(request, "flow"),
         flow_files=flow_files(request.flow_files),
     )
 
@@ -184,7 +181,7 @@ def test_query(request: tests_pb2.ListTestsRequest) -> TestQuery:
         _refuse_classification()
     return TestQuery(
         search=request.search or None,
-        app_id=optional(request, "app_id"),
+        app_id=read_optional(request, "app_id"),
         platform=platform(request.platform),
         tag=request.tag or None,
     )
@@ -203,9 +200,9 @@ def flow_files(files: Iterable[tests_pb2.FlowFile]) -> dict[str, str]:
 
 def steps(values: Iterable[Value]) -> tuple[Step, ...]:
     """Steps as they came; `flows.loader` validates them."""
-    return tuple(json_of(value) for value in values)  # type: ignore[misc]
+    return tuple(value_to_json(value) for value in values)
 
 
 def step_messages(steps: Iterable[Step]) -> list[Value]:
     """Steps as they came, again."""
-    return [value_of(step) for step in steps]
+    return [json_to_value(step) for step in steps]

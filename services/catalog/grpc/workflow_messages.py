@@ -6,11 +6,11 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from mobiletest.catalog.v1 import workflows_pb2
 from mobiletest.types.v1 import run_config_pb2
 
-from services.catalog.grpc.conversions import optional, timestamp
 from services.catalog.model.text import normalize
 from services.catalog.model.values import Json
 from services.catalog.model.workflows import NO_BUILD_CONFIG, AppChoice, BuildConfig, Workflow
 from services.catalog.usecases.workflows import NewWorkflow
+from services.chassis.proto_values import read_optional, to_timestamp
 
 
 def workflow_message(workflow: Workflow) -> workflows_pb2.Workflow:
@@ -25,8 +25,8 @@ def workflow_message(workflow: Workflow) -> workflows_pb2.Workflow:
         run_config=run_config_message(workflow.run_config),
         build_config=build_config_message(workflow.build_config),
         max_parallel=workflow.max_parallel,
-        created_at=timestamp(workflow.created_at),
-        updated_at=timestamp(workflow.updated_at),
+        created_at=to_timestamp(workflow.created_at),
+        updated_at=to_timestamp(workflow.updated_at),
     )
 
 
@@ -34,12 +34,12 @@ def new_workflow(request: workflows_pb2.CreateWorkflowRequest) -> NewWorkflow:
     """What is said of a new workflow."""
     return NewWorkflow(
         name=request.name,
-        description=optional(request, "description"),
+        description=read_optional(request, "description"),
         test_ids=tuple(request.test_ids),
         tags=tuple(request.tags),
         build_config=build_config(request.build_config),
-        run_config=run_config(optional(request, "run_config")),
-        max_parallel=optional(request, "max_parallel"),
+        run_config=run_config(read_optional(request, "run_config")),
+        max_parallel=read_optional(request, "max_parallel"),
     )
 
 
@@ -73,7 +73,7 @@ def run_config_message(config: Mapping[str, Json] | None) -> run_config_pb2.RunC
 
 
 def _choice(message: run_config_pb2.PlatformBuild) -> AppChoice:
-    version = optional(message, "pinned_version")
+    version = read_optional(message, "pinned_version")
     return AppChoice(message.app_id, normalize(version.strip()) if version is not None else None)
 
 

@@ -7,11 +7,12 @@ from typing import Any
 from google.protobuf.empty_pb2 import Empty
 from mobiletest.catalog.v1 import resolution_pb2, resolution_pb2_grpc, workflows_pb2, workflows_pb2_grpc
 
-from services.catalog.grpc.conversions import envelope, named_fields, optional, page_of
+from services.catalog.grpc.conversions import named_fields, page_of
 from services.catalog.grpc.resolution_messages import resolved_message
 from services.catalog.grpc.workflow_messages import build_config, new_workflow, run_config, workflow_message
 from services.catalog.usecases.resolution import ResolutionUseCases
 from services.catalog.usecases.workflows import WorkflowUseCases
+from services.chassis.proto_values import page_fields, read_optional
 
 _CHANGEABLE = ("name", "description", "test_ids", "tags", "run_config", "build_config", "max_parallel")
 
@@ -33,7 +34,7 @@ class WorkflowsServicer(workflows_pb2_grpc.WorkflowsServicer):
         page = page_of(request)
         listed = await self._usecases.list(request.search or None, page)
         items = map(workflow_message, listed.items)
-        return workflows_pb2.ListWorkflowsResponse(items=items, **envelope(page, listed.total))
+        return workflows_pb2.ListWorkflowsResponse(items=items, **page_fields(request, listed.total))
 
     async def GetWorkflow(self, request: workflows_pb2.GetWorkflowRequest, context: Any) -> workflows_pb2.Workflow:
         return workflow_message(await self._usecases.get(request.workflow_id))
@@ -71,7 +72,7 @@ def _changed(request: workflows_pb2.UpdateWorkflowRequest, field: str) -> Any:
     if field == "build_config":
         return build_config(request.build_config)
     if field == "run_config":
-        return run_config(optional(request, field))
+        return run_config(read_optional(request, field))
     if field in ("test_ids", "tags"):
         return tuple(getattr(request, field))
-    return optional(request, field)
+    return read_optional(request, field)
