@@ -6,6 +6,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from uuid import uuid4
 
+from aiohttp import web
+
 from services.chassis.clock import SystemClock
 from services.chassis.consumer import Consumer
 from services.chassis.grpc_server import Channel, open_channel
@@ -17,18 +19,15 @@ from services.gateway.auth.authenticator import Authenticator
 from services.gateway.auth.key_cache import KeyCache
 from services.gateway.auth.revocations import KEY_EVENTS_TOPIC, KeyRevocationHandler
 from services.gateway.contract.operations import all_operations, all_services
-from services.gateway.handlers.invocation import Limits
 from services.gateway.handlers.multipart_form import FormLimits
-from services.gateway.handlers.service_routes import service_endpoints
-from services.gateway.http.application import Dispatcher
+from services.gateway.handlers.request_reader import RequestLimits
+from services.gateway.handlers.service_routes import service_routes
+from services.gateway.http.application import Route, build_application
 from services.gateway.http.authentication import Authentication
-from services.gateway.http.http_metrics import HttpMetrics
 from services.gateway.http.request_body import BodyLimits
-from services.gateway.http.request_context import Endpoint
-from services.gateway.http.router import Router
 from services.gateway.http.server import ServerLimits, serve
 from services.gateway.openapi.document import document_json
-from services.gateway.routes import HandlerOptions, Routes
+from services.gateway.routes import HandlerOptions, OperationRoutes
 from services.gateway.settings import Settings
 from services.gateway.upstream.channels import Upstreams
 
@@ -59,16 +58,12 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
         admin = await stack.enter_async_context(AdminServer(settings.admin_listen, health))
         channels = await _channels(stack, settings)
         health.register("catalog", channels["catalog"].check)
-        memory = KeyCache()
-        await _consume_key_events(stack, settings, memory, background, health)
+        key_cache = KeyCache()
+        await _consume_key_events(stack, settings, key_cache, background, health)
         keys = await stack.enter_async_context(_channel(settings, settings.catalog_address, via_gateway=False))
-        authenticator = Authenticator(CatalogApiKeys(keys), memory, SystemClock())
-        closing = asyncio.Event()
-        router = _router(settings, Upstreams(channels), health, closing)
-        admission = Authentication(authenticator, settings.max_request_timeout_seconds)
-        dispatcher = Dispatcher(router, admission, HttpMetrics())
-        address = await stack.enter_async_context(serve(settings.http_listen, dispatcher, _server_limits(settings)))
-        stack.callback(closing.set)
+        authenticator = Authenticator(CatalogApiKeys(keys), key_cache, SystemClock())
+        app = _application(settings, authenticator, Upstreams(channels), health)
+        address = await stack.enter_async_context(serve(app, settings.http_listen, _server_limits(settings)))
         await stack.enter_async_context(health.mark_ready(background))
         yield App(address, admin.address, background)
 
@@ -96,16 +91,16 @@ async def _channels(stack: AsyncExitStack, settings: Settings) -> dict[str, Chan
 
 
 async def _consume_key_events(
-    stack: AsyncExitStack, settings: Settings, memory: KeyCache, background: Background, health: Health
+    stack: AsyncExitStack, settings: Settings, key_cache: KeyCache, background: Background, health: Health
 ) -> None:
-    """Each process hears of every deletion: its group is its own."""
+    """Every replica has its own consumer group, so each one receives every revocation."""
     producer = await stack.enter_async_context(
         Producer(settings.kafka_bootstrap, KEY_EVENTS, idempotence=settings.kafka_idempotence)
     )
     consumer = Consumer(
         [KEY_EVENTS_TOPIC],
         f"gateway-{uuid4()}",
-        KeyRevocationHandler(memory).handle,
+        KeyRevocationHandler(key_cache).handle,
         bootstrap=settings.kafka_bootstrap,
         instance_id=None,
         dlq=producer,
@@ -116,25 +111,37 @@ async def _consume_key_events(
     await stack.enter_async_context(background.run("key events", consumer.run(), stop=consumer.stop, grace=1.0))
 
 
-def _router(settings: Settings, upstreams: Upstreams, health: Health, closing: asyncio.Event) -> Router[Endpoint]:
-    found = all_operations()
-    endpoints = Routes(found, upstreams, _options(settings), clock=SystemClock(), closing=closing)
-    router: Router[Endpoint] = Router()
-    for endpoint in [*endpoints.all(), *service_endpoints(health, document_json(found, settings.version))]:
-        router.add(endpoint.verb, endpoint.template, endpoint)
-    return router
+def build_routes(settings: Settings, upstreams: Upstreams, health: Health, closing: asyncio.Event) -> list[Route]:
+    """All routes; `closing` ends event streams."""
+    operations = all_operations()
+    routes = OperationRoutes(operations, upstreams, _handler_options(settings), clock=SystemClock(), closing=closing)
+    return [*routes.build(), *service_routes(health, document_json(operations, settings.version))]
 
 
-def _options(settings: Settings) -> HandlerOptions:
+def _application(
+    settings: Settings, authenticator: Authenticator, upstreams: Upstreams, health: Health
+) -> web.Application:
+    closing = asyncio.Event()
+    authentication = Authentication(authenticator, settings.max_request_timeout_seconds)
+    app = build_application(build_routes(settings, upstreams, health, closing), authentication)
+
+    async def close_event_streams(_: web.Application) -> None:
+        closing.set()
+
+    app.on_shutdown.append(close_event_streams)
+    return app
+
+
+def _handler_options(settings: Settings) -> HandlerOptions:
     return HandlerOptions(
-        limits=Limits(
+        limits=RequestLimits(
             body=BodyLimits(settings.max_body_bytes, settings.body_timeout_seconds),
-            seconds=settings.request_timeout_seconds,
-            max_seconds=settings.max_request_timeout_seconds,
-            stream_seconds=settings.stream_timeout_seconds,
+            timeout=settings.request_timeout_seconds,
+            max_timeout=settings.max_request_timeout_seconds,
+            stream_timeout=settings.stream_timeout_seconds,
         ),
         form=FormLimits(settings.max_upload_bytes, settings.max_body_bytes, settings.idle_timeout_seconds),
-        stats_seconds=settings.stats_timeout_seconds,
+        stats_timeout=settings.stats_timeout_seconds,
         idle_seconds=settings.idle_timeout_seconds,
         heartbeat_seconds=settings.heartbeat_seconds,
     )

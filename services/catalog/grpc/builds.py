@@ -38,8 +38,9 @@ class BuildsServicer(builds_pb2_grpc.BuildsServicer):
         first = await anext(requests, builds_pb2.UploadBuildRequest())
         if not first.HasField("metadata"):
             raise InvalidArgument("The first message of an upload must be its metadata", reason="METADATA_MISSING")
-        chunks = _chunks(requests, has_end=first.metadata.has_end)
-        return build_message(await self._uploads.upload(new_build_from_upload(first.metadata), chunks))
+        upload = _Upload(first.metadata, requests)
+        new = new_build_from_upload(first.metadata)
+        return build_message(await self._uploads.upload(new, upload.chunks(), final=upload.final))
 
     async def ListBuilds(self, request: builds_pb2.ListBuildsRequest, context: Any) -> builds_pb2.ListBuildsResponse:
         page = page_of(request)
@@ -75,20 +76,38 @@ class BuildsServicer(builds_pb2_grpc.BuildsServicer):
             yield HttpBody(content_type=_CONTENT_TYPE, data=chunk)
 
 
-async def _chunks(requests: AsyncIterator[builds_pb2.UploadBuildRequest], *, has_end: bool) -> AsyncIterator[bytes]:
-    """The bytes; Aborted when they stop before the end that was promised."""
-    size = 0
-    async for request in requests:
-        if request.HasField("metadata"):
-            raise InvalidArgument("Only the first message of an upload may be its metadata", reason="METADATA_REPEATED")
-        if request.HasField("end"):
-            if request.end.size != size:
-                raise _upload_cut(f"{size} of {request.end.size} bytes came")
-            return
-        size += len(request.chunk)
-        yield request.chunk
-    if has_end:
+class _Upload:
+    """The messages of an upload after the first one."""
+
+    def __init__(
+        self, metadata: builds_pb2.UploadBuildMetadata, requests: AsyncIterator[builds_pb2.UploadBuildRequest]
+    ) -> None:
+        self._metadata = metadata
+        self._requests = requests
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The bytes of the artifact; Aborted when the messages stop before the end, or bytes are missing."""
+        size = 0
+        async for request in self._requests:
+            if request.HasField("end"):
+                self._finish(request, size)
+                return
+            if request.HasField("metadata"):
+                message = "Only the first and the last message of an upload may have metadata"
+                raise InvalidArgument(message, reason="METADATA_REPEATED")
+            size += len(request.chunk)
+            yield request.chunk
         raise _upload_cut(f"it stopped after {size} bytes")
+
+    def final(self) -> NewBuild:
+        """The complete description; only after the last chunk."""
+        return new_build_from_upload(self._metadata)
+
+    def _finish(self, request: builds_pb2.UploadBuildRequest, size: int) -> None:
+        if request.end.size != size:
+            raise _upload_cut(f"{size} of {request.end.size} bytes arrived")
+        if request.HasField("metadata"):
+            self._metadata = request.metadata
 
 
 def _upload_cut(how: str) -> Aborted:

@@ -1,6 +1,6 @@
 """Creates builds: from an uploaded artifact, or with the URL of one that is stored elsewhere."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -54,18 +54,19 @@ class UploadUseCases:
         return await self._save(self._build(new, validate_version(new.version or "")))
 
     @reports_violations
-    async def upload(self, new: NewBuild, chunks: AsyncIterator[bytes]) -> Build:
+    async def upload(
+        self, new: NewBuild, chunks: AsyncIterator[bytes], *, final: Callable[[], NewBuild] | None = None
+    ) -> Build:
         """A build from the bytes of its artifact; an upload that is cut leaves nothing.
 
+        `new` is what the client has said at the start; `final` gives the description that counts, after the last chunk.
         NotFound: no such app; AlreadyExists: it has the version; InvalidArgument: no version was sent or
         found, or the file is empty, too large or not a plausible app.
         """
-        if new.version is not None:
-            new = replace(new, version=validate_version(new.version))
-        validate_metadata(new.metadata)
+        new = _validate(new)
         await self._check_room(new.app_id, new.version)
         async with self._spool.receive(chunks) as file:
-            build = await self._describe(new, file)
+            build = await self._describe(_validate(final()) if final is not None else new, file)
             await self._check_room(build.app_id, build.version)
             reused = await self._store.artifacts.expect(file.sha256, file.size)
             if not reused:
@@ -132,6 +133,11 @@ class UploadUseCases:
             return await self._store.change(work, of=build.app_id)
         except DuplicateValue as taken:
             raise version_exists(build.version) from taken
+
+
+def _validate(new: NewBuild) -> NewBuild:
+    validate_metadata(new.metadata)
+    return new if new.version is None else replace(new, version=validate_version(new.version))
 
 
 def _own_version(found: Inspection) -> str:

@@ -1,1 +1,1 @@
-"""What answers a route: generic by the shape of the RPC, and a few named ones that put several calls together."""
+"""Answers routes: one handler for each shape of RPC, and a few functions that combine several calls."""

@@ -1,10 +1,11 @@
-"""Apps: what the catalog keeps, with what reporting knows of them."""
+"""Apps: the catalog's fields together with the statistics of reporting."""
 
 from collections.abc import Sequence
 
 from mobiletest.catalog.v1 import apps_pb2
 
-from services.gateway.handlers.unary import CallContext, Invoke
+from services.gateway.handlers.invocations import Invocation
+from services.gateway.http.request_context import RequestContext
 from services.gateway.upstream.app_stats import AppStatsClient, PendingStats, set_empty_stats
 from services.gateway.upstream.batch_reader import BatchReader
 
@@ -12,56 +13,56 @@ WARNING = '199 mobiletest "reporting does not answer; its fields are null"'
 
 
 class AppInvocations:
-    """Invocations that answer with Apps."""
+    """Invocations whose responses are apps."""
 
     def __init__(self, apps: BatchReader, stats: AppStatsClient) -> None:
         self._apps = apps
         self._stats = stats
 
-    async def get(self, request: apps_pb2.GetAppRequest, asking: CallContext, seconds: float) -> apps_pb2.App:
-        """Both services are asked at the same time."""
-        asked = self._stats.ask(asking.caller, (request.app_id,))
-        found = await self._apps.get(asking.caller, request.app_id, seconds)
+    async def get(self, message: apps_pb2.GetAppRequest, context: RequestContext, timeout: float) -> apps_pb2.App:
+        """GetApp: asks both services at the same time."""
+        pending = self._stats.request(context.caller, (message.app_id,))
+        found = await self._apps.get(context.caller, message.app_id, timeout)
         app = apps_pb2.App()
         app.CopyFrom(found)
-        await self._fill(asked, (app,), asking)
+        await self._fill(pending, (app,), context)
         return app
 
-    def created(self, create: Invoke) -> Invoke:
-        """CreateApp: nothing can have run yet."""
+    def create(self, call_rpc: Invocation) -> Invocation:
+        """CreateApp: a new app has no executions yet."""
 
-        async def invoke(request: apps_pb2.CreateAppRequest, asking: CallContext, seconds: float) -> apps_pb2.App:
-            app: apps_pb2.App = await create(request, asking, seconds)
+        async def invoke(message: apps_pb2.CreateAppRequest, context: RequestContext, timeout: float) -> apps_pb2.App:
+            app: apps_pb2.App = await call_rpc(message, context, timeout)
             set_empty_stats(app)
             return app
 
         return invoke
 
-    def updated(self, update: Invoke) -> Invoke:
+    def update(self, call_rpc: Invocation) -> Invocation:
         """UpdateApp."""
 
-        async def invoke(request: apps_pb2.UpdateAppRequest, asking: CallContext, seconds: float) -> apps_pb2.App:
-            asked = self._stats.ask(asking.caller, (request.app_id,))
-            app: apps_pb2.App = await update(request, asking, seconds)
-            await self._fill(asked, (app,), asking)
+        async def invoke(message: apps_pb2.UpdateAppRequest, context: RequestContext, timeout: float) -> apps_pb2.App:
+            pending = self._stats.request(context.caller, (message.app_id,))
+            app: apps_pb2.App = await call_rpc(message, context, timeout)
+            await self._fill(pending, (app,), context)
             return app
 
         return invoke
 
-    def listed(self, list_apps: Invoke) -> Invoke:
+    def list(self, call_rpc: Invocation) -> Invocation:
         """ListApps."""
 
         async def invoke(
-            request: apps_pb2.ListAppsRequest, asking: CallContext, seconds: float
+            message: apps_pb2.ListAppsRequest, context: RequestContext, timeout: float
         ) -> apps_pb2.ListAppsResponse:
-            page: apps_pb2.ListAppsResponse = await list_apps(request, asking, seconds)
+            page: apps_pb2.ListAppsResponse = await call_rpc(message, context, timeout)
             if page.items:
-                asked = self._stats.ask(asking.caller, [app.id for app in page.items])
-                await self._fill(asked, page.items, asking)
+                pending = self._stats.request(context.caller, [app.id for app in page.items])
+                await self._fill(pending, page.items, context)
             return page
 
         return invoke
 
-    async def _fill(self, asked: PendingStats, apps: Sequence[apps_pb2.App], asking: CallContext) -> None:
-        if not await self._stats.fill(asked, apps):
-            asking.headers["Warning"] = WARNING
+    async def _fill(self, pending: PendingStats, apps: Sequence[apps_pb2.App], context: RequestContext) -> None:
+        if not await self._stats.fill(pending, apps):
+            context.response_headers["Warning"] = WARNING

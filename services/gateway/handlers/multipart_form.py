@@ -5,9 +5,8 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from aiohttp import BodyPartReader, MultipartReader
+from aiohttp import BodyPartReader, MultipartReader, web
 from aiohttp.http_exceptions import HttpProcessingError
-from aiohttp.web import BaseRequest, HTTPException, RequestPayloadError
 
 from services.gateway.decoding import validation_errors
 from services.gateway.decoding.validation_errors import InvalidRequest, Problem
@@ -31,7 +30,7 @@ class FormLimits:
 
 @dataclass(slots=True)
 class MultipartForm:
-    """The parts of a form in the order in which they come; `fields` has those that have been read."""
+    """The parts of a form in the order in which they arrive; `fields` has those that have been read."""
 
     reader: MultipartReader
     limits: FormLimits
@@ -47,7 +46,7 @@ class MultipartForm:
         return None
 
     async def finish(self) -> None:
-        """Read the fields that are left; InvalidRequest when there is another file."""
+        """Read the fields after the file; InvalidRequest when there is another file."""
         if await self.next_file() is not None:
             raise InvalidRequest([_ONE_FILE.at(("body", FILE))])
 
@@ -55,12 +54,12 @@ class MultipartForm:
         """The content of a part; HttpError when it is too large or too slow."""
         size = 0
         while not part.at_eof():
-            with self._patience():
+            with self._map_errors():
                 async with asyncio.timeout(self.limits.idle_seconds):
                     chunk = await part.read_chunk(CHUNK_BYTES)
             size += len(chunk)
             if size > self.limits.max_bytes:
-                raise errors.too_large(self.limits.max_bytes)
+                raise errors.body_too_large(self.limits.max_bytes)
             if chunk:
                 yield chunk
 
@@ -72,14 +71,14 @@ class MultipartForm:
             content += chunk
             self._fields_bytes += len(chunk)
             if self._fields_bytes > self.limits.fields_bytes:
-                raise errors.too_large(self.limits.fields_bytes)
+                raise errors.body_too_large(self.limits.fields_bytes)
         try:
             self.fields[name] = content.decode()
         except UnicodeDecodeError:
             raise InvalidRequest([validation_errors.NOT_UNICODE.at(("body", name))]) from None
 
     async def _next_part(self) -> BodyPartReader | None:
-        with self._patience():
+        with self._map_errors():
             async with asyncio.timeout(self.limits.idle_seconds):
                 part = await self.reader.next()
         if isinstance(part, MultipartReader):
@@ -87,17 +86,17 @@ class MultipartForm:
         return part
 
     @contextmanager
-    def _patience(self) -> Iterator[None]:
-        """Names what can go wrong while reading."""
+    def _map_errors(self) -> Iterator[None]:
+        """Inside the block, what aiohttp raises while reading becomes an HttpError."""
         try:
             yield
         except TimeoutError:
-            raise errors.too_slow(self.limits.idle_seconds) from None
-        except (ValueError, AssertionError, HttpProcessingError, HTTPException, RequestPayloadError):
+            raise errors.body_too_slow(self.limits.idle_seconds) from None
+        except (ValueError, AssertionError, HttpProcessingError, web.HTTPException, web.RequestPayloadError):
             raise errors.broken_body() from None
 
 
-async def open_form(request: BaseRequest, limits: FormLimits) -> MultipartForm:
+async def open_form(request: web.BaseRequest, limits: FormLimits) -> MultipartForm:
     """The form in a multipart request; HttpError 400, 413 or 415 for what the headers say."""
     request_body.check_encoding(request)
     request_body.check_length(request, limits.max_bytes)

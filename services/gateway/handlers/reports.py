@@ -1,7 +1,8 @@
-"""Reports: reporting answers, after the catalog has said that there is such a thing.
+"""Reports, comparisons and gates: reporting answers, after the service that owns the resource has found it.
 
-The catalog knows at once what was created; reporting hears of it. So the catalog decides about 404, and its revision of
-the app is what reporting waits for.
+The catalog and the executor know about changes at once, reporting is eventually consistent. So the owner decides about
+404, and reporting waits for the owner's state: the revision of the app, or the number of runs that have ended. A gate
+that is requested right after the end covers the whole execution, never a part of it.
 """
 
 from typing import Any
@@ -11,83 +12,70 @@ from mobiletest.executor.v1 import executions_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.errors import NotFound
-from services.gateway.handlers.unary import CallContext, Invoke
+from services.gateway.handlers.invocations import Invocation
+from services.gateway.http.request_context import RequestContext
 from services.gateway.upstream.batch_reader import BatchReader
 
 
-def report_of_app(apps: BatchReader, report: Invoke) -> Invoke:
+def app_report(apps: BatchReader, report: Invocation) -> Invocation:
     """A report with `app_id` and `min_app_revision` in its request."""
 
-    async def invoke(request: Any, asking: CallContext, seconds: float) -> Any:
-        app = await apps.get(asking.caller, request.app_id, seconds)
-        request.min_app_revision = app.revision
-        return await report(request, asking, seconds)
+    async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
+        app = await apps.get(context.caller, message.app_id, timeout)
+        message.min_app_revision = app.revision
+        return await report(message, context, timeout)
 
     return invoke
 
 
-def workspace_of_app(apps: BatchReader, report: Invoke) -> Invoke:
-    """The workspace: as `of_app`, with the catalog's fields filled in."""
+def app_workspace(apps: BatchReader, report: Invocation) -> Invocation:
+    """The workspace: as `app_report`, with the catalog's fields filled in."""
 
-    async def invoke(request: Any, asking: CallContext, seconds: float) -> reports_pb2.AppWorkspace:
-        app = await apps.get(asking.caller, request.app_id, seconds)
-        request.min_app_revision = app.revision
-        answer: reports_pb2.AppWorkspace = await report(request, asking, seconds)
-        add_catalog_fields(answer, app)
-        return answer
+    async def invoke(message: Any, context: RequestContext, timeout: float) -> reports_pb2.AppWorkspace:
+        app = await apps.get(context.caller, message.app_id, timeout)
+        message.min_app_revision = app.revision
+        workspace: reports_pb2.AppWorkspace = await report(message, context, timeout)
+        add_catalog_fields(workspace, app)
+        return workspace
 
     return invoke
 
 
-def runs_of(things: BatchReader, id_field: str, report: Invoke) -> Invoke:
-    """The runs of what the catalog knows, or of what it has deleted: that history stays readable."""
+def run_history(owners: BatchReader, id_field: str, report: Invocation) -> Invocation:
+    """The runs of a build or a test; the history of a deleted one stays readable."""
 
-    async def invoke(request: Any, asking: CallContext, seconds: float) -> Any:
+    async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
         try:
-            await things.get(asking.caller, getattr(request, id_field), seconds)
+            await owners.get(context.caller, getattr(message, id_field), timeout)
         except NotFound:
-            history = await report(request, asking, seconds)
+            history = await report(message, context, timeout)
             if history.total:
                 return history
             raise
-        return await report(request, asking, seconds)
+        return await report(message, context, timeout)
 
     return invoke
 
 
-def add_catalog_fields(answer: reports_pb2.AppWorkspace, app: apps_pb2.App) -> None:
-    """Set the fields that reports.proto marks with "catalog", and reporting's in the app."""
-    answer.app.CopyFrom(app)
-    answer.app.recent_executions = answer.recent_executions
-    answer.app.attribution_ready = answer.attribution_ready
-    if answer.HasField("rolling_pass_rate"):
-        answer.app.rolling_pass_rate = answer.rolling_pass_rate
-    answer.attached_tests, answer.pinned_tests = app.attached_tests, app.pinned_tests
-    if app.HasField("current_build_id"):
-        answer.current_build_id, answer.current_build_version = app.current_build_id, app.current_version
-    if app.HasField("latest_build_id"):
-        answer.latest_build_id, answer.latest_build_version = app.latest_build_id, app.latest_version
-
-
-def comparison_of_build(builds: BatchReader, apps: BatchReader, report: Invoke) -> Invoke:
+def build_comparison(builds: BatchReader, apps: BatchReader, report: Invocation) -> Invocation:
     """A report with `version_id` and `min_app_revision` in its request."""
 
-    async def invoke(request: Any, asking: CallContext, seconds: float) -> Any:
-        build = await builds.get(asking.caller, request.version_id, seconds)
-        app = await apps.get(asking.caller, build.app_id, seconds)
-        request.min_app_revision = app.revision
-        return await report(request, asking, seconds)
+    async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
+        build = await builds.get(context.caller, message.version_id, timeout)
+        app = await apps.get(context.caller, build.app_id, timeout)
+        message.min_app_revision = app.revision
+        return await report(message, context, timeout)
 
     return invoke
 
 
-def gate_of_execution(executions: BatchReader, gate: Invoke) -> Invoke:
+def execution_gate(executions: BatchReader, gate: Invocation) -> Invocation:
     """A gate with `execution_id`, `min_ended_runs` and `total_runs` in its request."""
 
-    async def invoke(request: Any, asking: CallContext, seconds: float) -> Any:
-        execution = await executions.get(asking.caller, request.execution_id, seconds)
-        request.min_ended_runs, request.total_runs = count_ended_runs(execution.counts), execution.counts.total
-        return await gate(request, asking, seconds)
+    async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
+        execution = await executions.get(context.caller, message.execution_id, timeout)
+        message.min_ended_runs, message.total_runs = count_ended_runs(execution.counts), execution.counts.total
+        return await gate(message, context, timeout)
 
     return invoke
 
@@ -95,3 +83,17 @@ def gate_of_execution(executions: BatchReader, gate: Invoke) -> Invoke:
 def count_ended_runs(counts: executions_pb2.RunCounts) -> int:
     """How many runs have ended, with or without a verdict."""
     return counts.passed + counts.failed + counts.cancelled + counts.infra_failed
+
+
+def add_catalog_fields(workspace: reports_pb2.AppWorkspace, app: apps_pb2.App) -> None:
+    """Set the fields that reports.proto marks with "catalog", and reporting's in the app."""
+    workspace.app.CopyFrom(app)
+    workspace.app.recent_executions = workspace.recent_executions
+    workspace.app.attribution_ready = workspace.attribution_ready
+    if workspace.HasField("rolling_pass_rate"):
+        workspace.app.rolling_pass_rate = workspace.rolling_pass_rate
+    workspace.attached_tests, workspace.pinned_tests = app.attached_tests, app.pinned_tests
+    if app.HasField("current_build_id"):
+        workspace.current_build_id, workspace.current_build_version = app.current_build_id, app.current_version
+    if app.HasField("latest_build_id"):
+        workspace.latest_build_id, workspace.latest_build_version = app.latest_build_id, app.latest_version

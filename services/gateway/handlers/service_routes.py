@@ -1,35 +1,31 @@
-"""The endpoints of the gateway itself: open to everyone, in nobody's proto."""
+"""The gateway's own routes, open to everyone: health, readiness and the OpenAPI document."""
 
 import orjson
-from aiohttp.web import StreamResponse
+from aiohttp import web
 
 from services.chassis.health import Health, HealthReport
-from services.gateway.http.request_context import Endpoint, RequestContext
-from services.gateway.http.responses import json_response
+from services.gateway.http.application import Route
+from services.gateway.http.request_body import JSON_TYPE
 
 DOCUMENT_PATH = "/api/v1/openapi.json"
 
 
-def service_endpoints(health: Health, document: bytes) -> list[Endpoint]:
+def service_routes(health: Health, document: bytes) -> list[Route]:
     """/healthz, /readyz and the OpenAPI document."""
 
-    async def healthz(exchange: RequestContext) -> StreamResponse:
-        return _report(await health.liveness(), exchange)
+    async def healthz(_: web.Request) -> web.StreamResponse:
+        return _report_response(await health.liveness())
 
-    async def readyz(exchange: RequestContext) -> StreamResponse:
-        return _report(await health.readiness(), exchange)
+    async def readyz(_: web.Request) -> web.StreamResponse:
+        return _report_response(await health.readiness())
 
-    async def openapi(exchange: RequestContext) -> StreamResponse:
-        return json_response(200, document, {**exchange.headers, "Cache-Control": "max-age=300"})
+    async def openapi(_: web.Request) -> web.StreamResponse:
+        return web.Response(body=document, content_type=JSON_TYPE, headers={"Cache-Control": "max-age=300"})
 
-    return [
-        Endpoint("GET", "/healthz", healthz),
-        Endpoint("GET", "/readyz", readyz),
-        Endpoint("GET", DOCUMENT_PATH, openapi),
-    ]
+    return [Route("GET", "/healthz", healthz), Route("GET", "/readyz", readyz), Route("GET", DOCUMENT_PATH, openapi)]
 
 
-def _report(report: HealthReport, exchange: RequestContext) -> StreamResponse:
+def _report_response(report: HealthReport) -> web.Response:
     """Names what fails, but not why: the admin port says that."""
     body = {"status": "ok" if report.ok else "failing", "failing": sorted(report.failures)}
-    return json_response(200 if report.ok else 503, orjson.dumps(body), exchange.headers)
+    return web.Response(status=200 if report.ok else 503, body=orjson.dumps(body), content_type=JSON_TYPE)

@@ -1,31 +1,14 @@
-"""What streams have in common: a bounded wait for a slow reader, and a visible break when they fail half-way."""
+"""RPCs that stream bytes (google.api.HttpBody): downloads, chunk by chunk."""
 
 import asyncio
 from typing import Any
 
-from aiohttp.web import StreamResponse
+from aiohttp import hdrs, web
 
 from services.chassis import logs
-from services.gateway.handlers.invocation import Invocation
-from services.gateway.http.request_context import RequestContext
+from services.gateway.handlers.request_reader import RequestReader
+from services.gateway.http.request_context import REQUEST_CONTEXT, REQUEST_ID
 from services.gateway.upstream.channels import Rpc
-
-log = logs.get(__name__)
-
-
-async def write(response: StreamResponse, chunk: bytes, seconds: float) -> None:
-    """Send a chunk; TimeoutError when the client does not take it within `seconds`."""
-    async with asyncio.timeout(seconds):
-        await response.write(chunk)
-
-
-def abort_stream(exchange: RequestContext, error: Exception) -> None:
-    """Cut the connection, so that nobody takes half an answer for a whole one."""
-    log.warning("stream_broken", error=repr(error), request_id=exchange.caller.request_id)
-    transport = exchange.http.transport
-    if transport is not None:
-        transport.abort()
-
 
 _HEADERS = {
     "http-content-length": "Content-Length",
@@ -34,33 +17,37 @@ _HEADERS = {
 }
 
 SANDBOX = {"Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'"}
-"""What is downloaded is somebody else's, such as the source of a page under test: it runs nothing where we serve it."""
+"""Downloads are untrusted, such as the source of a page under test: they run no scripts in our origin."""
+
+log = logs.get(__name__)
 
 
 class DownloadHandler:
-    """Sends the first chunk with the headers; an error before it is an ordinary error answer."""
+    """Sends the first chunk with the headers, so that an error before it is an ordinary error response."""
 
-    def __init__(self, invocation: Invocation, rpc: Rpc, idle_seconds: float) -> None:
-        self._invocation = invocation
+    def __init__(self, reader: RequestReader, rpc: Rpc, idle_seconds: float) -> None:
+        self._reader = reader
         self._rpc = rpc
         self._idle_seconds = idle_seconds
 
-    async def __call__(self, exchange: RequestContext) -> StreamResponse:
-        decoded = await self._invocation.decode(exchange)
-        seconds = self._invocation.stream_seconds(exchange)
-        with self._invocation.calling(decoded, exchange, seconds):
-            call = self._rpc(decoded.message, timeout=seconds)
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        request_context = request[REQUEST_CONTEXT]
+        decoded = await self._reader.read(request)
+        timeout = self._reader.stream_timeout(request_context)
+        with self._reader.call_scope(decoded, request_context, timeout):
+            call = self._rpc(decoded.message, timeout=timeout)
             try:
                 chunks = aiter(call)
                 first = await anext(chunks, None)
-                response = StreamResponse(headers=await _headers(call, first, exchange))
-                await response.prepare(exchange.http)
-                await self._send(first, chunks, response, exchange)
+                response = web.StreamResponse(headers=await _headers(call, first))
+                await response.prepare(request)
+                if request.method != hdrs.METH_HEAD:
+                    await self._send(first, chunks, response, request)
             finally:
                 call.cancel()
         return response
 
-    async def _send(self, first: Any, chunks: Any, response: StreamResponse, exchange: RequestContext) -> None:
+    async def _send(self, first: Any, chunks: Any, response: web.StreamResponse, request: web.Request) -> None:
         try:
             if first is not None:
                 await write(response, first.data, self._idle_seconds)
@@ -68,10 +55,23 @@ class DownloadHandler:
                 await write(response, chunk.data, self._idle_seconds)
             await response.write_eof()
         except Exception as error:
-            abort_stream(exchange, error)
+            abort_stream(request, error)
 
 
-async def _headers(call: Any, first: Any, exchange: RequestContext) -> dict[str, str]:
+async def write(response: web.StreamResponse, chunk: bytes, timeout: float) -> None:
+    """Send a chunk; TimeoutError when the client does not read it within `timeout` seconds."""
+    async with asyncio.timeout(timeout):
+        await response.write(chunk)
+
+
+def abort_stream(request: web.Request, error: Exception) -> None:
+    """Cut the connection, so that no client takes half a response for a whole one."""
+    log.warning("stream_broken", error=repr(error), request_id=request[REQUEST_ID])
+    if request.transport is not None:
+        request.transport.abort()
+
+
+async def _headers(call: Any, first: Any) -> dict[str, str]:
     named = {_HEADERS[key]: value for key, value in await call.initial_metadata() if key in _HEADERS}
     content_type = first.content_type if first is not None else ""
-    return {**exchange.headers, **SANDBOX, **named, "Content-Type": content_type or "application/octet-stream"}
+    return {**SANDBOX, **named, "Content-Type": content_type or "application/octet-stream"}

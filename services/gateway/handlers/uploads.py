@@ -1,8 +1,7 @@
 """POST /api/v1/apps/{app_id}/builds: a multipart form goes to UploadBuild as a stream, JSON to CreateBuild.
 
-Fields before the file are the fast way: the file then flows through. When no field of ours comes before it, it is
-spooled first, because the service wants the description first; a field that comes after the file although others came
-before it is refused.
+The file flows through to the catalog as it arrives; nothing is stored here. The fields before it are sent first, so
+that the catalog rejects a wrong upload early; all fields are sent again at the end, together with those after the file.
 """
 
 import asyncio
@@ -12,107 +11,93 @@ from typing import Any
 
 import grpc
 import orjson
-from aiohttp import BodyPartReader
-from aiohttp.web import StreamResponse
+from aiohttp import BodyPartReader, web
+from aiohttp.typedefs import Handler
 from mobiletest.catalog.v1 import builds_pb2
 
 from services.gateway.decoding import validation_errors
 from services.gateway.decoding.requests import Decoded, RequestDecoder, Source, parse_json
 from services.gateway.decoding.validation_errors import InvalidRequest, MalformedBody, Problem
-from services.gateway.handlers.invocation import Invocation
-from services.gateway.handlers.multipart_form import CHUNK_BYTES, FILE, FORM_TYPE, FormLimits, MultipartForm, open_form
-from services.gateway.handlers.spool import spool
+from services.gateway.handlers.multipart_form import FILE, FORM_TYPE, FormLimits, MultipartForm, open_form
+from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.handlers.unary import Render
-from services.gateway.http.request_context import Handler, RequestContext
+from services.gateway.http.request_context import REQUEST_CONTEXT
 from services.gateway.upstream.channels import Rpc
 
-FIELDS = frozenset(("version", "metadata", "package_name"))
-_LATE = Problem("field_after_file", "Send this field before the file, or send all fields after it")
+MAX_FILE_NAME_LENGTH = 1000
 
 
 class UploadHandler:
-    """Chooses by the content type; streams forms."""
+    """Streams forms; everything else is handled as JSON."""
 
     def __init__(
-        self, invocation: Invocation, rpc: Rpc, *, otherwise: Handler, render: Render, limits: FormLimits
+        self, reader: RequestReader, rpc: Rpc, *, json_handler: Handler, render: Render, limits: FormLimits
     ) -> None:
-        self._invocation = invocation
+        self._reader = reader
         self._rpc = rpc
-        self._otherwise = otherwise
+        self._json_handler = json_handler
         self._render = render
         self._limits = limits
         self._decoder = RequestDecoder(builds_pb2.UploadBuildMetadata, ["app_id"], takes_body=True)
 
-    async def __call__(self, exchange: RequestContext) -> StreamResponse:
-        if exchange.http.content_type != FORM_TYPE:
-            return await self._otherwise(exchange)
-        form = await open_form(exchange.http, self._limits)
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        if request.content_type != FORM_TYPE:
+            return await self._json_handler(request)
+        form = await open_form(request, self._limits)
         file = await form.next_file()
         if file is None:
             raise InvalidRequest([validation_errors.MISSING.at(("body", FILE))])
-        if FIELDS.isdisjoint(form.fields):
-            answer = await self._spooled(form, file, exchange)
-        else:
-            answer = await self._streamed(form, file, exchange)
-        return self._render(answer, exchange)
+        return self._render(await self._upload(form, file, request))
 
-    async def _spooled(self, form: MultipartForm, file: BodyPartReader, exchange: RequestContext) -> Any:
-        async with spool() as kept:
-            await kept.fill(form.chunks(file))
-            await form.finish()
-            return await self._send(self._description(form, file, exchange), kept.chunks(CHUNK_BYTES), exchange)
-
-    async def _streamed(self, form: MultipartForm, file: BodyPartReader, exchange: RequestContext) -> Any:
-        description, before = self._description(form, file, exchange), set(form.fields)
-
-        async def chunks() -> AsyncIterator[bytes]:
-            async for chunk in form.chunks(file):
-                yield chunk
-            await form.finish()
-            late = sorted(form.fields.keys() - before)
-            refused = late if exchange.strict else [name for name in late if name in FIELDS]
-            if refused:
-                raise InvalidRequest([_LATE.at(("body", name)) for name in refused])
-            exchange.note_ignored([*description.ignored, *late])
-
-        return await self._send(description, chunks(), exchange)
-
-    def _description(self, form: MultipartForm, file: BodyPartReader, exchange: RequestContext) -> Decoded:
-        body: dict[str, object] = dict(form.fields)
-        if "metadata" in body:
-            body["metadata"] = _metadata(form.fields["metadata"])
-        http = exchange.http
-        source = Source(exchange.path, http.rel_url.raw_query_string, http.headers, orjson.dumps(body))
-        decoded = self._decoder.decode(source, strict=exchange.strict)
-        exchange.note_ignored(decoded.ignored)
-        decoded.message.file_name = _file_name(file.filename)  # type: ignore[attr-defined]
-        decoded.message.has_end = True  # type: ignore[attr-defined]
-        return decoded
-
-    async def _send(self, description: Decoded, chunks: AsyncIterator[bytes], exchange: RequestContext) -> Any:
-        seconds = self._invocation.stream_seconds(exchange)
-        with self._invocation.calling(description, exchange, seconds):
-            call = self._rpc(None, timeout=seconds)
+    async def _upload(self, form: MultipartForm, file: BodyPartReader, request: web.Request) -> Any:
+        metadata = self._decode_fields(form, file, request)
+        request_context = request[REQUEST_CONTEXT]
+        timeout = self._reader.stream_timeout(request_context)
+        with self._reader.call_scope(metadata, request_context, timeout):
+            call = self._rpc(None, timeout=timeout)
             try:
-                await _write(call, description, chunks)
+                await _write(call, self._messages(metadata, form, file, request))
                 return await call
             finally:
                 call.cancel()
 
-
-async def _write(call: Any, description: Decoded, chunks: AsyncIterator[bytes]) -> None:
-    """A service that has answered already takes no more: its answer says why."""
-    with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
-        await call.write(builds_pb2.UploadBuildRequest(metadata=description.message))  # type: ignore[arg-type]
+    async def _messages(
+        self, metadata: Decoded, form: MultipartForm, file: BodyPartReader, request: web.Request
+    ) -> AsyncIterator[builds_pb2.UploadBuildRequest]:
+        """Updates the message of `metadata` at the end, because the catalog's violations refer to it."""
+        yield builds_pb2.UploadBuildRequest(metadata=metadata.message)  # type: ignore[arg-type]
         size = 0
-        async for chunk in chunks:
-            await call.write(builds_pb2.UploadBuildRequest(chunk=chunk))
+        async for chunk in form.chunks(file):
+            yield builds_pb2.UploadBuildRequest(chunk=chunk)
             size += len(chunk)
-        await call.write(builds_pb2.UploadBuildRequest(chunk=b"", end=builds_pb2.UploadBuildEnd(size=size)))
+        await form.finish()
+        metadata.message.CopyFrom(self._decode_fields(form, file, request).message)
+        end = builds_pb2.UploadBuildEnd(size=size)
+        yield builds_pb2.UploadBuildRequest(metadata=metadata.message, end=end)  # type: ignore[arg-type]
+
+    def _decode_fields(self, form: MultipartForm, file: BodyPartReader, request: web.Request) -> Decoded:
+        """The metadata of the upload, from the fields that have been read so far."""
+        body: dict[str, object] = dict(form.fields)
+        if "metadata" in body:
+            body["metadata"] = _parse_metadata(form.fields["metadata"])
+        request_context = request[REQUEST_CONTEXT]
+        query = request.rel_url.raw_query_string
+        source = Source(request.match_info, query, request.headers, orjson.dumps(body))
+        decoded = self._decoder.decode(source, strict=request_context.strict)
+        request_context.report_ignored(decoded.ignored)
+        decoded.message.file_name = _file_name(file.filename)  # type: ignore[attr-defined]
+        return decoded
+
+
+async def _write(call: Any, messages: AsyncIterator[builds_pb2.UploadBuildRequest]) -> None:
+    """Stops when the service has already responded, with an error: the response says why."""
+    with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+        async for message in messages:
+            await call.write(message)
         await call.done_writing()
 
 
-def _metadata(text: str) -> object:
+def _parse_metadata(text: str) -> object:
     try:
         return parse_json(text.encode())
     except MalformedBody as error:
@@ -120,6 +105,6 @@ def _metadata(text: str) -> object:
 
 
 def _file_name(name: str | None) -> str:
-    """The last part of the name that the client gave, as far as it is text."""
+    """The last part of the path that the client gave, as valid text."""
     bare = (name or "").replace("\\", "/").rpartition("/")[2]
-    return bare.encode(errors="replace").decode()[:1000]
+    return bare.encode(errors="replace").decode()[:MAX_FILE_NAME_LENGTH]

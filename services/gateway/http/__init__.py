@@ -1,1 +1,1 @@
-"""HTTP: connections, routes, bodies, responses and errors; it knows no endpoint."""
+"""The aiohttp application and its server: routes, middlewares, bodies, errors. It knows no endpoint."""

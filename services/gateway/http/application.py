@@ -1,59 +1,69 @@
-"""The one way that every request takes: route, admission, handler, answer."""
+"""The aiohttp application: routes and middlewares."""
 
-import asyncio
 import re
-from secrets import token_hex
-from time import perf_counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
 
-from aiohttp.web import BaseRequest, StreamResponse
+from aiohttp import hdrs, web
+from aiohttp.typedefs import Handler
 
-from services.gateway.http import errors
-from services.gateway.http.authentication import Authentication
-from services.gateway.http.http_metrics import CLIENT_GONE, UNKNOWN_ROUTE, HttpMetrics
-from services.gateway.http.request_context import Endpoint
-from services.gateway.http.responses import FIXED_HEADERS, error_response, map_error
-from services.gateway.http.router import Match, Router
+from services.gateway.http.authentication import PUBLIC, AccessRule, Authentication
+from services.gateway.http.http_metrics import HttpMetrics
+from services.gateway.http.middlewares import add_standard_headers, assign_request_id, handle_errors
 
-_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
-_REQUEST_ID_HEADER = "X-Request-ID"
-
-
-class Dispatcher:
-    """Answers every request, whatever happens."""
-
-    def __init__(self, router: Router[Endpoint], admission: Authentication, meter: HttpMetrics) -> None:
-        self._router = router
-        self._admission = admission
-        self._meter = meter
-
-    async def __call__(self, request: BaseRequest) -> StreamResponse:
-        """Never raises but for a client that has gone."""
-        since = perf_counter()
-        headers = {**FIXED_HEADERS, _REQUEST_ID_HEADER: request_id(request)}
-        found = self._router.find(request.method, request.rel_url.raw_path)
-        route = found.endpoint.template if isinstance(found, Match) else UNKNOWN_ROUTE
-        code = CLIENT_GONE
-        self._meter.in_flight += 1
-        try:
-            if not isinstance(found, Match):
-                raise (
-                    errors.method_not_allowed(request.method, found.allowed) if found.allowed else errors.unknown_path()
-                )
-            exchange = await self._admission.admit(request, found.endpoint, found.path, headers)
-            response = await found.endpoint.handle(exchange)
-            code = response.status
-        except asyncio.CancelledError:
-            raise
-        except Exception as error:
-            response = error_response(map_error(error, headers[_REQUEST_ID_HEADER]), headers)
-            code = response.status
-        finally:
-            self._meter.in_flight -= 1
-            self._meter.observe(route, request.method, code, perf_counter() - since)
-        return response
+_PARAMETER = re.compile(r"\{(\w+)\}")
+_VALUE = r"{\1:(?:[^/%]++|%2F|%25)+}"
+"""Any path segment. aiohttp decodes all escapes in a path but %2F and %25; others that are left are not UTF-8."""
 
 
-def request_id(request: BaseRequest) -> str:
-    """The client's own when it is sane, else a new one."""
-    given = request.headers.get(_REQUEST_ID_HEADER)
-    return given if given is not None and _REQUEST_ID.fullmatch(given) else token_hex(16)
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A method on a path ("/api/v1/apps/{app_id}"), its handler, and what it requires of its callers."""
+
+    method: str
+    path: str
+    handler: Handler
+    access: AccessRule = PUBLIC
+
+
+def build_application(routes: Iterable[Route], authentication: Authentication) -> web.Application:
+    """An application that answers everything in JSON; ValueError when two routes are the same."""
+    app = web.Application(
+        middlewares=[assign_request_id, HttpMetrics().middleware, handle_errors, authentication.middleware]
+    )
+    app.on_response_prepare.append(add_standard_headers)
+    ordered = sorted(routes, key=_specificity)
+    _check_unique(ordered)
+    for path, of_path in groupby(ordered, key=lambda route: route.path):
+        group = list(of_path)
+        for pattern in (path, f"{path}/"):
+            _add_resource(app, pattern, group, authentication)
+    return app
+
+
+def _add_resource(app: web.Application, path: str, routes: list[Route], authentication: Authentication) -> None:
+    resource = app.router.add_resource(_PARAMETER.sub(_VALUE, path))
+    for route in routes:
+        methods = (hdrs.METH_GET, hdrs.METH_HEAD) if route.method == hdrs.METH_GET else (route.method,)
+        for method in methods:
+            added = resource.add_route(method, route.handler, expect_handler=_defer_100_continue)
+            authentication.add_rule(added, route.access)
+
+
+async def _defer_100_continue(_: web.Request) -> None:
+    """The reader of the body sends it, once the request has been found acceptable."""
+
+
+def _specificity(route: Route) -> list[tuple[bool, str]]:
+    """Sorts literal segments before parameters: aiohttp tries resources in the order in which they were added."""
+    return [(segment.startswith("{"), segment) for segment in route.path.split("/")]
+
+
+def _check_unique(routes: Iterable[Route]) -> None:
+    known: set[tuple[str, str]] = set()
+    for route in routes:
+        shape = (route.method, _PARAMETER.sub("{}", route.path))
+        if shape in known:
+            raise ValueError(f"two routes for {route.method} {route.path}")
+        known.add(shape)

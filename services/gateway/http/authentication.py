@@ -1,102 +1,120 @@
-"""What every request is asked before its endpoint sees it: who sends it, may they, and how shall it be treated."""
+"""Authenticates requests, and reads the headers that say how to handle them."""
 
 import asyncio
 import re
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from aiohttp.web import BaseRequest
+from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from services.chassis.context import Caller
 from services.chassis.errors import PermissionDenied
 from services.gateway.auth.api_keys import KeyHolder
-from services.gateway.decoding import validation_errors
+from services.gateway.auth.authenticator import Authenticator
 from services.gateway.decoding.validation_errors import InvalidRequest, Problem
-from services.gateway.http.request_context import Endpoint, RequestContext
+from services.gateway.http.request_context import REQUEST_CONTEXT, REQUEST_ID, RequestContext
 
-_ANYONE = KeyHolder("", "", frozenset())
-_KEY = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
+_ANONYMOUS = KeyHolder("", "", frozenset())
+_IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
 _STRICT = re.compile(r"(?:^|[,;\s])handling\s*=\s*\"?strict\"?(?:$|[,;\s])", re.IGNORECASE)
-_TRACE = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
+_TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
 _SECONDS = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?", re.ASCII)
+_NO_NUMBER = Problem("float_parsing", "Input should be a valid number, unable to parse string as a number")
+_NOT_POSITIVE = Problem("greater_than", "Input should be greater than 0")
+_NO_IDEMPOTENCY_KEY = Problem(
+    "string_pattern_mismatch", "String should have 1 to 255 printable ASCII characters and no spaces"
+)
 
 
-class Holders(Protocol):
-    """Finds the holder of a key."""
+@dataclass(frozen=True, slots=True)
+class AccessRule:
+    """What a route requires of its callers: a scope (none: open to everyone); whether it reads Idempotency-Key."""
 
-    async def holder(self, authorization: Sequence[str]) -> KeyHolder:
-        """See `Authenticator.holder`."""
+    scope: str = ""
+    takes_idempotency_key: bool = False
+
+
+PUBLIC = AccessRule()
 
 
 class Authentication:
-    """Turns a request into an exchange; raises Unauthenticated, PermissionDenied or InvalidRequest."""
+    """The middleware that puts a RequestContext into each request that matched a route.
 
-    def __init__(self, holders: Holders, max_seconds: float) -> None:
-        self._holders = holders
-        self._most_seconds = max_seconds
+    It raises Unauthenticated, PermissionDenied or InvalidRequest.
+    """
 
-    async def admit(
-        self, request: BaseRequest, endpoint: Endpoint, path: dict[str, str], headers: dict[str, str]
-    ) -> RequestContext:
-        """`headers` are those that every answer gets, X-Request-ID among them."""
-        given = request.headers
-        prefer, timeout = given.get("Prefer"), given.get("X-Request-Timeout")
-        async with asyncio.timeout(_limit(timeout)):
-            holder = await self._holder(request, endpoint)
+    def __init__(self, authenticator: Authenticator, max_timeout: float) -> None:
+        """A client's X-Request-Timeout is capped at `max_timeout` seconds."""
+        self._authenticator = authenticator
+        self._max_timeout = max_timeout
+        self._rules: dict[web.AbstractRoute, AccessRule] = {}
+
+    def add_rule(self, route: web.AbstractRoute, rule: AccessRule) -> None:
+        """Every route needs one."""
+        self._rules[route] = rule
+
+    @web.middleware
+    async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        match = request.match_info
+        if match.http_exception is None:
+            request[REQUEST_CONTEXT] = await self._context(request, self._rules[match.route])
+        return await handler(request)
+
+    async def _context(self, request: web.Request, rule: AccessRule) -> RequestContext:
+        headers = request.headers
+        prefer, timeout = headers.get("Prefer"), headers.get("X-Request-Timeout")
+        async with asyncio.timeout(_parse_limit(timeout)):
+            holder = await self._authenticate(request, rule)
         caller = Caller(
             org_id=holder.org_id,
             subject=holder.key_id,
             scopes=holder.scopes,
-            request_id=headers["X-Request-ID"],
-            traceparent=_trace(given.get("traceparent")),
-            idempotency_key=_idempotency_key(given.get("Idempotency-Key")) if endpoint.takes_idempotency_key else None,
+            request_id=request[REQUEST_ID],
+            traceparent=_parse_traceparent(headers.get("traceparent")),
+            idempotency_key=_parse_idempotency_key(headers) if rule.takes_idempotency_key else None,
             via_gateway=True,
         )
         return RequestContext(
-            http=request,
-            path=path,
-            caller=caller,
-            headers=headers,
-            seconds=self._seconds(timeout) if timeout is not None else None,
+            caller,
+            timeout=self._parse_timeout(timeout) if timeout is not None else None,
             strict=prefer is not None and _STRICT.search(prefer) is not None,
         )
 
-    async def _holder(self, request: BaseRequest, endpoint: Endpoint) -> KeyHolder:
-        if not endpoint.scope:
-            return _ANYONE
-        holder = await self._holders.holder(request.headers.getall("Authorization", ()))
-        if endpoint.scope not in holder.scopes:
+    async def _authenticate(self, request: web.Request, rule: AccessRule) -> KeyHolder:
+        if not rule.scope:
+            return _ANONYMOUS
+        holder = await self._authenticator.holder(request.headers.getall("Authorization", ()))
+        if rule.scope not in holder.scopes:
             raise PermissionDenied(
-                f"This API key lacks the scope {endpoint.scope}",
-                reason="SCOPE_MISSING",
-                metadata={"scope": endpoint.scope},
+                f"This API key lacks the scope {rule.scope}", reason="SCOPE_MISSING", metadata={"scope": rule.scope}
             )
         return holder
 
-    def _seconds(self, text: str) -> float:
+    def _parse_timeout(self, text: str) -> float:
         if not _SECONDS.fullmatch(text):
-            raise _refused("x-request-timeout", validation_errors.NUMBER_TEXT)
+            raise _invalid_header("x-request-timeout", _NO_NUMBER)
         seconds = float(text)
         if seconds <= 0:
-            raise _refused("x-request-timeout", validation_errors.above(0))
-        return min(seconds, self._most_seconds)
+            raise _invalid_header("x-request-timeout", _NOT_POSITIVE)
+        return min(seconds, self._max_timeout)
 
 
-def _limit(text: str | None) -> float | None:
-    """How long the key may be asked about; a header that is no number of seconds is refused only afterwards."""
+def _parse_limit(text: str | None) -> float | None:
+    """How long authentication may take; a header that is not a number is rejected only afterwards."""
     return float(text) or None if text is not None and _SECONDS.fullmatch(text) else None
 
 
-def _idempotency_key(text: str | None) -> str | None:
-    if text is None or _KEY.fullmatch(text):
+def _parse_idempotency_key(headers: Mapping[str, str]) -> str | None:
+    text = headers.get("Idempotency-Key")
+    if text is None or _IDEMPOTENCY_KEY.fullmatch(text):
         return text
-    refusal = Problem("string_pattern_mismatch", "String should have 1 to 255 printable ASCII characters and no spaces")
-    raise _refused("idempotency-key", refusal)
+    raise _invalid_header("idempotency-key", _NO_IDEMPOTENCY_KEY)
 
 
-def _refused(header: str, refusal: Problem) -> InvalidRequest:
-    return InvalidRequest([refusal.at(("header", header))])
+def _parse_traceparent(text: str | None) -> str | None:
+    return text if text is not None and _TRACEPARENT.fullmatch(text) else None
 
 
-def _trace(text: str | None) -> str | None:
-    return text if text is not None and _TRACE.fullmatch(text) else None
+def _invalid_header(header: str, problem: Problem) -> InvalidRequest:
+    return InvalidRequest([problem.at(("header", header))])

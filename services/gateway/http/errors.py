@@ -1,10 +1,10 @@
-"""Errors that arise in HTTP itself, before or beside any service."""
+"""Errors that HTTP itself causes: unknown paths, wrong methods, unusable bodies."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 
 class HttpError(Exception):
-    """A status with a sentence that says what to do, and a reason (UPPER_SNAKE) for programs.
+    """A status, a detail (a sentence, or a list of {loc, msg, type}) and a reason (UPPER_SNAKE) for programs.
 
     `close` ends the connection: the rest of the request is not worth reading.
     """
@@ -12,7 +12,7 @@ class HttpError(Exception):
     def __init__(
         self,
         status: int,
-        detail: str,
+        detail: object,
         code: str,
         *,
         headers: Mapping[str, str] | None = None,
@@ -30,12 +30,17 @@ def unknown_path() -> HttpError:
     return HttpError(404, "Not Found", "PATH_UNKNOWN")
 
 
-def method_not_allowed(verb: str, allowed: tuple[str, ...]) -> HttpError:
-    verbs = ", ".join(allowed)
-    return HttpError(405, f"{verb} is not allowed here; use {verbs}", "METHOD_NOT_ALLOWED", headers={"Allow": verbs})
+def method_not_allowed(method: str, allowed: Iterable[str]) -> HttpError:
+    methods = ", ".join(sorted(allowed))
+    message = f"{method} is not allowed here; use {methods}"
+    return HttpError(405, message, "METHOD_NOT_ALLOWED", headers={"Allow": methods})
 
 
-def too_large(limit: int) -> HttpError:
+def expectation_failed() -> HttpError:
+    return HttpError(417, "Expect can only be 100-continue", "EXPECTATION_FAILED")
+
+
+def body_too_large(limit: int) -> HttpError:
     return HttpError(413, f"The body is larger than {limit} bytes", "BODY_TOO_LARGE", close=True)
 
 
@@ -43,12 +48,12 @@ def too_many_fields(limit: int) -> HttpError:
     return HttpError(413, f"The form has more than {limit} fields", "BODY_TOO_LARGE", close=True)
 
 
-def too_slow(seconds: float) -> HttpError:
+def body_too_slow(seconds: float) -> HttpError:
     return HttpError(408, f"The body did not arrive within {seconds:g} s", "BODY_TOO_SLOW", close=True)
 
 
-def unsupported_type(wanted: str) -> HttpError:
-    return HttpError(415, f"Send the body as {wanted}", "CONTENT_TYPE_UNSUPPORTED")
+def unsupported_content_type(expected: str) -> HttpError:
+    return HttpError(415, f"Send the body as {expected}", "CONTENT_TYPE_UNSUPPORTED")
 
 
 def unsupported_encoding() -> HttpError:
@@ -57,3 +62,11 @@ def unsupported_encoding() -> HttpError:
 
 def broken_body() -> HttpError:
     return HttpError(400, "The body ends before it is complete or is not valid HTTP", "BODY_BROKEN", close=True)
+
+
+def header_too_large(limit: int) -> HttpError:
+    return HttpError(431, f"A line of the header is longer than {limit} bytes", "HEADER_TOO_LARGE", close=True)
+
+
+def malformed_http() -> HttpError:
+    return HttpError(400, "This is not a valid HTTP request", "HTTP_MALFORMED", close=True)

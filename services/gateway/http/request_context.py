@@ -1,47 +1,35 @@
-"""One admitted request on its way through a handler."""
+"""What the middlewares know of a request and its handler needs, kept in the request under typed keys."""
 
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
-from aiohttp.web import BaseRequest, StreamResponse
+from aiohttp import web
 
 from services.chassis.context import Caller
 
 MAX_HEADER_LENGTH = 4000
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-[]")
+_HEADER_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-[]")
 
 
 @dataclass(slots=True)
 class RequestContext:
-    """The request, who sent it, and the headers that go out with the answer.
+    """Who sent the request, how it is to be handled, and headers for the response.
 
-    `seconds` is the time limit that the client asked for, if it did; `strict` that it wants unknown fields refused.
+    `timeout` is in seconds, None when the client sent no X-Request-Timeout; `strict` rejects unknown fields.
     """
 
-    http: BaseRequest
-    path: dict[str, str]
     caller: Caller
-    headers: dict[str, str]
-    seconds: float | None = None
+    timeout: float | None = None
     strict: bool = False
+    response_headers: dict[str, str] = field(default_factory=dict)
 
-    def note_ignored(self, names: Iterable[str]) -> None:
-        """Name what was ignored; characters that a header cannot bear are replaced, and a long list is cut."""
-        text = ", ".join("".join(c if c in _PLAIN else "?" for c in name) for name in names)
+    def report_ignored(self, names: Iterable[str]) -> None:
+        """Set X-Ignored-Fields: characters that are not safe in a header are replaced, and a long list is cut."""
+        text = ", ".join("".join(c if c in _HEADER_SAFE else "?" for c in name) for name in names)
         if text:
             cut = len(text) > MAX_HEADER_LENGTH
-            self.headers["X-Ignored-Fields"] = text[:MAX_HEADER_LENGTH] + "..." if cut else text
+            self.response_headers["X-Ignored-Fields"] = text[:MAX_HEADER_LENGTH] + "..." if cut else text
 
 
-Handler = Callable[[RequestContext], Awaitable[StreamResponse]]
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A route: what it needs of its caller, and what answers. Without a `scope` it is open to everyone."""
-
-    verb: str
-    template: str
-    handle: Handler
-    scope: str = ""
-    takes_idempotency_key: bool = False
+REQUEST_ID = web.RequestKey("request_id", str)
+REQUEST_CONTEXT = web.RequestKey("request_context", RequestContext)

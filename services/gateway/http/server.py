@@ -1,18 +1,19 @@
-"""The listening side: aiohttp's low-level server, with its limits set and its own errors as JSON."""
+"""The listening side: aiohttp's server with hardened connections, and JSON for what is not HTTP."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+from aiohttp import web
 from aiohttp.http_exceptions import LineTooLong
-from aiohttp.web import BaseRequest, RequestHandler, Server, ServerRunner, StreamResponse, TCPSite
 
 from services.chassis import logs
-from services.gateway.http.errors import HttpError
-from services.gateway.http.responses import FIXED_HEADERS, error_response, map_error
+from services.gateway.http.error_responses import error_response
+from services.gateway.http.errors import HttpError, header_too_large, malformed_http
+from services.gateway.http.middlewares import FIXED_HEADERS, REQUEST_ID_HEADER, map_http_exception
 
 MAX_LINE_BYTES = 8190
 MAX_HEADERS = 128
@@ -25,7 +26,7 @@ log = logs.get(__name__)
 class ServerLimits:
     """`keepalive_seconds` also ends a connection that sends nothing or half a header.
 
-    `answer_seconds` is the time that a client has to take an answer; streams have limits of their own.
+    `answer_seconds` is the time that a client has to read a response; streams have limits of their own.
     """
 
     keepalive_seconds: float
@@ -34,17 +35,34 @@ class ServerLimits:
     grace_seconds: float
 
 
-class _Connection(RequestHandler):
-    """One connection. What is no HTTP gets an answer in JSON and is closed; so is a client that does not read."""
+@asynccontextmanager
+async def serve(app: web.Application, listen: str, limits: ServerLimits) -> AsyncIterator[str]:
+    """Serve inside the block; gives the bound address ("127.0.0.1:8080"). Leaving it lets running requests finish."""
+    runner = _Runner(app, limits)
+    await runner.setup()
+    try:
+        host, _, port = listen.rpartition(":")
+        await web.TCPSite(runner, host.strip("[]"), int(port), backlog=1024).start()
+        bound = runner.addresses[0]
+        log.info("http_listening", address=f"{bound[0]}:{bound[1]}")
+        yield f"{host}:{bound[1]}"
+    finally:
+        await runner.cleanup()
 
-    def __init__(self, manager: Server, *, answer_seconds: float, **options: Any) -> None:
+
+class _Connection(web.RequestHandler):
+    """One connection. It is closed after a request that is not HTTP, and when the client does not read."""
+
+    def __init__(self, manager: web.Server, *, answer_seconds: float, **options: Any) -> None:
         super().__init__(manager, **options)
         self._answer_seconds = answer_seconds
 
     async def finish_response(
-        self, request: BaseRequest, resp: StreamResponse, start_time: float | None
-    ) -> tuple[StreamResponse, bool]:
-        """Send what is left of the answer; True with it when the client has gone."""
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        """Send the rest of the response; True with it when the client has gone."""
+        if isinstance(resp, web.HTTPException):
+            resp = _standalone_response(map_http_exception(resp))
         try:
             async with asyncio.timeout(self._answer_seconds):
                 return await super().finish_response(request, resp, start_time)
@@ -55,32 +73,43 @@ class _Connection(RequestHandler):
             return resp, True
 
     def handle_error(
-        self, request: BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
-    ) -> StreamResponse:
-        """Only for what does not reach our handler: requests that cannot be parsed."""
+        self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
+    ) -> web.StreamResponse:
+        """Only for requests that cannot be parsed; all others reach the application."""
         if request.writer.output_size > 0:
             raise ConnectionError("the response has begun")
         log.debug("request_unparsable", error=repr(exc))
-        request_id = str(uuid4())
-        return error_response(map_error(_refusal(exc), request_id), {**FIXED_HEADERS, "X-Request-ID": request_id})
-
-
-def _refusal(error: BaseException | None) -> HttpError:
-    if isinstance(error, LineTooLong):
-        return HttpError(
-            431, f"A line of the header is longer than {MAX_LINE_BYTES} bytes", "HEADER_TOO_LARGE", close=True
+        return _standalone_response(
+            header_too_large(MAX_LINE_BYTES) if isinstance(exc, LineTooLong) else malformed_http()
         )
-    return HttpError(400, "This is not a valid HTTP request", "HTTP_MALFORMED", close=True)
 
 
-class _Server(Server):
-    """Makes our connections, up to a number; what comes on top of it is closed at once."""
+def _standalone_response(error: HttpError) -> web.Response:
+    """The response to a request that no middleware has seen."""
+    response = error_response(error)
+    response.headers.update({**FIXED_HEADERS, REQUEST_ID_HEADER: str(uuid4())})
+    return response
 
-    def __init__(self, handler: Callable[[Any], Awaitable[StreamResponse]], limits: ServerLimits) -> None:
-        super().__init__(handler, handler_cancellation=True)
+
+class _Runner(web.AppRunner):
+    """Runs an application on a `_Server`."""
+
+    def __init__(self, app: web.Application, limits: ServerLimits) -> None:
+        super().__init__(app, shutdown_timeout=limits.grace_seconds)
         self._limits = limits
 
-    def __call__(self) -> RequestHandler:
+    async def _make_server(self) -> web.Server:
+        return _Server(await super()._make_server(), self._limits)
+
+
+class _Server(web.Server):
+    """Makes hardened connections, up to a limit; a connection beyond it is closed at once."""
+
+    def __init__(self, made: web.Server, limits: ServerLimits) -> None:
+        super().__init__(made.request_handler, request_factory=made.request_factory, handler_cancellation=True)
+        self._limits = limits
+
+    def __call__(self) -> web.RequestHandler:
         return _Connection(
             self,
             loop=self._loop,
@@ -94,25 +123,8 @@ class _Server(Server):
             access_log=None,
         )
 
-    def connection_made(self, handler: RequestHandler, transport: Any) -> None:
+    def connection_made(self, handler: web.RequestHandler, transport: Any) -> None:
         super().connection_made(handler, transport)
         if len(self._connections) > self._limits.connections:
             log.warning("connection_refused", connections=len(self._connections))
             transport.abort()
-
-
-@asynccontextmanager
-async def serve(
-    listen: str, handler: Callable[[BaseRequest], Awaitable[StreamResponse]], limits: ServerLimits
-) -> AsyncIterator[str]:
-    """Serve inside the block; gives the bound address ("127.0.0.1:8080"). Leaving it lets running requests finish."""
-    runner = ServerRunner(_Server(handler, limits), shutdown_timeout=limits.grace_seconds)
-    await runner.setup()
-    try:
-        host, _, port = listen.rpartition(":")
-        await TCPSite(runner, host.strip("[]"), int(port), backlog=1024).start()
-        bound = runner.addresses[0]
-        log.info("http_listening", address=f"{bound[0]}:{bound[1]}")
-        yield f"{host}:{bound[1]}"
-    finally:
-        await runner.cleanup()

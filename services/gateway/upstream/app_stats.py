@@ -16,69 +16,69 @@ from services.gateway.upstream.batcher import Batch, Batcher
 from services.gateway.upstream.channels import Upstreams
 
 FAILURES_BEFORE_PAUSE = 3
-"""After so many failures in a row reporting is not asked for a while."""
+"""After so many failures in a row no requests are sent to reporting for a while."""
 PAUSE_SECONDS = 1.0
 
 log = logs.get(__name__)
 
 PendingStats = Batch[str, reports_pb2.AppStats] | None
-"""A question that is under way; None when it was not worth asking."""
+"""A request that is under way; None while requests are paused."""
 
 
 class AppStatsClient:
-    """Asks reporting, with a short time limit of its own."""
+    """Reads statistics from reporting, with a short timeout of its own."""
 
-    def __init__(self, upstreams: Upstreams, seconds: float, clock: Clock) -> None:
+    def __init__(self, upstreams: Upstreams, timeout: float, clock: Clock) -> None:
         service = reports_pb2.DESCRIPTOR.services_by_name["Reports"]
         self._rpc = upstreams.rpc(service.methods_by_name["BatchGetAppStats"])
-        self._batches: Batcher[str, reports_pb2.AppStats] = Batcher(self._fetch)
-        self._seconds = seconds
+        self._batcher: Batcher[str, reports_pb2.AppStats] = Batcher(self._fetch)
+        self._timeout = timeout
         self._clock = clock
         self._failures = 0
         self._paused_until = 0.0
 
-    def ask(self, caller: Caller, app_ids: Sequence[str]) -> PendingStats:
-        """Begin to ask; `fill` takes the answer."""
+    def request(self, caller: Caller, app_ids: Sequence[str]) -> PendingStats:
+        """Start to read the statistics; `fill` waits for them."""
         if self._failures >= FAILURES_BEFORE_PAUSE and self._clock.monotonic() < self._paused_until:
             return None
-        return self._batches.join(caller, app_ids)
+        return self._batcher.join(caller, app_ids)
 
-    async def fill(self, asked: PendingStats, apps: Sequence[apps_pb2.App]) -> bool:
+    async def fill(self, pending: PendingStats, apps: Sequence[apps_pb2.App]) -> bool:
         """Set the fields in the apps; False, and the fields left unset, when reporting does not answer in time.
 
-        That a client has less time than reporting may take says nothing about reporting.
+        A client's own shorter timeout does not count as a failure of reporting.
         """
-        if asked is None:
+        if pending is None:
             return False
-        left = context.time_remaining()
-        seconds = self._seconds if left is None else min(self._seconds, left)
+        remaining = context.time_remaining()
+        timeout = self._timeout if remaining is None else min(self._timeout, remaining)
         with suppress(grpc.aio.AioRpcError, DomainError, TimeoutError):
-            found = await asked.results(seconds)
+            found = await pending.results(timeout)
             self._failures = 0
             for app in apps:
-                _set(app, found.get(app.id))
+                _set_stats(app, found.get(app.id))
             return True
-        if seconds == self._seconds:
-            self._failed()
+        if timeout == self._timeout:
+            self._count_failure()
         return False
 
     async def _fetch(self, ids: Sequence[str]) -> Mapping[str, reports_pb2.AppStats]:
-        answer: Any = await self._rpc(reports_pb2.BatchGetAppStatsRequest(app_ids=ids), timeout=self._seconds)
+        answer: Any = await self._rpc(reports_pb2.BatchGetAppStatsRequest(app_ids=ids), timeout=self._timeout)
         return {stats.app_id: stats for stats in answer.stats}
 
-    def _failed(self) -> None:
+    def _count_failure(self) -> None:
         self._failures += 1
         self._paused_until = self._clock.monotonic() + PAUSE_SECONDS
         log.warning("app_stats_unavailable", failures=self._failures)
 
 
 def set_empty_stats(app: apps_pb2.App) -> None:
-    """The fields of an app that has just been created: nothing can have run."""
+    """The statistics of an app without executions."""
     app.recent_executions = 0
     app.attribution_ready = False
 
 
-def _set(app: apps_pb2.App, stats: reports_pb2.AppStats | None) -> None:
+def _set_stats(app: apps_pb2.App, stats: reports_pb2.AppStats | None) -> None:
     if stats is None:
         set_empty_stats(app)
         return

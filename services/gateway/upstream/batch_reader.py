@@ -1,4 +1,4 @@
-"""Single reads through the batch methods (AIP-231): Get<Thing> is answered by BatchGet<Thing>s where there is one."""
+"""Reads of single resources through batch methods (AIP-231): GetApp is answered by BatchGetApps."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,33 +15,33 @@ from services.gateway.upstream.channels import Upstreams
 
 
 class BatchReader:
-    """Reads one kind of thing by id."""
+    """Reads one type of resource by id."""
 
-    def __init__(self, upstreams: Upstreams, batch: MethodDescriptor, thing: str) -> None:
+    def __init__(self, upstreams: Upstreams, batch: MethodDescriptor, resource: str) -> None:
         self._rpc = upstreams.rpc(batch)
         self._request = GetMessageClass(batch.input_type)
-        self._ids = batch.input_type.fields[0].name
-        self._items = batch.output_type.fields[0].name
-        self._missing = f"{thing} not found"
-        self._batches: Batcher[str, Any] = Batcher(self._fetch)
+        self._ids_field = batch.input_type.fields[0].name
+        self._items_field = batch.output_type.fields[0].name
+        self._not_found = f"{resource} not found"
+        self._batcher: Batcher[str, Any] = Batcher(self._fetch)
 
-    async def get(self, caller: Caller, id_: str, seconds: float) -> Any:
-        """The message; NotFound when the caller's organisation has none with this id."""
-        found = (await self._batches.join(caller, (id_,)).results(seconds)).get(id_)
+    async def get(self, caller: Caller, id_: str, timeout: float) -> Any:
+        """The message; NotFound when the caller's organisation has no resource with this id."""
+        found = (await self._batcher.join(caller, (id_,)).results(timeout)).get(id_)
         if found is None:
-            raise NotFound(self._missing)
+            raise NotFound(self._not_found)
         return found
 
-    async def many(self, caller: Caller, ids: Sequence[str], seconds: float) -> list[Any]:
-        """Those of the messages that there are, in the order asked for."""
+    async def many(self, caller: Caller, ids: Sequence[str], timeout: float) -> list[Any]:
+        """The messages that exist, in the order of `ids`."""
         if not ids:
             return []
-        found = await self._batches.join(caller, ids).results(seconds)
+        found = await self._batcher.join(caller, ids).results(timeout)
         return [found[id_] for id_ in ids if id_ in found]
 
     async def _fetch(self, ids: Sequence[str]) -> Mapping[str, Message]:
-        answer = await self._rpc(self._request(**{self._ids: ids}))
-        return {item.id: item for item in getattr(answer, self._items)}
+        answer = await self._rpc(self._request(**{self._ids_field: ids}))
+        return {item.id: item for item in getattr(answer, self._items_field)}
 
 
 def batch_method(operation: Operation) -> MethodDescriptor | None:

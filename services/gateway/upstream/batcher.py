@@ -1,8 +1,8 @@
-"""Reads that arrive together share a call.
+"""Coalesces reads that arrive at the same time into one call.
 
-While a call of a lane (an organisation, or one question of an organisation) is under way, what arrives forms the next
-batch. It starts when the call ends, or after `PATIENCE_SECONDS`, so that one slow call holds nobody up for long.
-Every batch starts after the reads in it arrived: nobody gets an answer from before the question.
+While a call of a queue (an organisation, or one question of an organisation) is under way, reads that arrive form the
+next batch. It starts when the call ends, or after `MAX_WAIT_SECONDS`, so that a slow call delays nobody for long.
+Every batch starts after its reads arrived, so no read gets data from before it.
 """
 
 import asyncio
@@ -22,11 +22,11 @@ MAX_WAIT_SECONDS = 0.05
 MAX_KEYS = 1000
 
 Fetch = Callable[[Sequence[K]], Awaitable[Mapping[K, V]]]
-"""Gets many at once; what does not exist is left out."""
+"""Gets many keys at once; keys that do not exist are left out."""
 
 
 class Batch(Generic[K, V]):
-    """One call and those who wait for it; when the last of them has gone, the call is cancelled."""
+    """One call and the requests that wait for it; it is cancelled when the last of them stops waiting."""
 
     def __init__(self, caller: Caller) -> None:
         self.caller = caller
@@ -35,10 +35,10 @@ class Batch(Generic[K, V]):
         self.keys: dict[K, None] = {}
         self.done: asyncio.Future[Mapping[K, V]] = asyncio.get_running_loop().create_future()
 
-    async def results(self, seconds: float) -> Mapping[K, V]:
-        """What was found, by key; the error of the call, or TimeoutError after `seconds`. Once for each `join`."""
+    async def results(self, timeout: float) -> Mapping[K, V]:
+        """Values by key; the error of the call, or TimeoutError after `timeout` seconds. Await once for each `join`."""
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(timeout):
                 return await asyncio.shield(self.done)
         finally:
             self.waiters -= 1
@@ -47,13 +47,13 @@ class Batch(Generic[K, V]):
 
 
 class _Queue(Generic[K, V]):
-    """The batches of one lane."""
+    """Batches that run one after the other, unless a call is slow."""
 
-    def __init__(self, lane: Hashable) -> None:
-        self.lane = lane
+    def __init__(self, key: Hashable) -> None:
+        self.key = key
         self.waiting: deque[Batch[K, V]] = deque()
         self.running: set[asyncio.Task[None]] = set()
-        self.max_wait: asyncio.TimerHandle | None = None
+        self.timer: asyncio.TimerHandle | None = None
 
 
 class Batcher(Generic[K, V]):
@@ -67,66 +67,63 @@ class Batcher(Generic[K, V]):
         max_wait: float = MAX_WAIT_SECONDS,
         max_keys: int = MAX_KEYS,
     ) -> None:
-        """`in_flight` bounds the calls of a lane when they are slow, `most_keys` the keys of one call."""
+        """`max_in_flight` limits the calls of a queue when they are slow, `max_keys` the keys of one call."""
         self._fetch = fetch
         self._max_in_flight = max_in_flight
         self._max_wait = max_wait
-        self._most_keys = max_keys
+        self._max_keys = max_keys
         self._queues: dict[Hashable, _Queue[K, V]] = {}
 
     def join(self, caller: Caller, keys: Sequence[K], *, question: bytes = b"") -> Batch[K, V]:
-        """The batch that will have these keys (at most `most_keys`), of the caller's organisation and this question."""
-        lane = (caller.org_id, question)
-        queue = self._queues.get(lane)
+        """The batch that will have these keys (at most `max_keys`), of the caller's organisation and this question."""
+        queue_key = (caller.org_id, question)
+        queue = self._queues.get(queue_key)
         if queue is None:
-            queue = self._queues[lane] = _Queue(lane)
-        batch = self._with_room(queue, caller, len(keys))
+            queue = self._queues[queue_key] = _Queue(queue_key)
+        batch = self._batch_with_room(queue, caller, len(keys))
         batch.keys.update(dict.fromkeys(keys))
         batch.waiters += 1
-        self._go_on(queue)
+        self._advance(queue)
         return batch
 
-    def _with_room(self, queue: _Queue[K, V], caller: Caller, count: int) -> Batch[K, V]:
-        if queue.waiting and len(queue.waiting[-1].keys) + count <= self._most_keys:
+    def _batch_with_room(self, queue: _Queue[K, V], caller: Caller, count: int) -> Batch[K, V]:
+        if queue.waiting and len(queue.waiting[-1].keys) + count <= self._max_keys:
             return queue.waiting[-1]
         queue.waiting.append(Batch(caller))
         return queue.waiting[-1]
 
-    def _go_on(self, queue: _Queue[K, V]) -> None:
-        """Start the next batch when nothing is under way; else see that it does not wait for too long."""
+    def _advance(self, queue: _Queue[K, V]) -> None:
+        """Start the next batch when no call is under way; else limit how long it waits."""
         while queue.waiting and not queue.running:
-            self._start(queue)
-        if queue.waiting and queue.max_wait is None:
-            queue.max_wait = asyncio.get_running_loop().call_later(self._max_wait, self._lose_patience, queue)
+            self._start_next(queue)
+        if queue.waiting and queue.timer is None:
+            queue.timer = asyncio.get_running_loop().call_later(self._max_wait, self._start_early, queue)
 
-    def _lose_patience(self, queue: _Queue[K, V]) -> None:
-        queue.max_wait = None
+    def _start_early(self, queue: _Queue[K, V]) -> None:
+        queue.timer = None
         if queue.waiting and len(queue.running) < self._max_in_flight:
-            self._start(queue)
-        self._go_on(queue)
+            self._start_next(queue)
+        self._advance(queue)
 
-    def _start(self, queue: _Queue[K, V]) -> None:
-        """Start the next batch; one that everybody has left is dropped."""
+    def _start_next(self, queue: _Queue[K, V]) -> None:
+        """Start the next batch; one without waiters is dropped."""
         batch = queue.waiting.popleft()
         if batch.waiters:
-            self._call(queue, batch)
-        if not queue.waiting and queue.max_wait is not None:
-            queue.max_wait.cancel()
-            queue.max_wait = None
+            batch.task = asyncio.create_task(self._run(batch))
+            queue.running.add(batch.task)
+            batch.task.add_done_callback(lambda done: self._on_done(queue, done))
+        if not queue.waiting and queue.timer is not None:
+            queue.timer.cancel()
+            queue.timer = None
 
-    def _call(self, queue: _Queue[K, V], batch: Batch[K, V]) -> None:
-        batch.task = asyncio.create_task(self._run(batch))
-        queue.running.add(batch.task)
-        batch.task.add_done_callback(lambda done: self._ended(queue, done))
-
-    def _ended(self, queue: _Queue[K, V], done: asyncio.Task[None]) -> None:
+    def _on_done(self, queue: _Queue[K, V], done: asyncio.Task[None]) -> None:
         queue.running.discard(done)
-        self._go_on(queue)
+        self._advance(queue)
         if not queue.running and not queue.waiting:
-            self._queues.pop(queue.lane, None)
+            self._queues.pop(queue.key, None)
 
     async def _run(self, batch: Batch[K, V]) -> None:
-        """The call has the default deadline of its channel, whoever started it."""
+        """The call has its channel's default deadline, not that of the request that started it."""
         try:
             with context.bind(batch.caller), context.limit_time(None):
                 found = await self._fetch(list(batch.keys))

@@ -27,14 +27,19 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 PART = 64 * 1024
 
 
-def upload(app: apps_pb2.App, content: bytes, version: str | None = None, **fields: Any) -> AsyncIterator[Any]:
-    """The messages of an upload."""
+def upload(
+    app: apps_pb2.App, content: bytes, version: str | None = None, *, end: int | None = -1, **fields: Any
+) -> AsyncIterator[Any]:
+    """The messages of an upload; `end` is the size that the last one gives: by default the real one, None: no end."""
     metadata = builds_pb2.UploadBuildMetadata(app_id=app.id, version=version, file_name="shop.apk", **fields)
 
     async def messages() -> AsyncIterator[builds_pb2.UploadBuildRequest]:
         yield builds_pb2.UploadBuildRequest(metadata=metadata)
         for start in range(0, len(content), PART):
             yield builds_pb2.UploadBuildRequest(chunk=content[start : start + PART])
+        if end is not None:
+            size = builds_pb2.UploadBuildEnd(size=len(content) if end < 0 else end)
+            yield builds_pb2.UploadBuildRequest(chunk=b"", end=size)
 
     return messages()
 
@@ -136,7 +141,7 @@ async def test_an_upload_that_is_cut_leaves_nothing(service: Service) -> None:
     begun = asyncio.Event()
 
     async def endless() -> AsyncIterator[builds_pb2.UploadBuildRequest]:
-        async for message in upload(app, b"x" * PART, "1"):
+        async for message in upload(app, b"x" * PART, "1", end=None):
             yield message
         begun.set()
         await asyncio.Event().wait()
@@ -185,27 +190,45 @@ async def test_a_client_that_is_killed_leaves_nothing(service: Service) -> None:
     assert (now.versions_count, service.files()) == (0, [])
 
 
-def promised(app: apps_pb2.App, content: bytes, end: int | None) -> AsyncIterator[builds_pb2.UploadBuildRequest]:
-    """An upload that says that an end follows; `end` is the size that it tells, None: it does not come."""
-
-    async def messages() -> AsyncIterator[builds_pb2.UploadBuildRequest]:
-        async for message in upload(app, content, "1", has_end=True):
-            yield message
-        if end is not None:
-            yield builds_pb2.UploadBuildRequest(chunk=b"", end=builds_pb2.UploadBuildEnd(size=end))
-
-    return messages()
-
-
 @pytest.mark.parametrize("end", [None, 0, 4, 6])
-async def test_an_upload_without_the_end_that_it_promised_was_cut(service: Service, end: int | None) -> None:
-    """A stream that is cut looks like one that has ended; it is no build all the same."""
+async def test_an_upload_without_its_end_was_cut(service: Service, end: int | None) -> None:
+    """A stream that is cut looks like one that has ended; it does not become a build."""
     app = await made(service)
-    error = await failed(service.builds.UploadBuild(promised(app, b"12345", end)))
+    error = await failed(service.builds.UploadBuild(upload(app, b"12345", "1", end=end)))
     assert isinstance(error, Aborted)
+    assert error.reason == "UPLOAD_CUT"
     assert (service.files(), list(service.spool.iterdir())) == ([], [])
-    build = await service.builds.UploadBuild(promised(app, b"12345", 5))
+    build = await service.builds.UploadBuild(upload(app, b"12345", "1", end=5))
     assert build.version == "1"
+
+
+async def end_with_metadata(
+    app: apps_pb2.App, first: str | None, last: str, **fields: Any
+) -> AsyncIterator[builds_pb2.UploadBuildRequest]:
+    """An upload whose metadata comes at the end."""
+    yield builds_pb2.UploadBuildRequest(metadata=builds_pb2.UploadBuildMetadata(app_id=app.id, version=first))
+    yield builds_pb2.UploadBuildRequest(chunk=b"12345")
+    metadata = builds_pb2.UploadBuildMetadata(app_id=app.id, version=last, **fields)
+    yield builds_pb2.UploadBuildRequest(metadata=metadata, end=builds_pb2.UploadBuildEnd(size=5))
+
+
+async def test_the_metadata_at_the_end_replaces_the_first(service: Service) -> None:
+    app = await made(service)
+    fields = {"file_name": "shop.apk", "package_name": "com.shop", "metadata": {"branch": "main"}}
+    build = await service.builds.UploadBuild(end_with_metadata(app, "draft", "1.2", **fields))
+    assert (build.version, build.file_name, build.package_name) == ("1.2", "shop.apk", "com.shop")
+    assert dict(build.metadata) == {"branch": "main"}
+
+
+@pytest.mark.parametrize("version", ["1.2", " "])
+async def test_the_metadata_at_the_end_is_checked(service: Service, version: str) -> None:
+    """A version that the app has already, and one that is not a version: neither leaves anything."""
+    app = await made(service)
+    await service.builds.UploadBuild(upload(app, b"first", "1.2"))
+    kept = service.files()
+    error = await failed(service.builds.UploadBuild(end_with_metadata(app, None, version)))
+    assert isinstance(error, AlreadyExists if version == "1.2" else InvalidArgument)
+    assert (service.files(), list(service.spool.iterdir())) == (kept, [])
 
 
 async def stray_chunk() -> AsyncIterator[builds_pb2.UploadBuildRequest]:
@@ -219,6 +242,15 @@ async def nothing() -> AsyncIterator[builds_pb2.UploadBuildRequest]:
         yield builds_pb2.UploadBuildRequest()
 
 
+async def metadata_between(app: apps_pb2.App) -> AsyncIterator[builds_pb2.UploadBuildRequest]:
+    """An upload with metadata between its chunks."""
+    metadata = builds_pb2.UploadBuildMetadata(app_id=app.id, version="1")
+    yield builds_pb2.UploadBuildRequest(metadata=metadata)
+    yield builds_pb2.UploadBuildRequest(chunk=b"x")
+    yield builds_pb2.UploadBuildRequest(metadata=metadata)
+    yield builds_pb2.UploadBuildRequest(chunk=b"", end=builds_pb2.UploadBuildEnd(size=1))
+
+
 REFUSED: dict[str, Callable[[apps_pb2.App], AsyncIterator[Any]]] = {
     "empty": lambda app: upload(app, b"", "1"),
     "no version": lambda app: upload(app, b"name: shop"),
@@ -227,6 +259,7 @@ REFUSED: dict[str, Callable[[apps_pb2.App], AsyncIterator[Any]]] = {
     "metadata": lambda app: upload(app, b"x", "1", metadata=Struct(fields={"a": Value(string_value="x" * 70_000)})),
     "bytes first": lambda app: stray_chunk(),
     "no message": lambda app: nothing(),
+    "metadata between chunks": metadata_between,
 }
 
 

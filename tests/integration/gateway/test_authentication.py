@@ -27,7 +27,7 @@ def no_apps(_: apps_pb2.ListAppsRequest) -> apps_pb2.ListAppsResponse:
 async def test_without_the_header(client: Client, gateway: App) -> None:
     async with client.session.get(gateway.url + PATH) as answer:
         assert answer.status == 401
-        assert (await answer.json())["detail"] == "Authorization header missing"
+        assert await answer.json() == {"detail": "Authorization header missing"}
         assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
@@ -58,11 +58,7 @@ async def test_an_unknown_key_is_invalid_and_asked_about_once(client: Client, ba
     key = new_key()
     for _ in range(3):
         answer = await client("GET", PATH, key=key)
-        assert (answer.status, answer.json["detail"], answer.json["code"]) == (
-            401,
-            "Invalid API key",
-            "INVALID_API_KEY",
-        )
+        assert (answer.status, answer.json) == (401, {"detail": "Invalid API key"})
     assert [call.request.key for call in backends.of("VerifyApiKey")].count(key) == 1
 
 
@@ -72,7 +68,7 @@ async def test_an_expired_key_says_so(client: Client, backends: FakeBackends) ->
 
     backends.on("VerifyApiKey", refuse)
     answer = await client("GET", PATH, key=new_key())
-    assert (answer.status, answer.json["detail"]) == (401, "API key expired")
+    assert (answer.status, answer.json) == (401, {"detail": "API key expired"})
 
 
 async def test_two_headers_are_refused(client: Client, gateway: App) -> None:

@@ -115,8 +115,8 @@ async def test_an_unknown_path_is_a_404_in_json(client: Client, verb: str) -> No
 
 async def test_a_wrong_verb_is_a_405_that_names_the_right_ones(client: Client) -> None:
     answer = await client("PUT", APPS)
-    assert (answer.status, answer.headers["Allow"]) == (405, "GET, POST")
-    assert "GET, POST" in answer.json["detail"]
+    assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD, OPTIONS, POST")
+    assert "GET, HEAD, OPTIONS, POST" in answer.json["detail"]
 
 
 async def test_what_is_no_http_is_a_400_in_json(gateway: App) -> None:

@@ -13,7 +13,14 @@ from google.api import httpbody_pb2
 from mobiletest.catalog.v1 import builds_pb2
 from mobiletest.executor.v1 import executions_pb2, runs_pb2
 
-from services.chassis.errors import AlreadyExists, FailedPrecondition, NotFound, Unavailable
+from services.chassis.errors import (
+    AlreadyExists,
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+    Unavailable,
+    Violation,
+)
 from services.gateway.app import App
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends
@@ -142,7 +149,7 @@ async def test_events_of_an_unknown_execution_are_a_404(client: Client, backends
 
 
 def keep_upload(backends: FakeBackends) -> None:
-    backends.on("UploadBuild", lambda parts: builds_pb2.Build(id="b1", version=parts[0].metadata.version))
+    backends.on("UploadBuild", lambda messages: builds_pb2.Build(id="b1", version=messages[-1].metadata.version))
 
 
 def form(*fields: tuple[str, Any], file: bytes = b"content", file_at: int | None = None) -> aiohttp.FormData:
@@ -156,8 +163,8 @@ def form(*fields: tuple[str, Any], file: bytes = b"content", file_at: int | None
     return data
 
 
-@pytest.mark.parametrize("file_at", [0, None])
-async def test_an_upload_is_streamed_with_its_description_first(
+@pytest.mark.parametrize("file_at", [0, 2, None])
+async def test_an_upload_is_streamed_wherever_its_file_stands(
     client: Client, backends: FakeBackends, file_at: int | None
 ) -> None:
     keep_upload(backends)
@@ -168,33 +175,69 @@ async def test_an_upload_is_streamed_with_its_description_first(
     assert answer.status == 201, answer.json
     assert answer.headers["Location"] == "/api/v1/apps/builds/b1"
     assert answer.headers["X-Ignored-Fields"] == "x"
-    description, *chunks = backends.requests("UploadBuild")[0]
-    assert description.metadata.app_id == app_id
-    assert dict(description.metadata.metadata) == {"branch": "main", "n": 1}
-    assert (description.metadata.version, description.metadata.package_name) == ("1.2", "com.shop")
-    assert description.metadata.file_name == "shop.apk"
-    assert (description.metadata.has_end, chunks[-1].end.size) == (True, len(content))
-    received = b"".join(part.chunk for part in chunks)
+    first, *chunks, last = backends.requests("UploadBuild")[0]
+    assert (first.metadata.app_id, first.metadata.version) == (app_id, "" if file_at == 0 else "1.2")
+    assert last.metadata.app_id == app_id
+    assert dict(last.metadata.metadata) == {"branch": "main", "n": 1}
+    assert (last.metadata.version, last.metadata.package_name) == ("1.2", "com.shop")
+    assert (last.metadata.file_name, last.end.size) == ("shop.apk", len(content))
+    received = b"".join(message.chunk for message in chunks)
     assert hashlib.sha256(received).digest() == hashlib.sha256(content).digest()
+
+
+async def test_a_file_before_its_fields_flows_to_the_catalog_as_it_arrives(
+    client: Client, backends: FakeBackends
+) -> None:
+    """The catalog gets chunks while the client has not yet sent the rest of the form."""
+    keep_upload(backends)
+    arrived = asyncio.Event()
+
+    async def content() -> AsyncIterator[bytes]:
+        yield b"x" * MEBIBYTE
+        await arrived.wait()
+        yield b"y"
+
+    def chunks() -> int:
+        return sum(len(message.chunk) for messages in backends.requests("UploadBuild") for message in messages)
+
+    with aiohttp.MultipartWriter("form-data") as data:
+        data.append(content()).set_content_disposition("form-data", name="file", filename="shop.apk")
+        data.append("1.2").set_content_disposition("form-data", name="version")
+        upload = asyncio.create_task(client("POST", f"/api/v1/apps/{uuid4()}/builds", data=data))
+        await eventually(lambda: chunks() > MEBIBYTE / 2)
+        arrived.set()
+        answer = await upload
+    assert (answer.status, answer.json["version"]) == (201, "1.2")
 
 
 async def test_a_file_alone_is_enough(client: Client, backends: FakeBackends) -> None:
     keep_upload(backends)
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form())
     assert answer.status == 201
-    assert not backends.requests("UploadBuild")[0][0].metadata.HasField("version")
+    assert not backends.requests("UploadBuild")[0][-1].metadata.HasField("version")
 
 
-async def test_a_field_after_the_file_is_refused_when_others_came_before(
+async def test_a_wrong_field_after_the_file_is_a_422_and_cuts_the_upload(
     client: Client, backends: FakeBackends
 ) -> None:
     keep_upload(backends)
-    data = form(("version", "1"), ("package_name", "late"), file_at=1)
+    data = form(("version", "1"), ("metadata", "{"), file_at=1)
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=data)
-    assert answer.status == 422
-    assert answer.json["detail"][0]["loc"] == ["body", "package_name"]
+    assert (answer.status, answer.json["detail"][0]["loc"]) == (422, ["body", "metadata"])
     uploads = backends.requests("UploadBuild")
-    assert not any(part.HasField("end") for parts in uploads for part in parts)  # what was cut has no end
+    assert not any(message.HasField("end") for messages in uploads for message in messages)
+
+
+async def test_violations_found_by_the_catalog_name_fields_after_the_file(
+    client: Client, backends: FakeBackends
+) -> None:
+    def refuse(_: object) -> object:
+        violation = Violation("version", "no version can be read", "missing")
+        raise InvalidArgument("invalid", reason="INVALID", violations=[violation])
+
+    backends.on("UploadBuild", refuse)
+    answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(("version", "1"), file_at=0))
+    assert (answer.status, answer.json["detail"][0]["loc"]) == (422, ["body", "version"])
 
 
 @pytest.mark.parametrize(
@@ -220,10 +263,23 @@ async def test_a_form_without_a_file_is_a_422(client: Client) -> None:
     assert (answer.status, answer.json["detail"][0]["loc"]) == (422, ["body", "file"])
 
 
-async def test_an_upload_that_is_too_large_is_a_413(client: Client, backends: FakeBackends) -> None:
+async def test_an_upload_that_declares_too_many_bytes_is_a_413(client: Client, backends: FakeBackends) -> None:
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(file=b"x" * (9 * MEBIBYTE)))
     assert answer.status == 413
     assert backends.of("UploadBuild") == []
+
+
+async def test_a_file_that_grows_too_large_is_a_413_and_cuts_the_upload(client: Client, backends: FakeBackends) -> None:
+    async def content() -> AsyncIterator[bytes]:
+        for _ in range(9):
+            yield b"x" * MEBIBYTE
+
+    keep_upload(backends)
+    with aiohttp.MultipartWriter("form-data") as data:
+        data.append(content()).set_content_disposition("form-data", name="file", filename="shop.apk")
+        answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=data)
+    assert (answer.status, answer.json["code"]) == (413, "BODY_TOO_LARGE")
+    await eventually(lambda: "UploadBuild" in backends.cancelled)
 
 
 async def test_a_service_that_refuses_early_is_heard(client: Client, backends: FakeBackends) -> None:

@@ -141,6 +141,29 @@ async def test_a_version_that_exists_changes_nothing(catalog: Catalog, app: App)
     assert await catalog.apps.get(app.id) == before
 
 
+async def test_the_final_description_counts(catalog: Catalog, app: App) -> None:
+    """It is read after the last chunk, and checked like the first one."""
+    received: list[bytes] = []
+
+    async def content() -> AsyncIterator[bytes]:
+        for chunk in (b"abc", b"def"):
+            received.append(chunk)
+            yield chunk
+
+    def final() -> NewBuild:
+        assert b"".join(received) == b"abcdef"
+        return NewBuild(app.id, " 2.0 ", {"commit": "c0ffee"}, file_name="shop.apk")
+
+    build = await catalog.uploads.upload(NewBuild(app.id), content(), final=final)
+    assert (build.version, build.metadata, build.file_name) == ("2.0", {"commit": "c0ffee"}, "shop.apk")
+    with pytest.raises(AlreadyExists):
+        await catalog.uploads.upload(NewBuild(app.id), chunks(b"x"), final=final)
+    with pytest.raises(InvalidArgument):
+        await catalog.uploads.upload(NewBuild(app.id), chunks(b"x"), final=lambda: NewBuild(app.id, ""))
+    assert (await catalog.apps.get(app.id)).versions_count == 1
+    assert leftovers(catalog) == []
+
+
 async def test_an_unknown_app_takes_no_build(catalog: Catalog) -> None:
     """Neither bytes nor addresses."""
     with pytest.raises(NotFound, match=r"^App not found$"):

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped, unus
 from openapi_spec_validator import validate
 
 from services.chassis.health import Health
-from services.gateway.app import _router
+from services.gateway.app import build_routes
 from services.gateway.contract.operations import all_operations
 from services.gateway.encoding.messages import encoder
 from services.gateway.openapi.document import build_document
@@ -43,7 +43,8 @@ def test_it_is_valid() -> None:
 async def test_routes_and_document_are_equal() -> None:
     upstreams = Upstreams(dict.fromkeys(("catalog", "executor", "reporting"), NoChannel()))
     variables = Settings(service_tokens=TOKEN)  # type: ignore[arg-type]
-    served = set(_router(variables, upstreams, Health(), asyncio.Event()).routes)
+    routes = build_routes(variables, upstreams, Health(), asyncio.Event())
+    served = {(route.method, route.path) for route in routes}
     written = {(verb.upper(), path) for path, item in DOCUMENT["paths"].items() for verb in item}
     assert served == written
 

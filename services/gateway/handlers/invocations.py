@@ -1,0 +1,46 @@
+"""Functions that get the response message of an operation: through its RPC, or through a batch."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from google.protobuf.message import Message
+
+from services.chassis.request_interceptor import REPLAYED
+from services.gateway.http.request_context import RequestContext
+from services.gateway.upstream.batch_reader import BatchReader
+from services.gateway.upstream.channels import Rpc
+
+Invocation = Callable[[Any, RequestContext, float], Awaitable[Any]]
+"""(request message, context, timeout in seconds) -> response message"""
+
+
+def call_rpc(rpc: Rpc) -> Invocation:
+    """The RPC itself."""
+
+    async def invoke(message: Message, context: RequestContext, timeout: float) -> Any:
+        call = rpc(message, timeout=timeout)
+        answer = await call
+        if context.caller.idempotency_key is not None and REPLAYED in tuple(await call.trailing_metadata() or ()):
+            context.response_headers["Idempotent-Replayed"] = "true"
+        return answer
+
+    return invoke
+
+
+def read_by_id(reader: BatchReader, id_field: str) -> Invocation:
+    """A Get by the one id in its request."""
+
+    async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
+        return await reader.get(context.caller, getattr(message, id_field), timeout)
+
+    return invoke
+
+
+def long_poll_or_batch(batch: Invocation, long_poll: Invocation) -> Invocation:
+    """A Get that makes a call of its own when the client waits for a change."""
+
+    async def invoke(message: Any, context: RequestContext, timeout: float) -> Any:
+        chosen = long_poll if message.wait else batch
+        return await chosen(message, context, timeout)
+
+    return invoke

@@ -1,0 +1,98 @@
+"""From an HTTP request to an RPC's message, and from a service's violations back to fields of the request."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import grpc
+from aiohttp import hdrs, web
+from google.protobuf.message import Message
+
+from services.chassis import context, error_status
+from services.chassis.errors import InvalidArgument
+from services.gateway.contract.fields import Field, request_fields
+from services.gateway.contract.operations import Operation
+from services.gateway.decoding.requests import Decoded, RequestDecoder, Source
+from services.gateway.decoding.validation_errors import InvalidRequest
+from services.gateway.http.request_body import BodyLimits, read_json
+from services.gateway.http.request_context import REQUEST_CONTEXT, RequestContext
+
+WAIT_MARGIN_SECONDS = 5
+"""How much longer than its `wait` a long poll may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLimits:
+    """Limits of one request: its JSON body, and seconds for calls (by default, and at most) and for streams."""
+
+    body: BodyLimits
+    timeout: float
+    max_timeout: float
+    stream_timeout: float
+
+
+class RequestReader:
+    """Reads the requests of one operation."""
+
+    def __init__(self, operation: Operation, limits: RequestLimits) -> None:
+        self._decoder = RequestDecoder.of(operation)
+        self._request = operation.request
+        self._takes_body = operation.takes_body
+        self._can_wait = "wait" in operation.input.fields_by_name
+        self._limits = limits
+        self._body_limits = _body_limits(operation, limits.body)
+
+    async def read(self, request: web.Request) -> Decoded:
+        """The request message; the names of ignored fields go into a response header."""
+        request_context = request[REQUEST_CONTEXT]
+        body = await read_json(request, self._body_limits) if self._takes_body else None
+        source = Source(request.match_info, request.rel_url.raw_query_string, request.headers, body)
+        decoded = self._decoder.decode(source, strict=request_context.strict)
+        if decoded.ignored:
+            request_context.report_ignored(decoded.ignored)
+        if self._can_wait and request.method == hdrs.METH_HEAD:
+            decoded.message.wait = 0  # type: ignore[attr-defined] # status and headers are known at once
+        return decoded
+
+    def parse(self, message: bytes) -> Message:
+        """The request message with these bytes."""
+        return self._request.FromString(message)
+
+    def timeout(self, decoded: Decoded, request_context: RequestContext) -> float:
+        """Seconds for the call: what the client asks for, else the default; a long poll gets its wait and a margin."""
+        seconds = request_context.timeout or self._limits.timeout
+        if self._can_wait:
+            seconds = max(seconds, decoded.message.wait + WAIT_MARGIN_SECONDS)  # type: ignore[attr-defined]
+        return seconds
+
+    def stream_timeout(self, request_context: RequestContext) -> float:
+        """Seconds for a stream."""
+        return request_context.timeout or self._limits.stream_timeout
+
+    @contextmanager
+    def call_scope(self, decoded: Decoded, request_context: RequestContext, timeout: float) -> Iterator[None]:
+        """Inside the block, calls are made as the caller and within the timeout.
+
+        Violations that the service reports become errors of the client's fields.
+        """
+        try:
+            with context.bind(request_context.caller), context.limit_time(timeout):
+                yield
+        except grpc.aio.AioRpcError as error:
+            known = error_status.to_domain_error(error)
+            if isinstance(known, InvalidArgument) and known.violations:
+                raise InvalidRequest(self._decoder.explain(known.violations, decoded)) from None
+            raise
+
+
+def _body_limits(operation: Operation, default: BodyLimits) -> BodyLimits:
+    """The default limits, with room for the longest text that the request may have, written with escapes."""
+    longest = max((_max_length(field) for field in request_fields(operation.input)), default=0)
+    if longest < default.max_bytes:
+        return default
+    return replace(default, max_bytes=default.max_bytes + 2 * longest)
+
+
+def _max_length(field: Field) -> int:
+    is_text = field.descriptor.type == field.descriptor.TYPE_STRING and not field.repeated
+    return field.rules.max_length or 0 if is_text else 0

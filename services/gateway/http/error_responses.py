@@ -1,0 +1,93 @@
+"""Maps whatever a handler raised to an HTTP response with a JSON body."""
+
+from math import ceil
+
+import grpc
+import orjson
+from aiohttp import web
+
+from services.chassis import error_status, errors, logs
+from services.chassis.errors import DomainError
+from services.gateway.auth.api_keys import expired_api_key, invalid_api_key, missing_authorization
+from services.gateway.decoding.validation_errors import InvalidRequest, MalformedBody
+from services.gateway.http.errors import HttpError
+
+STATUSES: dict[type[DomainError], int] = {
+    errors.InvalidArgument: 422,
+    errors.Unauthenticated: 401,
+    errors.PermissionDenied: 403,
+    errors.NotFound: 404,
+    errors.AlreadyExists: 409,
+    errors.FailedPrecondition: 409,
+    errors.Aborted: 409,
+    errors.ResourceExhausted: 429,
+    errors.Unavailable: 503,
+    errors.DeadlineExceeded: 504,
+}
+RETRY_AFTER: dict[type[DomainError], float] = {
+    errors.Aborted: 1,
+    errors.ResourceExhausted: 5,
+    errors.Unavailable: 1,
+    errors.DeadlineExceeded: 1,
+}
+"""Seconds, unless the service says otherwise."""
+FIXED_MESSAGES: dict[type[DomainError], str] = {
+    errors.Unavailable: "A service that this request needs is not available; try again",
+    errors.DeadlineExceeded: "The request took too long; try again",
+}
+"""gRPC's own messages for these contain internal addresses."""
+_API_KEY_REASONS = frozenset(make().reason for make in (missing_authorization, invalid_api_key, expired_api_key))
+
+log = logs.get(__name__)
+
+
+def error_response(error: HttpError) -> web.Response:
+    """The error as JSON. Authentication failures have exactly one field, `detail`; all others also have `code`."""
+    body = {"detail": error.detail} if error.status == 401 else {"detail": error.detail, "code": error.code}
+    response = web.Response(
+        status=error.status, body=orjson.dumps(body), content_type="application/json", headers=error.headers
+    )
+    if error.close:
+        response.force_close()
+    return response
+
+
+def map_error(error: Exception, request_id: str) -> HttpError:
+    """The HTTP error for any exception; an unexpected one is logged, and the client only learns the request id."""
+    if isinstance(error, HttpError):
+        return error
+    if isinstance(error, InvalidRequest):
+        return HttpError(422, [issue.as_json() for issue in error.field_errors], "VALIDATION_FAILED")
+    if isinstance(error, MalformedBody):
+        return HttpError(400, str(error), "JSON_MALFORMED")
+    known = _upstream_cancelled(error) or error_status.to_domain_error(error)
+    if known is None or _is_service_token_error(known):
+        return _internal_error(error, request_id)
+    return _from_domain_error(known)
+
+
+def _upstream_cancelled(error: Exception) -> DomainError | None:
+    """A service that shuts down cancels its calls; the client is still connected and may try again."""
+    cancelled = isinstance(error, grpc.aio.AioRpcError) and error.code() is grpc.StatusCode.CANCELLED
+    return errors.Unavailable("stopped") if cancelled else None
+
+
+def _is_service_token_error(error: DomainError) -> bool:
+    """Whether a service rejected the gateway's own token, which the client cannot fix."""
+    return isinstance(error, errors.Unauthenticated) and error.reason not in _API_KEY_REASONS
+
+
+def _from_domain_error(error: DomainError) -> HttpError:
+    kind = next((kind for kind in STATUSES if isinstance(error, kind)), None)
+    if kind is None:
+        return HttpError(500, error.message, error.reason)
+    headers = {"WWW-Authenticate": "Bearer"} if kind is errors.Unauthenticated else {}
+    retry_after = error.retry_after if error.retry_after is not None else RETRY_AFTER.get(kind)
+    if retry_after is not None:
+        headers["Retry-After"] = str(max(1, ceil(retry_after)))
+    return HttpError(STATUSES[kind], FIXED_MESSAGES.get(kind, error.message), error.reason, headers=headers)
+
+
+def _internal_error(error: Exception, request_id: str) -> HttpError:
+    log.error("request_failed", request_id=request_id, exc_info=error)
+    return HttpError(500, f"Internal error (request {request_id})", "INTERNAL")
