@@ -11,9 +11,9 @@ from services.flows.argument_readers import (
     read_milliseconds,
     read_selector,
 )
-from services.flows.gesture_readers import SCROLL_READERS, TAP_READERS, Reader
+from services.flows.command_types import BaseCommand
+from services.flows.gestures import SCROLL_READERS, TAP_READERS, Reader
 from services.flows.nodes import Node, read_optional
-from services.flows.steps import Command
 
 WAIT_LIMIT_SECONDS = 1_800
 PERMISSIONS_LIMIT = 50
@@ -25,7 +25,7 @@ KEYS = (
 )
 
 
-def _read_launch_app(node: Node) -> Command:
+def _read_launch_app(node: Node) -> BaseCommand:
     if node.is_null:
         return command_types.LaunchApp()
     if not node.is_mapping:
@@ -61,8 +61,8 @@ def _read_argument(node: Node) -> command_types.Argument:
     return node.value if isinstance(node.value, bool | int | float) else node.string(limit=VALUE_LIMIT)
 
 
-def _app_reader(command: Callable[[str | None], Command]) -> Reader:
-    def read(node: Node) -> Command:
+def _app_reader(command: Callable[[str | None], BaseCommand]) -> Reader:
+    def read(node: Node) -> BaseCommand:
         if node.is_null:
             return command(None)
         if not node.is_mapping:
@@ -77,15 +77,15 @@ def _single_argument(node: Node, field: str, *also: str) -> Node:
     return node.fields((field, *also, *COMMON_FIELDS), required=(field,))[field] if node.is_mapping else node
 
 
-def _read_input_text(node: Node) -> Command:
+def _read_input_text(node: Node) -> BaseCommand:
     return command_types.InputText(_single_argument(node, "text").string(limit=VALUE_LIMIT))
 
 
-def _read_set_clipboard(node: Node) -> Command:
+def _read_set_clipboard(node: Node) -> BaseCommand:
     return command_types.SetClipboard(_single_argument(node, "text").string(limit=VALUE_LIMIT))
 
 
-def _read_erase_text(node: Node) -> Command:
+def _read_erase_text(node: Node) -> BaseCommand:
     if node.is_null or (
         node.is_mapping and "charactersToErase" not in node.fields(("charactersToErase", *COMMON_FIELDS))
     ):
@@ -93,12 +93,12 @@ def _read_erase_text(node: Node) -> Command:
     return command_types.EraseText(_single_argument(node, "charactersToErase").integer(1, 10_000))
 
 
-def _read_press_key(node: Node) -> Command:
+def _read_press_key(node: Node) -> BaseCommand:
     return command_types.PressKey(_single_argument(node, "key").choice(KEYS))
 
 
-def _bare_reader(command: Command) -> Reader:
-    def read(node: Node) -> Command:
+def _bare_reader(command: BaseCommand) -> Reader:
+    def read(node: Node) -> BaseCommand:
         if not node.is_null:
             node.fields(COMMON_FIELDS)
         return command
@@ -106,12 +106,12 @@ def _bare_reader(command: Command) -> Reader:
     return read
 
 
-def _read_assert_true(node: Node) -> Command:
+def _read_assert_true(node: Node) -> BaseCommand:
     said = _single_argument(node, "condition")
     return command_types.AssertTrue(said.string(limit=VALUE_LIMIT), said.template)
 
 
-def _read_extended_wait_until(node: Node) -> Command:
+def _read_extended_wait_until(node: Node) -> BaseCommand:
     entries = node.fields(("visible", "notVisible", "timeout", *COMMON_FIELDS))
     if "visible" not in entries and "notVisible" not in entries:
         raise node.error("extendedWaitUntil needs visible or notVisible")
@@ -122,20 +122,20 @@ def _read_extended_wait_until(node: Node) -> Command:
     )
 
 
-def _read_wait_for_animation_to_end(node: Node) -> Command:
+def _read_wait_for_animation_to_end(node: Node) -> BaseCommand:
     entries = {} if node.is_null else node.fields(("timeout", *COMMON_FIELDS))
     if "timeout" not in entries:
         return command_types.WaitForAnimationToEnd()
     return command_types.WaitForAnimationToEnd(read_milliseconds(entries["timeout"], WAIT_LIMIT_SECONDS))
 
 
-def _read_take_screenshot(node: Node) -> Command:
+def _read_take_screenshot(node: Node) -> BaseCommand:
     if node.is_null or (node.is_mapping and "path" not in node.fields(("path", *COMMON_FIELDS))):
         return command_types.TakeScreenshot()
     return command_types.TakeScreenshot(_single_argument(node, "path").string(limit=200))
 
 
-def _read_open_link(node: Node) -> Command:
+def _read_open_link(node: Node) -> BaseCommand:
     entries = node.mapping() if node.is_mapping else {}
     for name in ("autoVerify", "browser"):
         if read_optional(entries, name, Node.boolean):
@@ -146,19 +146,19 @@ def _read_open_link(node: Node) -> Command:
     return command_types.OpenLink(link.raw.strip())
 
 
-def _read_set_location(node: Node) -> Command:
+def _read_set_location(node: Node) -> BaseCommand:
     entries = node.fields(("latitude", "longitude", *COMMON_FIELDS), required=("latitude", "longitude"))
     return command_types.SetLocation(entries["latitude"].number(-90, 90), entries["longitude"].number(-180, 180))
 
 
-def _read_set_orientation(node: Node) -> Command:
+def _read_set_orientation(node: Node) -> BaseCommand:
     said = _single_argument(node, "orientation")
     word = said.choice(("portrait", "landscape", "landscape_left", "landscape_right"))
     return command_types.SetOrientation("portrait" if word == "portrait" else "landscape")
 
 
-def _selector_reader(command: Callable[..., Command]) -> Reader:
-    def read(node: Node) -> Command:
+def _selector_reader(command: Callable[..., BaseCommand]) -> Reader:
+    def read(node: Node) -> BaseCommand:
         return command(read_selector(node, also=COMMON_FIELDS))
 
     return read

@@ -1,9 +1,9 @@
-"""The commands that hold no other steps, by their names in Maestro."""
+"""The commands that hold no other steps, by their names in Maestro; those of the finger are in `gestures`."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from services.flows.selectors import Direction, Position, Selector
+from services.flows.selectors import Selector
 
 Argument: TypeAlias = str | int | float | bool
 
@@ -59,45 +59,6 @@ class ClearState(_AppCommand):
 
 
 @dataclass(frozen=True, slots=True)
-class _Tap(BaseCommand):
-    """`point` is one of the element, or without a selector one of the screen.
-
-    `retry_if_no_change`: once more when the screen stays as it was. `times` with pauses of `pause_seconds`. Then the
-    screen gets up to `settle_seconds` to come to rest.
-    """
-
-    selector: Selector | None = None
-    point: Position | None = None
-    retry_if_no_change: bool = False
-    settle_seconds: float = 0.0
-    times: int = 1
-    pause_seconds: float = 0.1
-
-    @property
-    def subject(self) -> str:
-        return ", ".join(str(each) for each in (self.selector, self.point) if each is not None)
-
-    @property
-    def declared_seconds(self) -> float:
-        return self.times * (self.pause_seconds + 1) + self.settle_seconds
-
-
-@dataclass(frozen=True, slots=True)
-class TapOn(_Tap):
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class DoubleTapOn(_Tap):
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class LongPressOn(_Tap):
-    pass
-
-
-@dataclass(frozen=True, slots=True)
 class InputText(BaseCommand):
     """Type into the field that has the focus."""
 
@@ -139,51 +100,6 @@ class Back(BaseCommand):
 @dataclass(frozen=True, slots=True)
 class HideKeyboard(BaseCommand):
     pass
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Swipe(BaseCommand):
-    """From `start` to `end`, or where the finger goes (`direction`), across the screen or from the element `source`."""
-
-    direction: Direction | None = None
-    start: Position | None = None
-    end: Position | None = None
-    source: Selector | None = None
-    seconds: float = 0.4
-    settle_seconds: float = 0.0
-
-    @property
-    def subject(self) -> str:
-        return self.direction or "from point to point"
-
-
-@dataclass(frozen=True, slots=True)
-class Scroll(BaseCommand):
-    """One swipe that shows what is further down."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScrollUntilVisible(BaseCommand):
-    """Scroll until the element is to be seen with at least this `share` (0..1) of it; then to the middle if `centered`.
-
-    `direction` is where what is looked for lies; one swipe takes `seconds`.
-    """
-
-    selector: Selector
-    direction: Direction = "down"
-    timeout_seconds: float = 20.0
-    seconds: float = 0.6
-    share: float = 1.0
-    centered: bool = False
-    settle_seconds: float = 0.0
-
-    @property
-    def subject(self) -> str:
-        return str(self.selector)
-
-    @property
-    def declared_seconds(self) -> float:
-        return self.timeout_seconds + self.settle_seconds
 
 
 @dataclass(frozen=True, slots=True)

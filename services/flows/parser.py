@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from services.flows.argument_readers import COMMON_FIELDS, is_optional, read_condition, read_env
 from services.flows.command_readers import COMMAND_READERS
@@ -172,7 +172,7 @@ def _read_arguments(name: str, node: Node, inside: StepsReader) -> Step:
         label = read_optional(node.mapping(), "label", lambda found: found.string(limit=SENTENCE_LIMIT))
         optional = is_optional(node.mapping())
     command = BLOCK_READERS[name](node, inside) if name in BLOCK_READERS else COMMAND_READERS[name](node)
-    return Step(path=node.location.path, name=name, command=command, label=label, optional=optional)
+    return Step(path=node.location.path, name=name, command=cast("Command", command), label=label, optional=optional)
 
 
 def _read_run_flow(node: Node, inside: StepsReader) -> Command:

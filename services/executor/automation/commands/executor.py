@@ -10,20 +10,15 @@ from services.flows.command_types import (
     AssertTrue,
     AssertVisible,
     CopyTextFrom,
-    DoubleTapOn,
     EraseText,
     ExtendedWaitUntil,
     InputText,
-    LongPressOn,
     PasteText,
     PressKey,
-    Scroll,
-    ScrollUntilVisible,
     SetClipboard,
-    Swipe,
-    TapOn,
     WaitForAnimationToEnd,
 )
+from services.flows.gestures import DoubleTapOn, LongPressOn, Scroll, ScrollUntilVisible, Swipe, TapOn
 from services.flows.selectors import Condition
 from services.flows.steps import Command, Repeat, Retry, RunFlow, Sentence
 from services.flows.variables import BuiltInVariables

@@ -15,27 +15,22 @@ from services.flows.command_types import (
     Back,
     ClearState,
     CopyTextFrom,
-    DoubleTapOn,
     EraseText,
     ExtendedWaitUntil,
     HideKeyboard,
     InputText,
     LaunchApp,
-    LongPressOn,
     OpenLink,
     PasteText,
     PressKey,
-    Scroll,
-    ScrollUntilVisible,
     SetClipboard,
     SetLocation,
     SetOrientation,
     StopApp,
-    Swipe,
     TakeScreenshot,
-    TapOn,
     WaitForAnimationToEnd,
 )
+from services.flows.gestures import DoubleTapOn, LongPressOn, Scroll, ScrollUntilVisible, Swipe, TapOn
 from services.flows.selectors import Selector
 from services.flows.steps import Command, Repeat, Retry, RunFlow, Sentence
 

@@ -7,7 +7,7 @@ from services.executor.automation.outcome import StepOutcome, not_found_error
 from services.executor.automation.screen.elements import Bounds, Element
 from services.executor.automation.screen.outline import Outline
 from services.executor.automation.sentences.intents import Action
-from services.flows.command_types import Scroll, ScrollUntilVisible, Swipe
+from services.flows.gestures import Scroll, ScrollUntilVisible, Swipe
 
 SwipeCommand = Swipe | Scroll | ScrollUntilVisible
 

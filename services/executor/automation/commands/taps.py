@@ -7,7 +7,7 @@ from services.executor.automation.outcome import StepOutcome
 from services.executor.automation.screen.elements import Element, Point
 from services.executor.automation.screen.fingerprint import ScreenState, screen_state
 from services.executor.automation.sentences.intents import Action
-from services.flows.command_types import DoubleTapOn, LongPressOn, TapOn
+from services.flows.gestures import DoubleTapOn, LongPressOn, TapOn
 
 TapCommand = TapOn | DoubleTapOn | LongPressOn
 

@@ -1,8 +1,8 @@
-"""Reads the commands of the finger: taps, swipes and scrolls."""
+"""Taps, swipes and scrolls: what they say, and how they are read."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from services.flows import command_types
 from services.flows.argument_readers import (
     COMMON_FIELDS,
     CRITERIA,
@@ -12,20 +12,106 @@ from services.flows.argument_readers import (
     read_position,
     read_selector,
 )
+from services.flows.command_types import BaseCommand
 from services.flows.nodes import Node, read_optional
-from services.flows.steps import Command
+from services.flows.selectors import Direction, Position, Selector
 
 SETTLE_LIMIT_SECONDS = 60
 SCROLL_LIMIT_SECONDS = 600
 TIMES_LIMIT = 100
 
-Reader = Callable[[Node], Command]
+Reader = Callable[[Node], BaseCommand]
+"""Reads the arguments of a command. Raise DocumentError."""
 
 _TAP_FIELDS = ("point", "retryTapIfNoChange", "waitToSettleTimeoutMs", "repeat", "delay")
 
 
-def _tap_reader(command: Callable[..., Command]) -> Reader:
-    def read(node: Node) -> Command:
+@dataclass(frozen=True, slots=True)
+class _Tap(BaseCommand):
+    """`point` is one of the element, or without a selector one of the screen.
+
+    `retry_if_no_change`: once more when the screen stays as it was. `times` with pauses of `pause_seconds`. Then the
+    screen gets up to `settle_seconds` to come to rest.
+    """
+
+    selector: Selector | None = None
+    point: Position | None = None
+    retry_if_no_change: bool = False
+    settle_seconds: float = 0.0
+    times: int = 1
+    pause_seconds: float = 0.1
+
+    @property
+    def subject(self) -> str:
+        return ", ".join(str(each) for each in (self.selector, self.point) if each is not None)
+
+    @property
+    def declared_seconds(self) -> float:
+        return self.times * (self.pause_seconds + 1) + self.settle_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class TapOn(_Tap):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class DoubleTapOn(_Tap):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class LongPressOn(_Tap):
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swipe(BaseCommand):
+    """From `start` to `end`, or where the finger goes (`direction`), across the screen or from the element `source`."""
+
+    direction: Direction | None = None
+    start: Position | None = None
+    end: Position | None = None
+    source: Selector | None = None
+    seconds: float = 0.4
+    settle_seconds: float = 0.0
+
+    @property
+    def subject(self) -> str:
+        return self.direction or "from point to point"
+
+
+@dataclass(frozen=True, slots=True)
+class Scroll(BaseCommand):
+    """One swipe that shows what is further down."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScrollUntilVisible(BaseCommand):
+    """Scroll until the element is to be seen with at least this `share` (0..1) of it; then to the middle if `centered`.
+
+    `direction` is where what is looked for lies; one swipe takes `seconds`.
+    """
+
+    selector: Selector
+    direction: Direction = "down"
+    timeout_seconds: float = 20.0
+    seconds: float = 0.6
+    share: float = 1.0
+    centered: bool = False
+    settle_seconds: float = 0.0
+
+    @property
+    def subject(self) -> str:
+        return str(self.selector)
+
+    @property
+    def declared_seconds(self) -> float:
+        return self.timeout_seconds + self.settle_seconds
+
+
+def _tap_reader(command: Callable[..., BaseCommand]) -> Reader:
+    def read(node: Node) -> BaseCommand:
         if not node.is_mapping:
             return command(read_selector(node))
         chosen = read_selector(node, also=(*_TAP_FIELDS, *COMMON_FIELDS), required="point" not in node.mapping())
@@ -50,7 +136,7 @@ def _read_settle_seconds(entries: Mapping[str, Node]) -> float:
     return found or 0.0
 
 
-def _read_swipe(node: Node) -> Command:
+def _read_swipe(node: Node) -> BaseCommand:
     timing = ("duration", "waitToSettleTimeoutMs", *COMMON_FIELDS)
     entries = node.fields(("direction", "start", "end", "from", *timing))
     seconds = entries["duration"].number(1, 60_000) / 1000 if "duration" in entries else 0.4
@@ -60,27 +146,27 @@ def _read_swipe(node: Node) -> Command:
             raise node.error("swipe has either start and end, or direction with an optional from")
         both = node.fields(("start", "end", *timing), required=("start", "end"))
         start, end = read_position(both["start"]), read_position(both["end"])
-        return command_types.Swipe(start=start, end=end, seconds=seconds, settle_seconds=settle)
+        return Swipe(start=start, end=end, seconds=seconds, settle_seconds=settle)
     if "direction" not in entries:
         raise node.error("swipe needs a direction (up, down, left, right), or start and end")
     source = read_optional(entries, "from", read_element)
     towards = read_direction(entries["direction"])
-    return command_types.Swipe(direction=towards, source=source, seconds=seconds, settle_seconds=settle)
+    return Swipe(direction=towards, source=source, seconds=seconds, settle_seconds=settle)
 
 
-def _read_scroll(node: Node) -> Command:
+def _read_scroll(node: Node) -> BaseCommand:
     if not node.is_null:
         node.fields(COMMON_FIELDS)
-    return command_types.Scroll()
+    return Scroll()
 
 
-def _read_scroll_until_visible(node: Node) -> Command:
+def _read_scroll_until_visible(node: Node) -> BaseCommand:
     said = ("direction", "timeout", "speed", "visibilityPercentage", "centerElement", "waitToSettleTimeoutMs")
     entries = node.fields(("element", *said, *COMMON_FIELDS), required=("element",))
     speed = read_optional(entries, "speed", lambda found: found.number(0, 100))
     share = read_optional(entries, "visibilityPercentage", lambda found: found.number(0, 100))
     timeout = read_optional(entries, "timeout", lambda found: read_milliseconds(found, SCROLL_LIMIT_SECONDS))
-    return command_types.ScrollUntilVisible(
+    return ScrollUntilVisible(
         selector=read_element(entries["element"]),
         direction=read_optional(entries, "direction", read_direction) or "down",
         timeout_seconds=20.0 if timeout is None else timeout,
@@ -92,9 +178,9 @@ def _read_scroll_until_visible(node: Node) -> Command:
 
 
 TAP_READERS: Mapping[str, Reader] = {
-    "tapOn": _tap_reader(command_types.TapOn),
-    "doubleTapOn": _tap_reader(command_types.DoubleTapOn),
-    "longPressOn": _tap_reader(command_types.LongPressOn),
+    "tapOn": _tap_reader(TapOn),
+    "doubleTapOn": _tap_reader(DoubleTapOn),
+    "longPressOn": _tap_reader(LongPressOn),
 }
 SCROLL_READERS: Mapping[str, Reader] = {
     "swipe": _read_swipe,
