@@ -1,1 +1,1 @@
-"""The language that tests are written in: sentences and commands, read and checked; knows no service."""
+"""The language of tests: sentences and Maestro commands, read and validated. Used by several services."""

@@ -1,4 +1,4 @@
-"""The pieces that several commands share: selectors, conditions, directions, points and variables."""
+"""Readers of arguments that several commands have: selectors, conditions, directions, points and variables."""
 
 import re
 from collections.abc import Mapping
@@ -17,18 +17,18 @@ VALUE_LIMIT = 10_000
 PIXELS_LIMIT = 100_000
 
 COMMON_FIELDS = ("label", "optional")
-"""What may be said of every command."""
+"""Fields of every command."""
 
 _STATES = ("enabled", "checked", "focused", "selected")
 _SIZES = ("width", "height", "tolerance")
 _RELATIONS = ("below", "above", "leftOf", "rightOf", "childOf", "containsChild", "containsDescendants")
 CRITERIA = ("text", "id", "index", *_STATES, *_SIZES, *_RELATIONS)
 _UNSUPPORTED = {
-    "traits": "say what the element reads or its id",
-    "css": "say what the element reads or its id",
-    "timeout": "extendedWaitUntil waits for as long as it is told",
+    "traits": "use text or id",
+    "css": "use text or id",
+    "timeout": "use extendedWaitUntil, which has a timeout",
     "waitUntilVisible": "every command waits for its element",
-    "point": "only tapOn, doubleTapOn and longPressOn have a point",
+    "point": "only tapOn, doubleTapOn and longPressOn have it",
 }
 _POSITION = re.compile(r"\s*(\d{1,5}(?:\.\d{1,3})?)\s*(%?)\s*,\s*(\d{1,5}(?:\.\d{1,3})?)\s*(%?)\s*")
 _APP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}")
@@ -36,7 +36,7 @@ _NAME = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
 
 
 def read_selector(node: Node, *, also: tuple[str, ...] = (), depth: int = 0, required: bool = True) -> Selector:
-    """A selector: a text, or a mapping of criteria that may have the fields `also` besides."""
+    """A selector: a text, or a mapping of criteria that may also have the fields `also`."""
     if not node.is_mapping:
         return Selector(text=read_pattern(node))
     if depth > NESTING_LIMIT:
@@ -91,7 +91,7 @@ def _read_descendants(node: Node, depth: int) -> tuple[Selector, ...]:
 
 
 def read_pattern(node: Node) -> Pattern:
-    """A regular expression for a whole text, or a text that means itself."""
+    """A regular expression for a whole text, or a text that matches itself."""
     source = node.string()
     if not source.strip():
         raise node.error("the text to look for is empty")
@@ -120,15 +120,15 @@ def read_condition(node: Node) -> Condition:
 
 
 def read_element(node: Node) -> Selector:
-    """The selector of an argument, which may say itself that it is optional (see `optional_within`)."""
+    """The selector of an argument, which may itself be marked as optional (see `is_optional`)."""
     return read_selector(node, also=COMMON_FIELDS)
 
 
 def is_optional(entries: Mapping[str, Node]) -> bool:
-    """Whether a command says that it is optional, by itself or at its element."""
+    """Whether a command is marked as optional, directly or at its element."""
     inner = (entries[name] for name in ("element", "visible", "notVisible") if name in entries)
-    said = [entries, *(node.mapping() for node in inner if node.is_mapping)]
-    return any(read_optional(each, "optional", Node.boolean) for each in said)
+    marked = [entries, *(node.mapping() for node in inner if node.is_mapping)]
+    return any(read_optional(each, "optional", Node.boolean) for each in marked)
 
 
 def read_direction(node: Node) -> Direction:
@@ -145,12 +145,12 @@ def read_position(node: Node) -> Position:
     relative = found[2] == "%"
     x, y = float(found[1]), float(found[3])
     if relative and not (x <= 100 and y <= 100):
-        raise node.error("a point in percent lies between 0% and 100%")
+        raise node.error("the percentages of a point are between 0% and 100%")
     return Position(x / 100, y / 100, relative) if relative else Position(x, y, relative)
 
 
 def read_app_id(node: Node) -> str:
-    """The id of an app: a package name or a bundle id."""
+    """The id of an app: its package name or bundle id."""
     text = node.string(limit=500).strip()
     if not node.pending and not _APP_ID.fullmatch(text):
         raise node.error('expected the id of an app, such as "com.example.shop"')
@@ -158,16 +158,18 @@ def read_app_id(node: Node) -> str:
 
 
 def read_milliseconds(node: Node, limit_seconds: float) -> float:
-    """A time that is written in milliseconds, in seconds."""
+    """A duration in milliseconds, as seconds."""
     return node.number(0, limit_seconds * 1000) / 1000
 
 
 def read_env(node: Node) -> tuple[tuple[str, str], ...]:
-    """Variables by their names; numbers count as they were written."""
+    """Names and values of variables; numbers are taken as they were written."""
     entries = node.mapping()
     if len(entries) > ENV_LIMIT:
         raise node.error(f"more than {ENV_LIMIT} variables")
     for name, value in entries.items():
         if not _NAME.fullmatch(name):
-            raise value.error_at_key(f"{quote(name)} is no name for a variable: letters, digits and _ only")
+            raise value.error_at_key(
+                f"{quote(name)} is not a name for a variable: use letters, digits and _, not beginning with a digit"
+            )
     return tuple((name, "" if value.is_null else value.string(limit=VALUE_LIMIT)) for name, value in entries.items())

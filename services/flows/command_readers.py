@@ -1,4 +1,4 @@
-"""Reads the commands that hold no other steps: those for the app, the device, keys and texts, checks and waits."""
+"""Readers of the commands that hold no other steps: for apps, the device, text, assertions and waits."""
 
 from collections.abc import Callable, Mapping
 
@@ -73,7 +73,7 @@ def _app_reader(command: Callable[[str | None], BaseCommand]) -> Reader:
 
 
 def _single_argument(node: Node, field: str, *also: str) -> Node:
-    """The one argument of a command: what stands behind its name, or the field of this name."""
+    """The only argument of a command: directly after its name, or as a field of this name."""
     return node.fields((field, *also, *COMMON_FIELDS), required=(field,))[field] if node.is_mapping else node
 
 
@@ -139,7 +139,7 @@ def _read_open_link(node: Node) -> BaseCommand:
     entries = node.mapping() if node.is_mapping else {}
     for name in ("autoVerify", "browser"):
         if read_optional(entries, name, Node.boolean):
-            raise entries[name].error_at_key(f"{name} is not supported: a link opens in the app that it is meant for")
+            raise entries[name].error_at_key(f"{name} is not supported: a link opens in the app that handles it")
     link = _single_argument(node, "link", "autoVerify", "browser")
     if not link.string(limit=LINK_LIMIT).strip():
         raise link.error("the link is empty")

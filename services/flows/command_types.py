@@ -9,7 +9,7 @@ Argument: TypeAlias = str | int | float | bool
 
 
 class BaseCommand:
-    """`subject` is what a command is about, in a few words; empty when there is nothing to say."""
+    """A command; `subject` describes its arguments in a few words and may be empty."""
 
     __slots__ = ()
 
@@ -19,7 +19,7 @@ class BaseCommand:
 
     @property
     def declared_seconds(self) -> float:
-        """How long the command itself says that it may take; 0 if it does not say."""
+        """How long the command may take by its own arguments; 0 if they say nothing."""
         return 0.0
 
 
@@ -55,7 +55,7 @@ class StopApp(_AppCommand):
 
 @dataclass(frozen=True, slots=True)
 class ClearState(_AppCommand):
-    """Forget what the app has kept; a running one is stopped."""
+    """Delete what the app has stored; a running app is stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class EraseText(BaseCommand):
 
 @dataclass(frozen=True, slots=True)
 class PasteText(BaseCommand):
-    """Type what was copied last."""
+    """Type the text that was copied last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +123,12 @@ class AssertNotVisible(_ElementCommand):
 
 @dataclass(frozen=True, slots=True)
 class CopyTextFrom(_ElementCommand):
-    """Remember what can be read on an element, as ${maestro.copiedText}."""
+    """Copy the text of an element to ${maestro.copiedText}."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetClipboard(BaseCommand):
-    """Remember this text as if it had been copied."""
+    """Put a text into ${maestro.copiedText}."""
 
     text: str
 
@@ -139,7 +139,7 @@ class SetClipboard(BaseCommand):
 
 @dataclass(frozen=True, slots=True)
 class AssertTrue(BaseCommand):
-    """`value` is the text that the condition reads as, `written` the condition if there are variables in it."""
+    """`value` is the text that the condition has become, `raw` the condition as written if it has variables."""
 
     value: str
     raw: str = ""
@@ -151,7 +151,7 @@ class AssertTrue(BaseCommand):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtendedWaitUntil(BaseCommand):
-    """Wait until the one is visible and the other is not; None for the time limit of a step."""
+    """Wait until `visible` is visible and `not_visible` is not, by default as long as a step may take."""
 
     visible: Selector | None = None
     not_visible: Selector | None = None
@@ -170,7 +170,7 @@ class ExtendedWaitUntil(BaseCommand):
 
 @dataclass(frozen=True, slots=True)
 class WaitForAnimationToEnd(BaseCommand):
-    """Wait until the screen stays as it is; after so many seconds the test goes on all the same."""
+    """Wait until the screen stops changing; after the timeout the test goes on anyway."""
 
     timeout_seconds: float = 15.0
 

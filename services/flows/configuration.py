@@ -1,4 +1,4 @@
-"""What a Maestro file says before its commands: the app, a name, tags, variables, what runs before and after."""
+"""The configuration of a flow: its app, name, tags, variables, and the steps that run before and after it."""
 
 from collections.abc import Callable, Collection, Mapping
 
@@ -9,7 +9,7 @@ from services.flows.steps import Flow, Step
 
 CONFIGURATION_KEYS = ("appId", "url", "name", "tags", "env", "onFlowStart", "onFlowComplete")
 HOOKS = ("onFlowStart", "onFlowComplete")
-"""The keys of steps that run before and after those of the flow."""
+"""Keys of the steps that run before and after those of the flow."""
 
 NAME_LIMIT = 200
 TAGS_LIMIT = 50
@@ -22,7 +22,7 @@ StepsReader = Callable[[Node], tuple[Step, ...]]
 
 
 def is_configuration(node: Node, commands: Collection[str]) -> bool:
-    """Whether an entry of a list of steps is a configuration: it has one of its keys, and no command."""
+    """Whether an entry of a list of steps is a configuration: it has one of the keys and no command."""
     return (
         isinstance(node.value, Mapping)
         and not set(node.value) & set(commands)
@@ -31,7 +31,7 @@ def is_configuration(node: Node, commands: Collection[str]) -> bool:
 
 
 def read_configuration(node: Node, inside: StepsReader) -> Flow:
-    """A flow that has no steps yet. DocumentError."""
+    """A flow without steps. Raise DocumentError."""
     node.fields(CONFIGURATION_KEYS)
     kept = {name: child for name, child in node.mapping().items() if name not in HOOKS}
     said = mark_pending(Node(kept, node.location))[0].mapping()
@@ -49,6 +49,6 @@ def read_configuration(node: Node, inside: StepsReader) -> Flow:
 
 
 def _read_app_ids(node: Node) -> frozenset[str]:
-    """The id of the app, or one for each platform."""
+    """One id for all platforms, or one for each."""
     nodes = node.fields(_PLATFORMS).values() if node.is_mapping else [node]
     return frozenset(each.string(limit=APP_LIMIT).strip() for each in nodes if each.string(limit=APP_LIMIT).strip())

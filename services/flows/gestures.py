@@ -1,4 +1,4 @@
-"""Taps, swipes and scrolls: what they say, and how they are read."""
+"""Taps, swipes and scrolls: their arguments and readers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -28,10 +28,10 @@ _TAP_FIELDS = ("point", "retryTapIfNoChange", "waitToSettleTimeoutMs", "repeat",
 
 @dataclass(frozen=True, slots=True)
 class _Tap(BaseCommand):
-    """`point` is one of the element, or without a selector one of the screen.
+    """Tap `times` times, with pauses of `pause_seconds`, then wait up to `settle_seconds` until the screen is stable.
 
-    `retry_if_no_change`: once more when the screen stays as it was. `times` with pauses of `pause_seconds`. Then the
-    screen gets up to `settle_seconds` to come to rest.
+    `point` is relative to the element, or to the screen if there is no selector. `retry_if_no_change` taps once more
+    if the screen stays the same.
     """
 
     selector: Selector | None = None
@@ -67,7 +67,7 @@ class LongPressOn(_Tap):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swipe(BaseCommand):
-    """From `start` to `end`, or where the finger goes (`direction`), across the screen or from the element `source`."""
+    """Swipe from `start` to `end`, or in the direction of the finger across the screen or from the element `source`."""
 
     direction: Direction | None = None
     start: Position | None = None
@@ -83,14 +83,14 @@ class Swipe(BaseCommand):
 
 @dataclass(frozen=True, slots=True)
 class Scroll(BaseCommand):
-    """One swipe that shows what is further down."""
+    """Swipe once, to show what is further down."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScrollUntilVisible(BaseCommand):
-    """Scroll until the element is to be seen with at least this `share` (0..1) of it; then to the middle if `centered`.
+    """Scroll until at least `share` (0..1) of the element is visible, then to the middle of the screen if `centered`.
 
-    `direction` is where what is looked for lies; one swipe takes `seconds`.
+    `direction` leads to the element; one swipe takes `seconds`.
     """
 
     selector: Selector

@@ -1,4 +1,4 @@
-"""Variables in the arguments of commands: found when a step is read, filled in when it is carried out."""
+"""${...} in the arguments of commands: checked when a step is read, filled in when it runs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -11,11 +11,11 @@ from services.flows.values import ExpressionError, UnknownVariable, to_text
 Fill = Callable[[str], str]
 
 COMMANDS = "commands"
-"""The argument that holds other steps: their variables are their own."""
+"""The argument that holds other steps, whose variables are filled in when those steps run."""
 
 
 def mark_pending(node: Node) -> tuple[Node, bool]:
-    """The node with every scalar that has variables marked as pending, and whether there is any."""
+    """The node with every scalar that has variables marked as pending, and whether there are any."""
 
     def mark(scalar: Node) -> Node:
         if not isinstance(scalar.value, str) or not is_template(scalar.value):
@@ -31,7 +31,7 @@ def mark_pending(node: Node) -> tuple[Node, bool]:
 
 
 def fill_node(node: Node, fill: Fill) -> Node:
-    """The node with its pending scalars filled in; a value that reads true or false is one."""
+    """The node with its pending scalars filled in; the texts true and false become booleans."""
 
     def put(scalar: Node) -> Node:
         if not scalar.pending:
@@ -49,7 +49,7 @@ def fill_node(node: Node, fill: Fill) -> Node:
 
 
 def _map_scalars(node: Node, change: Callable[[Node], Node], *, outermost: bool = True) -> Node:
-    """The node with its scalars changed, but for those of steps inside; the very same one where nothing changes."""
+    """The node with its scalars changed, except those of inner steps; the same object if nothing changes."""
     match node.value:
         case Mapping() as entries:
             held = {
@@ -75,12 +75,12 @@ def is_template(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Literal texts and expressions, in order."""
+    """A text with ${...} in it, as literal texts and expressions in order; \\${ is a literal ${."""
 
     parts: tuple[str | Evaluate, ...]
 
     def fill(self, lookup: Lookup) -> str:
-        """The text with all values in it. ExpressionError when one has none."""
+        """The text with all values filled in. Raise ExpressionError if one has none."""
         text = "".join(part if isinstance(part, str) else to_text(part(lookup)) for part in self.parts)
         if len(text) > TEXT_LIMIT:
             raise ExpressionError(f"the text becomes longer than {TEXT_LIMIT} characters")
@@ -88,7 +88,7 @@ class Template:
 
 
 def parse_template(text: str) -> Template:
-    """ExpressionError when what stands in ${...} is no expression."""
+    """The template. Raise ExpressionError if the content of ${...} is not an expression."""
     return _parse_cached(text) if len(text) <= CACHED_LENGTH else _parse(text)
 
 

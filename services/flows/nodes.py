@@ -1,4 +1,4 @@
-"""A document value together with the place where it stands, so that every complaint can point at it."""
+"""Values of a document with their locations, so that every error can say where it is."""
 
 import difflib
 import re
@@ -15,10 +15,10 @@ Scalar = str | int | float | bool | None
 
 
 class DocumentError(ValueError):
-    """Something is wrong at one place of a document.
+    """An error at one location of a document.
 
-    `path` names the value from the root ("steps[3].tapOn"); `line` and `column` count from 1 and are None for values
-    that did not come from text.
+    `path` leads from the root to the value ("steps[3].tapOn"). `line` and `column` count from 1; they are None for
+    values that did not come from text.
     """
 
     def __init__(self, path: str, line: int | None, column: int | None, message: str) -> None:
@@ -35,24 +35,23 @@ class DocumentError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a value stands."""
+    """Where a value is in its document."""
 
     path: str
     line: int | None = None
     column: int | None = None
 
     def error(self, message: str) -> DocumentError:
-        """The error to raise about the value that stands here."""
+        """The error to raise about the value at this location."""
         return DocumentError(self.path, self.line, self.column, message)
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A scalar, a list or a mapping, and its place.
+    """A scalar, a list or a mapping, and its location.
 
-    `raw` is how a scalar stood in the source ("007"); `key_location` is where the key of this value stands. A scalar
-    with variables in it is `pending` until they are filled in, and reads as some allowed value; `template` is what it
-    was filled in from.
+    `raw` is a scalar as it was written ("007"). A scalar with variables is `pending` until they are filled in, and
+    until then reads as some allowed value; `template` is the text that it was filled in from.
     """
 
     value: "Scalar | tuple[Node, ...] | Mapping[str, Node]"
@@ -83,13 +82,13 @@ class Node:
         return isinstance(self.value, Mapping)
 
     def mapping(self) -> "Mapping[str, Node]":
-        """The entries; anything but a mapping is refused."""
+        """The entries of a mapping."""
         if not isinstance(self.value, Mapping):
             raise self.error(f"expected a mapping of names to values, not {self._kind()}")
         return self.value
 
     def fields(self, allowed: Iterable[str], *, required: Iterable[str] = ()) -> "Mapping[str, Node]":
-        """The entries of a mapping that may have the `allowed` keys only, and must have the `required` ones."""
+        """The entries of a mapping that has only `allowed` keys, and all `required` ones."""
         known = tuple(allowed)
         entries = self.mapping()
         for key, node in entries.items():
@@ -102,15 +101,15 @@ class Node:
         return entries
 
     def items(self) -> "tuple[Node, ...]":
-        """The entries of a list; anything else is refused."""
+        """The entries of a list."""
         if not isinstance(self.value, tuple):
             raise self.error(f"expected a list, not {self._kind()}")
         return self.value
 
     def string(self, *, limit: int = 10_000) -> str:
-        """A text of at most `limit` characters; numbers and booleans count as they were written."""
+        """A text of at most `limit` characters; numbers and booleans are taken as they were written."""
         if not isinstance(self.value, str | int | float | bool):
-            raise self.error(f"expected a text, not {self._kind()}")
+            raise self.error(f"expected text, not {self._kind()}")
         if len(self.raw) > limit:
             raise self.error(f"the text is longer than {limit} characters")
         return self.raw
@@ -123,7 +122,7 @@ class Node:
         return self.value
 
     def integer(self, low: int, high: int) -> int:
-        """A whole number from `low` to `high`, which may be written as a text."""
+        """A whole number from `low` to `high`, possibly in quotes."""
         if self.pending:
             return low
         number = self.number(low, high)
@@ -132,7 +131,7 @@ class Node:
         return int(number)
 
     def number(self, low: float, high: float) -> float:
-        """A number from `low` to `high`, which may be written as a text."""
+        """A number from `low` to `high`, possibly in quotes."""
         if self.pending:
             return low
         try:
@@ -144,17 +143,17 @@ class Node:
         return number
 
     def seconds(self, low: float, high: float) -> float:
-        """A length of time: "500ms", "2s", "1m", or a number of seconds."""
+        """A duration: "500ms", "2s", "1m", or a number of seconds."""
         found = _DURATION.fullmatch(self.raw.strip()) if not isinstance(self.value, bool | None) else None
         if found is None:
-            raise self.error(f"expected a length of time such as 500ms or 2s, not {self._kind()}")
+            raise self.error(f"expected a duration such as 500ms or 2s, not {self._kind()}")
         seconds = float(found[1]) * _UNITS[found[2] or "s"]
         if not low <= seconds <= high:
-            raise self.error(f"expected a time from {low:g} to {high:g} seconds, not {quote(self.raw)}")
+            raise self.error(f"expected a duration of {low:g} to {high:g} seconds, not {quote(self.raw)}")
         return seconds
 
     def choice(self, allowed: Iterable[str]) -> str:
-        """One of the `allowed` words, in any case."""
+        """One of the `allowed` words, ignoring case."""
         known = tuple(allowed)
         if self.pending:
             return known[0]
@@ -185,18 +184,18 @@ class Node:
 
 
 def read_optional(entries: Mapping[str, Node], key: str, read: Callable[[Node], T]) -> T | None:
-    """What `read` makes of the entry, or None where there is no such entry."""
+    """The entry as `read` returns it, or None if it is missing."""
     return read(entries[key]) if key in entries else None
 
 
 def quote(text: str, limit: int = 60) -> str:
-    """The text in quotes, cut to a length that fits a message."""
+    """The text in quotes, in one line and shortened to fit into a message."""
     flat = " ".join(text.split())
     return f'"{flat}"' if len(flat) <= limit else f'"{flat[:limit]}..."'
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """ "; did you mean X?" for the known word that is nearest to this one, rather one that begins alike, or nothing."""
+    """The hint "; did you mean X?" with the most similar known word, or an empty text; words that begin alike win."""
     by_folded = {candidate.casefold(): candidate for candidate in known}
     folded = word[:100].casefold()
     found = difflib.get_close_matches(folded, by_folded, n=3, cutoff=0.6)

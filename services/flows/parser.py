@@ -1,4 +1,4 @@
-"""Reads the steps of a flow from nodes; what is wrong is refused where it stands, with the nearest known word."""
+"""Reads the steps of a flow from nodes. Errors have a location and, for unknown words, a suggestion."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -98,7 +98,7 @@ def _read_steps(node: Node, depth: int) -> tuple[Step, ...]:
     if depth > NESTING_LIMIT:
         raise node.error(f"steps may be nested at most {NESTING_LIMIT} deep")
     if not node.items():
-        raise node.error("there is no command here")
+        raise node.error("there are no commands")
     return tuple(_read_step(item, depth) for item in node.items())
 
 
@@ -109,7 +109,9 @@ def _read_step(node: Node, depth: int) -> Step:
         raise node.error("a step is a sentence or one command with its arguments")
     entries = node.mapping()
     if is_configuration(node, COMMANDS):
-        raise node.error("the flow's configuration (appId, name, tags, env, ...) stands once, before the first step")
+        raise node.error(
+            "the flow's configuration (appId, name, tags, env, ...) must be the first entry, before all steps"
+        )
     if len(entries) != 1:
         raise node.error(f"a step has one command, not {len(entries)}" + _dash_hint(entries))
     name, arguments = next(iter(entries.items()))
@@ -120,7 +122,7 @@ def _read_step(node: Node, depth: int) -> Step:
 
 def _dash_hint(entries: Mapping[str, Node]) -> str:
     names = [name for name in entries if name in COMMANDS]
-    return "; begin each with a dash of its own" if len(names) > 1 else ""
+    return "; begin each with its own dash" if len(names) > 1 else ""
 
 
 def _read_sentence_or_bare_command(node: Node, depth: int) -> Step:
@@ -141,19 +143,19 @@ def _read_sentence(node: Node) -> Step:
 
 
 def _fill_sentence(text: str, scope: Scope) -> str:
-    """A sentence with its variables filled in. No value can end the quotes that it stands in."""
+    """A sentence with its variables filled in. No value may have a quote, which would end the quoted text around it."""
 
     def lookup(name: str) -> object:
         value = scope.lookup(name)
         if isinstance(value, str) and '"' in value:
-            raise ExpressionError(f"the value of {name} has a quote in it: use a command instead of a sentence")
+            raise ExpressionError(f"the value of {name} contains a quote: use a command instead of a sentence")
         return value
 
     return parse_template(text).fill(lookup)  # type: ignore[arg-type]
 
 
 def _looks_like_a_command(text: str) -> bool:
-    """One word in camel case, or one that is nearly a command's name, is no sentence."""
+    """Whether a sentence of one word is in camel case, or similar to the name of a command."""
     if not re.fullmatch(r"[A-Za-z]+", text):
         return False
     return re.search(r"[a-z][A-Z]", text) is not None or (text.islower() and bool(suggest(text, COMMANDS)))
@@ -199,7 +201,7 @@ def _read_retry(node: Node, inside: StepsReader) -> Command:
     return Retry(inside(entries["commands"]), 1 if retries is None else retries)
 
 
-_INLINE = "not supported in steps: write its commands inline, under commands, or send flow and flow_files"
+_INLINE = "not supported in steps: list its commands under commands, or send flow and flow_files"
 
 BLOCK_READERS: Mapping[str, Callable[[Node, StepsReader], Command]] = {
     "runFlow": _read_run_flow,

@@ -1,4 +1,4 @@
-"""How a command says which element, which point and which condition it means."""
+"""Selectors of elements, positions, and conditions of commands."""
 
 from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias
@@ -10,9 +10,9 @@ Direction: TypeAlias = Literal["up", "down", "left", "right"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selector:
-    """Which element is meant: the one that fits everything that is said here. `index` counts from 0, from the top.
+    """Selects the elements that meet all the criteria; `index` picks one of them, counted from 0, from the top.
 
-    `width` and `height` are pixels, which may differ by `tolerance`.
+    `width` and `height` are pixels, and may differ by `tolerance`.
     """
 
     text: Pattern | None = None
@@ -59,7 +59,7 @@ def _criterion(name: str, value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A point of the screen or of an element: in pixels, or as a share 0..1 of its size when `relative`."""
+    """A point of the screen or of an element: in pixels, or as a share 0..1 of its size if `relative`."""
 
     x: float
     y: float
@@ -71,7 +71,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """All of it must hold; `platform` is android or ios, `truth` a text that must count as true."""
+    """All parts must hold; `platform` is android or ios, `truth` a text that must count as true."""
 
     visible: Selector | None = None
     not_visible: Selector | None = None

@@ -1,4 +1,4 @@
-"""What a test says: sentences, commands, those that hold other steps, and a flow as a whole."""
+"""Steps and flows: sentences, commands, and the commands that hold other steps."""
 
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -31,7 +31,7 @@ from services.flows.nodes import Node
 from services.flows.selectors import Condition
 
 STEP_LIMIT = 1_000
-"""How many steps a test may have, those inside other steps included."""
+"""How many steps a test may have, including those inside other steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ ALWAYS = Condition()
 
 @dataclass(frozen=True, slots=True)
 class RunFlow(BaseCommand):
-    """`env` are the variables that the commands inside have besides."""
+    """Run the commands if `when` holds; `env` are additional variables for them."""
 
     commands: "tuple[Step, ...]"
     when: Condition = ALWAYS
@@ -53,7 +53,7 @@ class RunFlow(BaseCommand):
 
 @dataclass(frozen=True, slots=True)
 class Repeat(BaseCommand):
-    """At most `times` rounds, each only while the condition holds."""
+    """Repeat the commands at most `times` times, as long as the condition holds."""
 
     commands: "tuple[Step, ...]"
     times: int | None = None
@@ -110,11 +110,11 @@ Command: TypeAlias = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A command with what was said about it.
+    """A command with its label and whether it is optional.
 
-    `path` names it from the root ("steps[3].repeat.commands[0]"), `name` is the command's or "sentence". The failure of
-    an `optional` step is noted and the test goes on. `pending` is how it was written if there are variables in it: its
-    command then only shows what is not filled in yet, see `filling`.
+    `path` leads to it from the root ("steps[3].repeat.commands[0]"); `name` is that of the command, or "sentence". If
+    an `optional` step fails, the test goes on. `pending` is the node of a step with variables, from which `fill_step`
+    makes the command to run; until then `command` has placeholders for them.
     """
 
     path: str
@@ -126,7 +126,7 @@ class Step:
 
     @property
     def title(self) -> str:
-        """How a person would call it: its label, else the sentence, else the command and what it is about."""
+        """The label, or else the sentence, or else the command with its subject."""
         if self.label:
             return self.label
         if isinstance(self.command, Sentence):
@@ -136,10 +136,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """The steps of a test, and what a Maestro file says before its commands.
+    """The steps of a test and its configuration.
 
-    `app_ids` are the names that the app under test goes by, `env` variables with what they were written as. `on_start`
-    runs before the steps, `on_complete` after them, however they ended.
+    `app_ids` are the ids of the app under test, `env` the variables with their templates. `on_start` runs before the
+    steps, `on_complete` after them whether they passed or failed.
     """
 
     steps: tuple[Step, ...]

@@ -1,4 +1,4 @@
-"""Puts the commands of other files where runFlow and retry name them, so that a test needs no files when it runs."""
+"""Replaces the files that runFlow and retry name by their commands, so that a stored test needs no files."""
 
 import posixpath
 from collections.abc import Mapping, Sequence

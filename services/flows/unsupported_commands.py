@@ -1,23 +1,23 @@
-"""What is said of a command that is not known, or known and not supported."""
+"""Commands of Maestro that are not supported, and what to use instead."""
 
 from collections.abc import Collection, Mapping
 
 from services.flows.nodes import quote, suggest
 
 _NO_SCRIPTS = (
-    "no JavaScript is run here. Give values under env, compute in ${...} (names, texts, numbers, operators), "
-    "check with assertTrue"
+    "JavaScript does not run here. Set values under env, compute in ${...} (names, texts, numbers, operators), "
+    "and check with assertTrue"
 )
-_NO_AI = "say what is to be seen in a sentence, or with assertVisible"
-_NO_RANDOM = "inputText with a value of your own, if need be from env"
+_NO_AI = "describe what must be visible in a sentence, or use assertVisible"
+_NO_RANDOM = "use inputText with a fixed value or one from env"
 
 UNSUPPORTED: Mapping[str, str] = {
     "evalScript": _NO_SCRIPTS,
     "runScript": _NO_SCRIPTS,
     "assertWithAI": _NO_AI,
     "assertNoDefectsWithAI": _NO_AI,
-    "extractTextWithAI": "copyTextFrom gives what an element reads as ${maestro.copiedText}",
-    "assertScreenshot": "assertVisible checks what can be read; takeScreenshot keeps a picture",
+    "extractTextWithAI": "copyTextFrom copies the text of an element to ${maestro.copiedText}",
+    "assertScreenshot": "assertVisible checks texts; takeScreenshot saves an image",
     "inputRandomEmail": _NO_RANDOM,
     "inputRandomNumber": _NO_RANDOM,
     "inputRandomPersonName": _NO_RANDOM,
@@ -25,23 +25,23 @@ UNSUPPORTED: Mapping[str, str] = {
     "inputRandomCityName": _NO_RANDOM,
     "inputRandomCountryName": _NO_RANDOM,
     "inputRandomColorName": _NO_RANDOM,
-    "killApp": "stopApp ends an app; the system's own ending of an app behind others cannot be brought about",
-    "clearKeychain": "clearState forgets what the app has kept",
-    "setPermissions": "launchApp has permissions",
-    "setAirplaneMode": "the network of a device stays as it is",
-    "toggleAirplaneMode": "the network of a device stays as it is",
-    "addMedia": "the files of a device stay as they are",
-    "startRecording": "takeScreenshot keeps a picture; every failure has one",
-    "stopRecording": "takeScreenshot keeps a picture; every failure has one",
-    "travel": "setLocation sets one place after another",
+    "killApp": "use stopApp; a background app cannot be killed as the system would do it",
+    "clearKeychain": "use clearState, which deletes what the app has stored",
+    "setPermissions": "use permissions of launchApp",
+    "setAirplaneMode": "the network of a device cannot be changed",
+    "toggleAirplaneMode": "the network of a device cannot be changed",
+    "addMedia": "files cannot be added to a device",
+    "startRecording": "takeScreenshot saves an image; every failure has one anyway",
+    "stopRecording": "takeScreenshot saves an image; every failure has one anyway",
+    "travel": "use setLocation for each point",
     "action": "write the command itself: back, hideKeyboard, scroll",
-    "dragAndDrop": "swipe has start and end",
+    "dragAndDrop": "use swipe with start and end",
 }
-"""Commands of Maestro that are not supported, and what to do instead."""
+"""Unsupported commands by name, with what to use instead."""
 
 
 def describe_unknown(name: str, known: Collection[str]) -> str:
-    """Why there is no such command, with the nearest one."""
+    """The message for a command that is unsupported or unknown, with the most similar known one."""
     if name in UNSUPPORTED:
         return f"{name} is not supported: {UNSUPPORTED[name]}"
     if " " in name.strip():

@@ -1,4 +1,4 @@
-"""Values of expressions: when they are true, how they read, and what the operators make of them."""
+"""Values of expressions: truth, conversion to text, and operators."""
 
 import math
 import re
@@ -27,18 +27,18 @@ class ExpressionError(ValueError):
 
 
 class UnknownVariable(ExpressionError):
-    """There is no variable of this name."""
+    """There is no variable with this name."""
 
 
 def is_true(value: Value) -> bool:
-    """Whether a value counts as true: not empty, "false", "null", "undefined" or zero."""
+    """Whether a value counts as true: it is not empty, "false", "null", "undefined" or zero."""
     if isinstance(value, str):
         return value.strip().lower() not in ("", "false", "null", "undefined") and _number(value) != 0
     return bool(value)
 
 
 def to_text(value: Value) -> str:
-    """How a value reads in a text; a whole number has no point."""
+    """The value as text; a whole number has no decimal point."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -47,7 +47,7 @@ def to_text(value: Value) -> str:
 
 
 def _number(value: Value) -> float | None:
-    """The number that a value is, or that a text of at most 40 characters reads as."""
+    """The value as a number, also of a text with a number of at most 40 characters; None if it is not one."""
     if isinstance(value, str):
         return float(value) if len(value) <= 40 and _NUMBER.fullmatch(value) else None
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
@@ -57,12 +57,12 @@ def _numbers(sign: str, left: Value, right: Value) -> tuple[float, float]:
     one, other = _number(left), _number(right)
     if one is None or other is None:
         wrong = left if one is None else right
-        raise ExpressionError(f"{sign} is for numbers, not for {quote(to_text(wrong))}")
+        raise ExpressionError(f"{sign} needs numbers, not {quote(to_text(wrong))}")
     return one, other
 
 
 def _equal(left: Value, right: Value) -> bool:
-    """Numbers by their value, also those that are written as texts; everything else by how it reads."""
+    """Whether two values are the same number, or otherwise the same text."""
     one, other = _number(left), _number(right)
     return one == other if one is not None and other is not None else to_text(left) == to_text(right)
 
@@ -102,14 +102,14 @@ def _multiply(left: Value, right: Value) -> Value:
 def _divide(left: Value, right: Value) -> Value:
     one, other = _numbers("/", left, right)
     if other == 0:
-        raise ExpressionError("nothing can be divided by 0")
+        raise ExpressionError("division by 0")
     return _check_size(one / other)
 
 
 def _remainder(left: Value, right: Value) -> Value:
     one, other = _numbers("%", left, right)
     if other == 0:
-        raise ExpressionError("nothing can be divided by 0")
+        raise ExpressionError("division by 0")
     return math.fmod(one, other)
 
 

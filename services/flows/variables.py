@@ -1,4 +1,4 @@
-"""The variables of a running flow: its env, those of the flows that it runs inside, and what was copied."""
+"""The variables of a running flow: its env, those of the flows around it, and the built-in ones."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,9 +15,7 @@ BUILT_IN = (COPIED, PLATFORM, APP_ID)
 
 @dataclass(slots=True)
 class BuiltInVariables:
-    """What the steps of one attempt share: the platform, the id of the app (None: not known), and the text that was
-    copied last (None: none was).
-    """
+    """The values of the built-in variables, shared by all steps of an attempt; None if there is no value (yet)."""
 
     platform: str = ""
     app_id: str | None = None
@@ -26,21 +24,21 @@ class BuiltInVariables:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Names and values; what is not known here is asked of the flow around it."""
+    """Variables by name; unknown names are looked up in the outer scope."""
 
-    memory: BuiltInVariables = field(default_factory=BuiltInVariables)
+    built_in: BuiltInVariables = field(default_factory=BuiltInVariables)
     values: Mapping[str, str] = field(default_factory=dict)
-    around: "Scope | None" = None
+    outer: "Scope | None" = None
 
     def within(self, values: Mapping[str, str]) -> "Scope":
-        """The scope of a flow inside this one."""
-        return Scope(self.memory, values, self) if values else self
+        """The scope of a flow that runs inside this one."""
+        return Scope(self.built_in, values, self) if values else self
 
     def lookup(self, name: str) -> Value:
-        """Unknown, naming the nearest known one; copied text is unknown until something was copied."""
-        built_in = _BUILT_IN.get(name)
-        if built_in is not None:
-            value = built_in(self.memory)
+        """The value of a variable. Raise UnknownVariable, with the most similar name, if it has none (yet)."""
+        read = _BUILT_IN.get(name)
+        if read is not None:
+            value = read(self.built_in)
             if value is None:
                 raise UnknownVariable(f"{name} has no value: {_WHY_MISSING[name]}")
             return value
@@ -48,41 +46,47 @@ class Scope:
         while scope is not None:
             if name in scope.values:
                 return scope.values[name]
-            scope = scope.around
+            scope = scope.outer
         raise UnknownVariable(f"there is no variable {quote(name)}{self._hint(name)}")
 
     def _hint(self, name: str) -> str:
         known = sorted(self._names())
-        near = suggest(name, known)
-        return near or f"; known: {', '.join(known[:20])}. Variables are given under env of the flow, or of runFlow"
+        return (
+            suggest(name, known)
+            or f"; known: {', '.join(known[:20])}. Set variables under env of the flow or of runFlow"
+        )
 
     def _names(self) -> set[str]:
         names = set(BUILT_IN)
         scope: Scope | None = self
         while scope is not None:
             names.update(scope.values)
-            scope = scope.around
+            scope = scope.outer
         return names
 
 
 _BUILT_IN: Mapping[str, Callable[[BuiltInVariables], str | None]] = {
-    COPIED: lambda memory: memory.copied,
-    PLATFORM: lambda memory: memory.platform,
-    APP_ID: lambda memory: memory.app_id,
+    COPIED: lambda built_in: built_in.copied,
+    PLATFORM: lambda built_in: built_in.platform,
+    APP_ID: lambda built_in: built_in.app_id,
 }
-_WHY_MISSING = {COPIED: "copyTextFrom comes first", PLATFORM: "no device is known", APP_ID: "the build names none"}
+_WHY_MISSING = {
+    COPIED: "nothing has been copied: use copyTextFrom first",
+    PLATFORM: "there is no device",
+    APP_ID: "the build has no package name",
+}
 
 
-def initial_scope(env: Iterable[tuple[str, str]], memory: BuiltInVariables) -> Scope:
-    """The variables that a flow begins with; each may use those before it. DocumentError.
+def initial_scope(env: Iterable[tuple[str, str]], built_in: BuiltInVariables) -> Scope:
+    """The variables that a flow begins with; each may use those before it. Raise DocumentError.
 
-    One that stands for itself (`NAME: ${NAME}`) is to be given from outside: where it is not, there is none.
+    `NAME: ${NAME}` declares a variable that is set from outside; if it is not, it remains unknown.
     """
     values: dict[str, str] = {}
     for name, raw in env:
         try:
-            values[name] = parse_template(raw).fill(Scope(memory, values).lookup)
+            values[name] = parse_template(raw).fill(Scope(built_in, values).lookup)
         except ExpressionError as error:
             if not (isinstance(error, UnknownVariable) and raw.strip() == f"${{{name}}}"):
                 raise DocumentError(f"env.{name}", None, None, str(error)) from error
-    return Scope(memory, values)
+    return Scope(built_in, values)

@@ -209,7 +209,12 @@ class AttemptRunner:
         watcher = Watcher(device)
         interpreter = self._interpreter(device, watcher, plan, script)
         commander = CommandExecutor(
-            device, watcher, plan.platform, script.scope.memory, own_ids=script.flow.app_ids, seconds=plan.step_seconds
+            device,
+            watcher,
+            plan.platform,
+            script.scope.built_in,
+            own_ids=script.flow.app_ids,
+            seconds=plan.step_seconds,
         )
         runner = StepRunner(
             device,

@@ -294,7 +294,7 @@ async def test_a_flow_brings_the_files_that_it_runs(catalog: Catalog) -> None:
         (NewTest(flow="- back"), ["name"], "the flow has no name either"),
         (NewTest(), ["name", "steps"], "Field required"),
         (NewTest("t", ({"appId": "a", "evn": {}}, "back")), ["steps[0].evn"], "did you mean env?"),
-        (NewTest("t", ("back", {"appId": "a"})), ["steps[1]"], "stands once"),
+        (NewTest("t", ("back", {"appId": "a"})), ["steps[1]"], "must be the first entry"),
     ],
 )
 async def test_a_flow_that_cannot_be_read_is_refused_with_its_place(

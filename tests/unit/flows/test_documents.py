@@ -110,13 +110,13 @@ def test_numbers_of_any_size_are_read_without_trouble() -> None:
 @pytest.mark.parametrize(
     ("written", "seconds"), [("500ms", 0.5), ("2s", 2.0), ("1.5 s", 1.5), ("1m", 60.0), (3, 3.0), ("4", 4.0)]
 )
-def test_lengths_of_time(written: object, seconds: float) -> None:
+def test_durations(written: object, seconds: float) -> None:
     assert read_json(written, "doc").seconds(0, 100) == seconds
 
 
 @pytest.mark.parametrize("written", ["soon", "-1s", "2h", None, True, [], "101s", ""])
-def test_what_is_no_length_of_time_is_refused(written: object) -> None:
-    with pytest.raises(DocumentError, match="time"):
+def test_invalid_durations_are_refused(written: object) -> None:
+    with pytest.raises(DocumentError, match="expected a duration"):
         read_json(written, "doc").seconds(0, 100)
 
 

@@ -107,11 +107,11 @@ def test_what_is_no_expression_is_refused_when_it_is_written(text: str, message:
         ("${maestro.copiedTxt}", "did you mean maestro.copiedText?"),
         ("${NOBODY + 1 || 2}", 'there is no variable "NOBODY"'),
         ("${!(NOBODY == 1)}", 'there is no variable "NOBODY"'),
-        ("${NAME - 1}", '- is for numbers, not for "Ada"'),
-        ("${null + 1}", '+ is for numbers, not for "null"'),
-        ("${NAME < 1}", '< is for numbers, not for "Ada"'),
-        ("${1 / ZERO}", "divided by 0"),
-        ("${1 % 0}", "divided by 0"),
+        ("${NAME - 1}", '- needs numbers, not "Ada"'),
+        ("${null + 1}", '+ needs numbers, not "null"'),
+        ("${NAME < 1}", '< needs numbers, not "Ada"'),
+        ("${1 / ZERO}", "division by 0"),
+        ("${1 % 0}", "division by 0"),
         ("${" + " * ".join(["999999999999999"] * 25) + "}", "too large"),
         ("${LONG + LONG}", "longer than 10000"),
         ("${LONG}${LONG}${LONG}", "longer than 20000"),
@@ -126,9 +126,9 @@ def test_what_has_no_value_says_why(text: str, message: str) -> None:
 def test_inner_variables_hide_outer_ones_and_end_with_their_flow() -> None:
     inner = SCOPE.within({"NAME": "Grace"})
     assert (inner.lookup("NAME"), inner.lookup("N"), SCOPE.lookup("NAME")) == ("Grace", "3", "Ada")
-    with pytest.raises(UnknownVariable, match="copyTextFrom comes first"):
+    with pytest.raises(UnknownVariable, match="use copyTextFrom first"):
         Scope().lookup("maestro.copiedText")
-    with pytest.raises(UnknownVariable, match="the build names none"):
+    with pytest.raises(UnknownVariable, match="the build has no package name"):
         Scope().lookup("MAESTRO_APP_ID")
 
 
