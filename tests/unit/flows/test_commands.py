@@ -1,4 +1,4 @@
-"""Each command with its arguments: what it means, and how each wrong argument is refused, with line and column."""
+"""Each command with its arguments, and each wrong argument with the line and column where it is refused."""
 
 from pathlib import Path
 
@@ -71,11 +71,11 @@ def read(text: str) -> Command:
          command_types.AssertVisible(Selector(contains_descendants=(PAY, PAY)))),
     ],
 )  # fmt: skip
-def test_a_command_means(text: str, command: Command) -> None:
+def test_a_command_is_read_with_its_arguments(text: str, command: Command) -> None:
     assert read(text) == command
 
 
-def test_conditions_and_variables_of_inner_flows() -> None:
+def test_an_inner_flow_has_conditions_and_variables() -> None:
     flow = read("runFlow: {when: {true: '1', platform: Android}, env: {A: 1, B: }, commands: [back]}")
     assert isinstance(flow, RunFlow)
     assert (flow.when, flow.env) == (Condition(platform="android", truth="1"), (("A", "1"), ("B", "")))
@@ -150,14 +150,14 @@ def test_conditions_and_variables_of_inner_flows() -> None:
         ("tapOn: '${a b}'", 8, '"b" is not expected'),
     ],
 )
-def test_a_wrong_argument_is_refused_where_it_stands(text: str, column: int, message: str) -> None:
+def test_a_wrong_argument_is_refused_at_its_location(text: str, column: int, message: str) -> None:
     with pytest.raises(DocumentError) as error:
         parse_flow(f"- back\n- {text}")
     assert message in error.value.message
     assert (error.value.line, error.value.column) == (2, column + 2)
 
 
-def test_every_command_is_tried_here() -> None:
+def test_every_command_has_an_example_here() -> None:
     tried = {name for name in COMMANDS if f'"{name}' in Path(__file__).read_text()}
     assert tried == COMMANDS
 
@@ -186,7 +186,7 @@ def test_any_argument_may_be_a_variable(text: str, command: Command) -> None:
     assert fill_step(filled, scope).command == command
 
 
-def test_variables_of_inner_steps_are_their_own() -> None:
+def test_variables_of_inner_steps_stay_pending() -> None:
     repeat = {"times": "${N}", "label": "${N} times", "commands": [{"inputText": "${X}"}]}
     (step,) = parse_flow([{"repeat": repeat}]).steps
     filled = fill_step(step, Scope(BuiltInVariables(), {"N": "2"}))
@@ -195,14 +195,14 @@ def test_variables_of_inner_steps_are_their_own() -> None:
     assert filled.command.commands[0].command == command_types.InputText("${X}")
 
 
-def test_an_element_may_say_that_its_command_is_optional() -> None:
+def test_an_element_can_mark_its_command_as_optional() -> None:
     flow = parse_flow(
         [{"scrollUntilVisible": {"element": {"id": "x", "optional": True}}}, {"extendedWaitUntil": {"visible": "x"}}]
     )
     assert [step.optional for step in flow.steps] == [True, False]
 
 
-def test_retries_of_a_retry_may_be_none() -> None:
+def test_max_retries_may_be_zero() -> None:
     retry = read("retry: {maxRetries: 0, commands: [back]}")
     assert isinstance(retry, Retry)
     assert retry.max_retries == 0

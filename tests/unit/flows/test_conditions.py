@@ -51,7 +51,7 @@ def test_conditions_hold_or_not(source: str, expected: bool) -> None:
     assert parse_condition(source).holds(VALUES) is expected
 
 
-def test_a_condition_names_its_variables() -> None:
+def test_a_condition_lists_its_variables() -> None:
     condition = parse_condition("cart > 1 and (email == '' or not permission.camera contains 'and') && true")
     assert condition.names == {"cart", "email", "permission.camera"}
 

@@ -1,4 +1,4 @@
-"""Documents are read as plain data, within limits, and every complaint has a place."""
+"""Documents are read as plain data, within limits, and every error has a location."""
 
 import pytest
 from hypothesis import given
@@ -9,7 +9,7 @@ from services.flows.nodes import DocumentError, Node
 
 
 def plain(node: Node) -> object:
-    """What a node holds, without the places."""
+    """The value of a node, without locations."""
     if isinstance(node.value, tuple):
         return [plain(item) for item in node.value]
     if node.is_mapping:
@@ -23,7 +23,7 @@ def test_scalars_are_those_of_yaml_1_2() -> None:
     assert plain(read_yaml(text, "x")) == [*expected, "12", 0.5]
 
 
-def test_scalars_keep_how_they_were_written() -> None:
+def test_scalars_keep_their_raw_text() -> None:
     assert [node.raw for node in read_yaml("[007, 1.50, true, ' a ']", "x").items()] == [
         "007",
         "1.50",
@@ -33,7 +33,7 @@ def test_scalars_keep_how_they_were_written() -> None:
     assert [node.raw for node in read_json([7.0, 1.5, True, "a"], "x").items()] == ["7", "1.5", "true", "a"]
 
 
-def test_every_value_knows_its_place() -> None:
+def test_every_value_has_a_location() -> None:
     root = read_yaml("a:\n  - b\n  - c: 1\n", "doc")
     inner = root.mapping()["a"].items()[1].mapping()["c"]
     assert (inner.location.path, inner.location.line, inner.location.column) == ("doc.a[1].c", 3, 8)
@@ -62,7 +62,7 @@ def test_every_value_knows_its_place() -> None:
         ("k" * 201 + ": 1", 1, 1, "longer than 200"),
     ],
 )
-def test_what_is_not_plain_data_is_refused_where_it_stands(text: str, line: int, column: int, message: str) -> None:
+def test_yaml_beyond_plain_data_is_refused_at_its_location(text: str, line: int, column: int, message: str) -> None:
     with pytest.raises(DocumentError) as error:
         read_yaml(text, "doc")
     assert message in error.value.message
@@ -70,7 +70,7 @@ def test_what_is_not_plain_data_is_refused_where_it_stands(text: str, line: int,
     assert str(error.value).startswith(f"line {line}, column {column} (doc")
 
 
-def test_a_bomb_of_aliases_is_refused_at_its_first_anchor() -> None:
+def test_an_alias_bomb_is_refused_at_its_first_anchor() -> None:
     bomb = "a: &a [x,x]\n" + "".join(
         f"{chr(98 + i)}: &{chr(98 + i)} [*{chr(97 + i)},*{chr(97 + i)}]\n" for i in range(20)
     )
@@ -78,7 +78,7 @@ def test_a_bomb_of_aliases_is_refused_at_its_first_anchor() -> None:
         read_yaml(bomb, "doc")
 
 
-def test_json_is_bounded_too() -> None:
+def test_json_has_the_same_limits() -> None:
     deep: object = 1
     for _ in range(100_000):
         deep = [deep]
@@ -94,13 +94,13 @@ def test_json_is_bounded_too() -> None:
         read_json({"k" * 201: 1}, "doc")
 
 
-def test_the_characters_of_json_are_bounded_all_together() -> None:
+def test_the_total_characters_of_json_are_limited() -> None:
     assert read_json(["abc", "de"], "steps", Limits(characters=5)).items()
     with pytest.raises(DocumentError, match=r"steps\[1\]: more than 5 characters in all"):
         read_json(["abc", "def"], "steps", Limits(characters=5))
 
 
-def test_numbers_of_any_size_are_read_without_trouble() -> None:
+def test_huge_numbers_can_be_read() -> None:
     assert read_json(10**5000, "doc").raw
     assert isinstance(read_yaml("9" * 400, "doc").value, str)
     with pytest.raises(DocumentError, match="expected a number from 0 to 9"):
@@ -120,14 +120,14 @@ def test_invalid_durations_are_refused(written: object) -> None:
         read_json(written, "doc").seconds(0, 100)
 
 
-def test_an_unknown_field_names_the_nearest_known_one() -> None:
+def test_an_unknown_field_comes_with_a_suggestion() -> None:
     with pytest.raises(DocumentError, match="did you mean optional") as error:
         read_yaml("tapOn:\n  optinal: true", "doc").mapping()["tapOn"].fields(("text", "optional"))
     assert (error.value.line, error.value.column) == (2, 3)
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_text_is_read_or_is_a_document_error(text: str) -> None:
     try:
         read_yaml(text, "doc")
     except DocumentError as error:
@@ -141,5 +141,5 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         max_leaves=20,
     )
 )
-def test_json_comes_back_as_it_was(value: object) -> None:
+def test_json_round_trips(value: object) -> None:
     assert repr(plain(read_json(value, "doc"))) == repr(value)

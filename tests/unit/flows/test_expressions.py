@@ -1,4 +1,4 @@
-"""What stands in ${...} has a value or an error, and always an end."""
+"""Expressions in ${...} have a value or an error."""
 
 from collections.abc import Mapping
 
@@ -63,7 +63,7 @@ def fill(text: str, values: Mapping[str, str] | None = None) -> str:
         ("${maestro.copiedText + '/' + maestro.platform + '/' + MAESTRO_APP_ID}", "copied/android/com.example.shop"),
     ],
 )
-def test_values(text: str, filled: str | None) -> None:
+def test_templates_are_filled(text: str, filled: str | None) -> None:
     if filled is None:
         with pytest.raises(ExpressionError):
             fill(text)
@@ -93,7 +93,7 @@ def test_values(text: str, filled: str | None) -> None:
         ("${" + "!" * 400 + "1}", "at most 4 signs"),
     ],
 )
-def test_what_is_no_expression_is_refused_when_it_is_written(text: str, message: str) -> None:
+def test_malformed_expressions_are_refused_when_parsed(text: str, message: str) -> None:
     with pytest.raises(ExpressionError) as error:
         parse_template(text)
     assert message in str(error.value)
@@ -117,13 +117,13 @@ def test_what_is_no_expression_is_refused_when_it_is_written(text: str, message:
         ("${LONG}${LONG}${LONG}", "longer than 20000"),
     ],
 )
-def test_what_has_no_value_says_why(text: str, message: str) -> None:
+def test_expressions_without_a_value_are_errors(text: str, message: str) -> None:
     with pytest.raises(ExpressionError) as error:
         fill(text, {"LONG": "x" * 8_000})
     assert message in str(error.value)
 
 
-def test_inner_variables_hide_outer_ones_and_end_with_their_flow() -> None:
+def test_inner_variables_hide_outer_ones() -> None:
     inner = SCOPE.within({"NAME": "Grace"})
     assert (inner.lookup("NAME"), inner.lookup("N"), SCOPE.lookup("NAME")) == ("Grace", "3", "Ada")
     with pytest.raises(UnknownVariable, match="use copyTextFrom first"):
@@ -133,12 +133,12 @@ def test_inner_variables_hide_outer_ones_and_end_with_their_flow() -> None:
 
 
 @pytest.mark.parametrize("value", ["", " ", "false", "False", "null", "undefined", "0", "0.0", "-0", False, None, 0.0])
-def test_what_counts_as_false(value: Value) -> None:
+def test_false_values(value: Value) -> None:
     assert not is_true(value)
 
 
 @pytest.mark.parametrize("value", ["x", "true", "1", "no", "'false'", "00x", True, 1.0, -1.0])
-def test_what_counts_as_true(value: Value) -> None:
+def test_true_values(value: Value) -> None:
     assert is_true(value)
 
 
@@ -150,7 +150,7 @@ TOKENS = st.lists(
 
 
 def value_of(text: str) -> str | None:
-    """What the text is filled to; None where it is refused. Any other exception fails the test."""
+    """The filled text; None if it is refused. Any other exception fails the test."""
     try:
         return fill(text)
     except ExpressionError:
@@ -158,17 +158,17 @@ def value_of(text: str) -> str | None:
 
 
 @given(TOKENS)
-def test_every_expression_ends_in_a_value_or_an_error_of_its_own(source: str) -> None:
+def test_every_expression_has_a_value_or_an_expression_error(source: str) -> None:
     assert isinstance(value_of("${" + source + "}"), str | None)
 
 
 @given(st.text(max_size=60))
-def test_a_text_without_variables_is_itself(text: str) -> None:
+def test_text_without_variables_is_unchanged(text: str) -> None:
     assert is_template(text) or fill(text) == text
 
 
 @given(st.integers(-999_999, 999_999), st.integers(-999_999, 999_999))
-def test_numbers_are_those_of_arithmetic(one: int, other: int) -> None:
+def test_arithmetic(one: int, other: int) -> None:
     assert fill("${A * 1 + B}", {"A": str(one), "B": str(other)}) == to_text(f"{one}{other}")
     assert fill("${A - -B}", {"A": str(one), "B": str(other)}) == str(one + other)
     assert fill("${A < B}", {"A": str(one), "B": str(other)}) == str(one < other).lower()

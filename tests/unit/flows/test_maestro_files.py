@@ -1,4 +1,4 @@
-"""Maestro files, of the shapes that public ones have, become the steps that they mean."""
+"""Maestro files like those of public projects become steps."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ FLOWS = {path.stem: path.read_text() for path in sorted((Path(__file__).parent /
 
 
 def every(steps: tuple[Step, ...]) -> list[Step]:
-    """The steps, and those inside them."""
+    """The steps and those inside them."""
     found = []
     for step in steps:
         found.append(step)
@@ -26,7 +26,7 @@ def every(steps: tuple[Step, ...]) -> list[Step]:
 
 
 @pytest.mark.parametrize("name", FLOWS)
-def test_a_file_is_read_and_means_the_same_as_json(name: str) -> None:
+def test_a_file_means_the_same_as_its_stored_json(name: str) -> None:
     steps = stored_steps(FLOWS[name])
     assert load_flow(FLOWS[name]).problems == load_flow(steps, root="steps").problems == ()
     flow, listed = parse_flow(steps), FLOWS[name].split("\n---\n")[-1]
@@ -36,7 +36,7 @@ def test_a_file_is_read_and_means_the_same_as_json(name: str) -> None:
     ]
 
 
-def test_the_files_use_every_command() -> None:
+def test_the_example_files_use_every_command() -> None:
     assert len(FLOWS) >= 25
     used = set()
     for text in FLOWS.values():
@@ -45,7 +45,7 @@ def test_the_files_use_every_command() -> None:
     assert used - {"sentence"} == COMMANDS
 
 
-def test_what_stands_before_the_commands() -> None:
+def test_configurations() -> None:
     flow = parse_flow(stored_steps(FLOWS["hooks"]))
     assert (flow.name, flow.app_ids) == ("Before and after", {"com.example.demo"})
     assert [step.name for step in flow.on_start] == ["launchApp", "runFlow"]
@@ -60,7 +60,7 @@ def test_what_stands_before_the_commands() -> None:
     assert env == (("WHO", "ada"),)
 
 
-def test_texts_stay_as_they_were_written() -> None:
+def test_texts_are_stored_as_written() -> None:
     written = [
         step["inputText"] for step in stored_steps(FLOWS["texts"]) if isinstance(step, dict) and "inputText" in step
     ]
@@ -100,12 +100,12 @@ def test_a_file_is_refused_with_line_and_column(text: str, line: int, column: in
     assert load_flow(text).problems[0] == error.value or load_flow(text).problems
 
 
-def test_everything_that_is_wrong_in_a_file_is_told_at_once() -> None:
+def test_all_problems_of_a_file_are_reported_together() -> None:
     found = load_flow("appID: a\nname: x\n---\n- back\n- tapp: x\n- swipe").problems
     assert [(each.line, each.column) for each in found] == [(1, 1), (5, 3), (6, 3)]
 
 
-def test_a_mark_at_the_beginning_of_the_file_is_no_text() -> None:
+def test_a_byte_order_mark_is_ignored() -> None:
     assert stored_steps("\N{ZERO WIDTH NO-BREAK SPACE}appId: a\n---\n- back") == [{"appId": "a"}, "back"]
 
 
@@ -118,8 +118,8 @@ LINES = st.lists(
 ).map("".join)  # fmt: skip
 
 
-def taken(text: str) -> list[object] | None:
-    """The steps, or None where they are refused; any other exception fails the test."""
+def load_or_none(text: str) -> list[object] | None:
+    """The steps, or None if they are refused; any other exception fails the test."""
     try:
         return list(stored_steps(text))
     except DocumentError:
@@ -127,7 +127,7 @@ def taken(text: str) -> list[object] | None:
 
 
 @given(st.text(max_size=80) | LINES)
-def test_nothing_but_a_step_error_comes_out_of_a_file(text: str) -> None:
-    steps = taken(text)
+def test_any_file_is_loaded_or_is_a_document_error(text: str) -> None:
+    steps = load_or_none(text)
     assert (steps is None) == bool(load_flow(text).problems)
     assert steps is None or load_flow(steps, root="steps").problems == ()

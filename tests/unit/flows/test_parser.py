@@ -1,4 +1,4 @@
-"""Steps are read from JSON and from YAML, and both mean the same."""
+"""Steps are read from JSON and from YAML with the same meaning."""
 
 from services.flows.command_types import (
     AssertNotVisible,
@@ -27,19 +27,19 @@ def text(source: str) -> Selector:
     return Selector(text=Pattern(source))
 
 
-def test_a_text_is_a_sentence() -> None:
+def test_plain_text_is_a_sentence() -> None:
     step = only('  Tap "Log in"  ')
     assert (step.command, step.name, step.title) == (Sentence('Tap "Log in"'), "sentence", 'Tap "Log in"')
 
 
-def test_commands_without_arguments_may_stand_alone() -> None:
+def test_commands_without_arguments_can_be_a_single_word() -> None:
     flow = parse_flow(["launchApp", "stopApp", "back", "scroll", "eraseText", "takeScreenshot"])
     found = [step.command for step in flow.steps]
     assert found == [LaunchApp(), StopApp(), Back(), Scroll(), EraseText(50), TakeScreenshot()]
     assert only({"back": None}).command == only({"back": {}}).command == Back()
 
 
-def test_the_app_commands() -> None:
+def test_app_commands() -> None:
     assert only({"launchApp": "com.example.shop"}).command == LaunchApp("com.example.shop")
     written = {"appId": "com.example.shop", "clearState": True, "stopApp": False}
     assert only({"launchApp": written}).command == LaunchApp("com.example.shop", clear_state=True, stop_app=False)
@@ -101,7 +101,7 @@ def test_swipes() -> None:
     assert in_pixels == Swipe(start=Position(10, 20, False), end=Position(30, 40, False))
 
 
-def test_waits_and_pictures() -> None:
+def test_waits_and_screenshots() -> None:
     written = {"visible": "Home", "notVisible": {"id": "spinner"}, "timeout": 5000}
     assert only({"extendedWaitUntil": written}).command == ExtendedWaitUntil(
         visible=text("Home"), not_visible=Selector(id=Pattern("spinner")), timeout_seconds=5.0
@@ -109,7 +109,7 @@ def test_waits_and_pictures() -> None:
     assert only({"takeScreenshot": "home"}).command == only({"takeScreenshot": {"path": "home"}}).command
 
 
-def test_steps_that_hold_steps() -> None:
+def test_commands_that_hold_steps() -> None:
     flow = only({"runFlow": {"when": {"visible": "Allow", "platform": "iOS"}, "commands": ["Tap Allow"]}})
     assert isinstance(flow.command, RunFlow)
     assert flow.command.when == Condition(visible=text("Allow"), platform="ios")
@@ -129,7 +129,7 @@ def test_labels_and_optional_steps() -> None:
     assert only({"repeat": {"times": 1, "commands": ["back"], "label": "Twice"}}).title == "Twice"
 
 
-def test_titles_say_what_a_command_is_about() -> None:
+def test_titles_describe_commands() -> None:
     titles = {
         'tapOn: "Log in"': {"tapOn": "Log in"},
         'tapOn: id "a", index 1, not enabled, below ("B")': {

@@ -1,4 +1,4 @@
-"""What cannot be accepted is refused with its place, and with the nearest word that could have been meant."""
+"""Errors have a location and suggest the most similar known word."""
 
 from typing import Any
 
@@ -118,7 +118,7 @@ def test_yaml_is_refused_with_line_and_column(text: str, line: int, column: int,
     assert (error.line, error.column) == (line, column)
 
 
-def test_nesting_and_numbers_of_steps_are_bounded() -> None:
+def test_depth_and_number_of_steps_are_limited() -> None:
     nested: Any = ["back"]
     for _ in range(9):
         nested = [{"retry": {"commands": nested}}]
@@ -132,7 +132,7 @@ def test_nesting_and_numbers_of_steps_are_bounded() -> None:
     assert "selectors may be nested" in refusal([{"tapOn": selector}]).message
 
 
-def test_everything_that_is_wrong_is_told_at_once() -> None:
+def test_all_problems_of_steps_are_reported_together() -> None:
     found = load_flow([{"tapOnn": 1}, "fine sentence", {"swipe": {}}, {"back": 1}], root="steps").problems
     assert [error.path for error in found] == ["steps[0].tapOnn", "steps[2].swipe", "steps[3].back"]
     assert load_flow(["Tap it", "back"], root="steps").problems == ()
@@ -155,7 +155,7 @@ ANYTHING = st.recursive(
 
 
 def accepted(value: object) -> tuple[Step, ...] | None:
-    """The steps, or None where they are refused; any other exception fails the test."""
+    """The steps, or None if they are refused; any other exception fails the test."""
     try:
         return parse_flow(value).steps
     except DocumentError:
@@ -163,7 +163,7 @@ def accepted(value: object) -> tuple[Step, ...] | None:
 
 
 def filled(step: Step, value: str) -> Step | None:
-    """The step with a value for A, or None where that is refused; any other exception fails the test."""
+    """The step with a value for A, or None if that is refused; any other exception fails the test."""
     try:
         return fill_step(step, Scope(BuiltInVariables(), {"A": value}))
     except DocumentError:
@@ -171,14 +171,14 @@ def filled(step: Step, value: str) -> Step | None:
 
 
 @given(st.lists(ANYTHING, max_size=3), st.text(max_size=20) | st.sampled_from(["1", "true", "50%, 50%", "com.a"]))
-def test_nothing_but_a_step_error_comes_out_of_filling_in(value: object, held: str) -> None:
+def test_any_value_is_filled_in_or_is_a_document_error(value: object, held: str) -> None:
     for step in accepted(value) or ():
         done = filled(step, held)
         assert done is None or done.name == step.name
 
 
 @given(ANYTHING | st.lists(ANYTHING, max_size=4))
-def test_nothing_but_a_step_error_comes_out(value: object) -> None:
+def test_any_json_is_parsed_or_is_a_document_error(value: object) -> None:
     steps = accepted(value)
     assert (steps is None) == bool(load_flow(value, root="steps").problems)
     assert all(step.title for step in steps or ())
@@ -188,5 +188,5 @@ LINES = st.lists(st.sampled_from([*COMMANDS, "- ", ": ", "\n", "  ", "{", "}", "
 
 
 @given(st.text(max_size=100) | LINES)
-def test_nothing_but_a_step_error_comes_out_of_text(text: str) -> None:
+def test_any_text_is_parsed_or_is_a_document_error(text: str) -> None:
     assert accepted(text) != ()

@@ -1,4 +1,4 @@
-"""The files that a flow runs are put where it runs them, and what is wrong in them is found there."""
+"""The files that a flow runs are inlined, and their problems are located in them."""
 
 import pytest
 
@@ -20,7 +20,7 @@ ACCEPT = "- tapOn: {text: Accept, optional: true}\n"
 FILES = {"sub/log-in.yaml": LOG_IN, "./shared/accept.yaml": ACCEPT}
 
 
-def test_commands_of_other_files_stand_where_they_are_run() -> None:
+def test_commands_of_other_files_are_inlined() -> None:
     steps = stored_steps("appId: a\n---\n- runFlow: sub/log-in.yaml\n- back\n", FILES)
     accept = {"label": "shared/accept.yaml", "commands": [{"tapOn": {"text": "Accept", "optional": True}}]}
     inner = ["launchApp", {"inputText": "${EMAIL}"}, {"runFlow": accept}]
@@ -33,7 +33,7 @@ def test_commands_of_other_files_stand_where_they_are_run() -> None:
     assert [step.title for step in parse_flow(steps).steps] == ["sub/log-in.yaml", "back"]
 
 
-def test_what_is_said_where_a_file_is_run_goes_before_what_it_says() -> None:
+def test_variables_given_to_a_file_override_its_own() -> None:
     flow = "- runFlow: {file: sub/log-in.yaml, label: In, when: {visible: x}, env: {EMAIL: grace@example.com}}"
     (step,) = stored_steps(flow, FILES)
     assert isinstance(step, dict)
@@ -44,7 +44,7 @@ def test_what_is_said_where_a_file_is_run_goes_before_what_it_says() -> None:
 
 
 @pytest.mark.parametrize("around", ["", "env: {NAME: Bob}\n---\n"])
-def test_the_variables_of_a_file_may_use_those_that_are_given_where_it_is_run(around: str) -> None:
+def test_variables_of_a_file_can_use_those_given_to_it(around: str) -> None:
     files = {"sub.yaml": 'env: {NAME: Nobody, HELLO: "Hello ${NAME}"}\n---\n- back\n'}
     flow = parse_flow(stored_steps(f"{around}- runFlow: {{file: sub.yaml, env: {{NAME: Ada}}}}\n", files))
     scope = initial_scope(flow.env, BuiltInVariables())
@@ -56,7 +56,7 @@ def test_the_variables_of_a_file_may_use_those_that_are_given_where_it_is_run(ar
     assert [step.name for step in inner.commands] == ["back"]
 
 
-def test_files_are_found_in_hooks_in_retries_and_in_other_steps() -> None:
+def test_files_are_inlined_in_hooks_retries_and_inner_steps() -> None:
     flow = """onFlowStart:
   - runFlow: shared/accept.yaml
 ---
@@ -93,7 +93,7 @@ def test_files_are_found_in_hooks_in_retries_and_in_other_steps() -> None:
         ("- runFlow: {file: a.yaml, commands: [back]}", {"a.yaml": ACCEPT}, (1, 13, "flow[0].runFlow"), "either file"),
     ],
 )
-def test_what_is_wrong_is_found_in_its_file(
+def test_problems_are_located_in_their_file(
     flow: str, files: dict[str, str], place: tuple[int, int, str], message: str
 ) -> None:
     with pytest.raises(DocumentError) as error:
@@ -104,14 +104,14 @@ def test_what_is_wrong_is_found_in_its_file(
     assert load_flow(flow, files).problems
 
 
-def test_a_large_file_that_is_run_many_times_is_refused() -> None:
-    """What it becomes must fit into one document of the database."""
+def test_a_large_file_that_runs_many_times_is_refused() -> None:
+    """The result must fit into one document of the database."""
     files = {"f.yaml": f'env: {{A: "{"x" * 9_000}"}}\n---\n- back\n'}
     (fault,) = load_flow("- runFlow: f.yaml\n" * 90, files).problems
     assert "more than 524288 characters in all" in fault.message
 
 
-def test_files_that_run_one_another_many_times_are_bounded() -> None:
+def test_files_that_run_each_other_are_limited() -> None:
     twice = {f"{n}.yaml": f"- runFlow: {n + 1}.yaml\n" * 2 for n in range(7)} | {"7.yaml": "- back"}
     with pytest.raises(DocumentError, match="more than 100 files are run"):
         stored_steps("- runFlow: 0.yaml", twice)
