@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from services.flows.documents import Limits, read_documents, read_json
+from services.flows.documents import read_documents, read_json
+from services.flows.node_builder import Limits
 from services.flows.nodes import DocumentError, Node
 from services.flows.parser import read_flow
 from services.flows.patterns import limit_compile_cost

@@ -45,5 +45,5 @@ def describe_unknown(name: str, known: Collection[str]) -> str:
     if name in UNSUPPORTED:
         return f"{name} is not supported: {UNSUPPORTED[name]}"
     if " " in name.strip():
-        return f"unknown command {quote(name)}; a sentence with a colon must stand in quotes"
+        return f"unknown command {quote(name)}; put a sentence with a colon into quotes"
     return f"unknown command {quote(name)}{suggest(name, known) or '; known: ' + ', '.join(sorted(known))}"

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.flows.documents import Limits, read_json, read_yaml
+from services.flows.documents import read_json, read_yaml
+from services.flows.node_builder import Limits
 from services.flows.nodes import DocumentError, Node
 
 
@@ -49,7 +50,7 @@ def test_every_value_has_a_location() -> None:
         ("- *x", 1, 3, "aliases"),
         ("- !!python/object:os.system {}", 1, 3, "tags"),
         ("a: !!str 1", 1, 4, "tags"),
-        ("a: 1\nb: 2\na: 3", 3, 1, "twice"),
+        ("a: 1\nb: 2\na: 3", 3, 1, "given twice"),
         ("---\n1\n---\n2\n", 3, 1, "one document"),
         ("? [a]\n: b", 1, 3, "a key must be a text"),
         ("- 'a' b", 1, 7, "not valid YAML"),

@@ -80,7 +80,7 @@ def test_texts_are_stored_as_written() -> None:
         ("appId: a\nenv: {a: '${b(1)}'}\n---\n- back", 2, 10, "cannot be called"),
         ("onFlowStart:\n  - bakc\n---\n- back", 2, 5, "did you mean back?"),
         ("onFlowComplete: []\n---\n- back", 1, 17, "there are no commands"),
-        ("appId: a\n---\n- back\n---\n- back", 4, 1, "remove what stands after this ---"),
+        ("appId: a\n---\n- back\n---\n- back", 4, 1, "remove what comes after this ---"),
         ("appId: a\n---", 3, 1, "expected a list"),
         ("appId: a", 1, 1, "the commands are missing"),
         ("appId: a\n---\n[]", 3, 1, "at least one step"),

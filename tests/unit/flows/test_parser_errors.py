@@ -27,7 +27,7 @@ def refusal(value: object) -> DocumentError:
         ([{"assertvisible": "x"}], "steps[0].assertvisible", "did you mean assertVisible?"),
         ([{"frobnicate": 1}], "steps[0].frobnicate", "known: assertNotVisible, assertTrue, assertVisible, back"),
         ([{"Type": "x"}], "steps[0].Type", "known: "),
-        ([{"Verify that": "x"}], "steps[0].Verify that", "a sentence with a colon must stand in quotes"),
+        ([{"Verify that": "x"}], "steps[0].Verify that", "put a sentence with a colon into quotes"),
         (["lunchApp"], "steps[0]", "did you mean launchApp?"),
         (["bakc"], "steps[0]", "did you mean back?"),
         (["hideTheKeyboard"], "steps[0]", "did you mean hideKeyboard?"),
@@ -100,8 +100,8 @@ def test_json_is_refused_with_the_path(value: object, path: str, message: str) -
         ("- tapOn:\n    txt: x", 2, 5, "did you mean text?"),
         ("- tapOn:\n    text: x\n    index: one", 3, 12, "expected a number"),
         ("- Type: the text", 1, 3, 'unknown command "Type"'),
-        ('- "Cart" is visible', 1, 10, "must stand in quotes"),
-        ("- Check: this: out", 1, 14, "must stand in quotes"),
+        ('- "Cart" is visible', 1, 10, "into quotes"),
+        ("- Check: this: out", 1, 14, "into quotes"),
         ("- tapOn: x\n- tapOn: *y", 2, 10, "aliases"),
         ("- tapOn: x\n  back:", 1, 3, "begin each with its own dash"),
         ("- back\n- assertNotVisible: Failed.*+", 2, 21, '"*+" is a possessive quantifier'),
@@ -109,7 +109,7 @@ def test_json_is_refused_with_the_path(value: object, path: str, message: str) -
         ("tapOn: x", 1, 1, "expected a list"),
         ("just words", 1, 1, "expected a list"),
         ("", 1, 1, "expected a list, not nothing"),
-        ("appId: com.a\n---\n- back\n---\n- back", 4, 1, "remove what stands after this ---"),
+        ("appId: com.a\n---\n- back\n---\n- back", 4, 1, "remove what comes after this ---"),
     ],
 )
 def test_yaml_is_refused_with_line_and_column(text: str, line: int, column: int, message: str) -> None:
