@@ -149,7 +149,7 @@ class Node:
             raise self.error(f"expected a duration such as 500ms or 2s, not {self._kind()}")
         seconds = float(found[1]) * _UNITS[found[2] or "s"]
         if not low <= seconds <= high:
-            raise self.error(f"expected a duration of {low:g} to {high:g} seconds, not {quote(self.raw)}")
+            raise self.error(f"expected a duration from {low:g} to {high:g} seconds, not {quote(self.raw)}")
         return seconds
 
     def choice(self, allowed: Iterable[str]) -> str:
