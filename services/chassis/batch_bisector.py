@@ -1,4 +1,4 @@
-"""Finding the events that a handler fails on: what it fails on is given to it in halves, down to single events."""
+"""Finding the events on which a handler fails: it is called with halves of a failing batch, down to single events."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ from services.chassis.events import Event, InvalidMessage
 from services.chassis.record_batch import RecordBatch
 
 MAX_ATTEMPTS = 3
-"""So often a single event has to fail, lest it be put away for what was not its fault."""
+"""Attempts before an event is dead-lettered."""
 RETRY_SECONDS = 0.25
-"""Drivers raise such errors too, in the moment in which a connection breaks."""
+"""Drivers raise the same kinds of errors at the moment when a connection breaks."""
 HANDLER_FAILED = "HANDLER_FAILED"
 
 _BUGS = (
@@ -30,40 +30,40 @@ log = logs.get(__name__)
 
 
 def is_bug(error: Exception) -> bool:
-    """Whether code raises this that did not expect what it was given, rather than the world around it that fails."""
-    return isinstance(error, _BUGS) and not isinstance(error, OSError)  # the error of a certificate is both
+    """Whether this is the error of code that met an unexpected value, rather than of a dependency."""
+    return isinstance(error, _BUGS) and not isinstance(error, OSError)  # ssl.SSLCertVerificationError is both
 
 
 class BatchBisector:
-    """What of a batch the handler is still to be given, in order: at first all of it.
+    """Gives the parts of a batch to call the handler with, in order: at first the whole batch.
 
-    To find one of a thousand costs twenty calls and its tries. What was handled is not given again.
+    To find one failing event among a thousand takes about twenty calls. Handled parts are not given again.
     """
 
     def __init__(self, batch: RecordBatch) -> None:
         self._batch = batch
         self._left = [list(batch.events)]
         self._failures: Counter[int] = Counter()
-        self._told: set[type[Exception]] = set()
+        self._logged: set[type[Exception]] = set()
 
     def next(self) -> Mapping[int, Event]:
-        """What to give now, by the index of the record; nothing when all is dealt with."""
+        """The next part, by the index of the record; empty at the end."""
         while self._left:
-            if part := self._of_batch(self._left[-1]):
+            if part := self._remaining(self._left[-1]):
                 return part
             self._left.pop()
         return {}
 
     def handled(self) -> list[Event]:
-        """The handler has dealt with the last one; gives what it did not refuse of it."""
-        return list(self._of_batch(self._left.pop()).values())
+        """The handler has finished the current part; returns the events of it that were not refused."""
+        return list(self._remaining(self._left.pop()).values())
 
     def failed(self, error: Exception) -> bool:
-        """Halve the last one. A single event is refused: as invalid at once, for another error after TRIES of them.
+        """Halve the current part; refuse a single event, for an error other than InvalidMessage after MAX_ATTEMPTS.
 
-        Gives whether to wait before it is tried again: until one was refused for such an error it may be the moment's.
+        Returns whether to wait before the next attempt: the first errors of a kind may be those of a broken connection.
         """
-        part = list(self._of_batch(self._left.pop()))
+        part = list(self._remaining(self._left.pop()))
         if len(part) > 1:
             middle = len(part) // 2
             self._left += [part[middle:], part[:middle]]
@@ -75,20 +75,20 @@ class BatchBisector:
             return False
         if self._failures[index] < MAX_ATTEMPTS:
             self._left.append(part)
-            return type(error) not in self._told
-        self._batch.refuse_one(index, self._blamed(index, error))
+            return type(error) not in self._logged
+        self._batch.refuse_one(index, self._refusal(index, error))
         return False
 
-    def _blamed(self, index: int, error: Exception) -> InvalidMessage:
-        """In a batch each kind of error is told once with its traceback: one bug may hit hundreds of events."""
+    def _refusal(self, index: int, error: Exception) -> InvalidMessage:
+        """Each kind of error is logged once per batch with its traceback: one bug may affect hundreds of events."""
         why = f"{type(error).__name__}: {error}"
-        if type(error) not in self._told:
-            self._told.add(type(error))
+        if type(error) not in self._logged:
+            self._logged.add(type(error))
             record = self._batch.records[index]
             place = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
             log.error("handler_failed", type=self._batch.events[index].type, **place, exc_info=error)
         return InvalidMessage(HANDLER_FAILED, why)
 
-    def _of_batch(self, part: list[int]) -> dict[int, Event]:
+    def _remaining(self, part: list[int]) -> dict[int, Event]:
         events = self._batch.events
         return {index: events[index] for index in part if index in events}

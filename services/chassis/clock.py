@@ -1,4 +1,4 @@
-"""Time as a port, so that tests can hold it still."""
+"""The clock, a port that tests replace."""
 
 from datetime import UTC, datetime
 from time import monotonic
@@ -6,13 +6,13 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What use-cases need to know about time."""
+    """The time, for use-cases."""
 
     def now(self) -> datetime:
-        """UTC, aware, whole milliseconds (MongoDB keeps no more)."""
+        """The current time: aware, in UTC, in whole milliseconds as MongoDB stores it."""
 
     def monotonic(self) -> float:
-        """Seconds that never go back; only differences mean anything."""
+        """Seconds that never go back; only differences are meaningful."""
 
 
 class SystemClock:
@@ -26,5 +26,5 @@ class SystemClock:
 
 
 def truncate_to_milliseconds(moment: datetime) -> datetime:
-    """`moment` without what is below a millisecond: what MongoDB gives back equals what was stored."""
+    """`moment` in whole milliseconds, which MongoDB stores exactly."""
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

@@ -1,4 +1,4 @@
-"""Consuming from Kafka: batches to a handler, offsets committed after it, bad messages to the dead letters."""
+"""Consuming from Kafka: batches go to a handler, then offsets are committed; invalid messages are dead-lettered."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -23,28 +23,28 @@ Handler = Callable[[list[Event]], Awaitable[Sequence[InvalidMessage] | None]]
 Join = Callable[[GroupConfig], AbstractAsyncContextManager[GroupMember]]
 
 MAX_POLL_AGE_SECONDS = 90.0
-"""Longer than a fruitless attempt to join takes: a broker's outage is no reason to restart this process."""
+"""Longer than a failed attempt to join takes, so that an outage of the broker does not restart this process."""
 POLL_SECONDS = 1.0
 DELAY_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 30, 60, 300, 900, 3600)
-"""From fresh to an hour late: what a catch-up after an outage shows."""
+"""Up to an hour, for catching up after an outage."""
 
 log = logs.get(__name__)
 
-_commit_failures = metrics.counter("mobiletest_kafka_commit_failures_total", "Commits refused", ["group"])
-_poll_age = metrics.gauge("mobiletest_kafka_consumer_poll_age_seconds", "Time since the last poll", ["group"])
+_commit_failures = metrics.counter("mobiletest_kafka_commit_failures_total", "Offset commits that failed", ["group"])
+_poll_age = metrics.gauge("mobiletest_kafka_consumer_poll_age_seconds", "Seconds since the last poll", ["group"])
 _delay = metrics.histogram(
-    "mobiletest_event_apply_delay_seconds", "From an event's time until it is applied", ["group"], DELAY_BUCKETS
+    "mobiletest_event_apply_delay_seconds", "Seconds from an event until it is handled", ["group"], DELAY_BUCKETS
 )
 
 
 class Consumer:
-    """Gives the events of `topics` in batches to `handler`; at least once, in order per partition.
+    """Passes the events of `topics` in batches to `handler`: at least once, in order per partition.
 
-    The handler handles what it can and gives an InvalidMessage for each event that can never work: those go to
-    `<topic>.dlq`, beside the records that are no events at all. (It may raise one instead, which costs it another call
-    with the others, and some twenty calls when the message does not name its event.) It may raise Transient or a domain
-    error that means "later" (the batch is tried again with growing pauses, the partitions paused), and anything else,
-    which ends `run` and so the process; as does TooManyInvalid. Events of unknown type are its to ignore.
+    The handler returns an InvalidMessage for each event that can never be handled: those are dead-lettered in
+    `<topic>.dlq`, as are records that are no events. (It may raise an InvalidMessage instead: then it is called again
+    with the other events, and about twenty times if the message does not name its event.) After a transient error (see
+    `is_transient`) the batch is retried with backoff, its partitions paused. Any other error ends `run` and with it the
+    process, as does DlqLimitExceeded. The handler ignores events of unknown types.
     """
 
     def __init__(
@@ -60,18 +60,18 @@ class Consumer:
         max_batch: int = 1000,
         session_seconds: float = 30.0,
         fetch_wait_ms: int = FETCH_WAIT_MS,
-        tolerance: DlqLimit | None = None,
+        dlq_limit: DlqLimit | None = None,
         clock: Clock | None = None,
         join: Join = join_group,
     ) -> None:
-        """`instance_id` names this member for static membership (None, or a session under 10 s: a dynamic member).
+        """`instance_id` makes this a static member of the group, if the session is 10 s or longer.
 
         A member that has been silent for `session_seconds` loses its partitions to the others.
-        `fetch_wait_ms`: a longer wait spares a broker that looks for news only when the wait is over.
-        `capacity()` bounds the next batch; at 0 nothing is fetched until `wake()`.
-        `tolerance`: which share of invalid messages is too much. With it events that the handler fails on by a bug are
-        put away and count too; so it has to bear being given what it has handled. By default all may be invalid, and a
-        bug ends `run`.
+        `fetch_wait_ms`: a longer wait saves CPU with a broker that looks for records only when the wait is over.
+        `capacity()` limits the next batch; at 0 nothing is fetched until `wake()`.
+        `dlq_limit`: how many messages may be invalid. With it, failing batches are bisected and events on which the
+        handler has a bug are dead-lettered and counted too, so the handler must be idempotent. Without it there is no
+        limit, and a bug ends `run`.
         """
         self._group = GroupConfig(
             bootstrap, group, tuple(topics), dlq.topics, instance_id, session_seconds, fetch_wait_ms
@@ -81,24 +81,24 @@ class Consumer:
         self._max_batch = max_batch
         self._clock = clock or SystemClock()
         self._dead_letters = DeadLetterWriter(dlq, self._clock, group)
-        self._share = DlqLimitState(tolerance or DlqLimit())
-        self._bisects = tolerance is not None
+        self._dlq_state = DlqLimitState(dlq_limit or DlqLimit())
+        self._bisects = dlq_limit is not None
         self._join = join
         self._wake = asyncio.Event()
         self._stopping = False
         self._polled_at = self._clock.monotonic()
 
     def wake(self) -> None:
-        """Capacity has come free: fetch again at once."""
+        """There is capacity again: fetch at once."""
         self._wake.set()
 
     def stop(self) -> None:
-        """Fetch no more; `run` returns when the batch in hand is handled and committed."""
+        """Stop fetching; `run` returns when the current batch is handled and committed."""
         self._stopping = True
         self._wake.set()
 
     def poll_age(self) -> float:
-        """Seconds since the loop last came round."""
+        """Seconds since the last poll."""
         return self._clock.monotonic() - self._polled_at
 
     async def check(self) -> None:
@@ -107,7 +107,7 @@ class Consumer:
             raise RuntimeError(f"the Kafka consumer of {self._group.name} has not polled for {age:.0f} s")
 
     async def run(self) -> None:
-        """Consume until `stop`. A broker that is away or comes back is waited for, whatever it forgot."""
+        """Consume until `stop`, through outages of the broker."""
         _poll_age.labels(self._group.name).set_function(self.poll_age)
         attempt = 0
         while not self._stopping:
@@ -132,50 +132,50 @@ class Consumer:
                 continue
             records = await member.fetch(room, POLL_SECONDS)
             if records and await self._finish(member, batch := RecordBatch(records)):
-                await self._commit(member, batch.kept())
+                await self._commit(member, batch.owned_records())
 
     async def _finish(self, member: GroupMember, batch: RecordBatch) -> bool:
-        """See every record handled, put away or lost to another member; False when stopped before."""
-        if not await self._handled(member, batch):
+        """Handle or dead-letter every record that is not lost in a rebalance; False when stopped before that."""
+        if not await self._handle(member, batch):
             return False
-        self._share.count(batch.records, batch.refused)
+        self._dlq_state.count(batch.records, batch.refused)
         return await self._dead_letter(member, batch)
 
-    async def _handled(self, member: GroupMember, batch: RecordBatch) -> bool:
-        """Whether the handler has done with every event, as often as it takes; False when stopped before."""
-        attempt, parts = 0, BatchBisector(batch)
-        while (part := parts.next()) and not self._stopping:
+    async def _handle(self, member: GroupMember, batch: RecordBatch) -> bool:
+        """Call the handler until every event is handled or refused; False when stopped before that."""
+        attempt, bisector = 0, BatchBisector(batch)
+        while (part := bisector.next()) and not self._stopping:
             try:
                 batch.refuse(await self._handler(list(part.values())) or ())
             except InvalidMessage as error:
-                self._refuse(batch, parts, error)
+                self._refuse(batch, bisector, error)
             except Exception as error:
                 if self._bisects and is_bug(error):
-                    await self._search(member, batch, parts, error)
+                    await self._bisect(member, batch, bisector, error)
                 else:
                     attempt += 1
                     await self._postpone(member, error, attempt)
-                batch.keep(member.owns)
+                batch.drop_lost(member.owns)
             else:
-                self._measure_delay(parts.handled())
+                self._measure_delay(bisector.handled())
         return not part
 
-    def _refuse(self, batch: RecordBatch, parts: BatchBisector, error: InvalidMessage) -> None:
-        """Note which one it was. When the handler did not name it, it is to be found."""
+    def _refuse(self, batch: RecordBatch, bisector: BatchBisector, error: InvalidMessage) -> None:
+        """Refuse the event of the error; if the handler did not name it, find it by bisection."""
         if error.event is not None:
             batch.refuse([error])
         else:
-            parts.failed(error)
+            bisector.failed(error)
 
-    async def _search(self, member: GroupMember, batch: RecordBatch, parts: BatchBisector, error: Exception) -> None:
-        """Come nearer to the events that the handler fails on; TooManyInvalid as soon as they are."""
-        waits = parts.failed(error)
-        self._share.check(batch.records, batch.refused)
-        if waits or self.poll_age() > POLL_SECONDS:  # not each time: a pause costs what was fetched ahead
+    async def _bisect(self, member: GroupMember, batch: RecordBatch, bisector: BatchBisector, error: Exception) -> None:
+        """Narrow down the events that the handler fails on. DlqLimitExceeded as soon as they are too many."""
+        waits = bisector.failed(error)
+        self._dlq_state.check(batch.records, batch.refused)
+        if waits or self.poll_age() > POLL_SECONDS:  # not each time: a pause discards prefetched records
             await self._pause(member, RETRY_SECONDS if waits else 0)
 
     async def _postpone(self, member: GroupMember, error: Exception, attempt: int) -> None:
-        """Wait before the batch is tried again; _HandlerFailed when that would not help."""
+        """Wait before the batch is retried; _HandlerFailed when the error is not transient."""
         if not is_transient(error):
             raise _HandlerFailed(error)
         log.warning("handler_postponed", group=self._group.name, attempt=attempt, error=repr(error))
@@ -184,22 +184,22 @@ class Consumer:
             await self._pause(member, min(left, POLL_SECONDS))
 
     async def _dead_letter(self, member: GroupMember, batch: RecordBatch) -> bool:
-        """Put them into the dead letters; only then may their offsets be committed. False when stopped before."""
+        """Write the dead letters, before the offsets are committed; False when stopped before that."""
         attempt = 0
         while letters := batch.letters():
             left = await self._dead_letters.write(letters)
-            batch.written(left)
+            batch.mark_written(left)
             if not left:
                 break
             if self._stopping:
                 return False
             attempt += 1
             await self._postpone(member, TransientError(f"{len(left)} dead letters could not be written"), attempt)
-            batch.keep(member.owns)
+            batch.drop_lost(member.owns)
         return True
 
     async def _pause(self, member: GroupMember, seconds: float) -> None:
-        """Let time pass as a member that polls but wants nothing."""
+        """Wait with paused partitions, but keep polling."""
         await member.pause()
         try:
             await self._rest(seconds)
@@ -219,7 +219,7 @@ class Consumer:
             return
 
     async def _commit(self, member: GroupMember, records: list[ConsumerRecord]) -> None:
-        """Commit what is dealt with. A refusal (a rebalance, say) means redelivery, which handlers bear."""
+        """Commit; if that fails (in a rebalance, say), the records are delivered again, and handlers are idempotent."""
         try:
             await member.commit(records)
         except KafkaError as error:
@@ -234,7 +234,7 @@ class Consumer:
 
 
 class _HandlerFailed(Exception):
-    """Carries what a handler raised past the errors of the connection, which may be of the same class."""
+    """Wraps an error of the handler, to tell it apart from an error of the connection of the same class."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(repr(error))

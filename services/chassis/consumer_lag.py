@@ -1,4 +1,4 @@
-"""How far a member of a group is behind, partition by partition: what the broker has and is not committed yet."""
+"""The lag of a group member by partition: how many records the broker has that are not committed yet."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -13,17 +13,17 @@ from services.chassis import metrics
 ASK_SECONDS = 5.0
 ANSWER_SECONDS = 2.0
 
-_lag = metrics.gauge("mobiletest_kafka_consumer_lag_records", "Records not dealt with", ["topic", "partition", "group"])
+_lag = metrics.gauge("mobiletest_kafka_consumer_lag_records", "Uncommitted records", ["topic", "partition", "group"])
 
 
 class ConsumerLag:
-    """The lag of the partitions that this member has now, as a metric.
+    """The lag of the partitions that are assigned to this member, as a metric.
 
-    The ends come with what is fetched, so they cost nothing; only while nothing is fetched the broker is asked.
+    Each fetch brings the end offsets; the broker is asked for them only while nothing is fetched.
     """
 
     def __init__(self, consumer: AIOKafkaConsumer, group: str, *, ask_seconds: float = ASK_SECONDS) -> None:
-        """`ask_seconds`: how long an answer about the ends is good enough."""
+        """`ask_seconds`: how long end offsets stay valid while nothing is fetched."""
         self._consumer = consumer
         self._group = group
         self._done: dict[TopicPartition, int] = {}
@@ -32,30 +32,31 @@ class ConsumerLag:
         self._asked_at = monotonic()
 
     def fetched(self, first: Mapping[TopicPartition, int]) -> set[TopicPartition]:
-        """After a fetch, of which `first` are the offsets of the first records; gives the partitions to `learn`."""
+        """After a fetch; `first`: the first offset of each partition. Returns the partitions to `learn`."""
         assigned = self._consumer.assignment()
-        for place in self._done.keys() - assigned:
-            self._remove(place)
-        for place, offset in first.items():
-            self._done.setdefault(place, offset)
-        ends = {place: self._consumer.highwater(place) for place in assigned}
-        self._show({place: end for place, end in ends.items() if end is not None})
-        return {place for place, end in ends.items() if end is not None and place not in self._done}
+        for partition in self._done.keys() - assigned:
+            self._remove(partition)
+        for partition, offset in first.items():
+            self._done.setdefault(partition, offset)
+        ends = {partition: self._consumer.highwater(partition) for partition in assigned}
+        self._show({partition: end for partition, end in ends.items() if end is not None})
+        return {partition for partition, end in ends.items() if end is not None and partition not in self._done}
 
-    async def learn(self, places: Iterable[TopicPartition]) -> None:
-        """Find out where these are read from, of which no record has come yet."""
-        for place in places:
-            with suppress(KafkaError):  # it may be taken away meanwhile
-                self._done[place] = await self._consumer.position(place)
-                self._show({place: 0})
+    async def learn(self, partitions: Iterable[TopicPartition]) -> None:
+        """Ask for the positions of these partitions, of which no record has been fetched yet."""
+        for partition in partitions:
+            with suppress(KafkaError, TimeoutError):  # it may be reassigned meanwhile
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    self._done[partition] = await self._consumer.position(partition)
+                self._show({partition: 0})
 
     def committed(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """So far all is dealt with."""
+        """These offsets are committed."""
         self._done.update(offsets)
         self._show(dict.fromkeys(offsets, 0))
 
     async def ask(self) -> None:
-        """While nothing is fetched: ask for the ends now and then; a broker that does not answer is not waited for."""
+        """While nothing is fetched: ask for the end offsets now and then, without waiting long for an answer."""
         if not self._done or monotonic() - self._asked_at < self._ask_seconds:
             return
         self._asked_at = monotonic()
@@ -64,20 +65,20 @@ class ConsumerLag:
                 self._show(await self._consumer.end_offsets(list(self._done)))
 
     def forget(self) -> None:
-        """Show nothing any more."""
-        for place in list(self._done):
-            self._remove(place)
+        """Stop showing the lag."""
+        for partition in list(self._done):
+            self._remove(partition)
 
     def _show(self, ends: Mapping[TopicPartition, int]) -> None:
-        """Note the ends, which only grow while the broker is the same, and show what changed."""
-        for place, end in ends.items():
-            self._ends[place] = max(end, self._ends.get(place, 0))
-            if place in self._done:
-                lag = max(0, self._ends[place] - self._done[place])
-                _lag.labels(place.topic, place.partition, self._group).set(lag)
+        """Keep the highest end offsets, and show the lag."""
+        for partition, end in ends.items():
+            self._ends[partition] = max(end, self._ends.get(partition, 0))
+            if partition in self._done:
+                lag = max(0, self._ends[partition] - self._done[partition])
+                _lag.labels(partition.topic, partition.partition, self._group).set(lag)
 
-    def _remove(self, place: TopicPartition) -> None:
-        del self._done[place]
-        self._ends.pop(place, None)
+    def _remove(self, partition: TopicPartition) -> None:
+        del self._done[partition]
+        self._ends.pop(partition, None)
         with suppress(KeyError):
-            _lag.remove(place.topic, place.partition, self._group)
+            _lag.remove(partition.topic, partition.partition, self._group)

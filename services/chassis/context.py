@@ -1,4 +1,4 @@
-"""Who is calling: bound once at the edge of the process, readable in every task below it."""
+"""The caller and the deadline of the current request, in context variables."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,21 +26,21 @@ _caller: ContextVar[Caller | None] = ContextVar("caller", default=None)
 
 
 def current() -> Caller:
-    """The caller of the present task; LookupError outside a request."""
+    """The caller of the current request; LookupError outside a request."""
     caller = _caller.get()
     if caller is None:
-        raise LookupError("no caller is bound to this task")
+        raise LookupError("there is no current request")
     return caller
 
 
 def current_or_none() -> Caller | None:
-    """The caller of the present task, or None outside a request."""
+    """The caller of the current request, or None outside a request."""
     return _caller.get()
 
 
 @contextmanager
 def bind(caller: Caller) -> Iterator[Caller]:
-    """Make `caller` the current one inside the block, and in the tasks that are started in it."""
+    """Make `caller` the current one inside the block and in tasks that are started there."""
     token = _caller.set(caller)
     try:
         yield caller
@@ -52,14 +52,14 @@ _deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
 
 
 def time_remaining() -> float | None:
-    """Seconds that the present request has left; None when nobody set a limit."""
+    """Seconds until the deadline of the current request; None without a deadline."""
     deadline = _deadline.get()
     return None if deadline is None else deadline - monotonic()
 
 
 @contextmanager
 def limit_time(seconds: float | None) -> Iterator[None]:
-    """Inside the block, outgoing calls get no more time than this."""
+    """Limit outgoing calls inside the block to this time; None removes the limit."""
     token = _deadline.set(None if seconds is None else monotonic() + seconds)
     try:
         yield

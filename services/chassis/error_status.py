@@ -1,4 +1,4 @@
-"""Domain errors as gRPC statuses (google.rpc details), and back."""
+"""Domain errors to gRPC statuses (with google.rpc details) and back."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ DOMAIN = "mobiletest"
 DETAILS_KEY = "grpc-status-details-bin"
 MOST_VIOLATIONS = 100
 MOST_CHARACTERS = 500
-"""Details travel in the trailers, for which there is little room: what is beyond is left out."""
+"""Details are sent in trailers, whose size is limited; the rest is left out."""
 
 CODES: dict[type[DomainError], int] = {
     errors.InvalidArgument: code_pb2.INVALID_ARGUMENT,
@@ -35,7 +35,7 @@ _ERRORS = {code: error for error, code in CODES.items()}
 
 
 def to_domain_error(error: Exception) -> DomainError | None:
-    """Whatever was raised below a boundary as a domain error; None for what nobody foresaw."""
+    """Any error of a request as a domain error; None for an unexpected one."""
     if isinstance(error, DomainError):
         return error
     if isinstance(error, grpc.aio.AioRpcError):
@@ -46,7 +46,7 @@ def to_domain_error(error: Exception) -> DomainError | None:
 
 
 def internal_error(request_id: str) -> grpc.Status:
-    """The answer to what nobody foresaw: nothing but the id under which the log has it."""
+    """The status of an unexpected error: only the request id, under which the log has the details."""
     info = error_details_pb2.ErrorInfo(reason="INTERNAL", domain=DOMAIN, metadata={"request_id": request_id})
     message = f"Internal error (request {request_id})"
     return _status(status_pb2.Status(code=code_pb2.INTERNAL, message=message, details=[_packed(info)]))
@@ -77,9 +77,9 @@ def to_proto(error: DomainError) -> status_pb2.Status:
 
 
 def from_rpc_error(error: grpc.aio.AioRpcError) -> DomainError | None:
-    """What a called service answered, as a domain error; None when it failed internally (INTERNAL, UNKNOWN ...).
+    """The error of a called service as a domain error; None for its internal errors (INTERNAL, UNKNOWN ...).
 
-    RESOURCE_EXHAUSTED without our details is gRPC's own: a message was too large, which repeating does not mend.
+    RESOURCE_EXHAUSTED without our details comes from gRPC itself: a message was too large, so a retry would fail too.
     """
     kind = _ERRORS.get(error.code().value[0])
     if kind is None:

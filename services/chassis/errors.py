@@ -2,17 +2,17 @@
 
     DomainError
     ├── InvalidArgument      the request is wrong in itself (carries violations)
-    ├── Unauthenticated      nobody we know
-    ├── PermissionDenied     known, but the scope is missing
-    ├── NotFound             absent, or another organisation's: both look the same
-    ├── AlreadyExists        a unique thing is there already
-    ├── FailedPrecondition   not in this state
-    ├── Aborted              lost a race; the same call may succeed when repeated
+    ├── Unauthenticated      the caller is unknown
+    ├── PermissionDenied     the caller lacks a scope
+    ├── NotFound             missing, or of another organisation: these look the same
+    ├── AlreadyExists        a unique value exists already
+    ├── FailedPrecondition   not possible in the current state
+    ├── Aborted              lost a race; a retry may succeed
     ├── ResourceExhausted    a limit or quota is reached
-    ├── DeadlineExceeded     time ran out
-    └── Unavailable          a dependency is down; repeat after `retry_after` seconds
+    ├── DeadlineExceeded     the deadline has passed
+    └── Unavailable          a dependency is down; retry after `retry_after` seconds
 
-`status.py` maps them to gRPC and back; the gateway maps them to HTTP.
+`error_status.py` maps them to gRPC and back; the gateway maps them to HTTP.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ class Violation:
 
 
 class DomainError(Exception):
-    """Base of the tree: a message a person can act on and a reason (UPPER_SNAKE) a program can."""
+    """Base of the tree: a message for people and a reason (UPPER_SNAKE) for programs."""
 
     default_reason: ClassVar[str] = "UNKNOWN"
 
@@ -43,7 +43,7 @@ class DomainError(Exception):
         retry_after: float | None = None,
         metadata: Mapping[str, str] | None = None,
     ) -> None:
-        """`retry_after` is in seconds; `metadata` goes out with the reason (google.rpc.ErrorInfo)."""
+        """`retry_after` is in seconds; `metadata` is sent with the reason (google.rpc.ErrorInfo)."""
         super().__init__(message)
         self.message = message
         self.reason = reason or self.default_reason

@@ -1,4 +1,4 @@
-"""An event, and its form on Kafka: CloudEvents 1.0 in binary mode with a protobuf value."""
+"""Events, and their encoding on Kafka: CloudEvents 1.0 in binary mode with a protobuf value."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 Headers = list[tuple[str, bytes | None]]
-"""Kafka allows headers without a value; ours all have one."""
+"""Kafka allows headers without a value; we write none."""
 
 _CONTENT_TYPE = "application/protobuf"
 _MOST_SEQUENCE = 2**63 - 1
@@ -18,9 +18,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A fact. `type` is the full name of the proto message whose bytes are `payload`; `key` orders and partitions.
+    """`type` is the full name of the proto message in `payload`; events with the same `key` stay in order.
 
-    `subject` and `sequence` (the entity's revision) let a log be read back from the outbox.
+    `subject` and `sequence` (the entity's revision) make it possible to read an entity's history from the outbox.
     """
 
     topic: str
@@ -36,7 +36,7 @@ class Event:
 
 
 class InvalidMessage(Exception):
-    """This message can never work: it goes to the dead letters. `event` says which one of a batch."""
+    """This message can never be handled and is dead-lettered. `event` is the one of a batch that is meant."""
 
     def __init__(self, reason: str, message: str = "", *, event: Event | None = None) -> None:
         super().__init__(message or reason)
@@ -45,7 +45,7 @@ class InvalidMessage(Exception):
 
 
 def parse_each(events: Iterable[Event], read: Callable[[Event], T]) -> tuple[list[T], list[InvalidMessage]]:
-    """What `read` makes of the events, and the InvalidMessage of each that it refuses: what a handler returns."""
+    """The results of `read` for the events, and the InvalidMessage of each event that it refuses."""
     values: list[T] = []
     refused: list[InvalidMessage] = []
     for event in events:
@@ -57,11 +57,11 @@ def parse_each(events: Iterable[Event], read: Callable[[Event], T]) -> tuple[lis
 
 
 class TransientError(Exception):
-    """Not now: the same batch shall be tried again after a while."""
+    """The same batch may succeed later, so it is retried."""
 
 
 def encode_headers(event: Event) -> Headers:
-    """The headers of the event's record; key and value go beside them."""
+    """The headers of the event's record, without its key and value."""
     named = {
         "ce_specversion": "1.0",
         "ce_id": event.id,
@@ -79,7 +79,7 @@ def encode_headers(event: Event) -> Headers:
 def decode_event(
     topic: str, key: bytes | None, value: bytes | None, headers: Iterable[tuple[str, bytes | None]]
 ) -> Event:
-    """The event in a record; InvalidMessage when it is none of ours."""
+    """The event in a record. InvalidMessage."""
     try:
         named = {name: content.decode() for name, content in headers if name in _READ and content is not None}
         return _event(topic, (key or b"").decode(), value, named)
@@ -123,7 +123,7 @@ def _sequence(text: str) -> int:
 
 
 def _aware(text: str) -> datetime:
-    """In UTC; OverflowError for a moment outside of its calendar, such as the first of all days east of Greenwich."""
+    """In UTC; OverflowError for a time outside of the years 1 to 9999 in UTC."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError("ce_time has no time zone")

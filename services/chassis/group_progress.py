@@ -1,4 +1,4 @@
-"""How far a consumer group is behind the ends of its topics, asked of the broker from outside of the group."""
+"""How far a consumer group is behind the ends of its topics, seen from outside the group."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
@@ -15,7 +15,7 @@ READ_SECONDS = 2.0
 
 
 class GroupProgress:
-    """What a group has committed, compared with where its topics end."""
+    """Compares what a group has committed with the ends of its topics."""
 
     def __init__(self, bootstrap: str, group: str, topics: Collection[str]) -> None:
         self._bootstrap = bootstrap
@@ -23,15 +23,12 @@ class GroupProgress:
         self._topics = list(topics)
 
     async def ends(self) -> Mapping[str, int]:
-        """Where each partition ends, by "topic/partition"; topics that do not exist have none. Unavailable."""
+        """The end offset of each partition of the topics that exist, by "topic/partition". Unavailable."""
         with _unavailable():
             return await self._ends()
 
     async def behind(self, ends: Mapping[str, int]) -> int:
-        """How many records before these ends the group has not committed; those that are gone do not count.
-
-        Unavailable.
-        """
+        """How many records before these ends the group has not committed, without expired ones. Unavailable."""
         with _unavailable():
             return await self._behind(ends)
 
@@ -40,7 +37,7 @@ class GroupProgress:
         return {_name(place): end for place, end in (await self._read_ends(places)).items()} if places else {}
 
     async def _read_ends(self, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """Where the records really end: Tansu's answer lies before the last batch, so what follows it is read."""
+        """The end offsets. Tansu answers with those before the last batch, so the records after them are read."""
         async with self._consumer() as consumer:
             ends: dict[TopicPartition, int] = await consumer.end_offsets(places)
             async with aclosing(_read(consumer, ends)) as read:
@@ -49,13 +46,13 @@ class GroupProgress:
         return ends
 
     async def _behind(self, ends: Mapping[str, int]) -> int:
-        wanted = {_place(name): end for name, end in ends.items() if end > 0}
+        wanted = {_partition(name): end for name, end in ends.items() if end > 0}
         committed = await committed_offsets(self._bootstrap, self._group, wanted)
         left = {place: at for place, at in committed.items() if at < wanted[place]}
         return sum(wanted[place] - left[place] for place in await self._with_records(left)) if left else 0
 
     async def _with_records(self, places: Mapping[TopicPartition, int]) -> set[TopicPartition]:
-        """Those that have a record at this offset or after it."""
+        """The partitions that have a record at this offset or after it."""
         found: set[TopicPartition] = set()
         async with self._consumer() as consumer, aclosing(_read(consumer, places)) as read:
             async for place, _ in read:
@@ -84,7 +81,7 @@ class GroupProgress:
 async def _read(
     consumer: AIOKafkaConsumer, offsets: Mapping[TopicPartition, int]
 ) -> AsyncGenerator[tuple[TopicPartition, list[Any]], None]:
-    """The records from these offsets on, as many as come in READ_SECONDS."""
+    """The records from these offsets on, that arrive within READ_SECONDS."""
     consumer.assign(list(offsets))
     for place, offset in offsets.items():
         consumer.seek(place, offset)
@@ -98,14 +95,14 @@ def _name(place: TopicPartition) -> str:
     return f"{place.topic}/{place.partition}"
 
 
-def _place(name: str) -> TopicPartition:
+def _partition(name: str) -> TopicPartition:
     topic, _, partition = name.rpartition("/")
     return TopicPartition(topic, int(partition))
 
 
 @contextmanager
 def _unavailable() -> Iterator[None]:
-    """A broker that is away is one that may come back."""
+    """Errors of the broker as Unavailable."""
     try:
         yield
     except (KafkaError, OSError) as error:

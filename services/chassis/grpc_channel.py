@@ -1,4 +1,4 @@
-"""gRPC channels: the caller's identity, a deadline, load balancing and retries on every call that goes out."""
+"""gRPC channels: every outgoing call carries the caller's identity and a deadline, is load-balanced and retried."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -14,12 +14,10 @@ from services.chassis.method_options import Method, describe_methods
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 MAX_METADATA_BYTES = 128 * 1024
-"""Trailers carry the details of an error; at gRPC's own 8 KiB a long list of violations would not arrive."""
+"""Trailers carry the details of an error: a long list of violations exceeds gRPC's default of 8 KiB."""
 MARGIN_SECONDS = 0.05
 
-_handled = metrics.counter(
-    "grpc_client_handled_total", "Calls that ended", ["grpc_service", "grpc_method", "grpc_code"]
-)
+_handled = metrics.counter("grpc_client_handled_total", "Finished calls", ["grpc_service", "grpc_method", "grpc_code"])
 _seconds = metrics.histogram("grpc_client_handling_seconds", "Duration of calls", ["grpc_service", "grpc_method"])
 
 Metadata = tuple[tuple[str, str], ...]
@@ -35,8 +33,8 @@ def open_channel(
 ) -> "Channel":
     """A channel to "host:port" or "dns:///name:port", for the stubs of `services`.
 
-    Calls carry `token` and the identity of `context.current()`, and get the smaller of `timeout` and what is left of
-    the present request. Of `services`, methods that may be repeated are tried up to three times while UNAVAILABLE.
+    Calls carry `token` and the identity of `context.current()`. They time out after `timeout` seconds, or when the
+    current request does. Idempotent methods of `services` are tried up to three times while UNAVAILABLE.
     """
     address = target if "://" in target else f"dns:///{target}"
     return Channel(
@@ -48,8 +46,9 @@ def open_channel(
 
 
 class Channel:
-    """What the generated stubs need of a channel. It wraps the calls itself: an aio client interceptor costs a task
-    per call and may swallow a cancellation."""
+    """The part of a channel that generated stubs use. It wraps the calls itself, because an aio interceptor costs
+    a task per call and may swallow a cancellation.
+    """
 
     def __init__(self, inner: grpc.aio.Channel, token: str, *, timeout: float, via_gateway: bool) -> None:
         self._inner = inner
@@ -68,7 +67,7 @@ class Channel:
         await self._inner.close()
 
     async def check(self) -> None:
-        """For readiness: raises when no connection is up (and asks for one)."""
+        """The readiness check: raises, and starts connecting, when there is no connection."""
         state = self._inner.get_state(try_to_connect=True)
         if state is not grpc.ChannelConnectivity.READY:
             raise Unavailable(f"the connection is {state.name.lower()}")
@@ -124,18 +123,18 @@ def _identity(caller: context.Caller) -> Metadata:
 
 
 def _limit(timeout: float | None) -> float | None:
-    """The timeout, but no more than the present request has left (less a margin for its own answer)."""
+    """The timeout, limited to what the current request has left, less a margin for its own response."""
     left = context.time_remaining()
     if left is None:
         return timeout
     left -= MARGIN_SECONDS
     if left <= 0:
-        raise DeadlineExceeded("No time is left for another call")
+        raise DeadlineExceeded("The deadline leaves no time for another call")
     return left if timeout is None else min(timeout, left)
 
 
 def _code(finished: Any) -> str:
-    """The status of a call that is done, where `code()`, a coroutine, has nothing left to wait for."""
+    """The status of a finished call, whose coroutine `code()` has nothing to wait for."""
     try:
         finished.code().send(None)
     except StopIteration as done:
@@ -162,8 +161,8 @@ def _options(known: Iterable[Method]) -> list[tuple[str, Any]]:
 
 
 def service_config(known: Iterable[Method]) -> dict[str, Any]:
-    """round_robin, and retries of UNAVAILABLE for the methods that may be repeated."""
-    names = [{"service": method.service, "method": method.name} for method in known if method.repeatable]
+    """round_robin, and retries of UNAVAILABLE for idempotent methods."""
+    names = [{"service": method.service, "method": method.name} for method in known if method.idempotent]
     retry = {
         "maxAttempts": 3,
         "initialBackoff": "0.05s",

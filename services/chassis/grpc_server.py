@@ -1,4 +1,4 @@
-"""gRPC servers (grpc.aio), with the boundary before every method; `channel.py` has the other side."""
+"""gRPC servers (grpc.aio) whose methods run inside the request interceptor."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -49,15 +49,15 @@ async def serve(
     idempotency: Idempotency | None = None,
     interceptors: Sequence[grpc.aio.ServerInterceptor] = (),
 ) -> AsyncIterator[str]:
-    """Serve inside the block; gives the bound address ("127.0.0.1:50051"). Leaving it lets running calls finish.
+    """Serve inside the block; yields the bound address ("127.0.0.1:50051"). At its end running calls may finish.
 
-    `idempotency` is needed by services with methods that take an Idempotency-Key.
+    `idempotency` is required by services with methods that take an Idempotency-Key.
     """
     descriptors = [descriptor for _, _, descriptor in servicers]
-    boundary = RequestInterceptor(
+    interceptor = RequestInterceptor(
         describe_methods(descriptors), settings.tokens, idempotency=idempotency, unavailable=lambda: health.unavailable
     )
-    serving = grpc.aio.server(interceptors=[*interceptors, boundary], options=OPTIONS)
+    serving = grpc.aio.server(interceptors=[*interceptors, interceptor], options=OPTIONS)
     for add, servicer, _ in servicers:
         add(servicer, serving)
     names = [descriptor.full_name for descriptor in descriptors]

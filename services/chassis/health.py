@@ -1,4 +1,4 @@
-"""Is this process alive, and may it get traffic: named checks, shown over HTTP and over grpc.health.v1."""
+"""Liveness and readiness of this process: named checks, reported over HTTP and grpc.health.v1."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -22,7 +22,7 @@ log = logs.get(__name__)
 
 @dataclass(frozen=True, slots=True)
 class HealthReport:
-    """The result of all checks of one kind: what failed, and why."""
+    """The result of all checks of one kind: the failed ones with their errors."""
 
     failures: dict[str, str]
     unavailable: Unavailable | None = None
@@ -33,11 +33,11 @@ class HealthReport:
 
 
 class Health:
-    """The named checks of one process. A check is an async function that raises when its part is not well.
+    """The named checks of one process. A check is an async function that raises when its part is unhealthy.
 
-    Not ready before `started()` and after `stopping()`. A dependency's outage belongs to readiness, never to
-    liveness: a restart does not mend a broken database. While a readiness check raises Unavailable, `refusal` has that
-    error: calls can be answered with it at once, which else would all wait for the same thing.
+    Not ready before `started()` and after `stopping()`. The outage of a dependency affects
+    readiness, never liveness: a restart does not repair a database. While a readiness check raises Unavailable,
+    `unavailable` is that error, so that calls can be answered with it at once instead of waiting for the dependency.
     """
 
     def __init__(self, check_timeout: float = 1.0) -> None:
@@ -49,20 +49,20 @@ class Health:
         self._services: list[str] = [""]
 
     def register(self, name: str, check: Check, *, affects: Affects = "readiness") -> None:
-        """Add a check, under a name that a person on call understands."""
+        """Add a check, under a name that an operator understands."""
         self._checks[name] = (check, affects)
 
     def serve(self, services: list[str]) -> None:
-        """Name the gRPC services whose health is that of this process."""
+        """The gRPC services whose health is that of this process."""
         self._services = ["", *services]
 
     async def started(self) -> None:
-        """Everything is up: from now on the checks decide."""
+        """Everything is up: from now on the checks decide whether the process is ready."""
         self._state = "running"
         await self.publish()
 
     async def stopping(self) -> None:
-        """Not ready any more, for good: new work shall go elsewhere."""
+        """Not ready any more, so that new requests go elsewhere."""
         self._state = "stopping"
         await self.servicer.enter_graceful_shutdown()
 
@@ -75,7 +75,7 @@ class Health:
         return await self._run("liveness")
 
     async def publish(self) -> None:
-        """Bring grpc.health.v1 and `refusal` up to date."""
+        """Update grpc.health.v1 and `refusal` from the readiness checks."""
         report = await self.readiness()
         self.unavailable, ok = report.unavailable, report.ok
         serving = health_pb2.HealthCheckResponse.SERVING if ok else health_pb2.HealthCheckResponse.NOT_SERVING
@@ -83,14 +83,14 @@ class Health:
             await self.servicer.set(service, serving)
 
     async def run(self, every: float = 1.0) -> None:
-        """Keep grpc.health.v1 up to date for ever (a background task)."""
+        """Publish periodically until cancelled."""
         while True:
             await self.publish()
             await asyncio.sleep(every)
 
     @asynccontextmanager
     async def mark_ready(self, background: Background) -> AsyncIterator[None]:
-        """Ready inside the block (as far as the checks say so): the innermost of a service's resources."""
+        """Ready inside the block, if the checks pass: enter it as the last of a service's resources."""
         async with background.run("health", self.run()):
             await self.started()
             try:
@@ -116,7 +116,7 @@ class Health:
 
 
 class AdminServer:
-    """/healthz, /readyz and /metrics on a port of their own, which is not for customers."""
+    """/healthz, /readyz and /metrics on a separate, internal port."""
 
     def __init__(self, listen: str, health: Health) -> None:
         self._listen = listen

@@ -1,4 +1,4 @@
-"""Idempotency keys: the same key and body within 24 hours give the first answer again."""
+"""Idempotency keys: a repeated request within 24 hours gets the response of the first one."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -24,14 +24,14 @@ _FREE = {"$or": [{"$eq": [{"$type": "$state"}, "missing"]}, _ABANDONED]}
 
 @dataclass(frozen=True, slots=True)
 class StoredResponse:
-    """The bytes of a response, and whether they are those of an earlier call."""
+    """The bytes of a response, and whether an earlier call made them."""
 
     response: bytes
     replayed: bool
 
 
 class Idempotency:
-    """The records of one service. Only successes are kept: what failed may be tried again under the same key."""
+    """Stores the responses of one service. Failures are not stored: a failed request may be retried with its key."""
 
     def __init__(self, mongo: Mongo) -> None:
         self._records = mongo.collection(RECORDS)
@@ -39,10 +39,10 @@ class Idempotency:
     async def run_once(
         self, caller: Caller, method: str, request: bytes, work: Callable[[], Awaitable[bytes]]
     ) -> StoredResponse:
-        """Do `work` unless the caller's key has an answer already; `request` is the request's bytes.
+        """Do `work` unless there is a response for the caller's key; `request` is the serialised request.
 
-        AlreadyExists (IDEMPOTENCY_KEY_REUSED) for another body, Aborted while the first call is still under way.
-        A process that dies within `work` blocks the key for a minute; then the work is done again, with the same ids.
+        AlreadyExists (IDEMPOTENCY_KEY_REUSED) for another request, Aborted while the first call is in progress.
+        When a process dies during `work`, its key is blocked for a minute; then the work is repeated with the same ids.
         """
         key = caller.idempotency_key or ""
         id_ = _digest("\n".join((caller.org_id, method, key)).encode())
@@ -54,14 +54,14 @@ class Idempotency:
             with derive_ids(caller.org_id, method, key):
                 response = await work()
         except BaseException:
-            with suppress(PyMongoError):  # then the claim runs out by itself
+            with suppress(PyMongoError):  # then the claim expires
                 await self._records.delete_one({"_id": id_, "owner": owner})
             raise
         await self._finish(id_, owner, response)
         return StoredResponse(response, replayed=False)
 
     async def _claim(self, id_: str, owner: str, request_hash: str) -> Document | None:
-        """None when the key is ours to answer, else the record that is there."""
+        """Claim the key: None, or the record of the call that claimed it before."""
         mine = {
             "state": "in_flight",
             "owner": owner,
@@ -82,10 +82,10 @@ class Idempotency:
 
 def _stored_response(record: Document, request_hash: str) -> bytes:
     if record["request_hash"] != request_hash:
-        raise AlreadyExists("This Idempotency-Key was used with another request", reason="IDEMPOTENCY_KEY_REUSED")
+        raise AlreadyExists("This Idempotency-Key was used for a different request", reason="IDEMPOTENCY_KEY_REUSED")
     if record["state"] != "done":
         raise Aborted(
-            "The first request with this Idempotency-Key is still under way",
+            "The first request with this Idempotency-Key is still in progress",
             reason="IDEMPOTENCY_KEY_IN_FLIGHT",
             retry_after=1.0,
         )
@@ -102,4 +102,4 @@ async def _make_indexes(mongo: Mongo) -> None:
 
 
 MIGRATION = Migration("0000_idempotency", _make_indexes)
-"""Every service with idempotent methods puts this first among its migrations."""
+"""The first migration of every service with idempotent methods."""

@@ -1,4 +1,4 @@
-"""Ids: lower-case UUID strings, random, or derived while an idempotency key is in force."""
+"""Ids: lower-case UUID strings, random, or derived from an idempotency key."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ _NAMESPACE = UUID("6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10")
 
 
 class _IdSequence:
-    """Counts the ids that were derived for one request, so that the n-th id is the same in a repeat."""
+    """Derives the ids of one request: the n-th id is the same when the request is repeated."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -26,9 +26,8 @@ _seed: ContextVar[_IdSequence | None] = ContextVar("seed", default=None)
 
 
 def new_id() -> str:
-    """A new id. Under an idempotency key the n-th call of a request gives the same id in a repeat of it:
-
-    take the entity's own id first, and outside of code that may be run again (a transaction's work).
+    """A new id. With an idempotency key, the n-th id of a request is the same when the request is repeated: so call
+    this outside of code that may run again, such as the work of a transaction, and for the entity itself first.
     """
     seed = _seed.get()
     return str(uuid4()) if seed is None else seed.next()
@@ -45,7 +44,7 @@ def derive_ids(org_id: str, method: str, key: str) -> Iterator[None]:
 
 
 def parse_uuid(text: str, field: str) -> str:
-    """`text` as a lower-case UUID string; InvalidArgument naming `field` when it is none."""
+    """`text` as a lower-case UUID string; InvalidArgument names `field`."""
     try:
         return str(UUID(text))
     except ValueError as error:

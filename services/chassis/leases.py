@@ -1,4 +1,4 @@
-"""Leases: one owner at a time, judged by MongoDB's clock only."""
+"""Leases in MongoDB: one owner at a time, by MongoDB's clock."""
 
 from datetime import UTC, datetime
 
@@ -11,7 +11,7 @@ _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Lease:
-    """The lease `name`, for `owner`, which must be unique to the process."""
+    """The lease `name` for `owner`, an id that is unique to the process."""
 
     def __init__(self, mongo: Mongo, name: str, owner: str, *, seconds: float) -> None:
         self._leases = mongo.collection(LEASES)
@@ -20,7 +20,7 @@ class Lease:
         self._milliseconds = int(seconds * 1000)
 
     async def acquire(self) -> bool:
-        """Take or renew the lease; False while another owner has it. Call it again well before it runs out."""
+        """Take or renew the lease; False while another owner has it. Call it again well before it expires."""
         ours = {"$or": [{"$eq": ["$owner", self._owner]}, {"$lte": [{"$ifNull": ["$expires_at", _LONG_AGO]}, "$$NOW"]}]}
         until = {"$add": ["$$NOW", self._milliseconds]}
         change = {
@@ -33,5 +33,5 @@ class Lease:
         return bool(lease["owner"] == self._owner)
 
     async def release(self) -> None:
-        """Give the lease up, if it is ours."""
+        """Give up the lease, if this owner has it."""
         await self._leases.delete_one({"_id": self._name, "owner": self._owner})

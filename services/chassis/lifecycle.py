@@ -1,4 +1,4 @@
-"""The life of a process: start, run until told to stop or until a part dies, close from the outside in."""
+"""The life of a process: start, run until a signal or until a background task dies, shut down gracefully."""
 
 import asyncio
 import gc
@@ -14,7 +14,7 @@ from services.chassis.settings import ProcessSettings, load
 
 CANCEL_AGAIN_SECONDS = 1.0
 COLLECT_EVERY = (50_000, 20, 20)
-"""Of our objects next to none are in cycles: looking for those every 700 new ones costs a tenth of a busy process."""
+"""Hardly any objects are in cycles: with the default of 700 a busy process spends a tenth of its time on them."""
 
 log = logs.get(__name__)
 
@@ -22,9 +22,9 @@ S = TypeVar("S", bound=ProcessSettings)
 
 
 class Background:
-    """The background tasks of a process. None is fire and forget: the death of one ends the process.
+    """The background tasks of a process. When one of them dies, the process ends.
 
-    Use it as a context manager; leaving it cancels what still runs.
+    A context manager, which cancels the running tasks at its end.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Background:
             await _cancel(task)
 
     async def death(self) -> BaseException:
-        """Wait for the first task that dies, and give what killed it."""
+        """Wait for the first task that dies; returns its error."""
         if self._dead is None:
             raise RuntimeError("Background is not entered")
         return await asyncio.shield(self._dead)
@@ -80,11 +80,11 @@ def _cause_of_death(task: asyncio.Task[None]) -> BaseException | None:
         return task.exception()
     if task.cancelling():
         return None
-    return RuntimeError("a CancelledError came out of it that nobody had asked for")
+    return RuntimeError("the task raised CancelledError without having been cancelled")
 
 
 async def _cancel(*tasks: asyncio.Task[None]) -> None:
-    """Cancel until all have ended: PyMongo swallows a cancellation that comes while a change stream is opened."""
+    """Cancel repeatedly until all have ended: PyMongo swallows a cancellation while it opens a change stream."""
     left = set(tasks)
     while left:
         for task in left:
@@ -93,7 +93,7 @@ async def _cancel(*tasks: asyncio.Task[None]) -> None:
 
 
 class App(Protocol):
-    """What a service's `running` yields, as far as the chassis needs it."""
+    """What the `start_app` of a service yields."""
 
     @property
     def background(self) -> Background: ...
@@ -114,7 +114,7 @@ def main(start_app: StartApp[S], settings_class: type[S]) -> NoReturn:
 
 
 class _Stop:
-    """What the signals do: the first stops a running service and cancels a starting one; the second cancels."""
+    """Handles signals: the first stops a running service or cancels a starting one; the second cancels."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -137,7 +137,7 @@ class _Stop:
 async def serve(start_app: StartApp[S], settings: S) -> int:
     """Run the service until SIGTERM, SIGINT or the death of a part; gives the exit code.
 
-    A signal while the service still starts (waiting for MongoDB, say) ends the start; a second one ends the closing.
+    A signal during the start (waiting for MongoDB, say) cancels it; a second one cancels the shutdown.
     """
     stop = _Stop()
     work = asyncio.create_task(_run_until_stopped(stop, start_app, settings), name="service")
@@ -157,7 +157,7 @@ async def _run_until_stopped(stop: _Stop, start_app: StartApp[S], settings: S) -
         stop.started = True
         log.info("started")
         gc.collect()
-        gc.freeze()  # what is there now stays, and need not be gone through again
+        gc.freeze()  # objects of the start live on: exclude them from collections
         died = await _first(app.background.death(), stop.asked.wait())
         log.info("stopping")
     log.info("stopped")

@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object per line on stdout, without secrets."""
+"""Structured logs: one JSON object per line, without secrets."""
 
 import logging
 import re
@@ -32,15 +32,12 @@ class LogSettings(Protocol):
 
 
 def get(name: str) -> FilteringBoundLogger:
-    """A logger; events are constant strings, what varies goes into fields."""
+    """A logger. Events are constant strings; variable values are fields."""
     return cast(FilteringBoundLogger, structlog.get_logger(module=name))
 
 
 def configure(settings: LogSettings, stream: TextIO | None = None) -> None:
-    """Send the logs of this process, ours and the libraries', to stdout in the form that the settings say.
-
-    Commands whose stdout is read by others give stderr as the `stream`.
-    """
+    """Write all logs of this process, those of libraries too, to `stream` (stdout by default)."""
     stream = stream or sys.stdout
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
     render = _renderer(settings.log_format)
@@ -54,12 +51,12 @@ def configure(settings: LogSettings, stream: TextIO | None = None) -> None:
 
 
 def redact(_: object, __: str, event: EventDict) -> EventDict:
-    """Hide keys, tokens and passwords, by the name of the field and by the look of the text."""
+    """Hide keys, tokens and passwords, recognised by the name of the field or the pattern of the text."""
     return {name: _HIDDEN if _SECRET_NAMES.search(name) else _clean(value) for name, value in event.items()}
 
 
 def redact_text(text: str) -> str:
-    """The text without what looks like a key or a token."""
+    """The text with everything hidden that looks like a key or a token."""
     return _SECRET_TEXT.sub(_HIDDEN, text)
 
 
@@ -117,5 +114,5 @@ def _capture_stdlib(level: int, render: Processor, stream: TextIO) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(max(level, logging.WARNING))
-    # While a broker is away aiokafka logs some thirty errors a second; what matters of them is in our own lines.
+    # During an outage of the broker aiokafka logs some thirty errors a second; our own lines say what matters.
     logging.getLogger("aiokafka").setLevel(logging.WARNING if level == logging.DEBUG else logging.CRITICAL)

@@ -1,4 +1,4 @@
-"""What the protos say about a method and its request, in the vocabulary mobiletest.options.v1."""
+"""The options (mobiletest.options.v1) of methods and request fields in the protos."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from mobiletest.options.v1 import options_pb2
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One RPC, as the boundary and the channel need to know it."""
+    """One RPC, for the server's interceptor and the client's channel."""
 
     service: str
     name: str
@@ -22,12 +22,12 @@ class Method:
     needs_organisation: bool
     internal: bool
     takes_idempotency_key: bool
-    repeatable: bool
+    idempotent: bool
     response: type[Message]
 
     @property
     def path(self) -> str:
-        """As gRPC spells it: /package.Service/Method."""
+        """/package.Service/Method."""
         return f"/{self.service}/{self.name}"
 
 
@@ -46,12 +46,12 @@ def _method(descriptor: MethodDescriptor) -> Method:
         needs_organisation=not contract.no_organisation,
         internal=contract.internal,
         takes_idempotency_key=contract.idempotency_key,
-        repeatable=_is_repeatable(descriptor, contract.required_scope),
+        idempotent=_is_idempotent(descriptor, contract.required_scope),
         response=GetMessageClass(descriptor.output_type),
     )
 
 
-def _is_repeatable(descriptor: MethodDescriptor, scope: str) -> bool:
+def _is_idempotent(descriptor: MethodDescriptor, scope: str) -> bool:
     level = descriptor.GetOptions().idempotency_level
     return scope == "read" or level != MethodOptions.IDEMPOTENCY_UNKNOWN
 

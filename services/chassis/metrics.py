@@ -1,7 +1,4 @@
-"""The metrics of this process: one registry, declared by name, shown on the admin port.
-
-A declaration opens nothing and may be repeated: the same name gives the same metric.
-"""
+"""The metrics of this process: one registry, served on the admin port. Declaring a metric twice gives the same one."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -59,8 +56,8 @@ _platform: dict[str, object] = {}
 
 
 async def measure_loop_lag(every: float = 0.25) -> None:
-    """Measure for ever by how much this event loop wakes up too late."""
-    lag = histogram("mobiletest_event_loop_lag_seconds", "How late the event loop wakes up")
+    """Measure until cancelled how late this event loop wakes up."""
+    lag = histogram("mobiletest_event_loop_lag_seconds", "Seconds by which the event loop wakes up late")
     loop = asyncio.get_running_loop()
     while True:
         due = loop.time() + every

@@ -1,4 +1,4 @@
-"""Changes of a database's schema: ordered, once each, by one process at a time."""
+"""Schema migrations: applied in order, once each, by one process at a time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,21 +17,21 @@ log = logs.get(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One step: `id` sorts it ("0001_apps"), `apply` may be run twice (a process can die in the middle)."""
+    """One step. `id` ("0001_apps") determines the order; `apply` is idempotent, since a process may die during it."""
 
     id: str
     apply: Callable[[Mongo], Awaitable[None]]
 
 
 class SchemaIsNewer(Exception):
-    """The database was migrated by a newer version of this service: this one must not touch it."""
+    """A newer version of this service migrated the database: this version must not use it."""
 
 
 async def migrate(mongo: Mongo, migrations: Sequence[Migration], *, wait_seconds: float = 0.5) -> None:
-    """Apply what is missing. Processes that start together wait for each other; SchemaIsNewer refuses to go back."""
+    """Apply missing migrations; processes that start together wait for each other. SchemaIsNewer."""
     ids = [migration.id for migration in migrations]
     if ids != sorted(set(ids)):
-        raise ValueError("migrations are not in the order of their ids, or repeat one")
+        raise ValueError("the ids of migrations must be unique and in order")
     lease = Lease(mongo, "migrations", str(uuid4()), seconds=LEASE_SECONDS)
     while await _missing(mongo, migrations):
         if await lease.acquire():

@@ -1,4 +1,4 @@
-"""MongoDB: the one place that knows which driver is under us, motor or PyMongo Async."""
+"""MongoDB, through motor or PyMongo Async: no other module depends on which of them it is."""
 
 import asyncio
 import random
@@ -26,14 +26,14 @@ from services.chassis.errors import Unavailable
 from services.chassis.mongo_metrics import CommandMetrics, ConnectionMetrics
 
 Document = dict[str, Any]
-Session = Any  # the drivers' session types have nothing in common that could be named
-Collection = Any  # likewise: find, find_one, insert_one ... are the same in both; see `aggregate` and `watch`
+Session = Any  # the drivers' session types have no common base
+Collection = Any  # likewise; most methods are the same in both, but see `aggregate` and `watch`
 T = TypeVar("T")
 
 RETRY_AFTER_SECONDS = 1.0
 TRANSACTION_SECONDS = 8.0
 _SNAPSHOT_GONE = (239, 246)
-"""SnapshotTooOld and SnapshotUnavailable: the same, asked again, is asked of a newer moment."""
+"""SnapshotTooOld and SnapshotUnavailable: a retry reads from a newer snapshot."""
 _WRITE = WriteConcern(w="majority", j=True)
 
 log = logs.get(__name__)
@@ -57,7 +57,7 @@ class Mongo:
 
     @classmethod
     async def connect(cls, uri: str, database: str, driver: Literal["motor", "pymongo"] = "motor") -> "Mongo":
-        """Connect, waiting for ever for a MongoDB that is not there yet."""
+        """Connect; waits without limit until MongoDB answers."""
         mongo = cls.unconnected(uri, database, driver)
         try:
             await mongo.wait()
@@ -68,7 +68,7 @@ class Mongo:
 
     @classmethod
     def unconnected(cls, uri: str, database: str, driver: Literal["motor", "pymongo"] = "motor") -> "Mongo":
-        """The same without waiting: its driver connects in the background."""
+        """The same without waiting: the driver connects in the background."""
         return cls(_client(uri, driver), database, driver)
 
     async def wait(self) -> None:
@@ -80,7 +80,7 @@ class Mongo:
                 await self._ping()
 
     async def ping(self) -> None:
-        """The readiness check. Raises Unavailable at once while the driver knows of no primary."""
+        """The readiness check: Unavailable at once while the driver knows no primary."""
         if not self._client.topology_description.has_writable_server():
             raise _unavailable()
         await self._ping()
@@ -94,7 +94,7 @@ class Mongo:
             await closing
 
     def collection(self, name: str) -> Collection:
-        """The driver's own collection. Use `aggregate` and `watch` of this class for those two, which differ."""
+        """The driver's own collection. For `aggregate` and `watch`, which differ, use the methods of this class."""
         found = self._collections.get(name)
         if found is None:
             found = self._collections[name] = self.database[name]
@@ -103,7 +103,7 @@ class Mongo:
     async def aggregate(
         self, collection: str, pipeline: Sequence[Mapping[str, Any]], *, session: Session = None, **options: Any
     ) -> list[Document]:
-        """All documents that the pipeline gives."""
+        """All documents of the pipeline."""
         cursor = self.collection(collection).aggregate(list(pipeline), session=session, **options)
         if not self._motor:
             cursor = await cursor
@@ -122,9 +122,9 @@ class Mongo:
             yield changes
 
     async def transaction(self, work: Callable[[Session], Awaitable[T]]) -> T:
-        """Run `work(session)` in one transaction (snapshot, majority) and give its result.
+        """The result of `work(session)`, run in one transaction (snapshot, majority).
 
-        `work` runs again after a transient error, so it must have no effect outside of the session.
+        `work` is retried after a transient error, so it must have no effects outside of the session.
         """
         deadline = asyncio.get_running_loop().time() + TRANSACTION_SECONDS
         attempt = 0
@@ -139,8 +139,8 @@ class Mongo:
             await asyncio.sleep(min(0.5, 0.005 * 2**attempt) * random.random())  # noqa: S311 (jitter)
 
     async def snapshot(self, work: Callable[[Session], Awaitable[T]]) -> T:
-        """Run `work(session)`, which only finds and aggregates, on what a majority has at one moment, and give its
-        result. Unlike a transaction it may take minutes.
+        """The result of `work(session)`, which only reads, on one snapshot that a majority has. Unlike a transaction it
+        may take minutes.
         """
         session = self._client.start_session(snapshot=True)
         if self._motor:
@@ -185,7 +185,7 @@ def _client(uri: str, driver: str) -> Any:
     options: dict[str, Any] = {
         "serverSelectionTimeoutMS": 2500,
         "connectTimeoutMS": 2000,
-        "heartbeatFrequencyMS": 2000,  # a server that hangs is noticed after at most this and the connect timeout
+        "heartbeatFrequencyMS": 2000,  # a server that hangs is detected within this and the connect timeout
         "socketTimeoutMS": 20_000,
         "waitQueueTimeoutMS": 3000,
         "maxPoolSize": 100,
@@ -202,12 +202,12 @@ def _client(uri: str, driver: str) -> Any:
 
 
 def _is_down(error: PyMongoError) -> bool:
-    """No primary within the server selection timeout: repeating at once would only wait longer."""
+    """No primary within the server selection timeout: an immediate retry would only wait longer."""
     return type(error).__name__ == "ServerSelectionTimeoutError"
 
 
 def as_unavailable(error: BaseException) -> Unavailable | None:
-    """A driver error that passes by itself as Unavailable (503, retry after 1 s); None for any other error."""
+    """A transient error of the driver as Unavailable (503, retry after 1 s); None for any other error."""
     if not _is_transient(error):
         return None
     return _unavailable()

@@ -1,20 +1,20 @@
-"""What the driver does, as metrics: how long commands take, how many connections are in use and waited for."""
+"""Metrics of the MongoDB driver: durations of commands, connections in use, time spent waiting for a connection."""
 
 from pymongo import monitoring
 
 from services.chassis import metrics
 
-_commands = metrics.histogram("mobiletest_mongo_command_seconds", "Duration of commands", ["command"])
-_failures = metrics.counter("mobiletest_mongo_command_failures_total", "Commands that failed", ["command"])
-_in_use = metrics.gauge("mobiletest_mongo_connections_in_use", "Connections that are checked out")
-_wait = metrics.histogram("mobiletest_mongo_connection_wait_seconds", "Time until a connection was free")
+_commands = metrics.histogram("mobiletest_mongo_command_seconds", "Duration of commands in seconds", ["command"])
+_failures = metrics.counter("mobiletest_mongo_command_failures_total", "Failed commands", ["command"])
+_in_use = metrics.gauge("mobiletest_mongo_connections_in_use", "Connections in use")
+_wait = metrics.histogram("mobiletest_mongo_connection_wait_seconds", "Seconds until a connection was free")
 
 
 class CommandMetrics(monitoring.CommandListener):
-    """Durations by the name of the command (find, update ...): a small, closed set."""
+    """Durations by the name of the command (find, update ...)."""
 
     def started(self, event: monitoring.CommandStartedEvent) -> None:
-        """Nothing is known yet."""
+        """Not counted."""
 
     def succeeded(self, event: monitoring.CommandSucceededEvent) -> None:
         _commands.labels(event.command_name).observe(event.duration_micros / 1e6)
@@ -25,7 +25,7 @@ class CommandMetrics(monitoring.CommandListener):
 
 
 class ConnectionMetrics(monitoring.ConnectionPoolListener):
-    """How much of the pool is in use, and what waiting for it costs."""
+    """Connections in use, and the time until one was free."""
 
     def connection_checked_out(self, event: monitoring.ConnectionCheckedOutEvent) -> None:
         _in_use.inc()

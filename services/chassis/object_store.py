@@ -1,4 +1,4 @@
-"""Objects (builds, screenshots, logs) in a local folder, S3, GCS, Azure or memory: one API, bounded memory."""
+"""Objects (builds, screenshots, logs) in a local folder, S3, GCS, Azure or memory, streamed in chunks."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,7 +23,7 @@ _bytes = metrics.counter("mobiletest_artifact_bytes_total", "Bytes stored (in) a
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
-    """What was stored: `sha256` in hexadecimal."""
+    """A stored object; `sha256` is hexadecimal."""
 
     key: str
     size: int
@@ -31,9 +31,9 @@ class StoredObject:
 
 
 class ObjectStore:
-    """Objects by key ("org/ab12..."). Absent keys are NotFound, a store that is down or full is Unavailable.
+    """Objects by key ("org/ab12..."). NotFound for missing keys; Unavailable when the store is down or full.
 
-    A key that would lead out of the store ("..") is a ValueError: keys are made by us, never by clients.
+    ValueError for a key that leads out of the store (".."): keys never come from clients.
     """
 
     def __init__(self, store: Any) -> None:
@@ -41,7 +41,7 @@ class ObjectStore:
 
     @classmethod
     def open(cls, url: str) -> "ObjectStore":
-        """file:///folder (made when missing), s3://, gs://, az:// or memory:///; credentials from the environment."""
+        """file:///folder (created if missing), s3://, gs://, az:// or memory:///; credentials from the environment."""
         parts = urlsplit(url)
         if parts.scheme == "file":
             folder = Path(unquote(parts.path))
@@ -50,7 +50,7 @@ class ObjectStore:
         return cls(from_url(url))
 
     async def put_bytes(self, key: str, content: bytes) -> StoredObject:
-        """Store `content`, over what was there."""
+        """Store `content`; replaces an existing object."""
         try:
             await obstore.put_async(self._store, key, content)
         except (BaseError, OSError) as error:
@@ -59,9 +59,9 @@ class ObjectStore:
         return StoredObject(key, len(content), sha256(content).hexdigest())
 
     async def put_stream(self, key: str, chunks: AsyncIterator[bytes], *, max_bytes: int | None = None) -> StoredObject:
-        """Store what `chunks` gives. ResourceExhausted (OBJECT_TOO_LARGE) beyond `max_bytes`.
+        """Store the chunks. ResourceExhausted (OBJECT_TOO_LARGE) beyond `max_bytes`.
 
-        When anything fails there is no object: it becomes visible only as a whole.
+        After any failure there is no object: it becomes visible only when it is complete.
         """
         counted = _CountedStream(chunks, max_bytes)
         try:
@@ -89,7 +89,7 @@ class ObjectStore:
             raise _domain_error(error, key) from error
 
     async def delete_all(self, prefix: str) -> int:
-        """Delete every object below `prefix` (whole path segments: "runs/1" is not "runs/12"); how many there were."""
+        """Delete every object below `prefix` (whole path segments: "runs/1" is not "runs/12"); returns their number."""
         deleted = 0
         try:
             async for listed in obstore.list(self._store, prefix, chunk_size=DELETE_CHUNK):
@@ -100,7 +100,7 @@ class ObjectStore:
         return deleted
 
     async def delete(self, key: str) -> None:
-        """Delete the object; one that is absent is no error."""
+        """Delete the object, if it exists."""
         try:
             await obstore.delete_async(self._store, key)
         except FileNotFoundError:
@@ -110,7 +110,7 @@ class ObjectStore:
 
 
 class _CountedStream:
-    """Passes chunks on, counts and hashes them, and keeps the error that ended them."""
+    """Passes chunks on, counts and hashes them, and stores the error that ended them."""
 
     def __init__(self, chunks: AsyncIterator[bytes], max_bytes: int | None) -> None:
         self._chunks = chunks

@@ -1,4 +1,4 @@
-"""A collection as one organisation sees it: every query has the caller's org_id in its filter."""
+"""A MongoDB collection limited to one organisation: every query filters by the caller's org_id."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,9 +11,9 @@ Update = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
 class OrgCollection:
-    """`collection(name)` of a Mongo, narrowed to the organisation of `context.current()`.
+    """`mongo.collection(name)`, limited to the organisation of `context.current()`.
 
-    A filter of one's own on org_id is an error: the caller decides, nobody else.
+    ValueError for a filter on org_id: it always comes from the caller.
     """
 
     def __init__(self, mongo: Mongo, name: str) -> None:
@@ -29,7 +29,7 @@ class OrgCollection:
         return self._collection.find(_own_filter(filter), projection, **options)
 
     def find_raw_batches(self, filter: Filter | None = None, projection: Any = None, **options: Any) -> Any:
-        """The driver's cursor over batches of BSON: for documents that are decoded once and read often."""
+        """The driver's cursor over batches of BSON, for callers that decode documents themselves."""
         return self._collection.find_raw_batches(_own_filter(filter), projection, **options)
 
     async def find_one(self, filter: Filter, projection: Any = None, **options: Any) -> Document | None:
@@ -37,24 +37,24 @@ class OrgCollection:
         return found
 
     async def insert_one(self, document: Document, *, session: Session = None) -> None:
-        """Insert the document with the caller's org_id; DuplicateKeyError is the storage's to catch."""
+        """Insert the document with the caller's org_id. DuplicateKeyError."""
         await self._collection.insert_one(_own_document(document), session=session)
 
     async def insert_many(self, documents: Sequence[Document], *, session: Session = None) -> None:
         await self._collection.insert_many([_own_document(document) for document in documents], session=session)
 
     async def update_one(self, filter: Filter, update: Update, **options: Any) -> int:
-        """How many documents matched: 0 or 1."""
+        """The number of matched documents, 0 or 1."""
         result = await self._collection.update_one(_own_filter(filter), update, **options)
         return int(result.matched_count)
 
     async def update_many(self, filter: Filter, update: Update, **options: Any) -> int:
-        """How many documents matched."""
+        """The number of matched documents."""
         result = await self._collection.update_many(_own_filter(filter), update, **options)
         return int(result.matched_count)
 
     async def replace_one(self, filter: Filter, document: Document, **options: Any) -> int:
-        """How many documents matched: 0 or 1."""
+        """The number of matched documents, 0 or 1."""
         result = await self._collection.replace_one(_own_filter(filter), _own_document(document), **options)
         return int(result.matched_count)
 
@@ -63,11 +63,11 @@ class OrgCollection:
         return found
 
     async def delete_one(self, filter: Filter, **options: Any) -> int:
-        """How many documents were deleted: 0 or 1."""
+        """The number of deleted documents, 0 or 1."""
         return int((await self._collection.delete_one(_own_filter(filter), **options)).deleted_count)
 
     async def delete_many(self, filter: Filter, **options: Any) -> int:
-        """How many documents were deleted."""
+        """The number of deleted documents."""
         return int((await self._collection.delete_many(_own_filter(filter), **options)).deleted_count)
 
     async def count_documents(self, filter: Filter | None = None, **options: Any) -> int:
@@ -80,7 +80,7 @@ class OrgCollection:
 
 def _own_filter(filter: Filter | None) -> Document:
     if filter is not None and "org_id" in filter:
-        raise ValueError("the organisation comes from the caller, not from the filter")
+        raise ValueError("a filter must not contain org_id: it comes from the caller")
     return {"org_id": _org_id(), **(filter or {})}
 
 

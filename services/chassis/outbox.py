@@ -1,4 +1,4 @@
-"""The outbox: events stored in the transaction of the change that they tell about. `relay.py` publishes them."""
+"""The transactional outbox: events are stored with the change that they describe; `outbox_relay` publishes them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ FRESH_LIMIT = 10_000
 
 
 class Outbox:
-    """Stores events, and hands what was committed to the relay of this process."""
+    """Stores events, and passes committed ones to the relay of this process."""
 
     def __init__(self, mongo: Mongo, source: str, clock: Clock | None = None) -> None:
         """`source` is the ce_source of the events made here, such as "mobiletest.catalog"."""
@@ -31,7 +31,7 @@ class Outbox:
         self.fresh: asyncio.Queue[Event] = asyncio.Queue(FRESH_LIMIT)
 
     def event(self, topic: str, key: str, message: Message, *, subject: str | None = None, sequence: int = 0) -> Event:
-        """The event that carries `message`; time, id and trace are those of now and of the current caller."""
+        """An event with `message` as its payload, the current time, a new id, and the current caller's trace."""
         caller = context.current_or_none()
         return Event(
             topic=topic,
@@ -52,22 +52,22 @@ class Outbox:
             await self._rows.insert_many([to_row(event) for event in events], session=session)
 
     def publish_soon(self, events: Sequence[Event]) -> None:
-        """The transaction is committed: publish at once. Never blocks; what finds no room is left to the sweeper."""
+        """Publish the events of a committed transaction. Never blocks: a full queue leaves them to the sweep."""
         for event in events:
             if self.fresh.full():
                 return
             self.fresh.put_nowait(event)
 
     async def history(self, subject: str, *, after: int = 0, limit: int = 1000) -> list[Event]:
-        """The events of a subject with a sequence above `after`, in order; as far back as the retention goes."""
-        of_subject = {"$type": "string", "$eq": subject}  # the type, too, or the partial index is not used
+        """The retained events of a subject with a sequence above `after`, in order."""
+        of_subject = {"$type": "string", "$eq": subject}  # without the type the partial index is not used
         query = {"subject": of_subject, "sequence": {"$gt": after}}
         rows = await self._rows.find(query).sort([("sequence", 1), ("_id", 1)]).limit(limit).to_list(None)
         return [to_event(row) for row in rows]
 
 
 def to_row(event: Event) -> Document:
-    """The event as a row that waits to be published."""
+    """The event as a pending row."""
     return {
         "_id": event.id,
         "topic": event.topic,
@@ -104,4 +104,4 @@ async def _make_indexes(mongo: Mongo) -> None:
 
 
 MIGRATION = Migration("0000_outbox", _make_indexes)
-"""Every service with an outbox puts this first among its migrations."""
+"""The first migration of every service with an outbox."""

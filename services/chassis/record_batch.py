@@ -1,4 +1,4 @@
-"""Records that were fetched together: which of them are events still to be handled, and why others are none."""
+"""A batch of fetched records: the events still to be handled, and the records that are refused."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,10 +10,10 @@ from services.chassis.unreadable_records import UnreadableRecords
 
 
 class RecordBatch:
-    """`events` by the index of their records, in order; `refused` likewise, with the reasons."""
+    """`events` and `refused` (the reasons) by the index of their records, in order."""
 
     def __init__(self, records: Sequence[ConsumerRecord]) -> None:
-        """Decode them. What is no event is refused from the start."""
+        """Decode the records and refuse those that are no events."""
         self.records = records
         self.events: dict[int, Event] = {}
         self.refused: dict[int, InvalidMessage] = {}
@@ -25,45 +25,44 @@ class RecordBatch:
                 self.refused[index] = error
 
     def refuse(self, errors: Sequence[InvalidMessage]) -> None:
-        """Take what the handler refuses out of `events`, its duplicates too. ValueError when it was not given that."""
+        """Refuse the events of these errors, and their duplicates. ValueError for an event of no record."""
         if not errors:
             return
-        places: dict[Event, list[int]] = {}
+        indexes: dict[Event, list[int]] = {}
         for index, event in self.events.items():
-            places.setdefault(event, []).append(index)
+            indexes.setdefault(event, []).append(index)
         found: dict[int, InvalidMessage] = {}
         for error in errors:
-            if error.event is None or error.event not in places:
-                raise ValueError(f"the handler refused an event that it was not given: {error.event!r:.300}")
-            found.update(dict.fromkeys(places[error.event], error))
+            if error.event is None or error.event not in indexes:
+                raise ValueError(f"the handler refused an event that is not in its batch: {error.event!r:.300}")
+            found.update(dict.fromkeys(indexes[error.event], error))
         self.refused |= found
         self.events = {index: event for index, event in self.events.items() if index not in self.refused}
 
     def refuse_one(self, index: int, error: InvalidMessage) -> None:
-        """Take the event with this index out of `events`."""
+        """Refuse the event with this index."""
         del self.events[index]
         self.refused[index] = error
 
-    def keep(self, owned: Callable[[ConsumerRecord], bool]) -> None:
-        """Forget what is not `owned` any more: another member has it, handles it and puts it away.
-
-        For good, for what comes back by the next rebalance comes from the broker once more.
+    def drop_lost(self, owned: Callable[[ConsumerRecord], bool]) -> None:
+        """Drop the partitions whose records are not `owned` any more: the broker delivers these again, to the member
+        that has the partition then.
         """
         self._lost |= {partition_of(record) for record in self.records if not owned(record)}
         if self._lost:
             self.events = {index: event for index, event in self.events.items() if self._has(index)}
             self.refused = {index: error for index, error in self.refused.items() if self._has(index)}
 
-    def kept(self) -> list[ConsumerRecord]:
-        """The records that are still ours to deal with and to commit."""
+    def owned_records(self) -> list[ConsumerRecord]:
+        """The records that were not dropped, to be committed."""
         return [record for record in self.records if partition_of(record) not in self._lost]
 
     def letters(self) -> list[RefusedRecord]:
-        """What is to be put away."""
+        """The records to dead-letter."""
         return [RefusedRecord(self.records[index], error) for index, error in sorted(self.refused.items())]
 
-    def written(self, left: Sequence[RefusedRecord]) -> None:
-        """All but these were put away."""
+    def mark_written(self, left: Sequence[RefusedRecord]) -> None:
+        """All dead letters but these have been written."""
         waiting = {id(each.record) for each in left}
         self.refused = {i: error for i, error in self.refused.items() if id(self.records[i]) in waiting}
 
@@ -72,7 +71,7 @@ class RecordBatch:
 
 
 def partition_of(record: ConsumerRecord) -> TopicPartition:
-    """Where the record lies."""
+    """The partition of the record."""
     return TopicPartition(record.topic, record.partition)
 
 

@@ -1,7 +1,7 @@
-"""The boundary of every gRPC call that comes in: who calls, may they, is the request right, what went wrong.
+"""What happens to every incoming gRPC call around its servicer.
 
-In this order: metrics and log; token, organisation and scope; deadline; validation and defaults; idempotency; the
-servicer. Errors of all of them leave through one door.
+In this order: metrics, log and error mapping; token, organisation and scope; deadline; validation and defaults;
+idempotency; the servicer.
 """
 
 import asyncio
@@ -28,13 +28,13 @@ Context = Any  # grpc.aio.ServicerContext; generic only in the stubs
 
 log = logs.get(__name__)
 
-_handled = metrics.counter("grpc_server_handled_total", "RPCs that ended", ["grpc_service", "grpc_method", "grpc_code"])
+_handled = metrics.counter("grpc_server_handled_total", "Finished RPCs", ["grpc_service", "grpc_method", "grpc_code"])
 _seconds = metrics.histogram("grpc_server_handling_seconds", "Duration of RPCs", ["grpc_service", "grpc_method"])
 _no_deadline = metrics.counter("mobiletest_rpc_without_deadline_total", "RPCs without a deadline", ["grpc_method"])
 
 
 class RequestInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc, unused-ignore]
-    """Wraps the handlers of the given methods, once each. Others (health, reflection) pass as they are."""
+    """Wraps the handlers of the given methods, once each; others (health, reflection) are left alone."""
 
     def __init__(
         self,
@@ -44,17 +44,17 @@ class RequestInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc, unus
         idempotency: Idempotency | None = None,
         unavailable: Callable[[], Unavailable | None] = lambda: None,
     ) -> None:
-        """`refusal()` gives the error for every call while the service can do nothing, its database being away."""
+        """`unavailable()`: the error to answer every call with, while the service's database is away."""
         self._methods = methods
         self._tokens = tokens
         self._idempotency = idempotency
-        self._refusal = unavailable
+        self._unavailable = unavailable
         self._wrapped: dict[str, Any] = {}
 
     async def intercept_service(
         self, continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]], handler_call_details: Any
     ) -> Any:
-        """Give the wrapped handler of the method that is called."""
+        """The wrapped handler of the called method."""
         path = handler_call_details.method
         if path in self._wrapped:
             return self._wrapped[path]
@@ -73,7 +73,7 @@ class RequestInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc, unus
             return grpc.unary_stream_rpc_method_handler(self._download(method, handler.unary_stream), *coding)
         if handler.stream_unary:
             return grpc.stream_unary_rpc_method_handler(self._upload(method, handler.stream_unary), *coding)
-        raise NotImplementedError(f"{method.path}: streams in both directions are not served")
+        raise NotImplementedError(f"{method.path}: bidirectional streams are not supported")
 
     def _unary(self, method: Method, servicer: Callable[[Message, Context], Awaitable[Message]]) -> Any:
         async def handle(request: Message, context: Context) -> Message:
@@ -106,7 +106,7 @@ class RequestInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc, unus
     @contextmanager
     def _admitted(self, method: Method, context: Context) -> Iterator[None]:
         caller = authorize(method, read_metadata(context.invocation_metadata()), self._tokens)
-        if (unavailable := self._refusal()) is not None:
+        if (unavailable := self._unavailable()) is not None:
             raise unavailable
         with calling.bind(caller), calling.limit_time(context.time_remaining()):
             yield
@@ -140,7 +140,7 @@ async def _validate_each(requests: AsyncIterator[Message]) -> AsyncIterator[Mess
 
 
 def _default_deadline(method: Method, context: Context) -> float | None:
-    """gRPC itself ends a call at the deadline that its caller gave; a call without one gets ours."""
+    """Seconds for a call without a deadline; gRPC itself enforces the deadline of a caller."""
     if context.time_remaining() is not None:
         return None
     _no_deadline.labels(method.name).inc()
@@ -148,7 +148,7 @@ def _default_deadline(method: Method, context: Context) -> float | None:
 
 
 class ErrorMapper:
-    """Where a call leaves: counts it, logs it, and turns what was raised into a status."""
+    """Counts and logs a call, and maps the error that ends it to a status."""
 
     def __init__(self, method: Method, context: Context) -> None:
         self._method = method

@@ -1,4 +1,4 @@
-"""Who calls, and may they: from the metadata of a gRPC call to a Caller."""
+"""Authenticates gRPC calls by the service token, and checks the caller's organisation and scopes."""
 
 import hmac
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,20 +8,20 @@ from services.chassis.context import ALL_SCOPES, Caller
 from services.chassis.errors import PermissionDenied, Unauthenticated
 from services.chassis.method_options import Method
 
-SERVICE_TOKEN_INVALID = "SERVICE_TOKEN_INVALID"  # noqa: S105 (a reason, no token)
+SERVICE_TOKEN_INVALID = "SERVICE_TOKEN_INVALID"  # noqa: S105 (an error reason)
 
 
 def read_metadata(metadata: Iterable[tuple[str, str | bytes]] | None) -> dict[str, str]:
-    """The textual metadata of a call; of a repeated key the last value."""
+    """The text metadata of a call; the last value of a repeated key."""
     return {key: value for key, value in metadata or () if isinstance(value, str)}
 
 
 def authorize(method: Method, metadata: Mapping[str, str], tokens: Sequence[str]) -> Caller:
-    """The caller, when the token is one of `tokens` and organisation and scope are what the method needs."""
+    """The caller. Unauthenticated without one of `tokens`, PermissionDenied without the scope that the method needs."""
     _check_token(metadata.get("authorization", ""), tokens)
     caller = _read_caller(metadata)
     if method.needs_organisation and not caller.org_id:
-        raise Unauthenticated("The metadata x-org-id is missing", reason="ORGANISATION_MISSING")
+        raise Unauthenticated("The metadata has no x-org-id", reason="ORGANISATION_MISSING")
     if method.internal and caller.via_gateway:
         raise PermissionDenied("This method is for internal callers only", reason="INTERNAL_METHOD")
     if method.required_scope and method.required_scope not in caller.scopes:

@@ -1,4 +1,4 @@
-"""The variables that every process reads; each service names its own in a subclass."""
+"""The environment variables that every process reads; each service adds its own in a subclass."""
 
 import socket
 import sys
@@ -11,7 +11,7 @@ PREFIX = "MOBILETEST_"
 
 
 class ProcessSettings(BaseSettings):
-    """Read from the environment (prefix MOBILETEST_) at start, never changed afterwards."""
+    """Read once at start from the environment (prefix MOBILETEST_)."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", populate_by_name=True)
 
@@ -36,12 +36,12 @@ class ProcessSettings(BaseSettings):
     def _long_enough(cls, value: SecretStr) -> SecretStr:
         tokens = _split(value)
         if not tokens or any(len(token) < 16 for token in tokens):
-            raise ValueError("needs at least one token, each of 16 characters or more")
+            raise ValueError("needs at least one token; each must have 16 characters or more")
         return value
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """The tokens that a server accepts; a client sends the first."""
+        """The tokens that a server accepts; a client sends the first one."""
         return _split(self.service_tokens)
 
 
@@ -49,7 +49,7 @@ S = TypeVar("S", bound=BaseSettings)
 
 
 def load(cls: type[S]) -> S:
-    """The settings from the environment; prints every error with its variable's name and exits 2."""
+    """The settings from the environment; on errors prints each with the name of its variable and exits with 2."""
     try:
         return cls()
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""The broker's topics: made where they are missing, listed, and asked for their partitions."""
+"""Topics, their partitions and committed offsets, through Kafka's admin API."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Coroutine, Mapping

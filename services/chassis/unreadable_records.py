@@ -1,8 +1,7 @@
-"""Getting past records that aiokafka cannot read: a header whose name is no text, a batch with a wrong checksum.
+"""Skipping records that aiokafka cannot parse: a header name that is not UTF-8, a batch with a wrong checksum.
 
-It raises at the first of them, at every fetch, and delivers nothing of that partition any more: one such message would
-stop its consumer for good. So what it cannot read is fetched here once more, to see what lies before it and where the
-next batch begins.
+aiokafka raises at the first of them, at every fetch, so one such record would block its partition for good. The
+partition is fetched once more here, to find the records before the fault and the beginning of the next batch.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,10 +19,10 @@ WAIT_MS = 100
 
 
 class UnreadableRecords(ConsumerRecord):  # type: ignore[misc]
-    """Stands for the records from `first` to its own offset. `why` says what is wrong with them."""
+    """Stands for the records from `first` to its own offset; `why` is what is wrong with them."""
 
-    def __init__(self, place: TopicPartition, first: int, last: int, why: str) -> None:
-        super().__init__(place.topic, place.partition, last, 0, 0, None, None, None, 0, 0, ())
+    def __init__(self, partition: TopicPartition, first: int, last: int, why: str) -> None:
+        super().__init__(partition.topic, partition.partition, last, 0, 0, None, None, None, 0, 0, ())
         self.first = first
         self.why = why
 
@@ -31,38 +30,38 @@ class UnreadableRecords(ConsumerRecord):  # type: ignore[misc]
 async def skip_unreadable(
     consumer: AIOKafkaConsumer, positions: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, list[ConsumerRecord]]:
-    """What lies before the unreadable ones, with an Unreadable at the end; empty when all can be read after all.
+    """The records before the first fault of each partition, then an UnreadableRecords; empty when there is no fault.
 
-    `positions` are those of all partitions, for what the failed fetch held is lost. The consumer goes on behind.
+    `positions` are those of all partitions, since the failed fetch is lost. The consumer continues after the fault.
     """
-    for place, position in positions.items():
-        consumer.seek(place, position)
+    for partition, position in positions.items():
+        consumer.seek(partition, position)
     found = {}
-    for place, position in positions.items():
-        if place not in consumer.assignment():
-            continue  # a rebalance may take it away at any time
-        records = await _fetch(consumer, place, position)
-        if records and isinstance(records[-1], UnreadableRecords) and place in consumer.assignment():
-            found[place] = records
-            consumer.seek(place, records[-1].offset + 1)
+    for partition, position in positions.items():
+        if partition not in consumer.assignment():
+            continue  # a rebalance may reassign it at any time
+        records = await _fetch(consumer, partition, position)
+        if records and isinstance(records[-1], UnreadableRecords) and partition in consumer.assignment():
+            found[partition] = records
+            consumer.seek(partition, records[-1].offset + 1)
     return found
 
 
-async def _fetch(consumer: AIOKafkaConsumer, place: TopicPartition, position: int) -> list[ConsumerRecord]:
-    """One fetch of the partition, up to the first fault in it; nothing while a broker does not give it."""
-    end, leader = consumer.highwater(place), consumer._client.cluster.leader_for_partition(place)
+async def _fetch(consumer: AIOKafkaConsumer, partition: TopicPartition, position: int) -> list[ConsumerRecord]:
+    """One fetch of the partition, up to the first fault; empty if the broker has nothing or refuses."""
+    end, leader = consumer.highwater(partition), consumer._client.cluster.leader_for_partition(partition)
     if leader is None or (end is not None and position >= end):
         return []
-    wanted = [(place.topic, [(place.partition, position, MAX_MESSAGE_BYTES)])]
+    wanted = [(partition.topic, [(partition.partition, position, MAX_MESSAGE_BYTES)])]
     response = await consumer._client.send(leader, FetchRequest(WAIT_MS, 1, MAX_MESSAGE_BYTES, 0, wanted))
     for _, partitions in response.topics:
         for _, error, end, *_, data in partitions:
-            return [] if error else list(_parse_records(place, MemoryRecords(data or b""), position, end))
+            return [] if error else list(_parse_records(partition, MemoryRecords(data or b""), position, end))
     return []
 
 
-def _parse_records(place: TopicPartition, batches: Any, position: int, end: int) -> Iterator[ConsumerRecord]:
-    """Those from `position` on; the first fault, up to the end of its batch, is the last of them."""
+def _parse_records(partition: TopicPartition, batches: Any, position: int, end: int) -> Iterator[ConsumerRecord]:
+    """The records from `position` on, up to the first fault, which covers the rest of its batch."""
     while batches.has_next():
         after = position + 1
         try:
@@ -73,16 +72,18 @@ def _parse_records(place: TopicPartition, batches: Any, position: int, end: int)
             for record in () if batch.is_control_batch else batch:
                 if record.offset >= position:
                     position = record.offset + 1
-                    yield _consumer_record(place, record)
+                    yield _consumer_record(partition, record)
         except UNREADABLE as error:
-            last = after - 1 if position < after <= end else position  # what is corrupt may say any end
-            yield UnreadableRecords(place, position, last, str(error))
+            last = after - 1 if position < after <= end else position  # the end of a corrupt batch may be corrupt too
+            yield UnreadableRecords(partition, position, last, str(error))
             return
         position = max(position, after)
 
 
-def _consumer_record(place: TopicPartition, record: Any) -> ConsumerRecord:
+def _consumer_record(partition: TopicPartition, record: Any) -> ConsumerRecord:
     sizes = [len(content) if content is not None else -1 for content in (record.key, record.value)]
     stamp = record.timestamp, record.timestamp_type
     content = record.key, record.value, record.checksum
-    return ConsumerRecord(place.topic, place.partition, record.offset, *stamp, *content, *sizes, tuple(record.headers))
+    return ConsumerRecord(
+        partition.topic, partition.partition, record.offset, *stamp, *content, *sizes, tuple(record.headers)
+    )

@@ -1,4 +1,4 @@
-"""The rules (protovalidate) and defaults that the protos give to requests."""
+"""Checks requests against the rules (protovalidate) of their protos, and sets their defaults."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,7 +13,7 @@ _validator = protovalidate.Validator()
 
 
 def validate_and_default(request: Message) -> None:
-    """Check the request, then set what is absent and has a default. InvalidArgument lists every violation."""
+    """Check the request, then set the defaults of missing fields. InvalidArgument lists every violation."""
     violations = find_violations(request)
     if violations:
         first = violations[0]

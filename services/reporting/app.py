@@ -153,5 +153,5 @@ def _consumer(settings: Settings, mongo: Mongo, dead_letters: Producer) -> Consu
         capacity=projector.capacity,
         max_batch=settings.fold_batch,
         fetch_wait_ms=FETCH_WAIT_MS,
-        tolerance=DlqLimit(settings.invalid_share, settings.invalid_window),
+        dlq_limit=DlqLimit(settings.invalid_share, settings.invalid_window),
     )

@@ -19,11 +19,11 @@ from deploy.local.broker import broker
 from services.chassis import grpc_server, metrics
 from services.chassis.consumer import Consumer, Handler
 from services.chassis.context import Caller, bind
-from services.chassis.dead_letters.commands import parser, replayed
+from services.chassis.dead_letters.commands import Settings as CommandSettings
+from services.chassis.dead_letters.commands import build_parser, replay_letters
 from services.chassis.dead_letters.letters import DeadLetter
 from services.chassis.dead_letters.limit import DlqLimit, DlqLimitExceeded
 from services.chassis.dead_letters.replay import open_reader, read_letters
-from services.chassis.dead_letters.settings import Settings as CommandSettings
 from services.chassis.events import Event, InvalidMessage
 from services.chassis.lifecycle import Background
 from services.chassis.producer import Producer, Record
@@ -169,9 +169,9 @@ async def test_what_an_older_version_could_not_read_is_replayed_to_one_that_can(
         await service.publish(*lives(desk, 1))
         await service.applied()
         assert await service.executions(desk.app_id) == 1
-        await replayed(commands, parser().parse_args(["replay"]), print)
+        await replay_letters(commands, build_parser().parse_args(["replay"]), print)
         await eventually(lambda: sees(service, desk, 4))
-        await replayed(commands, parser().parse_args(["replay", "--again"]), print)
+        await replay_letters(commands, build_parser().parse_args(["replay", "--again"]), print)
         await service.publish(*lives(desk, 1))
         await service.applied()
         assert await service.executions(desk.app_id) == 5
@@ -198,7 +198,7 @@ async def consuming(settings: Settings, producer: Producer, handler: Handler) ->
         instance_id=None,
         dlq=producer,
         session_seconds=2,
-        tolerance=DlqLimit(),
+        dlq_limit=DlqLimit(),
     )
     async with Background() as background, background.run("consumer", consumer.run(), stop=consumer.stop):
         yield
@@ -229,5 +229,5 @@ async def test_what_the_fold_fails_on_hurts_only_itself_and_is_replayed_when_tha
         assert {(letter.reason, letter.message) for letter in found} == {("HANDLER_FAILED", "KeyError: 'colour'")}
         assert {executor.RunChanged.FromString(letter.record.value or b"").run.id for letter in found} == {run_id}
         commands = CommandSettings(kafka_bootstrap=producer.bootstrap, kafka_idempotence=False)
-        await replayed(commands, parser().parse_args(["replay", "--reason", "HANDLER_FAILED"]), print)
+        await replay_letters(commands, build_parser().parse_args(["replay", "--reason", "HANDLER_FAILED"]), print)
         await eventually(lambda: sees(service, desk, 41))

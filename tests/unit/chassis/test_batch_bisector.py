@@ -29,7 +29,7 @@ class Bench:
 
     count: int
     fails: Fails
-    tolerance: DlqLimit | None = HALF_OF_200
+    dlq_limit: DlqLimit | None = HALF_OF_200
     records: list[ConsumerRecord] = field(default_factory=list)
     capacity: Callable[[], int] | None = None
     seconds: float = 0.0
@@ -49,7 +49,7 @@ class Bench:
             instance_id=None,
             dlq=self.producer,  # type: ignore[arg-type]
             capacity=self.capacity,
-            tolerance=self.tolerance,
+            dlq_limit=self.dlq_limit,
             clock=self.clock,
             join=self.member.join,  # type: ignore[arg-type]
         )
@@ -111,7 +111,7 @@ async def test_a_bug_that_hits_all_stops_the_consumer_and_puts_nothing_away() ->
 
 
 async def test_a_bug_that_hits_messages_one_by_one_stops_the_consumer_when_the_window_is_full() -> None:
-    bench = Bench(1000, lambda _: KeyError("colour"), tolerance=DlqLimit(0.5, 10), capacity=lambda: 1)
+    bench = Bench(1000, lambda _: KeyError("colour"), dlq_limit=DlqLimit(0.5, 10), capacity=lambda: 1)
     with pytest.raises(DlqLimitExceeded):
         await bench.consumer.run()
     assert bench.write() == [str(n) for n in range(9)]
@@ -121,7 +121,7 @@ async def test_a_bug_that_hits_messages_one_by_one_stops_the_consumer_when_the_w
 async def test_bugs_and_invalid_messages_are_counted_together() -> None:
     strange = [raw_record("t", n, value=b"", headers=[]) for n in range(4)]
     records = [*strange, *(record_of(an_event(id_=str(n)), n) for n in range(4, 10))]
-    bench = Bench(10, on("8", "9"), tolerance=DlqLimit(0.5, 10), records=records)
+    bench = Bench(10, on("8", "9"), dlq_limit=DlqLimit(0.5, 10), records=records)
     with pytest.raises(DlqLimitExceeded, match="6 of the newest 10"):
         await bench.consumer.run()
 
@@ -186,7 +186,7 @@ async def test_an_event_that_comes_twice_is_put_away_twice() -> None:
 
 
 async def test_without_a_limit_a_bug_ends_the_consumer_as_ever() -> None:
-    bench = Bench(10, on("7"), tolerance=None)
+    bench = Bench(10, on("7"), dlq_limit=None)
     with pytest.raises(KeyError):
         await bench.consumer.run()
     assert (bench.calls, bench.write(), bench.member.committed) == (1, [], [])

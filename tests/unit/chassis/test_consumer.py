@@ -27,7 +27,7 @@ class Bench:
     producer: FakeProducer = field(default_factory=FakeProducer)
     capacity: Callable[[], int] | None = None
     handler: Handler | None = None
-    tolerance: DlqLimit | None = None
+    dlq_limit: DlqLimit | None = None
     batches: list[list[str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -44,7 +44,7 @@ class Bench:
             instance_id=None,
             dlq=self.producer,  # type: ignore[arg-type]
             capacity=self.capacity,
-            tolerance=self.tolerance,
+            dlq_limit=self.dlq_limit,
             clock=self.clock,
             join=self.member.join,  # type: ignore[arg-type]
         )
@@ -147,12 +147,12 @@ async def test_only_what_was_refused_is_put_away_though_another_has_its_id() -> 
     assert [letter.value for letter in bench.producer.published] == [b"bad"]
 
 
-async def test_a_refusal_of_what_was_not_given_ends_the_consumer() -> None:
+async def test_refusing_an_event_of_another_batch_ends_the_consumer() -> None:
     async def handle(events: list[Event]) -> list[InvalidMessage]:
         return [InvalidMessage("REFUSED", event=an_event(id_="another"))]
 
     bench = Bench(records("a"), handler=handle)
-    with pytest.raises(ValueError, match="not given"):
+    with pytest.raises(ValueError, match="not in its batch"):
         await bench.consumer.run()
     assert bench.member.committed == []
 
@@ -165,7 +165,7 @@ async def test_a_record_of_nothing_at_all_is_put_away() -> None:
 
 
 async def test_too_many_invalid_ones_stop_the_consumer_before_any_is_put_away() -> None:
-    bench = Bench(records(*(f"{n}" for n in range(10))), bad={f"{n}" for n in range(3, 10)}, tolerance=DlqLimit(0.5, 6))
+    bench = Bench(records(*(f"{n}" for n in range(10))), bad={f"{n}" for n in range(3, 10)}, dlq_limit=DlqLimit(0.5, 6))
     with pytest.raises(DlqLimitExceeded, match=r"4 of the newest 6 messages of t .* REFUSED .* list t"):
         await bench.consumer.run()
     assert bench.producer.published == []
@@ -173,7 +173,7 @@ async def test_too_many_invalid_ones_stop_the_consumer_before_any_is_put_away() 
 
 
 async def test_what_was_dealt_with_before_too_many_were_invalid_stays_committed() -> None:
-    bench = Bench(records(*(f"{n}" for n in range(10))), bad={f"{n}" for n in range(3, 10)}, tolerance=DlqLimit(0.5, 6))
+    bench = Bench(records(*(f"{n}" for n in range(10))), bad={f"{n}" for n in range(3, 10)}, dlq_limit=DlqLimit(0.5, 6))
     bench.capacity = lambda: 1
     consumer = bench.made()
     with pytest.raises(DlqLimitExceeded):
