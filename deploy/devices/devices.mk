@@ -1,7 +1,7 @@
-# What the device tests need beside Debian's chromium and chromium-driver; versions stand in package.json and its lock.
+# Tools of the device tests besides Debian's chromium and chromium-driver; their versions are in package.json.
 APPIUM := $(TOOLS)/appium
 
-devices: venv proto $(APPIUM)/.ready ## Tests on a real Appium server and on real headless Chromium
+devices: venv proto $(APPIUM)/.ready ## Run the device tests on a real Appium server and headless Chromium
 	$(BIN)/pytest -n 2 --dist loadgroup tests/devices
 
 fault: $(APPIUM)/.ready

@@ -1,4 +1,4 @@
-"""Starts the hubs as child processes, waits until they take sessions, and ends them with all that they started."""
+"""Runs WebDriver hubs as child processes, and ends them together with the processes that they started."""
 
 import asyncio
 import json
@@ -32,16 +32,16 @@ CHROMIUM_ARGUMENTS = (
     "--no-first-run",
     "--window-size=420,900",
 )
-"""No `--user-data-dir`: chromedriver makes a fresh one for each session, in the folder of its hub."""
+"""Without `--user-data-dir`: chromedriver creates one for each session in the folder of its hub."""
 
 
 class HubMissing(Exception):
-    """A program is not installed; the message says how it is."""
+    """A program is not installed; the message says how to install it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hub:
-    """A running hub. `folder` is its own, for logs and temporary files, and goes with it."""
+    """A running hub. `folder` has its logs and temporary files, and is deleted with it."""
 
     url: str
     child: Child
@@ -77,7 +77,7 @@ def chromedriver() -> Iterator[Hub]:
 
 
 def chromium_capabilities() -> dict[str, object]:
-    """What to ask chromedriver for: a headless browser of a phone's size, its console kept."""
+    """Capabilities for a headless browser of a phone's size, with its console logs."""
     return {
         "browserName": "chrome",
         "goog:chromeOptions": {"binary": shutil.which("chromium") or "chromium", "args": list(CHROMIUM_ARGUMENTS)},
@@ -102,7 +102,7 @@ def _run_hub(name: str, argv: tuple[str, ...], port: int, env: Mapping[str, str]
 
 
 def _node() -> str | None:
-    """The Node.js that was installed with Appium, as Debian's is too old for it; elsewhere that of the machine."""
+    """The Node.js that is installed with Appium (Debian's is too old for it), otherwise the one on the PATH."""
     own = sorted(APPIUM_HOME.glob("node_modules/node-*/bin/node"))
     return str(own[0]) if own else shutil.which("node")
 
@@ -116,7 +116,7 @@ def _takes_sessions(url: str) -> bool:
 
 
 def _end_marked(mark: str) -> None:
-    """Kill what the hub started and left behind: a chromedriver that is killed leaves its browsers."""
+    """Kill processes that the hub left behind: a killed chromedriver leaves its browsers."""
     wanted = f"{_MARK}={mark}".encode()
     for environment in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):

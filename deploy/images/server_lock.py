@@ -3,9 +3,9 @@
     python deploy/images/server_lock.py [GROUP ...] >server.lock
     pip install --require-hashes --no-deps --requirement server.lock
 
-The one lock pins every group for every platform. pip says which of its distributions the servers need (a dry run, with
-the lock's versions as constraints); their entries are printed with their hashes, so what is installed is checked
-against the lock. Standard library only: it runs before anything is installed.
+The lock pins every group for every platform. A dry run of pip, with the versions of the lock as constraints, determines
+which distributions the servers need; their entries are printed with their hashes. Standard library only, because this
+runs before anything is installed.
 """
 
 import json
@@ -22,7 +22,7 @@ Lock = dict[str, str]
 
 
 class NotLocked(Exception):
-    """A needed distribution has no entry in the lock: the lock is older than pyproject.toml."""
+    """A required distribution is not in the lock, which is older than pyproject.toml: run `make lock`."""
 
 
 def direct_requirements(pyproject: str, groups: Iterable[str]) -> list[str]:
@@ -33,24 +33,24 @@ def direct_requirements(pyproject: str, groups: Iterable[str]) -> list[str]:
 
 
 def entries(lock: str) -> Lock:
-    """Name -> its entry: the line with the version and the hash lines after it."""
+    """Name -> entry: the line with the version and the lines with its hashes."""
     found = re.findall(r"^\S.*\n(?:[ \t]+.*\n?)*", lock, flags=re.MULTILINE)
     return {normal(re.split(r"[=\[ ]", entry, maxsplit=1)[0]): entry for entry in found if not entry.startswith("#")}
 
 
 def constraints(lock: Lock) -> Iterator[str]:
-    """The lock without its hashes, which pip does not take from constraints."""
+    """The lock without hashes, which pip does not accept in constraints."""
     for entry in lock.values():
         yield entry.splitlines()[0].removesuffix("\\").strip()
 
 
 def needed(plan: str) -> list[str]:
-    """The names in the report of a dry run, sorted."""
+    """The sorted names in the report of a dry run."""
     return sorted(normal(item["metadata"]["name"]) for item in json.loads(plan)["install"])
 
 
 def normal(name: str) -> str:
-    """As PEP 503 compares names."""
+    """The name normalised as in PEP 503."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -63,7 +63,7 @@ def part_of(lock: Lock, names: Iterable[str]) -> str:
 
 
 def dry_run(requirements: Iterable[str], constrained: Iterable[str]) -> str:
-    """pip's report on what it would install into an empty environment on this platform, from wheels alone."""
+    """pip's report on what it would install, from wheels, into an empty environment on this platform."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "wanted").write_text("\n".join(requirements))

@@ -12,9 +12,9 @@ from deploy.local.run import Options, serve
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m deploy.local", description=__doc__)
     commands = parser.add_subparsers(required=True)
-    run = commands.add_parser("run", help="start everything and serve until Ctrl-C")
+    run = commands.add_parser("run", help="start all services and serve until Ctrl-C")
     run.add_argument("--no-examples", action="store_true", help="do not load the example workspace")
-    run.add_argument("--once", action="store_true", help="stop after the examples; their failure is exit code 1")
+    run.add_argument("--once", action="store_true", help="stop after the examples, with exit code 1 if they failed")
     arguments = parser.parse_args()
     try:
         chosen = settings.from_environment()
@@ -24,7 +24,7 @@ def main() -> int:
 
 
 async def until_signal(chosen: settings.StackSettings, options: Options) -> int:
-    """Serve in a task that SIGINT and SIGTERM cancel; a second signal does not wait for the stop to end."""
+    """Serve until SIGINT or SIGTERM; a second signal cancels the shutdown."""
     serving = asyncio.create_task(serve(chosen, options))
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, serving.cancel)

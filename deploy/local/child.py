@@ -1,4 +1,4 @@
-"""One child process: dies with its parent, is stopped by its pid, and leaves its output in a log file."""
+"""Child processes that die with their parent and write their output to a log file."""
 
 import asyncio
 import ctypes
@@ -20,12 +20,12 @@ _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 class ChildDied(Exception):
-    """A child ended although nobody asked it to. The message names it, its exit and its last log lines."""
+    """A child ended unexpectedly. The message has its name, exit code and last log lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChildSpec:
-    """What to start. `env` is added to the environment of the parent; `grace` is seconds from SIGTERM to SIGKILL."""
+    """`env` is added to the environment of the parent; `grace` is the time from SIGTERM to SIGKILL in seconds."""
 
     name: str
     argv: Sequence[str]
@@ -35,7 +35,7 @@ class ChildSpec:
 
 
 class Child:
-    """A process made from a spec; it may be started again after it ended."""
+    """A process that can be started again after it ended."""
 
     def __init__(self, spec: ChildSpec) -> None:
         self.spec = spec
@@ -55,7 +55,7 @@ class Child:
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs or was never started; negative: the signal that ended it."""
+        """None while it runs or before the first start; negative: the signal that ended it."""
         return self._process.poll() if self._process else None
 
     @property
@@ -63,7 +63,7 @@ class Child:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        """Start it in a session of its own (a Ctrl-C of the terminal does not reach it) with its output appended."""
+        """Start it in a new session, which Ctrl-C in the terminal does not reach."""
         self.spec.log.parent.mkdir(parents=True, exist_ok=True)
         with self.spec.log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -78,7 +78,7 @@ class Child:
         self.expected_to_run = True
 
     async def ready(self, probe: Callable[[], Awaitable[bool]], *, within: float) -> None:
-        """Wait until `probe` answers True. ChildDied if it ends before, TimeoutError after `within` seconds."""
+        """Wait until `probe` returns True. ChildDied if it ends before, TimeoutError after `within` seconds."""
 
         async def alive_and_ready() -> bool:
             self.check()
@@ -88,12 +88,12 @@ class Child:
             raise TimeoutError(f"{self.name} was not ready within {within:.0f} s\n{self.tail()}")
 
     def check(self) -> None:
-        """ChildDied if it should run and does not."""
+        """ChildDied if it ended unexpectedly."""
         if self.expected_to_run and not self.running:
             raise ChildDied(f"{self.name} ended with {_exit_text(self.exit_code)}\n{self.tail()}")
 
     async def stop(self) -> None:
-        """SIGTERM, and SIGKILL to its whole process group when the grace is over. Nothing if it does not run."""
+        """SIGTERM, then SIGKILL to its whole process group after the grace period, if it runs."""
         self.expected_to_run = False
         if self.running:
             self.send(signal.SIGTERM)
@@ -101,7 +101,7 @@ class Child:
         await self.kill()
 
     async def kill(self) -> None:
-        """SIGKILL to its whole process group; wait until it is gone."""
+        """SIGKILL to its whole process group; wait for its end."""
         self.expected_to_run = False
         if self._process is not None:
             with suppress(ProcessLookupError, PermissionError):
@@ -114,7 +114,7 @@ class Child:
             self._process.send_signal(number)
 
     async def ended(self, within: float) -> bool:
-        """Wait up to `within` seconds for its end and say whether it came."""
+        """Wait up to `within` seconds for its end; whether it ended."""
 
         async def has_ended() -> bool:
             return not self.running
@@ -130,10 +130,7 @@ class Child:
 
 
 def die_with_parent() -> Callable[[], None] | None:
-    """What the new process runs before it becomes the program: ask Linux to kill it when its parent ends.
-
-    The parent's thread counts, so children are started from threads that live as long as they should.
-    """
+    """For `preexec_fn`: asks Linux to kill the new process when the thread that started it ends."""
     if _libc is None:
         return None
     parent = os.getpid()
@@ -163,7 +160,7 @@ async def run_together(*work: Coroutine[Any, Any, object]) -> None:
 
 
 async def poll_until(probe: Callable[[], Awaitable[bool]], *, within: float) -> bool:
-    """Ask `probe` every 20 ms until it answers True; False when `within` seconds have passed before."""
+    """Call `probe` every 20 ms until it returns True; False after `within` seconds."""
     deadline = time.monotonic() + within
     while not await probe():
         if time.monotonic() > deadline:

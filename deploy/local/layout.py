@@ -1,4 +1,4 @@
-"""Which services make up the stack, at which addresses and with which environment."""
+"""The services of a stack, their addresses and their environment."""
 
 import os
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ class Layout:
         return f"http://{self.http}"
 
     def services(self, workers: int) -> list[ServiceSpec]:
-        """All services, with so many workers; the front door last, so that it is the first to be closed."""
+        """All services; the gateway last, so that it stops first."""
         return [
             self._grpc_service("catalog"),
             self._grpc_service("executor", MOBILETEST_EXECUTOR_ROLE="api"),
@@ -49,7 +49,7 @@ class Layout:
 
 
 def plan_layout(ports: Ports, http_port: int, environment: Mapping[str, str], package: str) -> Layout:
-    """Lay a stack out on `ports`; `environment` is what all its services get besides each other's addresses."""
+    """Assign ports to a stack; all its services get `environment` and each other's addresses."""
     grpc = {name: f"{LOOPBACK}:{ports.take()}" for name in GRPC_SERVICES}
     addresses = {f"MOBILETEST_{name.upper()}_ADDRESS": address for name, address in grpc.items()}
     shared = {**addresses, "PYTHONPATH": python_path(), "PYTHONUNBUFFERED": "1", **environment}
@@ -57,6 +57,6 @@ def plan_layout(ports: Ports, http_port: int, environment: Mapping[str, str], pa
 
 
 def python_path() -> str:
-    """Where Python finds the services and the generated code, whatever the working directory is."""
+    """PYTHONPATH for the services and the generated code, independent of the working directory."""
     inherited = os.environ.get("PYTHONPATH")
     return os.pathsep.join([str(ROOT), str(ROOT / "gen"), *([inherited] if inherited else [])])

@@ -1,4 +1,4 @@
-"""An embedded mongod: one node that is a replica set, because transactions and change streams need one."""
+"""An embedded mongod: a replica set of one node, which transactions and change streams need."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,13 +14,13 @@ from deploy.local.ports import LOOPBACK, Ports, accepts
 
 REPLICA_SET = "rs0"
 TRANSACTION_LIFETIME = "transactionLifetimeLimitSeconds=10"
-"""A process that is killed leaves its transaction open, and what it locked stays locked for this long (else 60 s)."""
+"""The open transaction of a killed process keeps its locks for this long (by default 60 s)."""
 _NOT_YET_INITIALIZED = 94
 _REMOVED_FROM_SET = 93  # InvalidReplicaSetConfig: the node does not find its own address in the stored one
 
 
 class Mongod:
-    """A mongod on a folder. Over stop and start it keeps its port; another one may use another port."""
+    """A mongod with its data in a folder, which keeps its port over stop and start."""
 
     def __init__(self, folder: Path, port: int, log: Path) -> None:
         self.port = port
@@ -37,7 +37,7 @@ class Mongod:
         return f"mongodb://{LOOPBACK}:{self.port}/?replicaSet={REPLICA_SET}"
 
     async def start(self) -> None:
-        """Start it and wait until it is a primary that takes writes."""
+        """Start it and wait until it is primary."""
         self._folder.mkdir(parents=True, exist_ok=True)
         self.child.start()
         await self.child.ready(lambda: accepts(self.port), within=60.0)
@@ -57,7 +57,7 @@ class Mongod:
             "--oplogSize": "256",
             "--wiredTigerCacheSizeGB": "0.25",
         }
-        # A node without peers has nobody to hand over to, so it need not wait for that when it stops.
+        # A single node cannot hand over to a secondary, so its shutdown need not wait for that.
         parameters = [
             "diagnosticDataCollectionEnabled=false",
             "shutdownTimeoutMillisForSignaledShutdown=0",
@@ -70,7 +70,7 @@ class Mongod:
 
 @asynccontextmanager
 async def mongod(folder: Path) -> AsyncIterator[Mongod]:
-    """A running mongod on `folder`, its log beside it; stopped at the end."""
+    """A running mongod with its data in `folder` and its log beside it; stopped at the end."""
     with Ports() as ports:
         server = Mongod(folder, ports.take(), folder.with_suffix(".log"))
         try:
@@ -82,7 +82,7 @@ async def mongod(folder: Path) -> AsyncIterator[Mongod]:
 
 @asynccontextmanager
 async def direct(port: int, host: str = LOOPBACK) -> AsyncIterator[AsyncMongoClient[dict[str, Any]]]:
-    """A client of this one node, whatever its state in the replica set is."""
+    """A client of this node, also when it is not primary."""
     client: AsyncMongoClient[dict[str, Any]] = AsyncMongoClient(
         host, port, directConnection=True, serverSelectionTimeoutMS=5000
     )
@@ -93,7 +93,7 @@ async def direct(port: int, host: str = LOOPBACK) -> AsyncIterator[AsyncMongoCli
 
 
 async def ensure_replica_set(client: AsyncMongoClient[dict[str, Any]], address: str) -> None:
-    """Make the node a replica set of one at `address`, also when its folder remembers another address."""
+    """Make the node a replica set of one at `address`, also when its data has another address."""
     try:
         await client.admin.command("replSetGetStatus")
     except OperationFailure as error:
@@ -112,7 +112,7 @@ async def _move(client: AsyncMongoClient[dict[str, Any]], address: str) -> None:
 
 
 async def is_primary(client: AsyncMongoClient[dict[str, Any]]) -> bool:
-    """Whether the node takes writes."""
+    """Whether the node is primary."""
     try:
         return bool((await client.admin.command("hello")).get("isWritablePrimary"))
     except PyMongoError:

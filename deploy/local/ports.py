@@ -1,4 +1,4 @@
-"""TCP ports of the loopback interface for the children."""
+"""TCP ports of the loopback interface for child processes."""
 
 import asyncio
 import socket
@@ -8,10 +8,10 @@ LOOPBACK = "127.0.0.1"
 
 
 class Ports:
-    """Ports that stay ours until this context is left, also while the child that listens on one is stopped.
+    """Ports that are reserved inside the block, even while the child that listens on one is stopped.
 
-    Linux lets a server with SO_REUSEADDR listen on a port that another socket only holds, and gives a held port to
-    nobody who asks for any. Elsewhere a port is free when it is handed out, and that is all.
+    A bound socket reserves a port: on Linux a server with SO_REUSEADDR can still listen on it, and the system assigns
+    it to nobody else. On other systems a port is only free at the time when it is taken.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Ports:
             holder.close()
 
     def take(self) -> int:
-        """A port that nothing uses."""
+        """A free port."""
         holder = socket.socket()
         holder.bind((LOOPBACK, 0))
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -37,13 +37,13 @@ class Ports:
         return port
 
     def first_from(self, start: int) -> int:
-        """The first port at or above `start` on which one can listen; any for 0 or when the next hundred are taken."""
+        """The first free port from `start` on; any free port for 0, or if the next hundred are in use."""
         candidates = range(start, min(start + 100, 65536)) if start else range(0)
         return next((port for port in candidates if can_listen(port)), 0) or self.take()
 
 
 def can_listen(port: int) -> bool:
-    """Whether a server could listen on `port` now; connections of an earlier one that linger are no hindrance."""
+    """Whether a server can listen on `port` now, even with lingering connections of an earlier one."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -1,4 +1,4 @@
-"""What `run` does: start, say where everything is, load the examples, watch over the children."""
+"""The command `run`: start the stack, print its addresses, load the examples, serve while all children live."""
 
 import asyncio
 import sys
@@ -18,14 +18,14 @@ _EXPECTED = (AlreadyRunning, BinaryMissing, CommandFailed, ChildDied, TimeoutErr
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`examples`: load the workspace and run its workflow; `once`: stop then instead of serving on."""
+    """`examples`: load the workspace and run its workflow; `once`: stop afterwards."""
 
     examples: bool = True
     once: bool = False
 
 
 async def serve(settings: StackSettings, options: Options) -> int:
-    """Run the stack until it is cancelled, a child dies or, with `once`, all is done. The exit code, 0 or 1."""
+    """Run the stack until it is cancelled, a child dies or, with `once`, the work is done. Returns the exit code."""
     _print(f"starting mobiletest on {settings.state_dir}")
     try:
         async with run_stack(
@@ -60,7 +60,7 @@ async def _load_examples(stack: Stack) -> int:
 
 
 async def _run_while_alive(stack: Stack, work: Coroutine[None, None, int]) -> int:
-    """Do the work while no child dies; otherwise say so, before the others are stopped."""
+    """Do the work as long as no child dies."""
     task = asyncio.create_task(work)
     try:
         while not task.done():
@@ -75,7 +75,7 @@ async def _run_while_alive(stack: Stack, work: Coroutine[None, None, int]) -> in
 
 
 def _report_failure(error: Exception) -> int:
-    print(f"mobiletest stops: {error}", file=sys.stderr, flush=True)
+    print(f"mobiletest failed: {error}", file=sys.stderr, flush=True)
     return 1
 
 

@@ -1,4 +1,4 @@
-"""The servers under the services: those whose addresses are given, and embedded ones for the others."""
+"""MongoDB and the broker: running ones whose addresses are given, otherwise embedded ones."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from deploy.local.mongod import Mongod
 from deploy.local.ports import Ports
 from deploy.local.state import State
 
-# What the services must know of Tansu: it has no idempotent producers, who joins a group waits half a session, and
-# a fetch names every partition, which an idle worker pays for.
+# Tansu has no idempotent producers, and joining a group takes half a session. Each fetch lists all partitions, which
+# costs an idle worker CPU.
 _TANSU = {
     "MOBILETEST_KAFKA_IDEMPOTENCE": "false",
     "MOBILETEST_KAFKA_SESSION_SECONDS": "2",
@@ -20,7 +20,7 @@ _TANSU = {
 
 
 class Part(Protocol):
-    """Something that runs in a child process."""
+    """A server or a service in a child process."""
 
     @property
     def child(self) -> Child:
@@ -29,7 +29,7 @@ class Part(Protocol):
 
     @property
     def origin(self) -> str:
-        """Which program it is, for people."""
+        """The program, for people."""
         ...
 
     async def start(self) -> None:
@@ -37,13 +37,13 @@ class Part(Protocol):
         ...
 
     async def stop(self) -> None:
-        """Stop it and wait until it is gone."""
+        """Stop it and wait for its end."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """`parts` to start, by name, and the `environment` that leads the services to all servers.
+    """`parts` to start, by name, and the `environment` with the addresses of all servers.
 
     `lost_topics`: the broker starts without the topics of an earlier run on the same database.
     """
@@ -54,7 +54,7 @@ class Servers:
 
     @classmethod
     def choose(cls, state: State, ports: Ports, mongo_uri: str | None, kafka_bootstrap: str | None) -> "Servers":
-        """An embedded server for each address that is None. BinaryMissing if there is no program for one."""
+        """An embedded server for each address that is None. BinaryMissing."""
         lost_topics = kafka_bootstrap is None and (mongo_uri is not None or any(state.mongod.iterdir()))
         parts: dict[str, Part] = {}
         environment: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""One service of the stack as a child process that is ready when its admin port says so."""
+"""A service of the stack in a child process."""
 
 import sys
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _GRACE_SECONDS = 15.0
 
 @dataclass(frozen=True, slots=True)
 class ServiceSpec:
-    """A Python module to run, what its environment adds, and the `host:port` that answers /readyz."""
+    """A Python module to run, the variables to add to its environment, and the `host:port` of its /readyz."""
 
     name: str
     module: str
@@ -24,7 +24,7 @@ class ServiceSpec:
 
 
 class Service:
-    """A service that can be stopped and started again at the same addresses."""
+    """A service that keeps its addresses over stop and start."""
 
     def __init__(self, spec: ServiceSpec, log: Path) -> None:
         argv = [sys.executable, "-m", spec.module]
@@ -49,7 +49,7 @@ class Service:
 
 
 async def status(url: str, headers: Mapping[str, str] | None = None) -> int:
-    """The HTTP status of a GET; 0 if nobody answers within 5 s."""
+    """The HTTP status of a GET; 0 without an answer within 5 s."""
     try:
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session,

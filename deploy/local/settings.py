@@ -1,4 +1,4 @@
-"""The variables that the embedded stack reads; all others reach the services as they are."""
+"""The environment variables of the local stack; the services inherit all others."""
 
 import os
 from collections.abc import Mapping
@@ -7,14 +7,14 @@ from pathlib import Path
 
 
 class InvalidSetting(Exception):
-    """A variable has a value that cannot be used; the message names it."""
+    """A variable has an invalid value; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class StackSettings:
-    """Where the state lives, which port to try first, how many workers, servers that run already (or None).
+    """The state folder, the first port to try, the number of workers, and the addresses of running servers, if any.
 
-    `package` is the Python package of the services; tests put small stand-ins there.
+    `package` is the Python package of the services; tests use stand-ins.
     """
 
     state_dir: Path
@@ -39,5 +39,5 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> StackSettings:
 def _number(environ: Mapping[str, str], name: str, default: int, allowed: range) -> int:
     text = environ.get(name) or str(default)
     if not text.isdecimal() or int(text) not in allowed:
-        raise InvalidSetting(f"{name}={text}: needs a whole number from {allowed.start} to {allowed.stop - 1}")
+        raise InvalidSetting(f"{name}={text}: must be a whole number from {allowed.start} to {allowed.stop - 1}")
     return int(text)

@@ -1,4 +1,4 @@
-"""The whole stack on one machine: start it, look into it, break it and mend it."""
+"""The whole stack on one machine, whose parts can be stopped, killed and started again."""
 
 import os
 import signal
@@ -54,12 +54,12 @@ class Stack:
         return self.parts[name].child.spec.log
 
     def check(self) -> None:
-        """ChildDied if a part ended by itself."""
+        """ChildDied if a part ended unexpectedly."""
         for part in self.parts.values():
             part.child.check()
 
     async def kill(self, name: str, number: signal.Signals = signal.SIGKILL) -> None:
-        """Send a signal to a part. A SIGKILL takes its process group and is waited for."""
+        """Send a signal to a part; SIGKILL goes to its process group, and this waits for its end."""
         child = self.parts[name].child
         if number is signal.SIGKILL:
             await child.kill()
@@ -87,11 +87,11 @@ class Stack:
         return service.spec.name
 
     async def new_organisation(self, name: str) -> Organisation:
-        """Make another organisation with an API key of its own that has every scope."""
+        """Create another organisation with an API key that has all scopes."""
         return await commands.new_organisation(name, self._layout)
 
     async def start_all(self, servers: Servers, workers: int) -> None:
-        """Start the servers, then all services at once (each waits for what it needs), then see to a usable key."""
+        """Start the servers, then all services at once, then make sure that there is a valid API key."""
         for name, server in servers.parts.items():
             self._add(name, server)
         await run_together(*(server.start() for server in servers.parts.values()))
@@ -100,7 +100,7 @@ class Stack:
         await self._ensure_organisation()
 
     async def _ensure_organisation(self) -> None:
-        """Use the key of an earlier run, unless this MongoDB does not know it."""
+        """Use the key of an earlier run, if this MongoDB has it."""
         kept = self._state.organisation()
         if kept is None or not await self._accepts(kept):
             kept = await self.new_organisation("Local")
@@ -112,7 +112,7 @@ class Stack:
         return await status(f"{self.url}/api/v1/apps?page_size=1", headers) != _UNAUTHORIZED
 
     def _add(self, name: str, part: Part) -> None:
-        """Parts stop in the reverse of the order in which they were added."""
+        """Parts stop in reverse order."""
         self.parts[name] = part
         self._closing.push_async_callback(part.stop)
 
@@ -135,12 +135,12 @@ async def run_stack(
     extra_env: Mapping[str, str] | None = None,
     package: str = "services",
 ) -> AsyncIterator[Stack]:
-    """A stack on `state_dir` that serves when this is entered, and is gone when it is left.
+    """A stack with its state in `state_dir`, which serves inside the block and is stopped at its end.
 
-    `port` is the first to try for the gateway (0: any); without addresses, mongod and the broker are embedded;
-    `package` is the Python package that has the services.
+    `port` is the first to try for the gateway (0: any). Without addresses, mongod and the broker are embedded.
+    `package` is the Python package of the services.
     AlreadyRunning if another stack uses the folder; ChildDied, TimeoutError or CommandFailed if it does not
-    start, ExamplesFailed if the example workspace was wanted and did not load.
+    start; ExamplesFailed if the examples fail.
     """
     state = State(state_dir)
     with state.locked(), Ports() as ports:
@@ -157,7 +157,7 @@ async def run_stack(
 
 
 def _environment(state: State) -> dict[str, str]:
-    """What the services get unless the user's environment has it already."""
+    """Variables that the services get unless the user's environment has them."""
     defaults = {
         "MOBILETEST_SERVICE_TOKEN": state.service_token(),
         "MOBILETEST_OBJECT_STORE": state.objects.as_uri(),

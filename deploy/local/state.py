@@ -1,4 +1,4 @@
-"""The state folder: what survives a restart, and who is using it now."""
+"""The state folder: what survives a restart, and a lock against a second stack."""
 
 import fcntl
 import json
@@ -17,14 +17,14 @@ class AlreadyRunning(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Organisation:
-    """An organisation and an API key of it with every scope."""
+    """An organisation, with an API key that has all scopes."""
 
     org_id: str
     api_key: str
 
 
 class State:
-    """Paths and small files in the state folder. Secrets are readable by their owner only."""
+    """Paths and small files in the state folder. Files with secrets are readable only by their owner."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
@@ -39,7 +39,7 @@ class State:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder for this process; the system lets go of it when the process ends, however it does."""
+        """Lock the folder; the system releases the lock when this process ends in any way. AlreadyRunning."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "lock").open("a+") as lock:
             try:
@@ -52,7 +52,7 @@ class State:
             yield
 
     def prepare(self) -> None:
-        """Make the folders; forget that an earlier run was ready; keep one older log of each child."""
+        """Create the folders, delete ready.json, and keep one older log of each child."""
         for folder in (self.mongod, self.logs, self.objects, self.environments):
             folder.mkdir(parents=True, exist_ok=True)
         self.forget_ready()
@@ -63,18 +63,18 @@ class State:
         return self.logs / f"{name}.log"
 
     def write_environment(self, name: str, variables: Mapping[str, str]) -> None:
-        """Keep the variables of a service, for a shell that runs one of its commands beside it."""
+        """Write the variables of a service to a file that a shell can read to run the service's commands."""
         lines = (f"export {variable}={shlex.quote(value)}\n" for variable, value in sorted(variables.items()))
         _write(self.environments / f"{name}.env", "".join(lines))
 
     def service_token(self) -> str:
-        """The token by which the services know each other; made once."""
+        """The token with which the services call each other; created once."""
         if not self._token.exists():
             _write(self._token, secrets.token_urlsafe(32))
         return self._token.read_text()
 
     def organisation(self) -> Organisation | None:
-        """The organisation that an earlier run made, with its key."""
+        """The organisation that an earlier run created."""
         if not self._organisation.exists():
             return None
         return Organisation(**json.loads(self._organisation.read_text()))
@@ -83,7 +83,7 @@ class State:
         _write(self._organisation, json.dumps(asdict(organisation)))
 
     def write_ready(self, document: Mapping[str, object]) -> None:
-        """Tell other programs where the stack is: `url`, `api_key`, `grpc` {service: address}, `pid`."""
+        """Write ready.json for other programs: `url`, `api_key`, `grpc` {service: address}, `pid`."""
         _write(self._ready, json.dumps(document, indent=2) + "\n")
 
     def forget_ready(self) -> None:
@@ -96,7 +96,7 @@ class State:
 
 
 def _write(path: Path, text: str) -> None:
-    """Replace the file in one step; mode 0600 from the beginning."""
+    """Replace the file atomically, with mode 0600 from the beginning."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.unlink(missing_ok=True)
     with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
