@@ -1,7 +1,6 @@
 """Apps and counters as documents."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict
 from datetime import UTC
 
 import bson
@@ -12,6 +11,7 @@ from services.catalog.model.apps import App
 from services.catalog.model.text import fold_case
 from services.catalog.model.values import Counts, Page, Platform
 from services.catalog.ports import AppFilter, Counters
+from services.catalog.storage.documents import dump, load
 from services.catalog.storage.tenant_rows import IS_LIVE, NEWEST_FIRST, TenantRows, id_condition, name_condition
 from services.chassis import context
 from services.chassis.clock import Clock
@@ -65,10 +65,8 @@ def _condition(filter: AppFilter) -> Document:
 
 def to_document(app: App) -> Document:
     """The app as stored, with the fields it is found by."""
-    document = asdict(app)
-    document["_id"] = document.pop("id")
-    document["platform"] = app.platform.value
-    return document | {"name_folded": fold_case(app.name), "live": app.deleted_at is None}
+    live = app.deleted_at is None
+    return dump(app, platform=app.platform.value, name_folded=fold_case(app.name), live=live)
 
 
 def _decoded(document: bytes) -> App:
@@ -77,26 +75,7 @@ def _decoded(document: bytes) -> App:
 
 def from_document(document: Document) -> App:
     """The app of a stored document."""
-    return App(
-        id=document["_id"],
-        org_id=document["org_id"],
-        name=document["name"],
-        platform=Platform(document["platform"]),
-        created_at=document["created_at"],
-        updated_at=document["updated_at"],
-        description=document["description"],
-        static_url=document["static_url"],
-        current_version=document["current_version"],
-        system_prompt=document["system_prompt"],
-        versions_count=document["versions_count"],
-        latest_version=document["latest_version"],
-        latest_build_id=document["latest_build_id"],
-        current_build_id=document["current_build_id"],
-        attached_tests=document["attached_tests"],
-        pinned_tests=document["pinned_tests"],
-        revision=document["revision"],
-        deleted_at=document["deleted_at"],
-    )
+    return load(App, document, platform=Platform(document["platform"]))
 
 
 class MongoCounters:

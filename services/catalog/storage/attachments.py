@@ -1,11 +1,11 @@
 """Attachments as documents; an ended one is kept for its revision."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict
 
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.text import fold_case
 from services.catalog.model.values import Page
+from services.catalog.storage.documents import dump, load
 from services.catalog.storage.tenant_rows import TenantRows
 from services.chassis.mongo import Document
 
@@ -55,19 +55,10 @@ def _id(app_id: str, test_id: str) -> str:
 
 
 def _to_document(attachment: Attachment) -> Document:
-    found_by = {"_id": _id(attachment.app_id, attachment.test_id), "name_folded": fold_case(attachment.test_name)}
-    return asdict(attachment) | found_by
+    document_id = _id(attachment.app_id, attachment.test_id)
+    return dump(attachment, _id=document_id, name_folded=fold_case(attachment.test_name))
 
 
 def from_document(document: Document) -> Attachment:
-    """The attachment that is kept."""
-    return Attachment(
-        org_id=document["org_id"],
-        app_id=document["app_id"],
-        test_id=document["test_id"],
-        test_name=document["test_name"],
-        created_at=document["created_at"],
-        pinned_version=document["pinned_version"],
-        attached=document["attached"],
-        revision=document["revision"],
-    )
+    """The attachment of a stored document."""
+    return load(Attachment, document)

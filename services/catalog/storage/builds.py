@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import asdict
 from datetime import datetime
 
 from services.catalog.model.builds import Build
 from services.catalog.model.values import Page
+from services.catalog.storage.documents import dump, load
 from services.catalog.storage.tenant_rows import IS_LIVE, TenantRows, id_condition
 from services.chassis.mongo import Document
 
@@ -61,29 +61,11 @@ class MongoBuilds:
 
 
 def to_document(build: Build) -> Document:
-    """The build as it is kept. Free-form metadata is kept as JSON text: its keys may be anything, operators too."""
-    document = asdict(build)
-    document["_id"] = document.pop("id")
-    document["metadata"] = json.dumps(build.metadata, ensure_ascii=False)
-    return document | {"live": build.deleted_at is None}
+    """The build as stored. Free-form metadata is stored as JSON text, because its keys may be anything."""
+    metadata = json.dumps(build.metadata, ensure_ascii=False)
+    return dump(build, metadata=metadata, live=build.deleted_at is None)
 
 
 def from_document(document: Document) -> Build:
     """The build of a stored document."""
-    return Build(
-        id=document["_id"],
-        org_id=document["org_id"],
-        app_id=document["app_id"],
-        version=document["version"],
-        uploaded_at=document["uploaded_at"],
-        artifact_url=document["artifact_url"],
-        metadata=json.loads(document["metadata"]),
-        owner=document["owner"],
-        package_name=document["package_name"],
-        was_reused=document["was_reused"],
-        sha256=document["sha256"],
-        size=document["size"],
-        file_name=document["file_name"],
-        revision=document["revision"],
-        deleted_at=document["deleted_at"],
-    )
+    return load(Build, document, metadata=json.loads(document["metadata"]))

@@ -1,11 +1,11 @@
 """API keys and organisations as documents."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import datetime
 
 from services.catalog.model.keys import ApiKey, Organisation, Scope
 from services.catalog.model.values import Page
+from services.catalog.storage.documents import dump, load
 from services.catalog.storage.tenant_rows import IS_LIVE, NEWEST_FIRST, TenantRows
 from services.chassis.mongo import Document, Mongo
 
@@ -62,23 +62,8 @@ class MongoOrganisations:
 
 
 def _to_document(key: ApiKey) -> Document:
-    document = asdict(key)
-    document["_id"] = document.pop("id")
-    document["scopes"] = [scope.value for scope in key.scopes]
-    return document | {"live": key.deleted_at is None}
+    return dump(key, scopes=[scope.value for scope in key.scopes], live=key.deleted_at is None)
 
 
 def _from_document(document: Document) -> ApiKey:
-    return ApiKey(
-        id=document["_id"],
-        org_id=document["org_id"],
-        lookup=document["lookup"],
-        secret_sha256=document["secret_sha256"],
-        name=document["name"],
-        scopes=tuple(Scope(scope) for scope in document["scopes"]),
-        created_at=document["created_at"],
-        expires_at=document["expires_at"],
-        last_used_at=document["last_used_at"],
-        revision=document["revision"],
-        deleted_at=document["deleted_at"],
-    )
+    return load(ApiKey, document, scopes=tuple(Scope(scope) for scope in document["scopes"]))

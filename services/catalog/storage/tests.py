@@ -9,6 +9,7 @@ from services.catalog.model.tests import Step, Test, TestVersion
 from services.catalog.model.text import fold_case
 from services.catalog.model.values import Page, Platform
 from services.catalog.ports import TestFilter
+from services.catalog.storage.documents import dump, load
 from services.catalog.storage.tenant_rows import IS_LIVE, NEWEST_FIRST, TenantRows, id_condition, name_condition
 from services.chassis.mongo import Document
 
@@ -60,7 +61,7 @@ class MongoTests:
 
     async def add_version(self, version: TestVersion) -> None:
         document = asdict(version) | {"_id": f"{version.test_id}/{version.version_number}"}
-        await self._versions.put(document | {"steps": _written(version.steps)})
+        await self._versions.put(document | {"steps": _encode_steps(version.steps)})
 
     async def versions(self, test_id: str, page: Page) -> Sequence[TestVersion]:
         documents = await self._versions.page({"test_id": test_id}, [("version_number", -1)], page)
@@ -79,54 +80,37 @@ def _condition(filter: TestFilter) -> Document:
 
 
 def to_document(test: Test) -> Document:
-    """The test as stored. Steps are stored as JSON text: their keys may be anything."""
-    document = asdict(test)
-    document["_id"] = document.pop("id")
-    document["platform"] = test.platform.value if test.platform else None
-    document["tags"] = list(test.tags)
-    document["steps"] = _written(test.steps)
-    return document | {"name_folded": fold_case(test.name), "live": test.deleted_at is None}
+    """The test as stored. Steps are stored as JSON text, because their keys may be anything."""
+    return dump(
+        test,
+        platform=test.platform.value if test.platform else None,
+        tags=list(test.tags),
+        steps=_encode_steps(test.steps),
+        name_folded=fold_case(test.name),
+        live=test.deleted_at is None,
+    )
 
 
 def from_document(document: Document) -> Test:
     """The test of a stored document."""
-    return Test(
-        id=document["_id"],
-        org_id=document["org_id"],
-        name=document["name"],
-        created_at=document["created_at"],
-        updated_at=document["updated_at"],
-        description=document["description"],
+    quarantine = document["quarantine"]
+    return load(
+        Test,
+        document,
         platform=Platform(document["platform"]) if document["platform"] else None,
         tags=tuple(document["tags"]),
-        steps=_read(document["steps"]),
-        timeout_seconds=document["timeout_seconds"],
-        quarantine=_quarantine(document),
-        version_number=document["version_number"],
-        revision=document["revision"],
-        deleted_at=document["deleted_at"],
+        steps=_decode_steps(document["steps"]),
+        quarantine=Quarantine(**quarantine) if quarantine else None,
     )
-
-
-def _quarantine(document: Document) -> Quarantine | None:
-    """Tests that were written before there was quarantine have no such field."""
-    kept = document.get("quarantine")
-    return Quarantine(**kept) if kept else None
 
 
 def _version(document: Document) -> TestVersion:
-    return TestVersion(
-        test_id=document["test_id"],
-        org_id=document["org_id"],
-        version_number=document["version_number"],
-        steps=_read(document["steps"]),
-        created_at=document["created_at"],
-    )
+    return load(TestVersion, document, steps=_decode_steps(document["steps"]))
 
 
-def _written(steps: tuple[Step, ...]) -> str:
+def _encode_steps(steps: tuple[Step, ...]) -> str:
     return json.dumps(steps, ensure_ascii=False)
 
 
-def _read(text: str) -> tuple[Step, ...]:
+def _decode_steps(text: str) -> tuple[Step, ...]:
     return tuple(json.loads(text))

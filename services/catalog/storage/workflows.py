@@ -1,11 +1,11 @@
 """Workflows as documents."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from services.catalog.model.text import fold_case
 from services.catalog.model.values import Page
 from services.catalog.model.workflows import AppChoice, BuildConfig, Workflow
+from services.catalog.storage.documents import dump, load
 from services.catalog.storage.tenant_rows import IS_LIVE, NEWEST_FIRST, TenantRows, name_condition
 from services.chassis.mongo import Document
 
@@ -45,28 +45,18 @@ class MongoWorkflows:
 
 
 def _to_document(workflow: Workflow) -> Document:
-    document = asdict(workflow)
-    document["_id"] = document.pop("id")
-    document["test_ids"] = list(workflow.test_ids)
-    document["tags"] = list(workflow.tags)
-    return document | {"name_folded": fold_case(workflow.name), "live": workflow.deleted_at is None}
+    tests, tags = list(workflow.test_ids), list(workflow.tags)
+    live = workflow.deleted_at is None
+    return dump(workflow, test_ids=tests, tags=tags, name_folded=fold_case(workflow.name), live=live)
 
 
 def _from_document(document: Document) -> Workflow:
-    return Workflow(
-        id=document["_id"],
-        org_id=document["org_id"],
-        name=document["name"],
-        created_at=document["created_at"],
-        updated_at=document["updated_at"],
-        description=document["description"],
+    return load(
+        Workflow,
+        document,
         test_ids=tuple(document["test_ids"]),
         tags=tuple(document["tags"]),
         build_config=_build_config(document["build_config"]),
-        run_config=document["run_config"],
-        max_parallel=document["max_parallel"],
-        revision=document["revision"],
-        deleted_at=document["deleted_at"],
     )
 
 
