@@ -50,15 +50,15 @@ def read_selector(node: Node, *, also: tuple[str, ...] = (), depth: int = 0, req
         return read_optional(entries, name, Node.boolean)
 
     def size(name: str) -> float | None:
-        return read_optional(entries, name, lambda found: found.number(0, PIXELS_LIMIT))
+        return read_optional(entries, name, lambda value: value.number(0, PIXELS_LIMIT))
 
     def other(name: str) -> Selector | None:
-        return read_optional(entries, name, lambda found: read_selector(found, depth=depth + 1))
+        return read_optional(entries, name, lambda value: read_selector(value, depth=depth + 1))
 
     return Selector(
         text=read_optional(entries, "text", read_pattern),
         id=read_optional(entries, "id", read_pattern),
-        index=read_optional(entries, "index", lambda found: found.integer(0, INDEX_LIMIT)),
+        index=read_optional(entries, "index", lambda value: value.integer(0, INDEX_LIMIT)),
         enabled=state("enabled"),
         checked=state("checked"),
         focused=state("focused"),
@@ -73,7 +73,7 @@ def read_selector(node: Node, *, also: tuple[str, ...] = (), depth: int = 0, req
         child_of=other("childOf"),
         contains_child=other("containsChild"),
         contains_descendants=read_optional(
-            entries, "containsDescendants", lambda found: _read_descendants(found, depth + 1)
+            entries, "containsDescendants", lambda value: _read_descendants(value, depth + 1)
         ),
     )
 
@@ -114,8 +114,8 @@ def read_condition(node: Node) -> Condition:
     return Condition(
         visible=read_optional(entries, "visible", read_element),
         not_visible=read_optional(entries, "notVisible", read_element),
-        platform=read_optional(entries, "platform", lambda found: found.choice(("android", "ios"))),
-        truth=read_optional(entries, "true", lambda found: found.string(limit=VALUE_LIMIT)),
+        platform=read_optional(entries, "platform", lambda value: value.choice(("android", "ios"))),
+        truth=read_optional(entries, "true", lambda value: value.string(limit=VALUE_LIMIT)),
     )
 
 

@@ -107,8 +107,8 @@ def _bare_reader(command: BaseCommand) -> Reader:
 
 
 def _read_assert_true(node: Node) -> BaseCommand:
-    said = _single_argument(node, "condition")
-    return command_types.AssertTrue(said.string(limit=VALUE_LIMIT), said.template)
+    argument = _single_argument(node, "condition")
+    return command_types.AssertTrue(argument.string(limit=VALUE_LIMIT), argument.template)
 
 
 def _read_extended_wait_until(node: Node) -> BaseCommand:
@@ -118,7 +118,7 @@ def _read_extended_wait_until(node: Node) -> BaseCommand:
     return command_types.ExtendedWaitUntil(
         visible=read_optional(entries, "visible", read_element),
         not_visible=read_optional(entries, "notVisible", read_element),
-        timeout_seconds=read_optional(entries, "timeout", lambda found: read_milliseconds(found, WAIT_LIMIT_SECONDS)),
+        timeout_seconds=read_optional(entries, "timeout", lambda value: read_milliseconds(value, WAIT_LIMIT_SECONDS)),
     )
 
 
@@ -152,8 +152,8 @@ def _read_set_location(node: Node) -> BaseCommand:
 
 
 def _read_set_orientation(node: Node) -> BaseCommand:
-    said = _single_argument(node, "orientation")
-    word = said.choice(("portrait", "landscape", "landscape_left", "landscape_right"))
+    argument = _single_argument(node, "orientation")
+    word = argument.choice(("portrait", "landscape", "landscape_left", "landscape_right"))
     return command_types.SetOrientation("portrait" if word == "portrait" else "landscape")
 
 

@@ -170,7 +170,7 @@ class ExtendedWaitUntil(BaseCommand):
 
 @dataclass(frozen=True, slots=True)
 class WaitForAnimationToEnd(BaseCommand):
-    """Wait until the screen stops changing; after the timeout the test goes on anyway."""
+    """Wait until the screen stops changing; after the timeout the test continues anyway."""
 
     timeout_seconds: float = 15.0
 

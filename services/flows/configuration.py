@@ -33,16 +33,16 @@ def is_configuration(node: Node, commands: Collection[str]) -> bool:
 def read_configuration(node: Node, inside: StepsReader) -> Flow:
     """A flow without steps. Raise DocumentError."""
     node.fields(CONFIGURATION_KEYS)
-    kept = {name: child for name, child in node.mapping().items() if name not in HOOKS}
-    said = mark_pending(Node(kept, node.location))[0].mapping()
+    without_hooks = {name: child for name, child in node.mapping().items() if name not in HOOKS}
+    entries = mark_pending(Node(without_hooks, node.location))[0].mapping()
     hooks = node.mapping()
     return Flow(
         steps=(),
-        app_ids=(read_optional(said, "appId", _read_app_ids) or frozenset())
-        | (read_optional(said, "url", _read_app_ids) or frozenset()),
-        name=read_optional(said, "name", lambda found: found.string(limit=NAME_LIMIT).strip()) or None,
-        tags=read_optional(said, "tags", lambda found: found.texts(limit=TAGS_LIMIT, each=TAG_LIMIT)) or (),
-        env=read_optional(said, "env", read_env) or (),
+        app_ids=(read_optional(entries, "appId", _read_app_ids) or frozenset())
+        | (read_optional(entries, "url", _read_app_ids) or frozenset()),
+        name=read_optional(entries, "name", lambda value: value.string(limit=NAME_LIMIT).strip()) or None,
+        tags=read_optional(entries, "tags", lambda value: value.texts(limit=TAGS_LIMIT, each=TAG_LIMIT)) or (),
+        env=read_optional(entries, "env", read_env) or (),
         on_start=read_optional(hooks, "onFlowStart", inside) or (),
         on_complete=read_optional(hooks, "onFlowComplete", inside) or (),
     )

@@ -159,6 +159,6 @@ def _scalar_text(value: str | int | float) -> str:
 def _syntax_error(root: str, error: yaml.MarkedYAMLError) -> DocumentError:
     mark = error.problem_mark or error.context_mark
     line, column = (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
-    said = " ".join(filter(None, (error.problem, f"({error.context})" if error.context else "")))
+    problem = " ".join(filter(None, (error.problem, f"({error.context})" if error.context else "")))
     hint = "; put a sentence that has a colon or begins with a quote into quotes as a whole"
-    return DocumentError(root, line, column, f"this is not valid YAML: {said}{hint}")
+    return DocumentError(root, line, column, f"this is not valid YAML: {problem}{hint}")

@@ -1,4 +1,4 @@
-"""Expressions: what stands inside ${...} of a flow, and the conditions of app models.
+"""The expressions in ${...} of flows and in the conditions of app models.
 
 A small language without loops, assignments or calls, so that every expression ends. It has names (`NAME`,
 `maestro.copiedText`), quoted texts, numbers, true, false, null, the operators `== != < <= > >= && || !` and
@@ -38,7 +38,7 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _CONTROLS = {"n": "\n", "t": "\t"}
 _CONSTANTS: Mapping[str, Value] = {"true": True, "false": False, "null": None, "undefined": None}
 _BINARY = (("==", "!="), ("<", "<=", ">", ">=", "contains"), ("+", "-"), ("*", "/", "%"))
-"""Operators of two values, those that bind most loosely first."""
+"""Binary operators, by rising precedence."""
 
 _SAME = {"===": "==", "!==": "!="}
 _NO_SCRIPT = "only names, texts, numbers and operators, no calls, lists, objects or assignments"
@@ -155,7 +155,7 @@ class _Parser:
         return _constant(kind, symbol)
 
     def _take(self, *operators: str) -> str:
-        """The operator that stands here if it is one of these, and step behind it."""
+        """The current token if it is one of these operators, and step to the next one; empty otherwise."""
         if self.kind != "sign" or self.symbol not in operators:
             return ""
         operator = self.symbol
@@ -163,7 +163,7 @@ class _Parser:
         return operator
 
     def _advance(self) -> None:
-        """Step to the next token; `kind` is empty where there is none."""
+        """Step to the next token; `kind` is empty if there is none."""
         found = _TOKEN.match(self.source, self.end)
         if found is None:
             rest = self.source[self.end :].lstrip()
@@ -178,7 +178,7 @@ class _Parser:
             self.symbol = _SAME.get(self.symbol, self.symbol)
 
     def error(self) -> ExpressionError:
-        """What is wrong with the token that stands here."""
+        """The error about the current token."""
         in_template = not self._words
         if not self.symbol:
             message = "a closing brace is missing after ${" if in_template else "something is missing at the end"
@@ -192,7 +192,7 @@ class _Parser:
 
 def _constant(kind: str, symbol: str) -> Evaluate:
     if kind == "text":
-        text = _ESCAPED.sub(lambda found: _CONTROLS.get(found[1], found[1]), symbol[1:-1])
+        text = _ESCAPED.sub(lambda value: _CONTROLS.get(value[1], value[1]), symbol[1:-1])
         return lambda _: text
     constant = float(symbol) if kind == "number" else _CONSTANTS[symbol]
     return lambda _: constant

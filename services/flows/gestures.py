@@ -30,7 +30,7 @@ _TAP_FIELDS = ("point", "retryTapIfNoChange", "waitToSettleTimeoutMs", "repeat",
 class _Tap(BaseCommand):
     """Tap `times` times, with pauses of `pause_seconds`, then wait up to `settle_seconds` until the screen is stable.
 
-    `point` is relative to the element, or to the screen if there is no selector. `retry_if_no_change` taps once more
+    `point` is relative to the element, or to the screen if there is no selector. `retry_if_no_change` taps again
     if the screen stays the same.
     """
 
@@ -83,7 +83,7 @@ class Swipe(BaseCommand):
 
 @dataclass(frozen=True, slots=True)
 class Scroll(BaseCommand):
-    """Swipe once, to show what is further down."""
+    """Swipe up once, to scroll down."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,13 +116,13 @@ def _tap_reader(command: Callable[..., BaseCommand]) -> Reader:
             return command(read_selector(node))
         chosen = read_selector(node, also=(*_TAP_FIELDS, *COMMON_FIELDS), required="point" not in node.mapping())
         entries = node.mapping()
-        pause = read_optional(entries, "delay", lambda found: read_milliseconds(found, SETTLE_LIMIT_SECONDS))
+        pause = read_optional(entries, "delay", lambda value: read_milliseconds(value, SETTLE_LIMIT_SECONDS))
         return command(
             selector=chosen if set(entries) & set(CRITERIA) else None,
             point=read_optional(entries, "point", read_position),
             retry_if_no_change=read_optional(entries, "retryTapIfNoChange", Node.boolean) or False,
             settle_seconds=_read_settle_seconds(entries),
-            times=read_optional(entries, "repeat", lambda found: found.integer(1, TIMES_LIMIT)) or 1,
+            times=read_optional(entries, "repeat", lambda value: value.integer(1, TIMES_LIMIT)) or 1,
             pause_seconds=0.1 if pause is None else pause,
         )
 
@@ -131,7 +131,7 @@ def _tap_reader(command: Callable[..., BaseCommand]) -> Reader:
 
 def _read_settle_seconds(entries: Mapping[str, Node]) -> float:
     found = read_optional(
-        entries, "waitToSettleTimeoutMs", lambda found: read_milliseconds(found, SETTLE_LIMIT_SECONDS)
+        entries, "waitToSettleTimeoutMs", lambda value: read_milliseconds(value, SETTLE_LIMIT_SECONDS)
     )
     return found or 0.0
 
@@ -161,11 +161,11 @@ def _read_scroll(node: Node) -> BaseCommand:
 
 
 def _read_scroll_until_visible(node: Node) -> BaseCommand:
-    said = ("direction", "timeout", "speed", "visibilityPercentage", "centerElement", "waitToSettleTimeoutMs")
-    entries = node.fields(("element", *said, *COMMON_FIELDS), required=("element",))
-    speed = read_optional(entries, "speed", lambda found: found.number(0, 100))
-    share = read_optional(entries, "visibilityPercentage", lambda found: found.number(0, 100))
-    timeout = read_optional(entries, "timeout", lambda found: read_milliseconds(found, SCROLL_LIMIT_SECONDS))
+    options = ("direction", "timeout", "speed", "visibilityPercentage", "centerElement", "waitToSettleTimeoutMs")
+    entries = node.fields(("element", *options, *COMMON_FIELDS), required=("element",))
+    speed = read_optional(entries, "speed", lambda value: value.number(0, 100))
+    share = read_optional(entries, "visibilityPercentage", lambda value: value.number(0, 100))
+    timeout = read_optional(entries, "timeout", lambda value: read_milliseconds(value, SCROLL_LIMIT_SECONDS))
     return ScrollUntilVisible(
         selector=read_element(entries["element"]),
         direction=read_optional(entries, "direction", read_direction) or "down",

@@ -52,11 +52,11 @@ def _map_scalars(node: Node, change: Callable[[Node], Node], *, outermost: bool 
     """The node with its scalars changed, except those of inner steps; the same object if nothing changes."""
     match node.value:
         case Mapping() as entries:
-            held = {
+            changed = {
                 name: child if outermost and name == COMMANDS else _map_scalars(child, change, outermost=False)
                 for name, child in entries.items()
             }
-            return replace(node, value=held) if any(held[name] is not entries[name] for name in held) else node
+            return replace(node, value=changed) if any(changed[name] is not entries[name] for name in changed) else node
         case tuple() as items:
             others = tuple(_map_scalars(item, change, outermost=False) for item in items)
             return replace(node, value=others) if any(a is not b for a, b in zip(others, items, strict=True)) else node

@@ -24,7 +24,7 @@ JSON_LIMITS = Limits(characters=512 * 1024)
 
 @dataclass(frozen=True, slots=True)
 class LoadedFlow:
-    """A flow with the JSON values of its steps, the configuration first; or what is wrong with it."""
+    """A flow with the JSON values of its steps, the configuration first; or its problems."""
 
     steps: list[Json]
     flow: Flow | None

@@ -30,7 +30,7 @@ StepsReader = Callable[[Node], tuple[Step, ...]]
 def read_flow(configuration: Node | None, steps: Node, problems: list[DocumentError]) -> Flow | None:
     """The flow that a configuration and a list of steps make.
 
-    Everything that is wrong is appended to `problems`, at most one for each step, and then there is no flow.
+    Append the problems, at most one for each step, to `problems`, and return None if there are any.
     """
     items = steps.items()
     if configuration is None and items and is_configuration(items[0], COMMANDS):
@@ -52,7 +52,7 @@ def read_flow(configuration: Node | None, steps: Node, problems: list[DocumentEr
 def fill_step(step: Step, scope: Scope) -> Step:
     """The step with the values that its variables have now; it can be filled again later.
 
-    Raise DocumentError if a variable has no value, or one that the command cannot have.
+    Raise DocumentError if a variable has no value, or the command refuses the value.
     """
     node = step.pending
     if node is None:
@@ -164,14 +164,14 @@ def _looks_like_a_command(text: str) -> bool:
 def _read_command(name: str, arguments: Node, depth: int) -> Step:
     node, pending = mark_pending(arguments)
     return replace(
-        _read_arguments(name, node, lambda held: _read_steps(held, depth + 1)), pending=node if pending else None
+        _read_arguments(name, node, lambda steps: _read_steps(steps, depth + 1)), pending=node if pending else None
     )
 
 
 def _read_arguments(name: str, node: Node, inside: StepsReader) -> Step:
     label, optional = None, False
     if node.is_mapping:
-        label = read_optional(node.mapping(), "label", lambda found: found.string(limit=SENTENCE_LIMIT))
+        label = read_optional(node.mapping(), "label", lambda value: value.string(limit=SENTENCE_LIMIT))
         optional = is_optional(node.mapping())
     command = BLOCK_READERS[name](node, inside) if name in BLOCK_READERS else COMMAND_READERS[name](node)
     return Step(path=node.location.path, name=name, command=cast("Command", command), label=label, optional=optional)
@@ -189,7 +189,7 @@ def _read_repeat(node: Node, inside: StepsReader) -> Command:
     entries = node.fields(("times", "while", "commands", *COMMON_FIELDS), required=("commands",))
     if "times" not in entries and "while" not in entries:
         raise node.error("repeat needs times, while, or both")
-    times = read_optional(entries, "times", lambda found: found.integer(0, TIMES_LIMIT))
+    times = read_optional(entries, "times", lambda value: value.integer(0, TIMES_LIMIT))
     return Repeat(inside(entries["commands"]), times, read_optional(entries, "while", read_condition) or ALWAYS)
 
 
@@ -197,7 +197,7 @@ def _read_retry(node: Node, inside: StepsReader) -> Command:
     if node.is_mapping and "file" in node.mapping():
         raise node.mapping()["file"].error_at_key(f"retry with a file is {_INLINE}")
     entries = node.fields(("maxRetries", "commands", *COMMON_FIELDS), required=("commands",))
-    retries = read_optional(entries, "maxRetries", lambda found: found.integer(0, RETRIES_LIMIT))
+    retries = read_optional(entries, "maxRetries", lambda value: value.integer(0, RETRIES_LIMIT))
     return Retry(inside(entries["commands"]), 1 if retries is None else retries)
 
 

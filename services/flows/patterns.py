@@ -1,7 +1,7 @@
 """Regular expressions of selectors, matched by RE2 in time linear in the text.
 
-As in Maestro, a pattern matches a whole text, ignoring case, and "." also matches a line break. What is not a regular
-expression at all ("+", "Total (2") matches itself. Look-around, back-references and possessive quantifiers, which RE2
+As in Maestro, a pattern matches a whole text, ignoring case, and "." also matches a line break. Text that is not a
+regular expression ("+", "Total (2") matches itself. Look-around, back-references and possessive quantifiers, which RE2
 does not have, are errors: matching them as literal text would let assertNotVisible pass.
 """
 
@@ -20,7 +20,7 @@ MEMORY_LIMIT = 256 * 1024
 """Bytes that one compiled pattern and its matching may use; RE2 refuses patterns that need more."""
 
 COMPILED_LIMIT = 256
-"""How many compiled patterns are kept."""
+"""How many compiled patterns are cached."""
 
 COST_LIMIT = 1_000_000
 """What compiling all patterns of one flow may cost in all, about half a second; see `_cost`."""
@@ -49,7 +49,7 @@ class WorkBudgetExceeded(Exception):
 class WorkBudget:
     """How much work may still be done; 2 million units take less than half a second.
 
-    A unit is about one element or pair of elements looked at, or one character matched by a small pattern.
+    A unit is about one comparison of an element, or one character matched by a small pattern.
     """
 
     left: int = 2_000_000
@@ -62,7 +62,7 @@ class WorkBudget:
 
 
 class _Regex(Protocol):
-    """What is used of a compiled expression of RE2, whose package has no types."""
+    """A compiled expression of RE2, whose package has no types."""
 
     @property
     def programsize(self) -> int:
@@ -103,7 +103,7 @@ def compile_pattern(source: str) -> Pattern:
 
 @contextmanager
 def limit_compile_cost(limit: int = COST_LIMIT) -> Iterator[None]:
-    """Patterns that are compiled inside may cost `limit` in all; the one that exceeds it is a PatternError."""
+    """Limit the total cost of the patterns compiled inside; exceeding it is a PatternError."""
     token = _compile_budget.set(WorkBudget(limit))
     try:
         yield
@@ -126,14 +126,14 @@ def _matches(source: str, text: str, budget: WorkBudget) -> bool:
 
 
 def _fullmatch(regex: _Regex, text: str, budget: WorkBudget) -> bool:
-    """At worst RE2 looks at every instruction of its program for every character."""
+    """The budget is for the worst case, in which RE2 runs all instructions for every character."""
     budget.spend(len(text) * (1 + regex.programsize // 5))
     return regex.fullmatch(text.encode(errors="replace")) is not None
 
 
 @lru_cache(maxsize=COMPILED_LIMIT)
 def _compile(source: str) -> _Regex | None:
-    """The compiled pattern; None for what is not a regular expression and so matches itself only."""
+    """The compiled pattern; None for text that is not a regular expression and only matches itself."""
     budget = _compile_budget.get() or WorkBudget()
     budget.spend(len(source) + 200 * source.lower().count("\\p"))
     try:

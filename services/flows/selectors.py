@@ -34,8 +34,8 @@ class Selector:
     contains_descendants: "tuple[Selector, ...] | None" = None
 
     def __str__(self) -> str:
-        said = {field.name: getattr(self, field.name) for field in fields(self)}
-        return ", ".join(_criterion(name, value) for name, value in said.items() if value is not None)
+        criteria = {field.name: getattr(self, field.name) for field in fields(self)}
+        return ", ".join(_criterion(name, value) for name, value in criteria.items() if value is not None)
 
 
 def _criterion(name: str, value: object) -> str:

@@ -113,7 +113,7 @@ class Step:
     """A command with its label and whether it is optional.
 
     `path` leads to it from the root ("steps[3].repeat.commands[0]"); `name` is that of the command, or "sentence". If
-    an `optional` step fails, the test goes on. `pending` is the node of a step with variables, from which `fill_step`
+    an `optional` step fails, the test continues. `pending` is the node of a step with variables, from which `fill_step`
     makes the command to run; until then `command` has placeholders for them.
     """
 

@@ -25,9 +25,9 @@ def split_file(documents: Sequence[Node]) -> tuple[Node | None, Node]:
 
 
 class SubflowExpander:
-    """The files of one test, by their paths relative to the folder of its own file.
+    """The files of one test, by their paths relative to the folder of the test's own file.
 
-    `stack` are the files that a step stands in, outermost first.
+    `stack` are the files around a step, outermost first.
     """
 
     def __init__(self, files: Mapping[str, str], root: str) -> None:
@@ -121,7 +121,7 @@ def _without(entries: Mapping[str, Node], name: str) -> dict[str, Node]:
 def _add_variables(node: Node, configuration: Mapping[str, Node], commands: Node, file: Node) -> Node:
     """The arguments of runFlow with the commands and the variables of a file; those given to runFlow come first.
 
-    If the file's variables use others, they may use those given, and so stand in a flow of their own inside.
+    If the file's variables use others, these may be among those given; then they belong to another flow inside.
     """
     entries = node.mapping()
     given = entries["env"].mapping() if "env" in entries else {}

@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"\s*-?\d+(\.\d+)?\s*", re.ASCII)
 class ExpressionError(ValueError):
     """The expression is malformed, or has no value; `message` says why.
 
-    `position` counts from 0 in the text, and is 0 where there is no value.
+    `position` counts from 0 in the text, and is 0 if there is no value.
     """
 
     def __init__(self, message: str, position: int = 0) -> None:

@@ -1,6 +1,7 @@
 """Patterns match whole texts as Maestro's regular expressions do, in linear time."""
 
 import re
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -133,6 +134,14 @@ def test_any_text_is_a_pattern_or_is_refused(source: str, text: str) -> None:
         return
     assert pattern.matches(source)
     pattern.matches(text)
+
+
+@pytest.mark.parametrize(("middle", "expected"), [("a", True), ("b", False)])
+def test_answers_are_right_when_the_memory_of_re2_runs_out(middle: str, expected: bool) -> None:
+    """Then RE2 continues with a slower algorithm; a wrong "no match" would let assertNotVisible pass."""
+    chance = Random(1)
+    before, after = ("".join(chance.choices("ab", k=length)) for length in (2_000, 300))
+    assert compile_pattern("(a|b)*a[ab]{300}").matches(before + middle + after) is expected
 
 
 def test_exceeding_the_work_budget_is_an_error_and_not_an_answer() -> None:
