@@ -22,13 +22,13 @@ async def content(artifacts: Artifacts, attempt: int, name: str) -> bytes:
     return b"".join([chunk async for chunk in artifacts.read(RUN, attempt, name)])
 
 
-async def test_what_was_put_is_read_by_run_attempt_and_name(artifacts: Artifacts) -> None:
+async def test_an_artifact_is_read_by_run_attempt_and_name(artifacts: Artifacts) -> None:
     await artifacts.put(RUN, 1, "shot.png", b"first")
     await artifacts.put(RUN, 2, "shot.png", b"second" * 100_000)
     assert await content(artifacts, 1, "shot.png") == b"first"
     assert await content(artifacts, 2, "shot.png") == b"second" * 100_000
 
 
-async def test_what_is_not_there_is_not_found(artifacts: Artifacts) -> None:
+async def test_an_unknown_artifact_is_not_found(artifacts: Artifacts) -> None:
     with pytest.raises(NotFound):
         await content(artifacts, 1, "other.png")

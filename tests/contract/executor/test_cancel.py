@@ -75,7 +75,7 @@ def _has_ended(kind: str, payload: bytes) -> bool:
     return events_pb2.ExecutionChanged.FromString(payload).execution.status in ENDED
 
 
-async def test_what_waits_to_be_released_or_claimed_ends_at_once(world: World) -> None:
+async def test_waiting_runs_are_cancelled_at_once(world: World) -> None:
     execution, _ = await start(world, 3, max_parallel=1)
     await world.executions.cancel(execution.id)
     await check_ended_once(world, execution.id, Status.CANCELLED)
@@ -90,7 +90,7 @@ async def test_what_waits_to_be_released_or_claimed_ends_at_once(world: World) -
         (FAILED, Status.COMPLETED),
     ],
 )
-async def test_what_runs_ends_with_what_its_worker_says_and_is_not_tried_again(
+async def test_a_cancelled_running_run_ends_with_its_worker_result_and_no_retry(
     world: World, result: AttemptResult, status: Status
 ) -> None:
     """A verdict that was reached before the worker stopped is kept."""
@@ -103,7 +103,7 @@ async def test_what_runs_ends_with_what_its_worker_says_and_is_not_tried_again(
     await check_ended_once(world, execution.id, status)
 
 
-async def test_what_is_handed_back_after_the_cancel_ends(world: World) -> None:
+async def test_a_cancelled_run_that_is_handed_back_ends(world: World) -> None:
     execution, [key] = await start(world)
     claimed = await claim(world, key)
     await world.executions.cancel(execution.id)
@@ -112,7 +112,7 @@ async def test_what_is_handed_back_after_the_cancel_ends(world: World) -> None:
 
 
 @pytest.mark.parametrize("result", [BROKEN, FAILED])
-async def test_what_waits_for_another_attempt_ends_at_once(world: World, result: AttemptResult) -> None:
+async def test_a_run_that_waits_for_a_retry_is_cancelled_at_once(world: World, result: AttemptResult) -> None:
     execution, [key] = await start(world)
     claimed = await claim(world, key)
     await world.runs.finish(key, claimed.run.fencing_token, result)
@@ -120,7 +120,7 @@ async def test_what_waits_for_another_attempt_ends_at_once(world: World, result:
     await check_ended_once(world, execution.id, Status.CANCELLED)
 
 
-async def test_what_was_cancelled_under_a_worker_that_is_lost_ends_with_its_lease(world: World) -> None:
+async def test_a_cancelled_run_of_a_lost_worker_ends_with_its_lease(world: World) -> None:
     execution, [key] = await start(world)
     claimed = await claim(world, key)
     await world.executions.cancel(execution.id)
@@ -131,7 +131,7 @@ async def test_what_was_cancelled_under_a_worker_that_is_lost_ends_with_its_leas
     await check_ended_once(world, execution.id, Status.CANCELLED)
 
 
-async def test_twice_at_once_is_as_once(world: World) -> None:
+async def test_concurrent_cancellations_have_one_effect(world: World) -> None:
     execution, [key] = await start(world)
     claimed = await claim(world, key)
     one, two = await asyncio.gather(*(world.executions.cancel(execution.id) for _ in range(2)))
@@ -141,7 +141,7 @@ async def test_twice_at_once_is_as_once(world: World) -> None:
 
 
 @pytest.mark.parametrize("attempt", range(5))
-async def test_a_cancel_that_meets_a_finish_leaves_one_end(world: World, attempt: int) -> None:
+async def test_concurrent_cancel_and_finish_end_the_run_once(world: World, attempt: int) -> None:
     execution, [key] = await start(world)
     claimed = await claim(world, key)
     finish = world.runs.finish(key, claimed.run.fencing_token, PASSED)
@@ -152,7 +152,7 @@ async def test_a_cancel_that_meets_a_finish_leaves_one_end(world: World, attempt
 
 
 @pytest.mark.parametrize("attempt", range(5))
-async def test_a_cancel_that_meets_claims_leaves_nothing_behind(world: World, attempt: int) -> None:
+async def test_concurrent_cancel_and_claims_leave_no_run_open(world: World, attempt: int) -> None:
     execution, keys = await start(world, 4)
     claims = [world.runs.claim(key, f"worker-{uuid4()}") for key in keys]
     calls = [world.executions.cancel(execution.id), *claims]

@@ -71,7 +71,7 @@ async def test_a_whole_file_comes_in_chunks(scene: Scene) -> None:
     assert b"".join(chunks) == b"0123456789" * 20_000
 
 
-async def test_a_download_may_be_left_early(scene: Scene) -> None:
+async def test_a_download_can_be_abandoned(scene: Scene) -> None:
     chunks = scene.catalog.download(current().org_id, scene.build_id)
     assert await anext(chunks)
     await chunks.aclose()  # type: ignore[attr-defined]
@@ -82,7 +82,7 @@ async def _whole(scene: Scene, build_id: str) -> bytes:
     return b"".join([chunk async for chunk in scene.catalog.download(current().org_id, build_id)])
 
 
-async def test_what_is_unknown_is_not_found(scene: Scene) -> None:
+async def test_unknown_subjects_and_builds_are_not_found(scene: Scene) -> None:
     calls = {
         "Workflow not found": scene.catalog.resolve(
             ExecutionKind.WORKFLOW, str(uuid4()), BuildConfig(), override_build_config=False

@@ -44,7 +44,7 @@ async def started(world: World) -> Execution:
     return await ExecutionStarter(catalog, world.executions).start(wanted)
 
 
-async def test_a_bell_rings_when_its_execution_changes(world: World) -> None:
+async def test_a_waiter_is_notified_when_its_execution_changes(world: World) -> None:
     execution = await started(world)
     async with bells_of(world) as bells:
         with bells.subscribe(execution.id) as bell:
@@ -55,7 +55,7 @@ async def test_a_bell_rings_when_its_execution_changes(world: World) -> None:
             assert monotonic() - since < LONG
 
 
-async def test_what_changed_since_the_entry_is_not_missed(world: World) -> None:
+async def test_a_change_after_subscribing_is_not_missed(world: World) -> None:
     execution = await started(world)
     async with bells_of(world) as bells:
         with bells.subscribe(execution.id) as bell:
@@ -65,14 +65,14 @@ async def test_what_changed_since_the_entry_is_not_missed(world: World) -> None:
             assert monotonic() - since < LONG
 
 
-async def test_a_wait_ends_by_itself(world: World) -> None:
+async def test_a_wait_times_out(world: World) -> None:
     execution = await started(world)
     async with bells_of(world) as bells:
         with bells.subscribe(execution.id) as bell:
             await bell.wait(0.01)
 
 
-async def test_a_bell_of_a_stopping_server_lets_go(world: World) -> None:
+async def test_waiters_are_released_on_shutdown(world: World) -> None:
     async with bells_of(world) as bells:
         if not isinstance(bells, ChangeNotifier):
             return

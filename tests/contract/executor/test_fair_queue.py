@@ -60,7 +60,7 @@ async def test_higher_priorities_are_claimed_first_whatever_their_age(world: Wor
     assert [claim.execution.priority for claim in claims if claim] == [10, 1, 0, -10]
 
 
-async def test_what_was_begun_comes_before_any_priority(world: World) -> None:
+async def test_started_runs_come_before_any_priority(world: World) -> None:
     low = await start(world, priority=-10)
     claim = await next_claim(world)
     assert claim is not None
@@ -71,7 +71,7 @@ async def test_what_was_begun_comes_before_any_priority(world: World) -> None:
     assert again.execution.id == low.id
 
 
-async def test_organisations_get_slots_in_turn_however_much_each_has_waiting(world: World) -> None:
+async def test_organisations_share_slots_regardless_of_their_backlog(world: World) -> None:
     flood, single, third = (str(uuid4()) for _ in range(3))
     await start(world, *(plan() for _ in range(20)), org_id=flood)
     await world.advance(60)
@@ -81,7 +81,7 @@ async def test_organisations_get_slots_in_turn_however_much_each_has_waiting(wor
     assert await owners(world, 2) == [flood, flood]
 
 
-async def test_with_a_single_slot_the_organisation_served_last_waits_for_the_others(world: World) -> None:
+async def test_with_a_single_slot_organisations_take_turns(world: World) -> None:
     flood, single = str(uuid4()), str(uuid4())
     await start(world, *(plan() for _ in range(20)), org_id=flood)
     claim = await next_claim(world)
@@ -91,7 +91,7 @@ async def test_with_a_single_slot_the_organisation_served_last_waits_for_the_oth
     assert await owners(world, 1) == [single]
 
 
-async def test_platforms_are_shared_apart(world: World) -> None:
+async def test_platforms_are_scheduled_separately(world: World) -> None:
     """An organisation with many runs on iOS is not behind another on Android for that."""
     busy, flood = str(uuid4()), str(uuid4())
     await start(world, *(plan(platform=Platform.IOS) for _ in range(3)), org_id=busy)
@@ -103,7 +103,7 @@ async def test_platforms_are_shared_apart(world: World) -> None:
     assert await owners(world, 1) == [busy]
 
 
-async def test_several_are_found_at_once_without_repeats_and_in_the_fair_order(world: World) -> None:
+async def test_a_batch_of_claimable_runs_is_in_the_fair_order(world: World) -> None:
     flood, other = str(uuid4()), str(uuid4())
     await start(world, *(plan() for _ in range(9)), org_id=flood)
     await world.advance(1)
@@ -114,7 +114,7 @@ async def test_several_are_found_at_once_without_repeats_and_in_the_fair_order(w
     assert [claim.run.org_id for claim in claims if claim] == [flood, other, flood, other, flood]
 
 
-async def test_with_many_organisations_each_gets_its_turn_before_any_gets_a_second(world: World) -> None:
+async def test_every_organisation_gets_a_slot_before_any_gets_a_second(world: World) -> None:
     organisations = [str(uuid4()) for _ in range(60)]
     await asyncio.gather(*(start(world, plan(), plan(), org_id=org_id) for org_id in organisations))
     assert Counter(await owners(world, 60)) == dict.fromkeys(organisations, 1)
@@ -133,7 +133,7 @@ async def seconds(world: World, org_id: str, *plans: RunPlan, each: float) -> No
     await world.flush()
 
 
-async def test_of_one_execution_the_longest_expected_run_is_claimed_first_and_lists_keep_the_order(
+async def test_the_longest_expected_run_of_an_execution_is_claimed_first(
     world: World,
 ) -> None:
     org_id = str(uuid4())
@@ -167,7 +167,7 @@ async def test_max_parallel_releases_the_longest_first_too(world: World) -> None
     assert second.run.target.test_name == "short"
 
 
-async def test_durations_are_those_of_the_organisation_and_follow_changes(world: World) -> None:
+async def test_durations_are_per_organisation_and_follow_changes(world: World) -> None:
     org_id, test = str(uuid4()), plan()
     await seconds(world, org_id, test, each=100)
     await seconds(world, org_id, test, each=200)
@@ -178,7 +178,7 @@ async def test_durations_are_those_of_the_organisation_and_follow_changes(world:
         assert await world.executions.expected_seconds([test.target]) == [None]
 
 
-async def test_an_organisation_at_its_limit_waits_and_holds_up_nobody(limited: World) -> None:
+async def test_an_organisation_at_its_limit_waits_without_blocking_others(limited: World) -> None:
     flood, other = str(uuid4()), str(uuid4())
     execution = await start(limited, *(plan() for _ in range(6)), org_id=flood)
     claims = [await next_claim(limited) for _ in range(2)]
@@ -194,7 +194,7 @@ async def test_an_organisation_at_its_limit_waits_and_holds_up_nobody(limited: W
     assert await owners(limited, 2) == [flood]
 
 
-async def test_the_limit_holds_however_many_claim_at_once(limited: World) -> None:
+async def test_concurrent_claims_do_not_exceed_the_limit(limited: World) -> None:
     org_id = str(uuid4())
     executions = [await start(limited, plan(), plan(), org_id=org_id) for _ in range(4)]
     with bind(Caller(org_id=org_id)):
@@ -204,7 +204,7 @@ async def test_the_limit_holds_however_many_claim_at_once(limited: World) -> Non
     assert sum(claim is not None for claim in claims) == 2
 
 
-async def test_a_worker_that_is_lost_gives_its_place_back(limited: World) -> None:
+async def test_an_expired_lease_frees_a_place_under_the_limit(limited: World) -> None:
     org_id = str(uuid4())
     await start(limited, plan(), plan(), plan(), org_id=org_id)
     assert await owners(limited, 3) == [org_id, org_id]
@@ -214,7 +214,7 @@ async def test_a_worker_that_is_lost_gives_its_place_back(limited: World) -> Non
     assert await owners(limited, 3) == [org_id, org_id]
 
 
-async def test_an_attempt_that_rests_holds_no_place(limited: World) -> None:
+async def test_a_run_that_waits_for_a_retry_does_not_count_towards_the_limit(limited: World) -> None:
     org_id = str(uuid4())
     await start(limited, plan(), plan(), plan(), org_id=org_id)
     claims = [await next_claim(limited) for _ in range(2)]

@@ -72,7 +72,7 @@ def _status(number: int) -> str:
     return list(Status)[number - 1].value
 
 
-async def test_what_is_started_is_there_with_its_runs_and_its_log(world: World) -> None:
+async def test_a_started_execution_has_its_runs_and_its_log(world: World) -> None:
     execution = await start(world, plan("One"), plan("Two"))
     assert (execution.status, execution.counts.queued) == (Status.QUEUED, 2)
     assert await world.executions.get(execution.id) == execution
@@ -80,7 +80,7 @@ async def test_what_is_started_is_there_with_its_runs_and_its_log(world: World) 
     assert await facts(world, execution) == [(1, "run", "queued"), (2, "run", "queued"), (3, "execution", "queued")]
 
 
-async def test_a_start_that_is_repeated_gives_what_is_there(world: World) -> None:
+async def test_a_repeated_start_returns_the_stored_execution(world: World) -> None:
     execution = await start(world, plan())
     again = (await world.executions.page(ExecutionFilter(), ALL))[0]
     assert [found.id for found in again] == [execution.id]
@@ -92,7 +92,7 @@ async def start_in(org_id: str, world: World, key: str | None = None) -> Executi
         return await start(world, plan("One"))
 
 
-async def test_starts_of_many_organisations_at_once_are_each_stored_with_their_own(world: World) -> None:
+async def test_concurrent_starts_of_organisations_are_stored_separately(world: World) -> None:
     organisations = [str(uuid4()) for _ in range(12)]
     executions = await asyncio.gather(*(start_in(org_id, world) for org_id in organisations))
     assert [execution.org_id for execution in executions] == organisations
@@ -103,7 +103,7 @@ async def test_starts_of_many_organisations_at_once_are_each_stored_with_their_o
             assert [told[1:] for told in await facts(world, execution)] == [("run", "queued"), ("execution", "queued")]
 
 
-async def test_a_repeated_start_among_others_gives_what_is_there_and_harms_none(world: World) -> None:
+async def test_a_repeated_start_in_a_group_returns_the_stored_execution(world: World) -> None:
     org_id, key = str(uuid4()), str(uuid4())
     first = await start_in(org_id, world, key)
     again, *others = await asyncio.gather(start_in(org_id, world, key), *(start_in(org_id, world) for _ in range(5)))
@@ -113,7 +113,7 @@ async def test_a_repeated_start_among_others_gives_what_is_there_and_harms_none(
     assert len({first.id, *(other.id for other in others)}) == 6
 
 
-async def test_a_plan_that_cannot_be_made_fails_at_once(world: World) -> None:
+async def test_a_run_with_a_config_error_fails_at_once(world: World) -> None:
     execution = await start(world, plan(config_error="Attach the test to an app."), plan())
     assert execution.status is Status.QUEUED
     wrong, good = await runs_of(world, execution)
@@ -122,13 +122,13 @@ async def test_a_plan_that_cannot_be_made_fails_at_once(world: World) -> None:
     assert (wrong.failure.category, wrong.failure.message) == (Category.CONFIG_INVALID, "Attach the test to an app.")
 
 
-async def test_an_execution_of_nothing_but_wrong_plans_has_ended(world: World) -> None:
+async def test_an_execution_without_runnable_runs_has_ended(world: World) -> None:
     execution = await start(world, plan(config_error="Attach it.", platform=None))
     assert (execution.status, execution.success) == (Status.FAILED, None)
     assert (await facts(world, execution))[-1] == (2, "execution", "failed")
 
 
-async def test_a_claim_gives_the_run_with_its_plan_and_only_once(world: World) -> None:
+async def test_a_run_can_be_claimed_once(world: World) -> None:
     made = plan()
     execution = await start(world, made)
     [key] = await keys_of(world, execution)
@@ -144,7 +144,7 @@ async def test_an_unknown_run_cannot_be_claimed(world: World) -> None:
     assert await world.runs.claim(RunKey(str(uuid4()), str(uuid4())), "worker-1") is None
 
 
-async def test_a_pass_ends_run_and_execution(world: World) -> None:
+async def test_a_passing_attempt_ends_run_and_execution(world: World) -> None:
     execution = await start(world, plan())
     [key] = await keys_of(world, execution)
     claim = await claimed(world, key)
@@ -185,7 +185,7 @@ async def test_every_event_of_a_run_has_a_higher_revision(world: World) -> None:
     assert len(revisions) == 3
 
 
-async def test_steps_and_artifacts_are_kept_and_shown_with_the_run_only(world: World) -> None:
+async def test_steps_and_artifacts_are_returned_with_the_run_only(world: World) -> None:
     execution = await start(world, plan())
     [key] = await keys_of(world, execution)
     claim = await claimed(world, key)
@@ -201,7 +201,7 @@ async def test_steps_and_artifacts_are_kept_and_shown_with_the_run_only(world: W
     assert all(not a.steps and not a.artifacts for event in told if event for a in event.run.attempts)
 
 
-async def test_a_retry_begins_with_a_new_token_and_keeps_the_failed_attempt(world: World) -> None:
+async def test_a_retry_has_a_new_token_and_keeps_the_failed_attempt(world: World) -> None:
     execution = await start(world, plan())
     [key] = await keys_of(world, execution)
     first = await claimed(world, key)
@@ -214,7 +214,7 @@ async def test_a_retry_begins_with_a_new_token_and_keeps_the_failed_attempt(worl
     assert (run.success, run.flaky, run.attempts[0].failure) == (True, True, FAILED.failure)
 
 
-async def test_a_zombie_cannot_write(world: World) -> None:
+async def test_a_worker_with_an_old_token_cannot_write(world: World) -> None:
     execution = await start(world, plan())
     [key] = await keys_of(world, execution)
     zombie = await claimed(world, key)
@@ -230,7 +230,7 @@ async def test_a_zombie_cannot_write(world: World) -> None:
     assert [attempt.number for attempt in run.attempts] == [1, 2]
 
 
-async def test_a_renewed_lease_does_not_expire_and_a_strange_one_is_not_renewed(world: World) -> None:
+async def test_a_lease_is_renewed_only_with_its_own_token(world: World) -> None:
     execution = await start(world, plan(), plan())
     keys = await keys_of(world, execution)
     held = [await claimed(world, key) for key in keys]
@@ -284,7 +284,7 @@ async def _orphans_of(world: World, key: RunKey) -> list[OrphanedSession]:
     return [left for left in await world.runs.orphans(100) if left.key == key]
 
 
-async def test_a_session_that_is_handed_back_is_an_orphan_and_one_that_ended_is_not(world: World) -> None:
+async def test_the_session_of_a_run_handed_back_is_an_orphan(world: World) -> None:
     execution = await start(world, plan(), plan())
     keys = await keys_of(world, execution)
     for key in keys:
@@ -297,7 +297,7 @@ async def test_a_session_that_is_handed_back_is_an_orphan_and_one_that_ended_is_
     await world.runs.forget_orphan(keys[0], SESSION)
 
 
-async def test_a_zombies_session_is_not_noted(world: World) -> None:
+async def test_a_worker_with_an_old_token_cannot_record_a_session(world: World) -> None:
     execution = await start(world, plan())
     [key] = await keys_of(world, execution)
     zombie = await claimed(world, key)
@@ -310,7 +310,7 @@ async def test_a_zombies_session_is_not_noted(world: World) -> None:
         await world.runs.note_session(key, zombie.run.fencing_token, SESSION)
 
 
-async def test_a_run_that_nobody_takes_ends_after_the_queue_timeout(world: World) -> None:
+async def test_an_unclaimed_run_ends_after_the_queue_timeout(world: World) -> None:
     execution = await start(world, plan())
     await world.advance(LIMITS.queue_timeout.total_seconds() - 60)
     assert await world.runs.due(100) == []
@@ -322,7 +322,7 @@ async def test_a_run_that_nobody_takes_ends_after_the_queue_timeout(world: World
     assert (ended.status, ended.failure.category) == (Status.FAILED, Category.QUEUE_TIMEOUT)
 
 
-async def test_expiring_what_is_not_due_changes_nothing(world: World) -> None:
+async def test_expiring_a_run_that_is_not_due_changes_nothing(world: World) -> None:
     execution = await start(world, plan())
     [key] = await keys_of(world, execution)
     claim = await claimed(world, key)
@@ -332,7 +332,7 @@ async def test_expiring_what_is_not_due_changes_nothing(world: World) -> None:
     assert await world.runs.notices({key.run_id: claim.run.fencing_token}) == {}
 
 
-async def test_what_waits_for_another_attempt_is_found_before_what_waits_for_its_first(world: World) -> None:
+async def test_retries_are_claimed_before_first_attempts(world: World) -> None:
     begun = await start(world, plan())
     [key] = await keys_of(world, begun)
     await start(world, plan())
@@ -353,7 +353,7 @@ async def test_claimable_runs_are_found_by_platform_and_oldest_first(world: Worl
     assert len(await world.runs.claimable(Platform.IOS, 1)) == 1
 
 
-async def test_infrastructure_rests_before_the_run_can_be_claimed_again(world: World) -> None:
+async def test_an_infrastructure_failure_delays_the_next_claim(world: World) -> None:
     execution = await start(world, plan())
     [key] = await keys_of(world, execution)
     claim = await claimed(world, key)
@@ -364,7 +364,7 @@ async def test_infrastructure_rests_before_the_run_can_be_claimed_again(world: W
     assert await world.runs.claimable(Platform.ANDROID, 10) == [key]
 
 
-async def test_still_claimable_leaves_out_what_is_taken_over_or_unknown(world: World) -> None:
+async def test_still_claimable_leaves_out_claimed_ended_and_unknown_runs(world: World) -> None:
     execution = await start(world, plan(), plan())
     taken, waiting = await keys_of(world, execution)
     await claimed(world, taken)
@@ -390,7 +390,7 @@ async def test_a_retry_does_not_release_another_run(world: World) -> None:
     assert await world.runs.claimable(Platform.ANDROID, 10) == [key]
 
 
-async def test_cancelling_ends_what_waits_and_is_noticed_by_who_works(world: World) -> None:
+async def test_cancelling_ends_waiting_runs_and_notifies_workers(world: World) -> None:
     execution = await start(world, plan("1"), plan("2"), plan("3"), max_parallel=2)
     running, queued, waiting = await keys_of(world, execution)
     claim = await claimed(world, running)
@@ -406,7 +406,7 @@ async def test_cancelling_ends_what_waits_and_is_noticed_by_who_works(world: Wor
     assert queued != waiting
 
 
-async def test_cancelling_twice_changes_nothing_more_and_what_has_ended_cannot_be_cancelled(world: World) -> None:
+async def test_cancelling_is_idempotent_and_refused_after_the_end(world: World) -> None:
     execution = await start(world, plan())
     [key] = await keys_of(world, execution)
     claim = await claimed(world, key)
@@ -416,7 +416,7 @@ async def test_cancelling_twice_changes_nothing_more_and_what_has_ended_cannot_b
         await world.executions.cancel(execution.id)
 
 
-async def test_a_cancelled_run_whose_worker_is_lost_is_cancelled(world: World) -> None:
+async def test_a_cancelled_run_of_a_lost_worker_ends_as_cancelled(world: World) -> None:
     execution = await start(world, plan())
     [key] = await keys_of(world, execution)
     await claimed(world, key)
@@ -447,7 +447,7 @@ async def test_lists_are_newest_first_and_filtered(world: World) -> None:
     assert (await world.executions.page(ExecutionFilter(), PageRequest(1, 1)))[1] == 2
 
 
-async def test_a_batch_keeps_the_order_and_leaves_out_the_unknown(world: World) -> None:
+async def test_batch_returns_known_executions_in_order(world: World) -> None:
     one, two = await start(world, plan()), await start(world, plan())
     found = await world.executions.batch([two.id, str(uuid4()), one.id])
     assert [execution.id for execution in found] == [two.id, one.id]
@@ -459,7 +459,7 @@ async def test_runs_are_paged_in_their_order(world: World) -> None:
     assert ([run.target.test_name for run in page], total) == (["2", "3"], 5)
 
 
-async def test_another_organisations_ids_are_like_unknown_ones(world: World) -> None:
+async def test_ids_of_other_organisations_are_not_found(world: World) -> None:
     execution = await start(world, plan())
     [key] = await keys_of(world, execution)
     with bind(Caller(org_id=str(uuid4()))):
@@ -489,7 +489,7 @@ async def test_a_run_is_found_under_its_own_execution_only(world: World) -> None
         await world.executions.run(two.id, key.run_id)
 
 
-async def test_the_backlog_says_how_long_the_oldest_waits_and_what_is_stuck(world: World) -> None:
+async def test_the_backlog_has_the_oldest_wait_and_the_stuck_runs(world: World) -> None:
     empty = await world.runs.backlog()
     assert (empty.oldest_seconds, empty.stuck) == (0.0, 0)
     execution = await start(world, plan(), plan())

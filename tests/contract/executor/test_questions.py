@@ -48,7 +48,7 @@ async def questions_told(world: World, execution: Execution) -> list[str]:
     return [event.run.question.id for event in told if event is not None and event.WhichOneof("event") == "run"]
 
 
-async def test_a_question_is_shown_answered_and_fetched_by_its_worker(world: World) -> None:
+async def test_a_worker_receives_the_answer_to_its_question(world: World) -> None:
     claim = await claimed(world)
     key, token = claim.key, claim.run.fencing_token
     question = await world.runs.ask(key, token, ASKED, PATIENCE)
@@ -65,7 +65,7 @@ async def test_a_question_is_shown_answered_and_fetched_by_its_worker(world: Wor
     assert await questions_told(world, claim.execution) == ["", "", "q1", ""]
 
 
-async def test_an_answer_meets_only_the_open_question_of_an_own_run(world: World) -> None:
+async def test_only_the_open_question_of_an_own_run_can_be_answered(world: World) -> None:
     claim = await claimed(world)
     key, token = claim.key, claim.run.fencing_token
     with pytest.raises(FailedPrecondition):
@@ -82,7 +82,7 @@ async def test_an_answer_meets_only_the_open_question_of_an_own_run(world: World
         await world.executions.answer(key.execution_id, key.run_id, "q1", "retry")
 
 
-async def test_a_withdrawn_question_gives_the_answer_that_came_before(world: World) -> None:
+async def test_withdrawing_a_question_returns_an_earlier_answer(world: World) -> None:
     claim = await claimed(world)
     key, token = claim.key, claim.run.fencing_token
     await world.runs.ask(key, token, ASKED, PATIENCE)
@@ -94,7 +94,7 @@ async def test_a_withdrawn_question_gives_the_answer_that_came_before(world: Wor
     assert await world.runs.withdraw(key, token, "q2") == "skip"
 
 
-async def test_nobody_asks_under_an_old_token(world: World) -> None:
+async def test_a_worker_with_an_old_token_cannot_ask(world: World) -> None:
     claim = await claimed(world)
     key, token = claim.key, claim.run.fencing_token
     await world.runs.ask(key, token, ASKED, PATIENCE)
@@ -109,7 +109,7 @@ async def test_nobody_asks_under_an_old_token(world: World) -> None:
     assert (await world.executions.run(key.execution_id, key.run_id)).question is None
 
 
-async def test_a_cancelled_run_asks_no_more(world: World) -> None:
+async def test_a_cancelled_run_asks_nothing(world: World) -> None:
     claim = await claimed(world)
     key, token = claim.key, claim.run.fencing_token
     await world.runs.ask(key, token, ASKED, PATIENCE)
@@ -118,7 +118,7 @@ async def test_a_cancelled_run_asks_no_more(world: World) -> None:
     assert await world.runs.ask(key, token, ASKED, PATIENCE) is None
 
 
-async def test_the_mode_of_an_attempt_and_why_are_kept(world: World) -> None:
+async def test_the_mode_of_an_attempt_is_stored(world: World) -> None:
     claim = await claimed(world, EXTRA)
     failure = Failure(Category.ELEMENT_NOT_FOUND, "Not there.")
     await world.runs.finish(claim.key, claim.run.fencing_token, AttemptResult(failure=failure, cache_failed=True))

@@ -46,7 +46,7 @@ async def gone(world: MongoWorld, key: RunKey) -> list[ArtifactGone | None]:
     return [artifact.gone for attempt in run.attempts for artifact in attempt.artifacts]
 
 
-async def test_runs_are_found_by_their_end_until_they_are_expired(world: MongoWorld, kept: MongoRetainedRuns) -> None:
+async def test_ended_runs_are_found_until_they_are_expired(world: MongoWorld, kept: MongoRetainedRuns) -> None:
     key = await ended(world, FAILED)
     now = await kept.now()
     assert await kept.ended_before(now - timedelta(days=1), 10) == []
@@ -57,7 +57,7 @@ async def test_runs_are_found_by_their_end_until_they_are_expired(world: MongoWo
         assert await gone(world, key) == [ArtifactGone.EXPIRED, ArtifactGone.EXPIRED]
 
 
-async def test_history_stays_as_it_was(world: MongoWorld, kept: MongoRetainedRuns) -> None:
+async def test_expiring_artifacts_leaves_the_history_unchanged(world: MongoWorld, kept: MongoRetainedRuns) -> None:
     key = await ended(world, FAILED)
     before = await world.executions.run(key.execution_id, key.run_id)
     await kept.expire([key.run_id])
@@ -66,12 +66,12 @@ async def test_history_stays_as_it_was(world: MongoWorld, kept: MongoRetainedRun
     assert replace(after, attempts=(replace(after.attempts[0], artifacts=unmarked),)) == before
 
 
-async def test_passed_runs_that_kept_nothing_are_not_looked_at(world: MongoWorld, kept: MongoRetainedRuns) -> None:
+async def test_passed_runs_without_artifacts_are_skipped(world: MongoWorld, kept: MongoRetainedRuns) -> None:
     await ended(world, AttemptResult())
     assert await kept.ended_before(await kept.now() + timedelta(days=1), 10) == []
 
 
-async def test_one_artifact_is_missing(world: MongoWorld, kept: MongoRetainedRuns) -> None:
+async def test_a_single_artifact_is_marked_missing(world: MongoWorld, kept: MongoRetainedRuns) -> None:
     key = await ended(world, FAILED)
     await kept.mark_missing(ArtifactKey(key.run_id, 1, TREE.name))
     await kept.mark_missing(ArtifactKey(key.run_id, 2, PICTURE.name))

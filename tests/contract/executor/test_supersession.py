@@ -61,7 +61,7 @@ class Flow:
         return [(await self.world.executions.get(execution.id)).status for execution in executions]
 
 
-async def test_earlier_ones_that_have_not_ended_are_cancelled_and_say_for_what(world: World) -> None:
+async def test_earlier_unfinished_executions_are_cancelled_as_superseded(world: World) -> None:
     flow = Flow(world)
     first, second = await flow.start(cancel_previous=False), await flow.start(cancel_previous=False)
     newest = await flow.start()
@@ -78,7 +78,7 @@ async def test_earlier_ones_that_have_not_ended_are_cancelled_and_say_for_what(w
     assert await flow.statuses(newest) == [Status.QUEUED]
 
 
-async def test_who_works_on_one_is_told_and_the_run_ends_as_superseded(world: World) -> None:
+async def test_workers_of_superseded_runs_are_notified(world: World) -> None:
     flow = Flow(world)
     earlier = await flow.start()
     claim = await flow.claim(earlier)
@@ -103,14 +103,14 @@ async def test_who_works_on_one_is_told_and_the_run_ends_as_superseded(world: Wo
     ],
     ids=["pull request", "repository", "no repository", "the branch itself", "nothing said"],
 )
-async def test_other_changes_are_left_alone(world: World, other: Ci) -> None:
+async def test_executions_of_other_changes_are_not_cancelled(world: World, other: Ci) -> None:
     flow = Flow(world)
     apart = await flow.start(other, cancel_previous=False)
     await flow.start()
     assert await flow.statuses(apart) == [Status.QUEUED]
 
 
-async def test_without_a_pull_request_the_branch_counts(world: World) -> None:
+async def test_without_a_pull_request_the_branch_identifies_the_change(world: World) -> None:
     flow = Flow(world)
     main = Ci(repository="shop", branch="main")
     first, other = await flow.start(main), await flow.start(replace(main, branch="other"))
@@ -118,7 +118,7 @@ async def test_without_a_pull_request_the_branch_counts(world: World) -> None:
     assert await flow.statuses(first, other) == [Status.CANCELLED, Status.QUEUED]
 
 
-async def test_other_workflows_and_organisations_are_left_alone(world: World) -> None:
+async def test_executions_of_other_workflows_and_organisations_are_not_cancelled(world: World) -> None:
     flow, other = Flow(world), Flow(world)
     apart = await other.start()
     with bind(Caller(org_id=str(uuid4()), via_gateway=True)):
@@ -128,7 +128,7 @@ async def test_other_workflows_and_organisations_are_left_alone(world: World) ->
     assert await flow.statuses(apart, mine) == [Status.QUEUED, Status.QUEUED]
 
 
-async def test_a_change_has_to_be_named(world: World) -> None:
+async def test_cancel_previous_needs_a_pull_request_or_branch(world: World) -> None:
     flow = Flow(world)
     with pytest.raises(InvalidArgument, match="X-CI-PR-Number or X-CI-Branch") as raised:
         await flow.start(Ci(repository="shop"))
@@ -136,7 +136,7 @@ async def test_a_change_has_to_be_named(world: World) -> None:
     assert await world.executions.page(ExecutionFilter(), ALL) == ([], 0)
 
 
-async def test_of_many_at_once_exactly_the_newest_survives(world: World) -> None:
+async def test_of_many_concurrent_starts_only_the_newest_survives(world: World) -> None:
     flow = Flow(world)
     started = await asyncio.gather(*(flow.start() for _ in range(12)))
     newest = max(started, key=lambda execution: (execution.created_at, execution.id))
@@ -145,7 +145,7 @@ async def test_of_many_at_once_exactly_the_newest_survives(world: World) -> None
     assert {execution.superseded_by for execution in found if execution.id != newest.id} <= {e.id for e in started}
 
 
-async def test_one_that_is_stored_after_a_newer_one_gives_way_to_it(world: World) -> None:
+async def test_an_execution_stored_after_a_newer_one_is_superseded(world: World) -> None:
     """Two processes: what was accepted first comes to the database last."""
     flow = Flow(world)
     newer = await flow.start()
@@ -179,7 +179,7 @@ async def _stored(world: World, flow: Flow, like: Execution) -> Execution:
     return await world.executions.add(change, {run.id: one})
 
 
-async def test_what_a_process_that_died_left_undone_is_done_by_the_sweep(world: World) -> None:
+async def test_the_sweep_finishes_the_starts_of_crashed_processes(world: World) -> None:
     flow = Flow(world)
     newer = await flow.start()
     late = await _stored(world, flow, newer)
@@ -190,7 +190,7 @@ async def test_what_a_process_that_died_left_undone_is_done_by_the_sweep(world: 
     assert await world.supersessions.pending(10) == []
 
 
-async def test_a_repeated_start_cancels_nothing_that_came_after_it(world: World) -> None:
+async def test_a_repeated_start_does_not_cancel_later_executions(world: World) -> None:
     flow = Flow(world)
     org_id = str(uuid4())
     with bind(Caller(org_id=org_id, via_gateway=True)):
@@ -202,7 +202,7 @@ async def test_a_repeated_start_cancels_nothing_that_came_after_it(world: World)
         assert await flow.statuses(first, newer) == [Status.QUEUED, Status.QUEUED]
 
 
-async def test_what_somebody_cancelled_before_stays_cancelled_by_them(world: World) -> None:
+async def test_an_earlier_cancellation_keeps_its_reason(world: World) -> None:
     flow = Flow(world)
     earlier = await flow.start()
     claim = await flow.claim(earlier)
@@ -263,13 +263,13 @@ async def test_a_rerun_repeats_tests_builds_and_configuration(world: World) -> N
     )
 
 
-async def test_failed_only_leaves_out_what_passed(world: World) -> None:
+async def test_failed_only_skips_passed_runs(world: World) -> None:
     earlier = await ended(world, AttemptResult(), FAILED)
     again = await reruns(world).rerun(earlier.id, failed_only=True)
     assert await targets(world, again) == (await targets(world, earlier))[1:]
 
 
-async def test_a_rerun_needs_an_end_and_something_to_run(world: World) -> None:
+async def test_only_ended_executions_with_runs_to_repeat_can_be_rerun(world: World) -> None:
     flow = Flow(world)
     with pytest.raises(FailedPrecondition, match="Cancel it, or wait"):
         await reruns(world).rerun((await flow.start()).id, failed_only=False)
@@ -280,7 +280,7 @@ async def test_a_rerun_needs_an_end_and_something_to_run(world: World) -> None:
         await reruns(world).rerun(passed.id, failed_only=False)
 
 
-async def test_a_rerun_that_is_repeated_gives_the_one_that_is_there(world: World) -> None:
+async def test_a_repeated_rerun_returns_the_stored_execution(world: World) -> None:
     earlier = await ended(world, AttemptResult(), FAILED, AttemptResult())
     again = []
     for _ in range(2):
@@ -289,7 +289,7 @@ async def test_a_rerun_that_is_repeated_gives_the_one_that_is_there(world: World
     assert again[0] == again[1]
 
 
-async def test_a_rerun_can_be_rerun_and_gives_way_to_a_newer_start(world: World) -> None:
+async def test_a_rerun_can_be_rerun_and_superseded(world: World) -> None:
     flow = Flow(world)
     first = await flow.start()
     await world.executions.cancel(first.id)

@@ -67,19 +67,19 @@ def test_a_failure_has_category_message_and_steps() -> None:
     assert "2. See Welcome [failed]: Not there" in (failure.text or "")
 
 
-def test_a_flaky_run_passes_and_keeps_its_failed_attempt() -> None:
+def test_a_flaky_run_passes_and_lists_its_failed_attempt() -> None:
     element = case(finish(claim(finish(claimed_run(), failing())), passing()))
     assert children(element) == ["flakyFailure"]
 
 
-def test_a_failed_run_keeps_its_earlier_attempts_as_reruns() -> None:
+def test_earlier_attempts_of_a_failed_run_are_reruns() -> None:
     lost = lifecycle.expire(claimed_run(), later(16), LIMITS)
     retried = finish(lifecycle.claim(lost, "worker-2", later(18), LIMITS), failing())
     element = case(finish(lifecycle.claim(retried, "worker-2", later(18), LIMITS), failing()))
     assert children(element) == ["failure", "rerunFailure", "rerunError"]
 
 
-def test_an_attempt_handed_back_is_not_told() -> None:
+def test_an_attempt_handed_back_is_left_out() -> None:
     run = claimed_run()
     back = lifecycle.hand_back(run, run.fencing_token, later(2))
     assert children(case(finish(claim(back), passing()))) == []
@@ -97,14 +97,14 @@ def test_properties_name_test_build_device_and_category() -> None:
     assert found["attempts"] == "1"
 
 
-def test_text_that_xml_cannot_carry_is_replaced() -> None:
+def test_characters_that_xml_cannot_represent_are_replaced() -> None:
     failure = Failure(Category.UNKNOWN, "bad \x00\x1b[31m ]]> <&> \ud800 end")
     error = case(finish(claimed_run(), AttemptResult(failure=failure))).find("error")
     assert error is not None
     assert error.get("message") == "bad \ufffd\ufffd[31m ]]> <&> \ufffd end"
 
 
-def test_a_run_that_goes_on_is_skipped_for_now() -> None:
+def test_an_unfinished_run_is_skipped() -> None:
     assert children(case(claimed_run())) == ["skipped"]
 
 
@@ -130,7 +130,7 @@ def every_kind_of_run() -> list[Run]:
     ]
 
 
-def test_elements_and_times_are_as_surefire_has_them() -> None:
+def test_elements_and_times_follow_the_surefire_schema() -> None:
     root = rendered(*every_kind_of_run())
     for element in root.iter("testcase"):
         tags = [child.tag for child in element]
@@ -145,7 +145,7 @@ def test_elements_and_times_are_as_surefire_has_them() -> None:
             assert {tuple(child.tag for child in element) for element in root.iter(name)} == {("stackTrace",)}
 
 
-def test_junitparser_reads_what_was_meant() -> None:
+def test_junitparser_reads_the_same_results() -> None:
     runs = every_kind_of_run()
     [suite] = JUnitXml.fromstring(junit.render(execution_of(*runs), runs).decode())
     cases = [TestCase.fromelem(found) for found in suite]
@@ -161,7 +161,7 @@ def test_junitparser_reads_what_was_meant() -> None:
     ]
 
 
-def test_it_is_ascii_for_those_who_guess_the_encoding() -> None:
+def test_the_output_is_ascii() -> None:
     failure = Failure(Category.UNKNOWN, "Größe – 例")
     run = finish(claimed_run(), AttemptResult(failure=failure))
     content = junit.render(execution_of(run), [run])
@@ -172,7 +172,7 @@ def test_it_is_ascii_for_those_who_guess_the_encoding() -> None:
     assert error.get("message") == "Größe – 例"
 
 
-def test_every_attempt_is_told_with_its_steps_and_where_to_find_what_was_kept() -> None:
+def test_every_attempt_lists_its_steps_and_artifact_urls() -> None:
     kept = Artifact("attempt-1-step-000.png", "screenshot", "image/png", 9)
     gone = Artifact("attempt-1-log.txt", "log", "text/plain", 3, ArtifactGone.EXPIRED)
     steps = (

@@ -43,7 +43,7 @@ def test_no_module_starts_a_program_or_runs_text(path: Path) -> None:
     assert list(found(ast.parse(path.read_text()))) == []
 
 
-def test_the_search_finds_what_it_is_for() -> None:
+def test_the_check_finds_forbidden_calls() -> None:
     hostile = ("import subprocess", "from pty import spawn", "eval('1')", "os.system('x')", "os.execv('x', [])")
     for line in (*hostile, "asyncio.create_subprocess_exec('x')"):
         assert len(list(found(ast.parse(line)))) == 1, line
@@ -60,6 +60,6 @@ def test_the_search_finds_what_it_is_for() -> None:
         {"runFlow": {"file": "/etc/passwd"}},
     ],
 )
-def test_steps_that_would_run_something_are_refused_when_they_are_written(step: object) -> None:
+def test_steps_that_would_run_a_program_are_refused(step: object) -> None:
     [error] = load_flow([step], root="steps").problems
     assert isinstance(error, DocumentError)

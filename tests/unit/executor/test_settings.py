@@ -13,7 +13,7 @@ def token(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOBILETEST_SERVICE_TOKEN", "t" * 20)
 
 
-def test_without_variables_it_does_everything_with_the_limits_of_the_design() -> None:
+def test_the_defaults_are_the_documented_limits() -> None:
     settings = load(Settings)
     assert (settings.serves, settings.works) == (True, True)
     limits = settings.limits
@@ -22,13 +22,13 @@ def test_without_variables_it_does_everything_with_the_limits_of_the_design() ->
 
 
 @pytest.mark.parametrize(("role", "serves", "works"), [("api", True, False), ("worker", False, True)])
-def test_the_role_says_what_it_does(monkeypatch: pytest.MonkeyPatch, role: str, serves: bool, works: bool) -> None:
+def test_the_role_selects_what_runs(monkeypatch: pytest.MonkeyPatch, role: str, serves: bool, works: bool) -> None:
     monkeypatch.setenv("MOBILETEST_EXECUTOR_ROLE", role)
     settings = load(Settings)
     assert (settings.serves, settings.works) == (serves, works)
 
 
-def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_setting_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("MOBILETEST_EXECUTOR_ROLE", "both")
     monkeypatch.setenv("MOBILETEST_EXECUTOR_SLOTS", "0")
     with pytest.raises(SystemExit) as raised:
@@ -58,7 +58,7 @@ def test_hubs_must_be_able_to_reach_the_files(
     assert "MOBILETEST_EXECUTOR_FILES_URL" in capsys.readouterr().err
 
 
-def test_files_are_served_at_a_named_or_a_real_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_server_address_is_validated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOBILETEST_EXECUTOR_FILES_LISTEN", "10.0.0.5:8090")
     assert load(Settings).executor_files_url is None
     monkeypatch.setenv("MOBILETEST_EXECUTOR_FILES_LISTEN", "0.0.0.0:8090")

@@ -16,7 +16,7 @@ class Always:
         return None
 
 
-async def test_expired_leases_go_to_another_attempt_and_old_queues_end() -> None:
+async def test_expired_leases_are_revoked_and_overdue_queued_runs_end() -> None:
     store = FakeExecutions()
     lost, old = await started(store, plan(), plan())
     reaper = Reaper(store, Always(), store.limits)

@@ -49,7 +49,7 @@ class Always:
         return None
 
 
-async def test_what_ended_before_the_days_is_deleted_and_marked() -> None:
+async def test_artifacts_older_than_the_retention_period_are_deleted() -> None:
     kept, objects = FakeKept(old=31, older=90, young=29), FakeObjects()
     retention = Retention(kept, objects, Always(), days=30)
     assert await retention.sweep() == 2
@@ -59,13 +59,13 @@ async def test_what_ended_before_the_days_is_deleted_and_marked() -> None:
     assert await retention.sweep() == 1
 
 
-async def test_a_sweep_is_bounded() -> None:
+async def test_a_sweep_handles_one_batch() -> None:
     kept, objects = FakeKept(**{f"run{number}": 40 + number for number in range(BATCH + 5)}), FakeObjects()
     retention = Retention(kept, objects, Always(), days=30)
     assert [await retention.sweep() for _ in range(3)] == [BATCH, 5, 0]
 
 
-async def test_who_dies_in_between_is_followed_by_one_who_does_it_again() -> None:
+async def test_an_interrupted_sweep_is_repeated() -> None:
     kept, objects = FakeKept(old=31), FakeObjects()
     objects.down = True
     with pytest.raises(OSError, match="away"):

@@ -92,16 +92,16 @@ configs = st.builds(
 
 
 @given(configs)
-def test_a_run_configuration_survives_the_way_there_and_back(config: RunConfig) -> None:
+def test_a_run_configuration_round_trips(config: RunConfig) -> None:
     assert read_run_config(run_config_proto(config)) == config
 
 
-def test_the_defaults_say_every_field() -> None:
+def test_the_defaults_set_every_field() -> None:
     proto = run_config_proto(DEFAULTS)
     assert len(proto.execution_mode.ListFields()) == len(run_config_pb2.ExecutionMode.DESCRIPTOR.fields)
 
 
-def test_builds_keep_what_is_absent() -> None:
+def test_absent_build_fields_stay_absent() -> None:
     config = BuildConfig(ios_build=PinnedBuild("app", "1.0"), android_build=PinnedBuild("other"))
     proto = build_config_proto(config)
     assert proto is not None
@@ -110,7 +110,7 @@ def test_builds_keep_what_is_absent() -> None:
     assert read_build_config(run_config_pb2.BuildConfig()) == BuildConfig()
 
 
-def test_attribution_keeps_what_is_absent() -> None:
+def test_absent_attribution_fields_stay_absent() -> None:
     attribution = Ci(system="github", pr_number=0, branch="")
     assert read_ci(ci_proto(attribution)) == attribution
     assert read_ci(ci_pb2.CiAttribution()) == Ci()
@@ -119,11 +119,11 @@ def test_attribution_keeps_what_is_absent() -> None:
 @pytest.mark.parametrize(
     "value", [None, True, 3, 2.5, "text", [1, ["a"], {}], {"tapOn": {"id": "ok", "index": 2, "$set": [None, False]}}]
 )
-def test_steps_come_out_of_their_proto_as_the_json_that_they_were(value: Any) -> None:
+def test_steps_round_trip_through_their_proto(value: Any) -> None:
     assert value_to_json(ParseDict(value, Value())) == value
 
 
-def test_a_resolution_is_read_with_what_is_absent() -> None:
+def test_absent_fields_of_a_resolution_are_none() -> None:
     proto = resolution_pb2.ResolveRunsResponse(
         workflow_id="w",
         workflow_name="Nightly",
@@ -151,7 +151,7 @@ def test_a_resolution_is_read_with_what_is_absent() -> None:
     assert (wrong.target.build_uploaded_at, wrong.config_error) == (None, "Attach it.")
 
 
-def test_an_execution_leaves_absent_what_is_not_known() -> None:
+def test_unknown_fields_of_an_execution_are_absent() -> None:
     proto = execution_proto(execution_of(claimed_run()))
     absent = ("workflow_id", "success", "service_client", "build_config", "failure", "started_at", "completed_at")
     assert not any(proto.HasField(name) for name in absent)

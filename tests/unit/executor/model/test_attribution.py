@@ -23,5 +23,5 @@ from services.executor.model.attribution import Ci, ExecutionSource, Origin, sou
         (Origin(ci=Ci(branch="main"), scheduled=True, rerun_of="an id"), ExecutionSource.RERUN),
     ],
 )
-def test_the_first_source_that_fits_is_taken(origin: Origin, source: ExecutionSource) -> None:
+def test_the_first_matching_source_is_used(origin: Origin, source: ExecutionSource) -> None:
     assert source_of(origin) is source

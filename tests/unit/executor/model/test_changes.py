@@ -23,7 +23,7 @@ def finish(execution: Execution, run: Run, result: AttemptResult, seconds: float
     return apply_moves(execution, [(run, after)], later(seconds))
 
 
-def test_a_start_tells_each_run_then_the_execution_and_wants_workers_for_what_is_released() -> None:
+def test_a_start_publishes_runs_then_the_execution_and_requests_workers() -> None:
     released, waiting = queued_run(), new_run()
     change = start_execution(execution_of(), [released, waiting], NOW)
     assert (numbers(change), change.publishes_execution, change.execution.revision) == ([1, 2], True, 3)
@@ -33,7 +33,7 @@ def test_a_start_tells_each_run_then_the_execution_and_wants_workers_for_what_is
     assert set(change.execution.app_ids) == {released.target.app_id, waiting.target.app_id}
 
 
-def test_a_start_of_nothing_that_can_be_made_ends_at_once() -> None:
+def test_a_start_without_runnable_runs_ends_at_once() -> None:
     wrong = lifecycle.reject(new_run(), Failure(Category.CONFIG_INVALID, "Attach it."), NOW)
     change = start_execution(execution_of(), [wrong], NOW)
     assert change.execution.status is Status.FAILED
@@ -41,7 +41,7 @@ def test_a_start_of_nothing_that_can_be_made_ends_at_once() -> None:
     assert change.requested == ()
 
 
-def test_numbers_go_on_and_revisions_rise_by_one() -> None:
+def test_sequence_numbers_continue_and_revisions_increase_by_one() -> None:
     start = start_execution(execution_of(), [queued_run(), queued_run()], NOW)
     first = claim(start.execution, start.runs[0])
     assert (numbers(first), first.publishes_execution, first.execution.revision) == ([4], True, 5)
@@ -50,7 +50,7 @@ def test_numbers_go_on_and_revisions_rise_by_one() -> None:
     assert second.runs[0].revision == start.runs[1].revision + 1
 
 
-def test_the_last_end_is_the_last_fact() -> None:
+def test_the_end_of_the_execution_is_its_last_event() -> None:
     start = start_execution(execution_of(), [queued_run()], NOW)
     claimed = claim(start.execution, start.runs[0])
     ended = finish(claimed.execution, claimed.runs[0], passing())
@@ -59,13 +59,13 @@ def test_the_last_end_is_the_last_fact() -> None:
     assert ended.execution.revision == ended.facts[-1].sequence + 1
 
 
-def test_what_did_not_change_is_neither_stored_nor_told() -> None:
+def test_unchanged_runs_are_neither_stored_nor_published() -> None:
     run = queued_run()
     change = apply_moves(execution_of(run), [(run, run)], later(1))
     assert (change.runs, change.facts, change.publishes_execution, change.execution.revision) == ((), (), False, 0)
 
 
-def test_a_retry_wants_no_worker_but_an_abandoned_run_does() -> None:
+def test_a_retry_requests_no_worker_but_an_abandoned_run_does() -> None:
     start = start_execution(execution_of(), [queued_run()], NOW)
     claimed = claim(start.execution, start.runs[0])
     run = claimed.runs[0]
@@ -76,7 +76,7 @@ def test_a_retry_wants_no_worker_but_an_abandoned_run_does() -> None:
     assert [run.id for run in apply_moves(claimed.execution, [(run, lost)], later(20)).requested] == [run.id]
 
 
-def test_cancelling_ends_what_waits_and_asks_what_runs() -> None:
+def test_cancelling_ends_waiting_runs_and_notifies_running_ones() -> None:
     start = start_execution(execution_of(), [queued_run(), queued_run()], NOW)
     claimed = claim(start.execution, start.runs[0])
     change = cancel_execution(claimed.execution, [claimed.runs[0], start.runs[1]], later(2))
@@ -87,7 +87,7 @@ def test_cancelling_ends_what_waits_and_asks_what_runs() -> None:
     assert change.execution.status is Status.RUNNING
 
 
-def test_cancelling_an_execution_that_nobody_works_on_ends_it() -> None:
+def test_cancelling_an_execution_without_running_runs_ends_it() -> None:
     start = start_execution(execution_of(), [queued_run(), new_run()], NOW)
     change = cancel_execution(start.execution, start.runs, later(2))
     assert change.execution.status is Status.CANCELLED

@@ -11,23 +11,23 @@ from tests.unit.executor.model.builders import later
 EXPECTED = st.lists(st.none() | st.floats(0, 10_000, allow_nan=False))
 
 
-def test_the_longest_goes_first_and_an_unknown_one_counts_as_the_median() -> None:
+def test_the_longest_run_is_first_and_an_unknown_one_counts_as_the_median() -> None:
     assert claim_turns([1.0, 60.0, None, 600.0]) == [3, 1, 2, 0]
 
 
-def test_without_a_past_the_order_of_the_workflow_stays() -> None:
+def test_without_durations_the_order_of_the_workflow_stays() -> None:
     assert claim_turns([None, None, None]) == [0, 1, 2]
     assert claim_turns([5.0, 5.0]) == [0, 1]
     assert claim_turns([]) == []
 
 
 @given(EXPECTED)
-def test_everybody_has_one_turn(expected: list[float | None]) -> None:
+def test_every_run_has_one_turn(expected: list[float | None]) -> None:
     assert sorted(claim_turns(expected)) == list(range(len(expected)))
 
 
 @given(EXPECTED)
-def test_known_ones_go_by_their_length(expected: list[float | None]) -> None:
+def test_known_durations_are_sorted(expected: list[float | None]) -> None:
     known = [
         (place, seconds) for place, seconds in zip(claim_turns(expected), expected, strict=True) if seconds is not None
     ]
@@ -35,7 +35,7 @@ def test_known_ones_go_by_their_length(expected: list[float | None]) -> None:
     assert lengths == sorted(lengths, reverse=True)
 
 
-def test_a_change_of_duration_is_followed() -> None:
+def test_smoothed_durations_follow_changes() -> None:
     seconds = smoothed_duration(100.0, None)
     for _ in range(12):
         seconds = smoothed_duration(10.0, seconds)
@@ -50,26 +50,26 @@ def organisations(queues: list[OrgQueue]) -> list[str]:
     return [queue.org_id for queue in queues]
 
 
-def test_one_organisation_gets_everything_that_is_free() -> None:
+def test_a_single_organisation_gets_all_free_slots() -> None:
     assert organisations(share_slots([queue("a")], OrgLoad(), 3)) == ["a", "a", "a"]
 
 
-def test_the_fewest_under_way_come_first_until_they_are_level() -> None:
+def test_the_organisation_with_the_fewest_running_runs_comes_first() -> None:
     queues = [queue("a"), queue("b"), queue("c", since=later(5))]
     assert organisations(share_slots(queues, OrgLoad(running={"a": 3, "b": 1}), 6)) == ["c", "b", "c", "b", "c", "a"]
 
 
-def test_among_equals_the_one_served_longest_ago_comes_first_and_then_the_oldest() -> None:
+def test_ties_go_to_the_organisation_served_longest_ago_then_to_the_oldest() -> None:
     queues = [queue("a"), queue("b", since=later(9)), queue("c", since=later(5))]
     assert organisations(share_slots(queues, OrgLoad(served={"a": 7}), 3)) == ["c", "b", "a"]
 
 
-def test_a_better_rank_comes_before_fairness() -> None:
+def test_rank_takes_precedence_over_fairness() -> None:
     queues = [queue("a", rank=1), queue("b")]
     assert organisations(share_slots(queues, OrgLoad(running={"a": 9}), 2)) == ["a", "a"]
 
 
-def test_nobody_gets_more_than_is_left_to_it() -> None:
+def test_no_organisation_exceeds_its_remaining_slots() -> None:
     queues = [queue("a"), queue("a", rank=0), queue("b"), queue("c")]
     assert organisations(share_slots(queues, OrgLoad(left={"a": 2, "b": 0, "c": 1}), 9)) == ["a", "a", "c"]
     assert share_slots(queues, OrgLoad(left={"a": -1, "b": 0, "c": 0}), 9) == []
@@ -79,7 +79,7 @@ def test_nobody_gets_more_than_is_left_to_it() -> None:
     running=st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 20), min_size=1),
     limit=st.integers(0, 40),
 )
-def test_slots_that_come_free_level_organisations_out(running: dict[str, int], limit: int) -> None:
+def test_freed_slots_even_out_organisations(running: dict[str, int], limit: int) -> None:
     """Nobody gets a slot while another that waits has two fewer."""
     chosen = organisations(share_slots([queue(org_id) for org_id in running], OrgLoad(running=running), limit))
     assert len(chosen) == limit

@@ -51,7 +51,7 @@ def finished(execution: Execution, run: Run, category: Category | None = None) -
     return apply_run_change(execution, run, after, later(3)), after
 
 
-def test_the_first_claim_starts_the_execution_and_the_last_end_ends_it() -> None:
+def test_an_execution_starts_with_the_first_claim_and_ends_with_the_last_run() -> None:
     one, two = queued_run(), queued_run()
     execution, one = claimed(execution_of(one, two), one)
     assert (execution.status, execution.started_at) == (Status.RUNNING, later(1))
@@ -63,13 +63,13 @@ def test_the_first_claim_starts_the_execution_and_the_last_end_ends_it() -> None
     assert execution.execution_time_seconds == 2.0
 
 
-def test_a_retry_keeps_the_run_among_the_running() -> None:
+def test_a_retried_run_still_counts_as_running() -> None:
     run = queued_run()
     execution, run = finished(*claimed(execution_of(run), run), category=Category.ASSERTION_FAILED)
     assert (execution.status, execution.counts) == (Status.RUNNING, RunCounts(total=1, running=1))
 
 
-def test_a_failed_execution_says_why_and_a_completed_one_does_not() -> None:
+def test_only_a_failed_execution_has_a_failure() -> None:
     run = queued_run()
     execution, _ = finished(*claimed(execution_of(run), run), category=Category.CONFIG_INVALID)
     assert execution.status is Status.FAILED
@@ -82,13 +82,13 @@ def test_a_failed_execution_says_why_and_a_completed_one_does_not() -> None:
     assert (execution.status, execution.success, execution.failure) == (Status.COMPLETED, False, None)
 
 
-def test_an_execution_without_any_run_that_can_be_made_fails_at_once() -> None:
+def test_an_execution_without_runnable_runs_fails_at_once() -> None:
     run = lifecycle.reject(queued_run(), Failure(Category.CONFIG_INVALID, "Attach it."), NOW)
     execution = end_if_done(execution_of(run), NOW)
     assert (execution.status, execution.success) == (Status.FAILED, None)
 
 
-def test_the_message_says_how_it_stands() -> None:
+def test_the_message_describes_the_state() -> None:
     run = queued_run()
     execution = execution_of(run, queued_run())
     assert status_message(execution) == "Queued: 2 runs."

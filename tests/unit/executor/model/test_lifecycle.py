@@ -45,7 +45,7 @@ def test_a_pass_ends_the_run_at_once() -> None:
 
 
 @pytest.mark.parametrize("retries", [0, 1, 5])
-def test_a_failing_verdict_is_tried_again_as_often_as_configured(retries: int) -> None:
+def test_a_failing_verdict_is_retried_as_configured(retries: int) -> None:
     run = claimed_run(retries=retries)
     for _ in range(retries):
         run = finish(run, failing())
@@ -68,7 +68,7 @@ def test_a_pass_after_an_infrastructure_failure_is_not_flaky() -> None:
     assert (run.success, run.flaky) == (True, False)
 
 
-def test_infrastructure_is_tried_again_twice_apart_from_the_retries() -> None:
+def test_infrastructure_failures_have_two_retries_of_their_own() -> None:
     run = finish(claim(finish(claimed_run(retries=1), failing()), 1), failing(Category.NETWORK_ERROR))
     run = finish(claim(run, 2), failing(Category.DEVICE_UNAVAILABLE), 3)
     assert run.status is Status.RUNNING
@@ -76,7 +76,7 @@ def test_infrastructure_is_tried_again_twice_apart_from_the_retries() -> None:
     assert (run.status, run.success, run.attempt_number) == (Status.FAILED, None, 4)
 
 
-def test_infrastructure_gets_a_pause_before_the_next_attempt() -> None:
+def test_an_infrastructure_failure_delays_the_next_attempt() -> None:
     run = finish(claimed_run(), failing(Category.DEVICE_UNAVAILABLE), seconds=1)
     assert run.claimable_at == later(1) + LIMITS.infrastructure_backoff
     with pytest.raises(NotClaimable):
@@ -86,12 +86,12 @@ def test_infrastructure_gets_a_pause_before_the_next_attempt() -> None:
 @pytest.mark.parametrize(
     "category", [Category.CONFIG_INVALID, Category.ARTIFACT_INVALID, Category.RUN_TIMEOUT, Category.UNKNOWN]
 )
-def test_what_is_nobodys_fault_is_not_tried_again(category: Category) -> None:
+def test_failures_that_are_nobodys_fault_are_not_retried(category: Category) -> None:
     run = finish(claimed_run(retries=5), failing(category))
     assert (run.status, run.success, run.attempt_number) == (Status.FAILED, None, 1)
 
 
-def test_a_zombie_is_fenced_off() -> None:
+def test_a_worker_with_an_old_token_is_fenced() -> None:
     zombie = claimed_run()
     lost = lifecycle.expire(zombie, later(16), LIMITS)
     again = claim(lost, 18)
@@ -102,7 +102,7 @@ def test_a_zombie_is_fenced_off() -> None:
             lifecycle.hand_back(run, zombie.fencing_token, later(20))
 
 
-def test_an_expired_lease_leads_to_another_attempt_and_at_last_to_executor_lost() -> None:
+def test_expired_leases_lead_to_retries_and_finally_to_executor_lost() -> None:
     run = claimed_run()
     for attempt in (1, 2):
         run = lifecycle.expire(run, later(20 * attempt), LIMITS)
@@ -114,7 +114,7 @@ def test_an_expired_lease_leads_to_another_attempt_and_at_last_to_executor_lost(
     assert run.failure.category is Category.EXECUTOR_LOST
 
 
-def test_time_changes_nothing_before_it_is_due() -> None:
+def test_nothing_expires_before_it_is_due() -> None:
     for run in (claimed_run(), queued_run(), new_run()):
         assert lifecycle.expire(run, later(14.9), LIMITS) is run
 
@@ -126,14 +126,14 @@ def test_a_queued_run_ends_after_the_queue_timeout() -> None:
     assert (run.status, run.failure.category) == (Status.FAILED, Category.QUEUE_TIMEOUT)
 
 
-def test_waiting_too_long_is_not_put_on_the_workers_alone_where_the_organisation_has_a_limit() -> None:
+def test_a_queue_timeout_mentions_the_limit_of_the_organisation() -> None:
     limits = replace(LIMITS, organisation_runs=2)
     run = lifecycle.expire(queued_run(), later(3600), limits)
     assert run.failure is not None
     assert "the organisation was at its limit of 2 running runs" in run.failure.message
 
 
-def test_a_run_that_waits_for_another_attempt_ends_at_its_deadline() -> None:
+def test_a_run_that_waits_for_a_retry_ends_at_its_deadline() -> None:
     waiting = finish(claimed_run(), failing())
     run = lifecycle.expire(waiting, later(30 * 60), LIMITS)
     assert run.failure is not None
@@ -154,7 +154,7 @@ def test_no_attempt_begins_after_the_deadline() -> None:
     assert (run.status, run.success) == (Status.COMPLETED, False)
 
 
-def test_cancelling_ends_a_run_that_nobody_works_on() -> None:
+def test_cancelling_ends_an_unleased_run() -> None:
     for waiting in (new_run(), queued_run(), finish(claimed_run(), failing())):
         run = lifecycle.request_cancel(waiting, later(2))
         assert run.failure is not None
@@ -162,14 +162,14 @@ def test_cancelling_ends_a_run_that_nobody_works_on() -> None:
         assert run.claimable_at is None
 
 
-def test_cancelling_a_leased_run_asks_its_worker() -> None:
+def test_cancelling_a_leased_run_notifies_its_worker() -> None:
     run = lifecycle.request_cancel(claimed_run(), later(2))
     assert (run.status, run.cancel_requested_at) == (Status.RUNNING, later(2))
     stopped = finish(run, AttemptResult(failure=Failure(Category.CANCELLED_BY_USER, "Stopped.")))
     assert (stopped.status, stopped.success) == (Status.CANCELLED, None)
 
 
-def test_a_verdict_that_was_reached_before_the_cancel_stands() -> None:
+def test_a_verdict_reached_before_the_cancellation_stands() -> None:
     asked = lifecycle.request_cancel(claimed_run(retries=3), later(2))
     assert finish(asked, passing()).status is Status.COMPLETED
     failed = finish(asked, failing())
@@ -183,14 +183,14 @@ def test_an_infrastructure_failure_of_a_cancelled_run_is_a_cancellation() -> Non
     assert lifecycle.hand_back(asked, asked.fencing_token, later(3)).status is Status.CANCELLED
 
 
-def test_cancelling_twice_keeps_the_first_moment_and_what_ended_cannot_be_cancelled() -> None:
+def test_the_first_cancellation_counts_and_ended_runs_cannot_be_cancelled() -> None:
     asked = lifecycle.request_cancel(lifecycle.request_cancel(claimed_run(), later(2)), later(5))
     assert asked.cancel_requested_at == later(2)
     with pytest.raises(IllegalTransition):
         lifecycle.request_cancel(finish(claimed_run(), passing()), later(2))
 
 
-def test_a_run_handed_back_is_claimable_at_once_and_the_attempt_counts_for_nothing() -> None:
+def test_a_run_handed_back_is_claimable_at_once() -> None:
     run = claimed_run(retries=0)
     for second in range(1, 6):
         run = lifecycle.hand_back(run, run.fencing_token, later(second))
@@ -203,7 +203,7 @@ def test_a_run_handed_back_is_claimable_at_once_and_the_attempt_counts_for_nothi
     assert (run.success, run.flaky, run.attempt_number) == (True, False, 7)
 
 
-def test_a_wrong_plan_ends_a_run_before_it_was_queued() -> None:
+def test_an_invalid_configuration_ends_a_run_before_it_is_queued() -> None:
     run = lifecycle.reject(new_run(), Failure(Category.CONFIG_INVALID, "Attach the test to an app."), NOW)
     assert (run.status, run.success, run.started_at) == (Status.FAILED, None, None)
     assert run.completed_at == NOW

@@ -21,7 +21,7 @@ def asking_run(seconds: float = 1) -> Run:
     return lifecycle.ask_question(run, run.fencing_token, ASKED, PATIENCE, later(seconds))
 
 
-def test_a_question_stands_until_it_is_answered() -> None:
+def test_a_question_is_open_until_it_is_answered() -> None:
     run = asking_run()
     assert run.open_question is not None
     assert (run.open_question.asked_at, run.open_question.expires_at) == (later(1), later(61))
@@ -31,7 +31,7 @@ def test_a_question_stands_until_it_is_answered() -> None:
     assert answered.question.answer == "retry"
 
 
-def test_a_question_does_not_outlast_the_run() -> None:
+def test_a_question_expires_with_the_run() -> None:
     run = claimed_run()
     late = LIMITS.run_timeout.total_seconds() - 5
     asked = lifecycle.ask_question(run, run.fencing_token, ASKED, PATIENCE, later(late))
@@ -39,7 +39,7 @@ def test_a_question_does_not_outlast_the_run() -> None:
     assert asked.open_question.expires_at == run.deadline_at == NOW + LIMITS.run_timeout
 
 
-def test_only_the_owner_asks_and_withdraws() -> None:
+def test_only_the_lease_owner_asks_and_withdraws() -> None:
     run = asking_run()
     with pytest.raises(Fenced):
         lifecycle.ask_question(run, run.fencing_token - 1, ASKED, PATIENCE, later(2))
@@ -51,13 +51,13 @@ def test_only_the_owner_asks_and_withdraws() -> None:
     ("question_id", "seconds", "reason"),
     [("q0", 2, "OTHER_QUESTION"), (None, 61, "QUESTION_EXPIRED"), ("q1", 61, "QUESTION_EXPIRED")],
 )
-def test_what_is_not_asked_is_not_answered(question_id: str | None, seconds: float, reason: str) -> None:
+def test_only_the_open_question_can_be_answered(question_id: str | None, seconds: float, reason: str) -> None:
     with pytest.raises(QuestionNotOpen) as caught:
         lifecycle.answer_question(asking_run(), question_id, "retry", later(seconds))
     assert caught.value.reason == reason
 
 
-def test_nothing_is_answered_twice_or_after_the_question_is_gone() -> None:
+def test_a_closed_question_cannot_be_answered() -> None:
     run = asking_run()
     cancelled = lifecycle.request_cancel(run, later(2))
     withdrawn = lifecycle.withdraw_question(run, run.fencing_token, "q1")
@@ -74,19 +74,19 @@ def test_nothing_is_answered_twice_or_after_the_question_is_gone() -> None:
         assert after.question is None
 
 
-def test_an_answer_that_came_before_the_withdrawal_stays() -> None:
+def test_an_answer_before_the_withdrawal_stays() -> None:
     run = lifecycle.answer_question(asking_run(), "q1", "retry", later(2))
     assert lifecycle.withdraw_question(run, run.fencing_token, "q1") == run
     open_one = asking_run()
     assert lifecycle.withdraw_question(open_one, open_one.fencing_token, "another") == open_one
 
 
-def test_a_run_that_is_to_be_cancelled_asks_nothing() -> None:
+def test_a_run_being_cancelled_asks_nothing() -> None:
     run = lifecycle.request_cancel(claimed_run(), later(1))
     assert lifecycle.ask_question(run, run.fencing_token, ASKED, PATIENCE, later(2)) == run
 
 
-def test_watchers_are_told_of_a_question_and_of_its_end() -> None:
+def test_questions_are_published_when_asked_and_closed() -> None:
     before = claimed_run()
     after = lifecycle.ask_question(before, before.fencing_token, ASKED, PATIENCE, later(1))
     execution = execution_of(before)

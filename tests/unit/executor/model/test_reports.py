@@ -16,7 +16,7 @@ def finished(run: Run, *, artifacts: tuple[Artifact, ...] = (), passes: bool = F
     return lifecycle.finish(run, run.fencing_token, result, later(1), LIMITS)
 
 
-def test_metadata_says_where_a_run_came_from_and_on_what_it_ran() -> None:
+def test_metadata_has_the_origin_and_device_of_a_run() -> None:
     run = finished(claimed_run())
     execution = replace(
         execution_of(run),
@@ -39,7 +39,7 @@ def test_metadata_says_where_a_run_came_from_and_on_what_it_ran() -> None:
     }
 
 
-def test_what_is_gone_has_no_link() -> None:
+def test_artifacts_that_are_gone_have_no_link() -> None:
     kept, gone = Artifact("a.png", "screenshot", "image/png", 1), Artifact("b.png", "screenshot", "image/png", 1)
     run = finished(claimed_run(), artifacts=(kept, replace(gone, gone=ArtifactGone.EXPIRED)))
     links = report_metadata(run)["artifacts"]
@@ -48,11 +48,11 @@ def test_what_is_gone_has_no_link() -> None:
     assert [artifact_url(run, artifact) for artifact in run.attempts[0].artifacts][1] == ""
 
 
-def test_metadata_leaves_out_what_is_unknown() -> None:
+def test_metadata_leaves_out_unknown_values() -> None:
     assert metadata(execution_of(), new_run()) == {"attempts": 0, "platform": "iOS"}
 
 
-def test_report_metadata_of_a_flaky_run_says_so_and_lists_what_was_kept() -> None:
+def test_report_metadata_of_a_flaky_run_lists_its_artifacts() -> None:
     shot = Artifact("1-3.png", "screenshot", "image/png", 10)
     first = finished(claimed_run(), artifacts=(shot,))
     run = finished(lifecycle.claim(first, "worker-1", later(1), LIMITS), passes=True)

@@ -42,34 +42,34 @@ def modes(run: Run) -> list[AttemptMode]:
     return [attempt.mode for attempt in run.attempts]
 
 
-def test_which_extra_attempts_a_configuration_allows() -> None:
+def test_extra_modes_follow_from_the_configuration() -> None:
     assert extra_modes(RunConfig()) == ()
     assert extra_modes(RunConfig(cache_retry_mode=CacheRetryMode.STEP, fallback_trigger=FallbackTrigger.NEVER)) == ()
     whole = RunConfig(cache_retry_mode=CacheRetryMode.FULL_RERUN, fallback_trigger=FallbackTrigger.FINAL_FAIL)
     assert extra_modes(whole) == BOTH
 
 
-def test_after_the_cache_failed_an_attempt_the_next_does_without_beyond_the_retries() -> None:
+def test_a_cache_failure_earns_an_extra_attempt_without_the_cache() -> None:
     run = then(begun(AttemptMode.UNCACHED), CACHE_FAILED)
     assert (modes(run), may_use_cache(run)) == ([AttemptMode.USUAL, AttemptMode.UNCACHED], False)
     over = then(run, failing())
     assert (over.status, over.success, len(over.attempts)) == (Status.COMPLETED, False, 2)
 
 
-def test_the_retries_come_on_top_and_do_without_the_cache_too() -> None:
+def test_retries_after_a_cache_failure_do_not_use_the_cache() -> None:
     run = then(then(begun(AttemptMode.UNCACHED, retries=1), CACHE_FAILED), failing())
     assert (modes(run), may_use_cache(run)) == ([AttemptMode.USUAL, AttemptMode.UNCACHED, AttemptMode.USUAL], False)
     assert then(run, CACHE_FAILED).status is Status.COMPLETED
 
 
-def test_a_failure_that_is_not_the_caches_earns_no_attempt_without_it() -> None:
+def test_other_failures_earn_no_attempt_without_the_cache() -> None:
     for extra, result in (((AttemptMode.UNCACHED,), failing()), ((), CACHE_FAILED)):
         assert then(begun(*extra), result).status is Status.COMPLETED
     passed = then(begun(AttemptMode.UNCACHED), replace(passing(), cache_failed=True))
     assert (passed.success, len(passed.attempts)) == (True, 1)
 
 
-def test_after_the_last_failing_verdict_a_model_may_be_asked_once() -> None:
+def test_after_the_last_failing_verdict_one_attempt_may_ask_a_model() -> None:
     run = begun(AttemptMode.MODEL, retries=1)
     assert not may_ask_model(run)
     run = then(run, failing())
@@ -80,12 +80,12 @@ def test_after_the_last_failing_verdict_a_model_may_be_asked_once() -> None:
     assert then(run, passing()).success is True
 
 
-def test_without_final_fail_a_model_may_be_asked_from_the_start() -> None:
+def test_without_final_fail_every_attempt_may_ask_a_model() -> None:
     assert may_ask_model(begun())
     assert may_use_cache(begun())
 
 
-def test_both_extras_once_each() -> None:
+def test_each_extra_mode_is_used_once() -> None:
     run = begun(*BOTH)
     for _ in range(2):
         run = then(run, CACHE_FAILED)
@@ -96,7 +96,7 @@ def test_both_extras_once_each() -> None:
 
 @pytest.mark.parametrize("gone", [lost, handed_back])
 @pytest.mark.parametrize("extra", BOTH)
-def test_an_extra_attempt_that_was_interrupted_is_made_again_and_only_once(extra: AttemptMode, gone: object) -> None:
+def test_an_interrupted_extra_attempt_is_repeated_once(extra: AttemptMode, gone: object) -> None:
     run = then(begun(extra), CACHE_FAILED)
     assert modes(run)[-1] is extra
     again = gone(run)  # type: ignore[operator]
@@ -105,7 +105,7 @@ def test_an_extra_attempt_that_was_interrupted_is_made_again_and_only_once(extra
 
 
 @pytest.mark.parametrize("gone", [lost, handed_back])
-def test_a_usual_attempt_that_was_interrupted_changes_nothing(gone: object) -> None:
+def test_an_interrupted_usual_attempt_does_not_count(gone: object) -> None:
     run = gone(begun(*BOTH))  # type: ignore[operator]
     assert modes(run) == [AttemptMode.USUAL, AttemptMode.USUAL]
     assert may_use_cache(run)
@@ -116,7 +116,7 @@ def test_a_usual_attempt_that_was_interrupted_changes_nothing(gone: object) -> N
     "category",
     [Category.LLM_BUDGET_EXCEEDED, Category.CONFIG_INVALID, Category.RUN_TIMEOUT, Category.UNKNOWN],
 )
-def test_an_attempt_with_a_model_can_only_better_the_verdict(category: Category) -> None:
+def test_an_extra_attempt_with_a_model_can_only_improve_the_verdict(category: Category) -> None:
     run = then(then(begun(AttemptMode.MODEL), failing()), failing(category))
     assert (run.status, run.success) == (Status.COMPLETED, False)
     assert run.failure is not None
@@ -125,7 +125,7 @@ def test_an_attempt_with_a_model_can_only_better_the_verdict(category: Category)
     assert run.attempts[-1].failure.category is category
 
 
-def test_a_model_that_stays_away_leaves_the_verdict_as_it_is() -> None:
+def test_an_unavailable_model_leaves_the_verdict_unchanged() -> None:
     run = then(begun(AttemptMode.MODEL), failing())
     for _ in range(1 + LIMITS.infrastructure_retries):
         run = then(run, failing(Category.LLM_UNAVAILABLE))
@@ -138,12 +138,12 @@ def test_a_cancelled_extra_attempt_is_a_cancelled_run() -> None:
     assert then(asked, failing(Category.CANCELLED_BY_USER)).status is Status.CANCELLED
 
 
-def test_what_passes_only_with_a_model_is_not_flaky() -> None:
+def test_a_pass_that_needs_a_model_is_not_flaky() -> None:
     run = then(then(begun(AttemptMode.MODEL, retries=1), failing()), failing())
     assert then(run, passing()).flaky is False
 
 
-def test_what_passes_without_the_cache_that_failed_it_is_not_flaky() -> None:
+def test_a_pass_after_a_cache_failure_is_not_flaky() -> None:
     run = then(begun(AttemptMode.UNCACHED), CACHE_FAILED)
     assert then(run, passing()).flaky is False
     genuine = then(then(begun(AttemptMode.UNCACHED, retries=1), failing()), CACHE_FAILED)
@@ -151,7 +151,7 @@ def test_what_passes_without_the_cache_that_failed_it_is_not_flaky() -> None:
     assert then(genuine, passing()).flaky is True
 
 
-def test_what_passes_with_a_persons_help_is_not_flaky() -> None:
+def test_a_pass_with_human_help_is_not_flaky() -> None:
     run = then(begun(retries=1), failing())
     assert then(run, replace(passing(), human_helped=True)).flaky is False
     assert then(run, passing()).flaky is True

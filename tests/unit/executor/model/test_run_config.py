@@ -12,7 +12,7 @@ from services.executor.model.run_config import (
 )
 
 
-def test_nothing_said_gives_the_defaults() -> None:
+def test_an_empty_configuration_gives_the_defaults() -> None:
     mode = with_defaults().execution_mode
     assert with_defaults() == with_defaults(RunConfig()) == DEFAULTS
     assert mode.retries == 1
@@ -24,7 +24,7 @@ def test_nothing_said_gives_the_defaults() -> None:
     assert with_defaults().llm_config == LlmConfig(None, None, None)
 
 
-def test_the_request_wins_over_the_workflow_field_by_field() -> None:
+def test_the_request_overrides_the_workflow_field_by_field() -> None:
     workflow = RunConfig(
         llm_config=LlmConfig(primary_model="big", planning_model="planner"),
         execution_mode=ExecutionMode(retries=3, enable_planning=True),
@@ -40,7 +40,7 @@ def test_the_request_wins_over_the_workflow_field_by_field() -> None:
     assert (merged.disable_grid, merged.run_id) == (True, "42")
 
 
-def test_false_is_said_where_absent_is_not() -> None:
+def test_false_overrides_and_absent_does_not() -> None:
     workflow = RunConfig(execution_mode=ExecutionMode(enable_reflection=True))
     assert with_defaults(workflow, RunConfig()).execution_mode.enable_reflection is True
     off = RunConfig(execution_mode=ExecutionMode(enable_reflection=False))

@@ -9,31 +9,31 @@ from services.executor.model.states import NEXT, IllegalTransition, Status, adva
 ORDER = ["initializing", "initialized", "queued", "running", "completed"]
 
 
-def test_the_straight_way_is_allowed() -> None:
+def test_the_normal_life_cycle_is_allowed() -> None:
     for now, then in pairwise(ORDER):
         assert advance(Status(now), Status(then)) is Status(then)
 
 
 @pytest.mark.parametrize("now", ["initializing", "initialized", "queued", "running"])
 @pytest.mark.parametrize("then", ["failed", "cancelled"])
-def test_whatever_has_not_ended_may_fail_or_be_cancelled(now: str, then: str) -> None:
+def test_open_statuses_can_fail_or_be_cancelled(now: str, then: str) -> None:
     assert advance(Status(now), Status(then)) is Status(then)
 
 
 @pytest.mark.parametrize("now", ["completed", "failed", "cancelled"])
 @pytest.mark.parametrize("then", list(Status))
-def test_what_has_ended_stays_as_it_is(now: str, then: Status) -> None:
+def test_terminal_statuses_are_final(now: str, then: Status) -> None:
     assert Status(now).terminal
     with pytest.raises(IllegalTransition):
         advance(Status(now), then)
 
 
-def test_no_status_leads_backwards_or_to_itself() -> None:
+def test_no_transition_goes_backwards_or_to_itself() -> None:
     for now, nexts in NEXT.items():
         if now.value in ORDER:
             behind = ORDER[: ORDER.index(now.value) + 1]
             assert nexts.isdisjoint(Status(name) for name in behind)
 
 
-def test_a_verdict_needs_a_run() -> None:
+def test_a_verdict_requires_a_running_status() -> None:
     assert [now for now, nexts in NEXT.items() if Status.COMPLETED in nexts] == [Status.RUNNING]

@@ -3,7 +3,7 @@
 from services.executor.storage.claim_contention import CALM_CLAIMS, MAX_LOOKAHEAD, ClaimContention
 
 
-def test_the_order_is_kept_while_nobody_is_in_the_way() -> None:
+def test_the_order_is_exact_without_contention() -> None:
     contention = ClaimContention()
     for _ in range(3):
         contention.record_win()
@@ -11,7 +11,7 @@ def test_the_order_is_kept_while_nobody_is_in_the_way() -> None:
     assert contention.pick([1, 2], 2) == [1, 2]
 
 
-def test_losses_make_it_look_further_up_to_a_bound() -> None:
+def test_losses_increase_the_lookahead_up_to_a_limit() -> None:
     contention = ClaimContention()
     seen = []
     for _ in range(7):
@@ -20,7 +20,7 @@ def test_losses_make_it_look_further_up_to_a_bound() -> None:
     assert seen == [1, 3, 7, 15, MAX_LOOKAHEAD, MAX_LOOKAHEAD, MAX_LOOKAHEAD]
 
 
-def test_it_comes_back_to_the_order_when_it_is_calm_again() -> None:
+def test_the_lookahead_shrinks_without_contention() -> None:
     contention = ClaimContention()
     contention.record_loss()
     contention.record_loss()
@@ -29,7 +29,7 @@ def test_it_comes_back_to_the_order_when_it_is_calm_again() -> None:
     assert contention.lookahead == 0
 
 
-def test_what_it_chooses_stays_in_order_and_has_no_repeats() -> None:
+def test_picked_candidates_are_in_order_and_distinct() -> None:
     for _ in range(50):
         chosen = ClaimContention().pick(range(10), 4)
         assert len(chosen) == 4

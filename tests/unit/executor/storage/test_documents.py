@@ -22,30 +22,30 @@ from tests.unit.executor.model import builders
 from tests.unit.executor.model.builders import LIMITS, NOW, claimed_run, failing, later, new_run, queued_run
 
 
-def test_runs_survive_in_every_state() -> None:
+def test_runs_round_trip_in_every_state() -> None:
     ended = lifecycle.finish(claimed_run(), 1, failing(), later(1), LIMITS)
     for run in (new_run(), queued_run(), claimed_run(), ended, lifecycle.request_cancel(ended, later(2))):
         assert run_of(run_document(run, LIMITS)) == run
 
 
-def test_executions_survive() -> None:
+def test_executions_round_trip() -> None:
     execution = replace(builders.execution_of(queued_run()), ci=Ci(branch="main"), run_config=DEFAULTS, app_ids=("a",))
     assert execution_of(execution_document(execution)) == execution
 
 
-def test_plans_survive_whatever_their_steps_say() -> None:
+def test_plans_round_trip_with_any_steps() -> None:
     made = replace(plan(), steps=({"tapOn": {"$gt": "", "a.b": [None, 1, 1.5]}}, "Tap"))
     assert plan_of(plan_document(new_run(), made)) == made
 
 
-def test_absent_is_none_or_the_default() -> None:
+def test_absent_fields_are_none_or_the_default() -> None:
     document = to_document(builders.execution_of())
     assert "workflow_id" not in document
     assert "success" not in document
     assert from_document(Execution, document).workflow_id is None
 
 
-def test_only_what_can_be_claimed_or_is_due_is_findable() -> None:
+def test_only_claimable_and_due_runs_have_index_fields() -> None:
     assert {"claimable_at", "queue", "due_at"} <= run_document(queued_run(), LIMITS).keys()
     assert {"claimable_at", "queue"}.isdisjoint(run_document(claimed_run(), LIMITS))
     assert run_document(claimed_run(), LIMITS)["leased"] == "iOS"
@@ -54,7 +54,7 @@ def test_only_what_can_be_claimed_or_is_due_is_findable() -> None:
     assert {"claimable_at", "queue", "due_at", "leased"}.isdisjoint(run_document(ended, LIMITS))
 
 
-def test_queues_sort_by_what_comes_first() -> None:
+def test_queue_names_sort_by_rank() -> None:
     def queue(priority: int) -> str:
         return str(run_document(replace(queued_run(), priority=priority, org_id="o"), LIMITS)["queue"])
 
@@ -70,6 +70,6 @@ class Odd:
     what: set[int]
 
 
-def test_a_type_that_documents_cannot_hold_is_a_bug() -> None:
+def test_an_unsupported_type_is_an_error() -> None:
     with pytest.raises(TypeError):
         from_document(Odd, {"what": [1]})

@@ -35,7 +35,7 @@ def _key(org_id: str) -> RunKey:
     return RunKey(f"execution of {org_id}", f"run of {org_id}")
 
 
-async def test_a_claim_that_is_lost_during_a_search_does_not_break_it() -> None:
+async def test_a_claim_lost_during_a_search_does_not_break_the_search() -> None:
     mongo = Answers("a", "b")
     queue = FairQueue(mongo, RunLimits())  # type: ignore[arg-type]
     mongo.meanwhile = lambda: queue.record_lost_claim(contended=False)

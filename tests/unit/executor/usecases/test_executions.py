@@ -51,35 +51,35 @@ async def scene() -> Scene:
     return Scene(store, await started(store, plan("One"), plan("Two"), retries=0))
 
 
-async def test_without_a_wait_it_answers_at_once(scene: Scene) -> None:
+async def test_get_without_wait_returns_at_once(scene: Scene) -> None:
     assert (await scene.following.get(scene.id)).status is Status.QUEUED
 
 
-async def test_with_a_wait_it_answers_as_soon_as_something_changes(scene: Scene) -> None:
+async def test_get_with_wait_returns_on_a_change(scene: Scene) -> None:
     waiting = asyncio.create_task(scene.following.get(scene.id, wait=60))
     await eventually(lambda: scene.bells.waiting)
     await scene.end(scene.keys[0])
     assert (await waiting).counts.running + (await waiting).counts.passed == 1
 
 
-async def test_an_older_revision_is_answered_at_once(scene: Scene) -> None:
+async def test_get_after_an_old_revision_returns_at_once(scene: Scene) -> None:
     execution = await scene.following.get(scene.id)
     assert await scene.following.get(scene.id, wait=60, after_revision=execution.revision - 1) == execution
 
 
-async def test_the_wait_ends_without_a_change(scene: Scene) -> None:
+async def test_get_returns_when_the_wait_is_over(scene: Scene) -> None:
     execution = await scene.following.get(scene.id, wait=0.01)
     assert execution.status is Status.QUEUED
 
 
-async def test_what_has_ended_is_answered_at_once(scene: Scene) -> None:
+async def test_get_of_an_ended_execution_returns_at_once(scene: Scene) -> None:
     for key in scene.keys:
         await scene.end(key)
     execution = await scene.following.get(scene.id, wait=60, after_revision=10_000)
     assert execution.status is Status.COMPLETED
 
 
-async def test_watching_tells_everything_in_order_until_the_end(scene: Scene) -> None:
+async def test_watching_yields_all_events_in_order(scene: Scene) -> None:
     seen: list[int] = []
 
     async def watch() -> None:
@@ -104,7 +104,7 @@ async def test_watching_resumes_after_a_sequence(scene: Scene) -> None:
     assert [happened async for happened in scene.following.watch(scene.id, last)] == []
 
 
-async def test_watching_what_ended_long_ago_tells_how_it_ended(scene: Scene) -> None:
+async def test_watching_an_old_execution_yields_its_final_state(scene: Scene) -> None:
     for key in scene.keys:
         await scene.end(key)
     scene.store.events.clear()
@@ -113,7 +113,7 @@ async def test_watching_what_ended_long_ago_tells_how_it_ended(scene: Scene) -> 
     assert end.status is Status.COMPLETED
 
 
-async def test_an_unknown_execution_cannot_be_followed(scene: Scene) -> None:
+async def test_an_unknown_execution_is_not_found(scene: Scene) -> None:
     unknown = str(uuid4())
     for call in (
         scene.following.get(unknown),
@@ -124,7 +124,7 @@ async def test_an_unknown_execution_cannot_be_followed(scene: Scene) -> None:
             await call
 
 
-async def test_what_has_ended_cannot_be_cancelled(scene: Scene) -> None:
+async def test_an_ended_execution_cannot_be_cancelled(scene: Scene) -> None:
     for key in scene.keys:
         await scene.end(key)
     with pytest.raises(FailedPrecondition):
@@ -154,7 +154,7 @@ async def test_an_artifact_is_found_by_its_name(scene: Scene) -> None:
         (None, "^Artifact not stored yet"),
     ],
 )
-async def test_an_artifact_that_is_not_there_says_whether_it_will_be(
+async def test_a_missing_artifact_says_whether_it_may_still_arrive(
     scene: Scene, gone: ArtifactGone | None, words: str
 ) -> None:
     key = scene.keys[0]
@@ -164,6 +164,6 @@ async def test_an_artifact_that_is_not_there_says_whether_it_will_be(
         await content(chunks)
 
 
-async def test_junit_has_every_run(scene: Scene) -> None:
+async def test_junit_contains_every_run(scene: Scene) -> None:
     await scene.end(scene.keys[0])
     assert (await scene.following.junit(scene.id)).count(b"<testcase") == 2

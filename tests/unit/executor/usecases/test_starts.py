@@ -47,7 +47,7 @@ def requests(store: FakeExecutions) -> int:
     return sum(event.type.endswith("RunRequested") for event in store.events)
 
 
-async def test_a_workflow_is_queued_with_a_run_and_a_request_for_each_plan() -> None:
+async def test_a_workflow_start_queues_and_requests_a_run_per_plan() -> None:
     store, catalog = FakeExecutions(), FakeCatalog()
     execution = await start(store, catalog, catalog.workflow(plan("One"), plan("Two")))
     assert (execution.status, execution.kind, execution.workflow_name) == (
@@ -65,12 +65,12 @@ async def test_a_test_has_no_workflow() -> None:
     assert (execution.kind, execution.workflow_id, execution.workflow_name) == (ExecutionKind.TEST, None, None)
 
 
-async def test_what_the_catalog_does_not_know_is_not_found() -> None:
+async def test_an_unknown_subject_is_not_found() -> None:
     with pytest.raises(NotFound, match=r"^Workflow not found$"):
         await start(FakeExecutions(), FakeCatalog(), str(uuid4()))
 
 
-async def test_max_parallel_bounds_what_is_requested() -> None:
+async def test_max_parallel_limits_the_requested_runs() -> None:
     store, catalog = FakeExecutions(), FakeCatalog()
     wrong = plan(config_error="Attach it.")
     await start(store, catalog, catalog.workflow(wrong, plan(), plan(), plan(), max_parallel=2))
@@ -79,7 +79,7 @@ async def test_max_parallel_bounds_what_is_requested() -> None:
     assert requests(store) == 2
 
 
-async def test_the_request_configures_over_the_workflow() -> None:
+async def test_the_request_overrides_the_workflow_configuration() -> None:
     store, catalog = FakeExecutions(), FakeCatalog()
     stored = RunConfig(execution_mode=ExecutionMode(retries=4, enable_planning=True))
     workflow_id = catalog.add(
@@ -110,7 +110,7 @@ async def test_the_source_follows_from_the_caller(
     assert (execution.source, execution.service_client, execution.ci) == (source, client, ci or Ci())
 
 
-async def test_a_repeat_under_an_idempotency_key_gives_the_execution_that_is_there() -> None:
+async def test_a_start_repeated_with_an_idempotency_key_returns_the_stored_execution() -> None:
     store, catalog = FakeExecutions(), FakeCatalog()
     workflow_id = catalog.workflow(plan(), plan())
     started = []

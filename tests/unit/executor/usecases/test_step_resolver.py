@@ -10,14 +10,14 @@ SOURCE = '<hierarchy><node class="a.Button" text="Go" bounds="[0,0][9,9]"/></hie
 TEXTS = "<node text='x' bounds='[0,0][9,9]'/>" * 1_900
 
 
-async def test_a_sentence_and_a_command_mean_the_same_element() -> None:
+async def test_a_sentence_and_a_command_resolve_to_the_same_element() -> None:
     for step in ("Tap Go", {"tapOn": "Go"}):
         found = await StepResolver().resolve(step, SOURCE, Platform.ANDROID)
         assert found.element is not None
         assert (found.action, found.element.attributes["text"]) == ("tap", "Go")
 
 
-async def test_a_large_source_is_read_beside_the_event_loop_to_the_same_end() -> None:
+async def test_a_large_source_is_resolved_in_a_thread() -> None:
     more = "<node attribute='of some length'/>" * 8_000
     assert (await StepResolver().resolve("Tap Go", SOURCE.replace("<node", f"{more}<node"))).action == "tap"
 
@@ -38,7 +38,7 @@ async def test_a_large_source_is_read_beside_the_event_loop_to_the_same_end() ->
     ],
     ids=["null", "empty", "unknown", "two", "variables", "holder", "cut off", "broken", "work", "many"],
 )
-async def test_what_cannot_be_read_is_refused(step: object, source: str, field: str, says: str) -> None:
+async def test_invalid_steps_and_sources_are_refused(step: object, source: str, field: str, says: str) -> None:
     with pytest.raises(InvalidArgument) as error:
         await StepResolver().resolve(step, source)
     (violation,) = error.value.violations
@@ -55,7 +55,7 @@ async def test_what_cannot_be_read_is_refused(step: object, source: str, field: 
     ],
     ids=str,
 )
-async def test_selectors_that_fit_everything_in_a_deep_source_are_answered_all_the_same(step: object) -> None:
+async def test_broad_selectors_on_a_deep_source_are_resolved(step: object) -> None:
     """Comparing each with each in such a tree took minutes."""
     nodes = '<node class="a.EditText" text="a" bounds="[0,0][9,9]">' * 390 + "</node>" * 390
     found = await StepResolver().resolve(step, f"<hierarchy>{nodes * 5}</hierarchy>")

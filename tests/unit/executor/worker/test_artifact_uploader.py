@@ -60,13 +60,13 @@ def scene(tmp_path: Path) -> Scene:
     return Scene(tmp_path)
 
 
-async def test_a_store_that_is_there_gets_it_at_once(scene: Scene) -> None:
+async def test_artifacts_are_uploaded_directly(scene: Scene) -> None:
     await scene.artifacts.put("run", 1, "a.png", b"x")
     assert (scene.store.kept, await scene.waiting()) == ({"runs/run/1/a.png": b"x"}, [])
 
 
 @pytest.mark.parametrize("error", [AWAY, TimeoutError(), RuntimeError("a bug of the store")])
-async def test_a_store_that_is_away_gets_it_later(scene: Scene, error: Exception) -> None:
+async def test_artifacts_are_spooled_while_the_store_is_unavailable(scene: Scene, error: Exception) -> None:
     scene.store.down = error
     await scene.artifacts.put("run", 1, "a.png", b"x")
     assert await scene.waiting() == ["runs/run/1/a.png"]
@@ -76,7 +76,7 @@ async def test_a_store_that_is_away_gets_it_later(scene: Scene, error: Exception
     assert (scene.store.kept, await scene.waiting()) == ({"runs/run/1/a.png": b"x"}, [])
 
 
-async def test_after_a_failure_no_attempt_waits_for_the_store(scene: Scene) -> None:
+async def test_after_a_store_failure_artifacts_go_straight_to_the_spool(scene: Scene) -> None:
     scene.store.down = AWAY
     for number in range(5):
         await scene.artifacts.put("run", 1, f"{number}.png", b"x")
@@ -87,7 +87,7 @@ async def test_after_a_failure_no_attempt_waits_for_the_store(scene: Scene) -> N
     assert (len(scene.store.kept), await scene.waiting()) == (6, [])
 
 
-async def test_what_is_large_is_streamed(tmp_path: Path) -> None:
+async def test_large_artifacts_are_streamed(tmp_path: Path) -> None:
     scene = Scene(tmp_path, max_bytes=SINGLE_REQUEST_BYTES * 2)
     scene.store.down = AWAY
     await scene.artifacts.put("run", 1, "large", b"x" * (SINGLE_REQUEST_BYTES + 1))
@@ -97,7 +97,7 @@ async def test_what_is_large_is_streamed(tmp_path: Path) -> None:
     assert (scene.store.streamed, len(scene.store.kept)) == (1, 2)
 
 
-async def test_the_background_task_delivers_by_itself(scene: Scene) -> None:
+async def test_the_background_task_uploads_spooled_artifacts(scene: Scene) -> None:
     scene.store.down = AWAY
     task = asyncio.create_task(scene.artifacts.run())
     await scene.artifacts.put("run", 1, "a.png", b"x")
@@ -111,7 +111,7 @@ async def test_the_background_task_delivers_by_itself(scene: Scene) -> None:
         await task
 
 
-async def test_what_an_earlier_process_left_is_delivered(tmp_path: Path) -> None:
+async def test_artifacts_of_an_earlier_process_are_uploaded(tmp_path: Path) -> None:
     before = Scene(tmp_path)
     before.store.down = AWAY
     await before.artifacts.put("run", 1, "a.png", b"x")
@@ -120,14 +120,14 @@ async def test_what_an_earlier_process_left_is_delivered(tmp_path: Path) -> None
     assert (after.store.kept, await after.waiting()) == ({"runs/run/1/a.png": b"x"}, [])
 
 
-async def test_without_store_and_room_it_is_unavailable(tmp_path: Path) -> None:
+async def test_without_store_and_spool_space_put_raises_unavailable(tmp_path: Path) -> None:
     scene = Scene(tmp_path, max_bytes=3)
     scene.store.down = AWAY
     with pytest.raises(Unavailable, match="spool is full"):
         await scene.artifacts.put("run", 1, "a.png", b"1234")
 
 
-async def test_what_has_waited_for_too_long_is_marked_missing(scene: Scene) -> None:
+async def test_artifacts_beyond_the_deadline_are_marked_missing(scene: Scene) -> None:
     scene.store.down = AWAY
     await scene.artifacts.put("run", 2, "a.png", b"x")
     await scene.artifacts.put("run", 2, "b.png", b"x")
@@ -138,7 +138,7 @@ async def test_what_has_waited_for_too_long_is_marked_missing(scene: Scene) -> N
     assert await scene.waiting() == ["runs/run/2/b.png"]
 
 
-async def test_a_file_that_another_process_delivered_is_no_failure(scene: Scene, tmp_path: Path) -> None:
+async def test_a_file_uploaded_by_another_process_is_skipped(scene: Scene, tmp_path: Path) -> None:
     scene.store.down = AWAY
     await scene.artifacts.put("run", 1, "a.png", b"x")
     scene.store.down = None
@@ -154,7 +154,7 @@ async def test_a_file_that_another_process_delivered_is_no_failure(scene: Scene,
     assert scene.store.kept == {}
 
 
-def test_keys_are_read_back() -> None:
+def test_artifact_keys_round_trip() -> None:
     key = ArtifactKey("run", 3, "attempt-3-log.txt")
     assert ArtifactKey.parse(str(key)) == key
     for other in ("runs/run/x/a", "runs/run/1", "builds/run/1/a", "runs/run/1/a/b", ""):

@@ -27,7 +27,7 @@ def on_disk(folder: Path) -> set[bytes]:
     return {path.read_bytes() for path in folder.iterdir()}
 
 
-async def test_a_file_is_fetched_once_and_keeps_its_ending(tmp_path: Path) -> None:
+async def test_a_file_is_downloaded_once_and_keeps_its_suffix(tmp_path: Path) -> None:
     catalog = FakeCatalog()
     app, same = known(catalog, "one", b"x" * 2500), known(catalog, "two", b"x" * 2500)
     files = files_of(catalog, tmp_path / "files")
@@ -38,14 +38,14 @@ async def test_a_file_is_fetched_once_and_keeps_its_ending(tmp_path: Path) -> No
     assert catalog.reads == 1
 
 
-async def test_a_name_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
+async def test_a_file_name_cannot_escape_the_folder(tmp_path: Path) -> None:
     catalog = FakeCatalog()
     app = known(catalog, "one", b"x", "../../etc/passwd/..%2f.a/b")
     with files_of(catalog, tmp_path).open_files() as using:
         assert (await using.path_of(app)).parent == tmp_path
 
 
-async def test_a_file_that_is_not_what_it_should_be_is_refused_and_not_kept(tmp_path: Path) -> None:
+async def test_a_file_with_a_wrong_hash_is_refused_and_not_kept(tmp_path: Path) -> None:
     catalog = FakeCatalog()
     app = known(catalog, "one", b"good")
     catalog.files["one"] = b"evil"
@@ -58,14 +58,14 @@ async def test_a_file_that_is_not_what_it_should_be_is_refused_and_not_kept(tmp_
         assert (await using.path_of(app)).read_bytes() == b"good"
 
 
-async def test_a_file_that_the_catalog_has_not_is_a_fault_of_the_build(tmp_path: Path) -> None:
+async def test_a_file_missing_from_the_catalog_is_artifact_invalid(tmp_path: Path) -> None:
     files = files_of(FakeCatalog(), tmp_path)
     with files.open_files() as using, pytest.raises(DeviceFailure, match="Build not found") as raised:
         await using.path_of(BuildFile("org", "none", "ab" * 32, "a.apk"))
     assert raised.value.category is Category.ARTIFACT_INVALID
 
 
-async def test_the_folder_is_bounded_and_drops_what_was_not_used_for_longest(tmp_path: Path) -> None:
+async def test_the_least_recently_used_file_is_evicted(tmp_path: Path) -> None:
     catalog = FakeCatalog()
     a, b, c = (known(catalog, name, name.encode() * 2000) for name in "abc")
     files = files_of(catalog, tmp_path, 5000)
@@ -75,7 +75,7 @@ async def test_the_folder_is_bounded_and_drops_what_was_not_used_for_longest(tmp
     assert on_disk(tmp_path) == {b"a" * 2000, b"c" * 2000}
 
 
-async def test_a_file_in_use_is_never_dropped(tmp_path: Path) -> None:
+async def test_a_file_in_use_is_never_evicted(tmp_path: Path) -> None:
     catalog = FakeCatalog()
     a, b, c = (known(catalog, name, name.encode() * 2000) for name in "abc")
     files = files_of(catalog, tmp_path, 4000)
@@ -91,7 +91,7 @@ async def test_a_file_in_use_is_never_dropped(tmp_path: Path) -> None:
     assert len(on_disk(tmp_path)) == 2
 
 
-async def test_a_file_larger_than_the_room_is_refused_before_it_fills_the_disk(tmp_path: Path) -> None:
+async def test_a_file_larger_than_the_cache_is_refused_before_it_fills_the_disk(tmp_path: Path) -> None:
     catalog = FakeCatalog()
     app = known(catalog, "one", b"x" * 50_000)
     files = files_of(catalog, tmp_path, 3000)
@@ -101,7 +101,7 @@ async def test_a_file_larger_than_the_room_is_refused_before_it_fills_the_disk(t
     assert on_disk(tmp_path) == set()
 
 
-async def test_files_outlive_the_process_and_unfinished_ones_do_not(tmp_path: Path) -> None:
+async def test_files_survive_a_restart_and_partial_downloads_do_not(tmp_path: Path) -> None:
     catalog = FakeCatalog()
     old, new = (known(catalog, name, name.encode() * 2000) for name in "ab")
     with files_of(catalog, tmp_path).open_files() as using:
@@ -116,7 +116,7 @@ async def test_files_outlive_the_process_and_unfinished_ones_do_not(tmp_path: Pa
     assert on_disk(tmp_path) == {b"b" * 2000}
 
 
-async def test_a_file_that_somebody_removed_is_fetched_again(tmp_path: Path) -> None:
+async def test_a_file_deleted_from_disk_is_downloaded_again(tmp_path: Path) -> None:
     catalog = FakeCatalog()
     app = known(catalog, "one", b"x" * 100)
     files = files_of(catalog, tmp_path)
@@ -125,7 +125,7 @@ async def test_a_file_that_somebody_removed_is_fetched_again(tmp_path: Path) -> 
         assert (await using.path_of(app)).read_bytes() == b"x" * 100
 
 
-async def test_a_disk_that_refuses_is_the_infrastructures_fault(tmp_path: Path) -> None:
+async def test_a_disk_error_is_an_infrastructure_failure(tmp_path: Path) -> None:
     catalog = FakeCatalog()
     app = known(catalog, "one", b"x" * 100)
     folder = tmp_path / "files"

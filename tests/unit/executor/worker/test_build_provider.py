@@ -15,21 +15,21 @@ def catalog(**files: bytes) -> FakeCatalog:
     return made
 
 
-async def test_a_file_is_read_once_even_when_many_need_it_at_once() -> None:
+async def test_concurrent_reads_share_one_download() -> None:
     source = catalog(build=b"model")
     files = BuildHeadCache(source, 1000)
     read = await asyncio.gather(*(files.read("org", "build", "sha", 100) for _ in range(5)))
     assert (set(read), source.reads) == ({b"model"}, 1)
 
 
-async def test_builds_with_the_same_content_share_it() -> None:
+async def test_builds_with_equal_content_share_a_cache_entry() -> None:
     source = catalog(one=b"model", two=b"model")
     files = BuildHeadCache(source, 1000)
     assert await files.read("org", "one", "sha", 100) == await files.read("org", "two", "sha", 100)
     assert source.reads == 1
 
 
-async def test_the_memory_is_bounded_and_drops_the_oldest() -> None:
+async def test_the_cache_is_bounded_and_evicts_the_oldest() -> None:
     source = catalog(a=b"x" * 60, b=b"y" * 60)
     files = BuildHeadCache(source, 100)
     for build in ("a", "b", "b", "a"):
@@ -37,12 +37,12 @@ async def test_the_memory_is_bounded_and_drops_the_oldest() -> None:
     assert source.reads == 3
 
 
-async def test_a_file_larger_than_the_memory_is_still_read() -> None:
+async def test_a_file_larger_than_the_cache_is_still_read() -> None:
     files = BuildHeadCache(catalog(a=b"x" * 60), 10)
     assert len(await files.read("org", "a", "sha", 100)) == 60
 
 
-async def test_a_failure_is_not_remembered() -> None:
+async def test_a_failed_read_is_not_cached() -> None:
     source = catalog()
     files = BuildHeadCache(source, 100)
     with pytest.raises(NotFound):

@@ -25,7 +25,7 @@ async def requests_of(store: FakeExecutions, worker: Worker) -> RunRequestHandle
     return RunRequestHandler(store, worker, search, Platform.ANDROID)
 
 
-async def test_a_request_is_claimed() -> None:
+async def test_a_requested_run_is_claimed() -> None:
     store = FakeExecutions()
     [key] = await started(store)
     worker = make(store)
@@ -33,7 +33,7 @@ async def test_a_request_is_claimed() -> None:
     assert list(worker.held) == [key.run_id]
 
 
-async def test_requests_that_are_done_or_unknown_or_of_another_type_are_passed_over() -> None:
+async def test_outdated_and_foreign_requests_are_ignored() -> None:
     store, other = FakeExecutions(), FakeExecutions()
     await started(store)
     await started(other)
@@ -42,7 +42,7 @@ async def test_requests_that_are_done_or_unknown_or_of_another_type_are_passed_o
     assert not worker.held
 
 
-async def test_requests_beyond_the_room_are_left_to_the_search() -> None:
+async def test_requests_beyond_the_free_slots_are_left_to_the_claim_loop() -> None:
     store = FakeExecutions()
     await started(store, plan(), plan(), plan())
     worker = make(store)
@@ -54,7 +54,7 @@ async def test_requests_beyond_the_room_are_left_to_the_search() -> None:
     assert (len(worker.held), requests.capacity()) == (2, 0)
 
 
-async def test_a_request_that_cannot_be_read_is_named_and_the_others_are_claimed() -> None:
+async def test_an_undecodable_request_is_reported_and_the_others_are_claimed() -> None:
     store = FakeExecutions()
     [key] = await started(store)
     worker = make(store)
@@ -65,7 +65,7 @@ async def test_a_request_that_cannot_be_read_is_named_and_the_others_are_claimed
     assert list(worker.held) == [key.run_id]
 
 
-async def test_the_search_fills_every_slot_with_what_nobody_told_of() -> None:
+async def test_the_claim_loop_fills_slots_without_requests() -> None:
     store = FakeExecutions()
     await started(store, plan(), plan(platform=Platform.IOS), plan())
     worker = make(store, slots=8)
@@ -73,7 +73,7 @@ async def test_the_search_fills_every_slot_with_what_nobody_told_of() -> None:
     assert len(worker.held) == 3
 
 
-async def test_the_search_stops_when_the_slots_are_full() -> None:
+async def test_the_claim_loop_stops_when_the_slots_are_full() -> None:
     store = FakeExecutions()
     await started(store, *(plan() for _ in range(20)))
     worker = make(store, slots=4)
@@ -81,7 +81,7 @@ async def test_the_search_stops_when_the_slots_are_full() -> None:
     assert len(worker.held) == 4
 
 
-async def test_a_worker_that_was_full_claims_by_request_only_what_is_next() -> None:
+async def test_a_worker_that_was_full_ignores_requests_until_the_queue_is_empty() -> None:
     store = FakeExecutions()
     await started(store, plan(), plan(), plan())
     attempts = FakeAttempts(blocking=True)
@@ -117,7 +117,7 @@ class Slow(FakeExecutions):
         return claim
 
 
-async def test_a_run_that_was_granted_while_the_search_stops_is_handed_back_at_once() -> None:
+async def test_a_run_claimed_during_shutdown_is_handed_back() -> None:
     store = Slow()
     [key] = await started(store)
     worker = make(store)

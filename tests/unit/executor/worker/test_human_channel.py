@@ -54,7 +54,7 @@ async def answer(store: FakeExecutions, claim: Claim, text: str) -> None:
         await store.answer(claim.run.execution_id, claim.run.id, None, text)
 
 
-async def test_the_answer_comes_back_and_the_question_said_everything() -> None:
+async def test_a_question_is_stored_completely_and_its_answer_returned() -> None:
     store = Shaky()
     claim = await claimed(store)
     asking = asyncio.create_task(HumanChannel(store, claim, 60, every=EVERY).ask(QUESTION))
@@ -67,21 +67,21 @@ async def test_the_answer_comes_back_and_the_question_said_everything() -> None:
     assert await asking == "skip"
 
 
-async def test_nobody_answers_in_time_and_the_question_is_gone() -> None:
+async def test_an_unanswered_question_is_withdrawn() -> None:
     store = Shaky()
     claim = await claimed(store)
     assert await HumanChannel(store, claim, 0.01, every=EVERY).ask(QUESTION) is None
     assert store.stored[claim.run.id].open_question is None
 
 
-async def test_a_question_ends_with_the_time_of_its_run() -> None:
+async def test_a_question_expires_with_its_run() -> None:
     store = Shaky()
     claim = await claimed(store)
     store.advance(store.limits.run_timeout.total_seconds())
     assert await HumanChannel(store, claim, 60, every=EVERY).ask(QUESTION) is None
 
 
-async def test_a_question_ends_with_the_time_of_its_test() -> None:
+async def test_a_question_expires_with_the_timeout_of_its_test() -> None:
     store = Shaky()
     [key] = await started(store, replace(plan(), timeout_seconds=1))
     claim = await store.claim(key, "worker-1")
@@ -89,14 +89,14 @@ async def test_a_question_ends_with_the_time_of_its_test() -> None:
     assert await HumanChannel(store, claim, 60, every=EVERY).ask(QUESTION) is None
 
 
-async def test_a_run_that_is_not_ones_own_any_more_asks_nobody() -> None:
+async def test_a_lost_run_asks_nobody() -> None:
     store = Shaky()
     claim = await claimed(store)
     await store.hand_back(claim.key, claim.run.fencing_token)
     assert await HumanChannel(store, claim, 60, every=EVERY).ask(QUESTION) is None
 
 
-async def test_a_run_that_is_lost_while_it_asks_waits_no_longer() -> None:
+async def test_losing_the_run_ends_the_wait_for_an_answer() -> None:
     store = Shaky()
     claim = await claimed(store)
     asking = asyncio.create_task(HumanChannel(store, claim, 60, every=EVERY).ask(QUESTION))
@@ -105,7 +105,7 @@ async def test_a_run_that_is_lost_while_it_asks_waits_no_longer() -> None:
     assert await asking is None
 
 
-async def test_a_database_that_is_away_for_a_while_costs_nothing_but_time() -> None:
+async def test_a_short_database_outage_only_delays_the_answer() -> None:
     store = Shaky()
     claim = await claimed(store)
     store.failures = 3
@@ -116,7 +116,7 @@ async def test_a_database_that_is_away_for_a_while_costs_nothing_but_time() -> N
     assert await asking == "retry"
 
 
-async def test_a_database_that_stays_away_is_nobody_who_answers() -> None:
+async def test_a_long_database_outage_counts_as_no_answer() -> None:
     store = Shaky()
     claim = await claimed(store)
     store.failures = 10**9

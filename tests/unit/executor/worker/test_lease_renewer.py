@@ -34,7 +34,7 @@ async def test_a_held_lease_is_renewed() -> None:
     assert await store.due(10) == []
 
 
-async def test_a_cancelled_run_is_stopped() -> None:
+async def test_a_cancelled_run_is_stopped_by_the_renewer() -> None:
     store = FakeExecutions()
     worker, attempts, key = await holding(store)
     with bind(CALLER):
@@ -44,7 +44,7 @@ async def test_a_cancelled_run_is_stopped() -> None:
     assert attempts.cancelled
 
 
-async def test_a_run_that_was_lost_is_aborted_and_not_written() -> None:
+async def test_a_lost_run_is_stopped_and_not_written() -> None:
     store = FakeExecutions()
     worker, attempts, key = await holding(store)
     store.advance(16)
@@ -63,7 +63,7 @@ class FinishingMeanwhile(FakeExecutions):
         return await super().notices(tokens)
 
 
-async def test_a_run_whose_verdict_this_worker_writes_itself_is_not_lost() -> None:
+async def test_a_run_whose_verdict_is_being_written_is_not_lost() -> None:
     store = FinishingMeanwhile()
     worker, _, key = await holding(store)
     held = worker.held[key.run_id]

@@ -20,14 +20,14 @@ from tests.fakes.executor import FakeAttempts, FakeExecutions
 from tests.unit.executor.worker.builders import FAILED, active_run, run_of, started
 
 
-async def test_a_pass_is_written() -> None:
+async def test_a_passing_result_is_written() -> None:
     store, attempts = FakeExecutions(), FakeAttempts()
     [key] = await started(store)
     await RunExecutor(store, attempts, "worker-1").execute(await active_run(store, key))
     assert (run_of(store, key).status, run_of(store, key).success) == (Status.COMPLETED, True)
 
 
-async def test_a_failing_verdict_is_tried_again_by_the_same_worker_at_once() -> None:
+async def test_the_same_worker_retries_a_failing_verdict_at_once() -> None:
     store, attempts = FakeExecutions(), FakeAttempts(FAILED)
     [key] = await started(store)
     await RunExecutor(store, attempts, "worker-1").execute(await active_run(store, key))
@@ -37,7 +37,7 @@ async def test_a_failing_verdict_is_tried_again_by_the_same_worker_at_once() -> 
     assert [claim.attempt for claim in attempts.begun] == [1, 2]
 
 
-async def test_an_infrastructure_failure_is_left_to_whoever_is_free_later() -> None:
+async def test_an_infrastructure_failure_is_left_to_other_workers() -> None:
     broken = AttemptResult(failure=Failure(Category.DEVICE_UNAVAILABLE, "No phone."))
     store, attempts = FakeExecutions(), FakeAttempts(broken)
     [key] = await started(store)
@@ -46,7 +46,7 @@ async def test_an_infrastructure_failure_is_left_to_whoever_is_free_later() -> N
     assert (run.status, run.lease, len(attempts.begun)) == (Status.RUNNING, None, 1)
 
 
-async def test_a_bug_in_an_attempt_fails_the_run_and_says_so() -> None:
+async def test_an_unexpected_error_in_an_attempt_fails_the_run() -> None:
     store, attempts = FakeExecutions(), FakeAttempts(ZeroDivisionError("boom"))
     [key] = await started(store)
     await RunExecutor(store, attempts, "worker-1").execute(await active_run(store, key))
@@ -71,7 +71,7 @@ async def stopped(store: FakeExecutions, key: RunKey, why: StopReason, *, cancel
     return attempts
 
 
-async def test_a_cancelled_run_lets_its_device_go_and_keeps_its_steps() -> None:
+async def test_a_cancelled_run_releases_its_device_and_keeps_its_steps() -> None:
     store = FakeExecutions()
     [key] = await started(store)
     attempts = await stopped(store, key, StopReason.CANCEL, cancel=True)
@@ -79,7 +79,7 @@ async def test_a_cancelled_run_lets_its_device_go_and_keeps_its_steps() -> None:
     assert (run.status, len(attempts.cancelled), len(run.attempts[0].steps)) == (Status.CANCELLED, 1, 1)
 
 
-async def test_a_lost_run_is_dropped_without_a_word() -> None:
+async def test_nothing_is_written_for_a_lost_run() -> None:
     store = FakeExecutions()
     [key] = await started(store)
     attempts = await stopped(store, key, StopReason.LOST)
@@ -101,7 +101,7 @@ def _requests(events: list[Event]) -> int:
     return sum(event.type.endswith("RunRequested") for event in events)
 
 
-async def test_a_verdict_for_a_run_that_is_anothers_is_refused_and_dropped() -> None:
+async def test_a_fenced_verdict_is_dropped() -> None:
     store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
     [key] = await started(store)
     work = asyncio.create_task(RunExecutor(store, attempts, "worker-1").execute(await active_run(store, key)))
@@ -126,14 +126,14 @@ class FailingOnce(FakeExecutions):
         return await super().finish(key, token, result)
 
 
-async def test_a_verdict_waits_for_a_database_that_is_away() -> None:
+async def test_a_verdict_is_written_after_a_database_outage() -> None:
     store = FailingOnce(Unavailable("down"), Unavailable("down"))
     [key] = await started(store)
     await RunExecutor(store, FakeAttempts(), "worker-1").execute(await active_run(store, key))
     assert run_of(store, key).success is True
 
 
-async def test_a_result_that_cannot_be_stored_becomes_a_failure_that_can() -> None:
+async def test_an_unstorable_result_becomes_a_storable_failure() -> None:
     store = FailingOnce(ValueError("too large"))
     [key] = await started(store)
     await RunExecutor(store, FakeAttempts(), "worker-1").execute(await active_run(store, key))
@@ -142,7 +142,7 @@ async def test_a_result_that_cannot_be_stored_becomes_a_failure_that_can() -> No
     assert failure.category is Category.UNKNOWN
 
 
-async def test_what_cannot_be_stored_at_all_comes_out() -> None:
+async def test_a_failure_that_cannot_be_stored_is_raised() -> None:
     store = FailingOnce(ValueError("too large"), ValueError("still"))
     [key] = await started(store)
     with pytest.raises(ValueError, match="still"):
@@ -156,7 +156,7 @@ class Overstaying(FakeAttempts):
         raise TimeoutError
 
 
-async def test_an_attempt_that_overstays_is_a_run_timeout() -> None:
+async def test_an_attempt_beyond_its_time_limit_is_a_run_timeout() -> None:
     store = FakeExecutions()
     [key] = await started(store)
     await RunExecutor(store, Overstaying(), "worker-1").execute(await active_run(store, key))
@@ -177,7 +177,7 @@ class AwayForClaims(FakeExecutions):
         return await super().claim(key, worker)
 
 
-async def test_a_retry_that_cannot_be_claimed_now_is_left_to_whoever_is_free_later() -> None:
+async def test_a_retry_that_cannot_be_claimed_is_left_to_other_workers() -> None:
     store, attempts = AwayForClaims(), FakeAttempts(FAILED)
     [key] = await started(store)
     await RunExecutor(store, attempts, "worker-1").execute(await active_run(store, key))

@@ -49,7 +49,7 @@ async def orphaned(store: FakeExecutions) -> RunKey:
     return key
 
 
-async def test_a_session_is_noted_in_the_lease() -> None:
+async def test_a_session_is_recorded_in_the_lease() -> None:
     store = FakeExecutions()
     [key] = await started(store)
     claim = await claimed(store, key)
@@ -59,7 +59,7 @@ async def test_a_session_is_noted_in_the_lease() -> None:
     assert lease.session == SESSION
 
 
-async def test_who_does_not_own_the_run_any_more_gets_no_session() -> None:
+async def test_a_lost_run_cannot_record_a_session() -> None:
     store = FakeExecutions()
     [key] = await started(store)
     claim = await claimed(store, key)
@@ -83,7 +83,7 @@ class Stumbling(FakeExecutions):
 
 
 @pytest.mark.parametrize(("times", "noted"), [(2, True), (100, False)])
-async def test_a_database_that_is_away_is_asked_again_some_times(times: int, noted: bool) -> None:
+async def test_recording_a_session_is_retried_a_few_times(times: int, noted: bool) -> None:
     store = Stumbling()
     store.times = times
     [key] = await started(store)
@@ -98,7 +98,7 @@ async def test_a_database_that_is_away_is_asked_again_some_times(times: int, not
     assert (lease.session is not None) is noted
 
 
-async def test_the_next_owner_deletes_what_the_last_one_left() -> None:
+async def test_the_next_worker_deletes_the_orphaned_session() -> None:
     store, hub = FakeExecutions(), Hub()
     key = await orphaned(store)
     await SessionTracker(store, hub.delete).delete_orphans(await claimed(store, key))
@@ -115,7 +115,7 @@ async def test_a_hub_that_does_not_answer_is_not_fatal_and_the_orphan_stays(erro
     assert [orphan.session for orphan in run_of(store, key).orphans] == [SESSION]
 
 
-async def test_the_sweep_deletes_orphans_and_leaves_a_hub_alone_that_does_not_answer() -> None:
+async def test_the_sweep_deletes_orphans_and_backs_off_from_failing_hubs() -> None:
     store, hub = FakeExecutions(), Hub()
     key = await orphaned(store)
     orphans = OrphanSweeper(store, SessionTracker(store, hub.delete))
@@ -128,7 +128,7 @@ async def test_the_sweep_deletes_orphans_and_leaves_a_hub_alone_that_does_not_an
     assert run_of(store, key).orphans == ()
 
 
-async def test_the_sweep_gives_up_what_no_hub_can_have_any_more() -> None:
+async def test_the_sweep_gives_up_old_orphans() -> None:
     store, hub = FakeExecutions(), Hub()
     key = await orphaned(store)
     hub.away = True
@@ -137,7 +137,7 @@ async def test_the_sweep_gives_up_what_no_hub_can_have_any_more() -> None:
     assert run_of(store, key).orphans == ()
 
 
-async def test_a_run_that_has_ended_loses_its_orphan_too() -> None:
+async def test_orphans_of_ended_runs_are_deleted_too() -> None:
     store, hub = FakeExecutions(), Hub()
     key = await orphaned(store)
     run = run_of(store, key)
@@ -147,7 +147,7 @@ async def test_a_run_that_has_ended_loses_its_orphan_too() -> None:
 
 
 @pytest.mark.parametrize("every", [0.01, None])
-async def test_it_looks_when_woken_and_a_worker_by_itself_too(every: float | None) -> None:
+async def test_the_sweeper_runs_when_woken_and_periodically_on_workers(every: float | None) -> None:
     store, hub = FakeExecutions(), Hub()
     key = await orphaned(store)
     orphans = OrphanSweeper(store, SessionTracker(store, hub.delete), every=every)

@@ -15,7 +15,7 @@ async def content(spool: Spool, item: SpooledArtifact) -> bytes:
     return b"".join([chunk async for chunk in spool.read(item)])
 
 
-async def test_what_was_added_waits_for_another_process_too(tmp_path: Path) -> None:
+async def test_spooled_artifacts_are_visible_to_other_processes(tmp_path: Path) -> None:
     await Spool(tmp_path / "spool", 100).add(KEY, b"picture")
     spool = Spool(tmp_path / "spool", 100)
     [item] = await spool.waiting()
@@ -34,12 +34,12 @@ async def test_the_oldest_comes_first(tmp_path: Path) -> None:
     assert [item.key for item in await spool.waiting()] == ["2", "3", "1"]
 
 
-async def test_nothing_is_made_before_something_waits(tmp_path: Path) -> None:
+async def test_the_folder_is_created_with_the_first_artifact(tmp_path: Path) -> None:
     assert await Spool(tmp_path / "spool", 100).waiting() == []
     assert os.listdir(tmp_path) == []
 
 
-async def test_it_takes_no_more_than_its_bound(tmp_path: Path) -> None:
+async def test_the_spool_is_bounded(tmp_path: Path) -> None:
     spool = Spool(tmp_path, 10)
     await spool.add("a", b"123456")
     with pytest.raises(Unavailable, match="spool is full"):
@@ -48,7 +48,7 @@ async def test_it_takes_no_more_than_its_bound(tmp_path: Path) -> None:
     assert [item.key for item in await spool.waiting()] == ["a", "c"]
 
 
-async def test_names_do_not_lead_out_of_the_folder(tmp_path: Path) -> None:
+async def test_artifact_names_cannot_escape_the_folder(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool", 100)
     await spool.add("runs/../../../out/1/é ~%2F.png", b"x")
     [item] = await spool.waiting()
@@ -56,12 +56,12 @@ async def test_names_do_not_lead_out_of_the_folder(tmp_path: Path) -> None:
     assert item.key == "runs/../../../out/1/é ~%2F.png"
 
 
-async def test_only_this_user_may_look(tmp_path: Path) -> None:
+async def test_the_folder_is_readable_only_by_its_user(tmp_path: Path) -> None:
     await Spool(tmp_path / "spool", 100).add("a", b"x")
     assert (tmp_path / "spool").stat().st_mode & 0o777 == 0o700
 
 
-async def test_a_link_that_somebody_left_is_not_followed(tmp_path: Path) -> None:
+async def test_a_symbolic_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
     (tmp_path / "spool").symlink_to(tmp_path / "theirs")
     with pytest.raises(Unavailable):
@@ -69,13 +69,13 @@ async def test_a_link_that_somebody_left_is_not_followed(tmp_path: Path) -> None
     assert list((tmp_path / "theirs").iterdir()) == []
 
 
-async def test_a_folder_that_cannot_be_written_is_unavailable(tmp_path: Path) -> None:
+async def test_a_read_only_folder_raises_unavailable(tmp_path: Path) -> None:
     (tmp_path / "spool").write_text("a file")
     with pytest.raises(Unavailable):
         await Spool(tmp_path / "spool", 100).add("a", b"x")
 
 
-async def test_half_written_files_are_not_delivered(tmp_path: Path) -> None:
+async def test_half_written_files_are_not_uploaded(tmp_path: Path) -> None:
     """And are gone some time after their process."""
     young, old = tmp_path / "1234.part", tmp_path / "5678.part"
     for half in (young, old):
@@ -85,7 +85,7 @@ async def test_half_written_files_are_not_delivered(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["1234.part"]
 
 
-async def test_what_somebody_else_left_there_is_not_delivered(tmp_path: Path) -> None:
+async def test_files_of_another_user_are_not_uploaded(tmp_path: Path) -> None:
     """Neither a folder that is a link, nor a link in the folder: both would say what is read."""
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
     await Spool(theirs, 100).add("runs/1/1/theirs.png", b"x")
@@ -100,7 +100,7 @@ async def test_what_somebody_else_left_there_is_not_delivered(tmp_path: Path) ->
     assert await Spool(ours, 100).waiting() == []
 
 
-def test_a_folder_that_root_mounts_can_be_used_and_that_of_another_user_not(tmp_path: Path) -> None:
+def test_a_folder_of_root_is_used_and_one_of_another_user_is_not(tmp_path: Path) -> None:
     if os.getuid() == 0:
         os.chown(tmp_path, 54321, -1)
     assert is_owned_by(Path("/"), 12345)

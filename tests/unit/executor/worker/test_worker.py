@@ -17,7 +17,7 @@ def worker(store: FakeExecutions, attempts: FakeAttempts, slots: int = 2) -> Wor
     return Worker(store, attempts, name="worker-1", slots=slots)
 
 
-async def test_it_takes_no_more_than_its_slots() -> None:
+async def test_a_worker_claims_at_most_its_slots() -> None:
     store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
     keys = await started(store, plan(), plan(), plan())
     working = worker(store, attempts)
@@ -28,7 +28,7 @@ async def test_it_takes_no_more_than_its_slots() -> None:
     assert [run_of(store, key).status for key in keys] == [Status.COMPLETED, Status.COMPLETED, Status.QUEUED]
 
 
-async def test_it_takes_no_more_than_there_are_devices() -> None:
+async def test_a_worker_claims_at_most_its_free_devices() -> None:
     store = FakeExecutions()
     [key] = await started(store)
     working = worker(store, FakeAttempts(devices=0))
@@ -36,7 +36,7 @@ async def test_it_takes_no_more_than_there_are_devices() -> None:
     assert await working.claim([key], ANDROID) == 0
 
 
-async def test_a_run_that_is_gone_costs_no_slot() -> None:
+async def test_a_run_claimed_by_another_worker_uses_no_slot() -> None:
     store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
     [key] = await started(store)
     assert await store.claim(key, "worker-2")
@@ -45,7 +45,7 @@ async def test_a_run_that_is_gone_costs_no_slot() -> None:
     assert working.free_slots(ANDROID) == 2
 
 
-async def test_it_tells_when_a_slot_comes_free() -> None:
+async def test_a_free_slot_is_announced() -> None:
     store, freed = FakeExecutions(), []
     [key] = await started(store)
     working = worker(store, FakeAttempts())
@@ -64,7 +64,7 @@ async def test_draining_lets_short_runs_end() -> None:
     assert run_of(store, key).success is True
 
 
-async def test_draining_hands_back_what_does_not_end_and_takes_nothing_more() -> None:
+async def test_draining_hands_back_long_runs_and_claims_nothing() -> None:
     store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
     first, second = await started(store, plan(), plan())
     working = worker(store, attempts)
@@ -77,7 +77,7 @@ async def test_draining_hands_back_what_does_not_end_and_takes_nothing_more() ->
     assert not working.held
 
 
-async def test_a_write_that_fails_for_good_comes_out() -> None:
+async def test_a_permanent_write_error_is_raised_by_watch() -> None:
     store = FakeExecutions()
     [key] = await started(store)
     working = worker(store, FakeAttempts())
@@ -87,7 +87,7 @@ async def test_a_write_that_fails_for_good_comes_out() -> None:
         await working.watch()
 
 
-async def test_a_run_that_it_has_lost_is_not_taken_again_before_it_is_let_go() -> None:
+async def test_a_lost_run_is_not_claimed_again_before_it_is_released() -> None:
     """Else two pieces of work on one run would share its slot, and neither lease would be kept."""
     store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
     [key] = await started(store)
