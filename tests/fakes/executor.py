@@ -1,4 +1,4 @@
-"""The executor's ports in memory: executions and runs with their rules, a catalog, attempts that obey a script."""
+"""The executor's ports in memory: executions and runs with the model's rules, a catalog, scripted attempts."""
 
 import asyncio
 from collections import Counter, defaultdict
@@ -28,7 +28,7 @@ from services.executor.ports.runs import Backlog, Claim, Notice, OrphanedSession
 
 
 def plan(name: str = "Log in", *, platform: Platform | None = Platform.ANDROID, config_error: str = "") -> RunPlan:
-    """A plan with one step, of a test, an app and a build of its own."""
+    """A plan with one step, and its own test, app and build."""
     target = RunTarget(
         test_id=str(uuid4()),
         test_name=name,
@@ -44,7 +44,7 @@ def plan(name: str = "Log in", *, platform: Platform | None = Platform.ANDROID, 
 
 
 class FakeCatalog:
-    """Resolves what it was given by `add`; anything else is NotFound. `files` are build files by build id."""
+    """Resolves what was added with `add`; anything else is NotFound. `files` are build files by build id."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[ExecutionKind, str], ResolvedRuns] = {}
@@ -100,7 +100,7 @@ class FakeExecutions:
         self.changed: Callable[[str], None] = lambda _: None
 
     def advance(self, seconds: float) -> None:
-        """Let the database's clock go on."""
+        """Advance the database's clock."""
         self.clock += timedelta(seconds=seconds)
 
     async def now(self) -> datetime:
@@ -347,43 +347,43 @@ def _fits(execution: Execution, wanted: ExecutionFilter) -> bool:
 
 
 class FakeChangeSubscription:
-    """Rings when its execution changes."""
+    """Notified when its execution changes."""
 
-    def __init__(self, bells: "FakeChangeNotifications") -> None:
-        self._bells = bells
-        self.rung = asyncio.Event()
+    def __init__(self, notifications: "FakeChangeNotifications") -> None:
+        self._notifications = notifications
+        self.changed = asyncio.Event()
 
     async def wait(self, seconds: float) -> None:
-        self._bells.waiting += 1
+        self._notifications.waiting += 1
         try:
             async with asyncio.timeout(seconds):
-                await self.rung.wait()
+                await self.changed.wait()
         except TimeoutError:
             return
-        self.rung.clear()
+        self.changed.clear()
 
 
 class FakeChangeNotifications:
-    """The port `Bells`, rung by `FakeExecutions.changed`; `waiting` counts the waits so far."""
+    """The port `ChangeNotifications`, driven by `FakeExecutions.changed`; `waiting` counts the waits so far."""
 
     def __init__(self, executions: FakeExecutions) -> None:
-        self._bells: dict[str, list[FakeChangeSubscription]] = defaultdict(list)
+        self._subscriptions: dict[str, list[FakeChangeSubscription]] = defaultdict(list)
         self.waiting = 0
-        executions.changed = self._ring
+        executions.changed = self._notify
 
     @contextmanager
     def subscribe(self, execution_id: str) -> Iterator[FakeChangeSubscription]:
-        bell = FakeChangeSubscription(self)
-        self._bells[execution_id].append(bell)
-        yield bell
+        subscription = FakeChangeSubscription(self)
+        self._subscriptions[execution_id].append(subscription)
+        yield subscription
 
-    def _ring(self, execution_id: str) -> None:
-        for bell in self._bells[execution_id]:
-            bell.rung.set()
+    def _notify(self, execution_id: str) -> None:
+        for subscription in self._subscriptions[execution_id]:
+            subscription.changed.set()
 
 
 class FakeArtifacts:
-    """Artifacts in memory; `down` makes every write fail with it."""
+    """Artifacts in memory; every write raises `down` if set."""
 
     def __init__(self) -> None:
         self.kept: dict[tuple[str, int, str], bytes] = {}
@@ -401,7 +401,7 @@ class FakeArtifacts:
 
 
 class FakeAttempts:
-    """Attempts that end as `results` say, one after the other (then passing), or block until `release` is set."""
+    """Attempts with the given `results`, one after the other (then passing), that block until `release` is set."""
 
     def __init__(self, *results: AttemptResult | Exception, devices: int = 100, blocking: bool = False) -> None:
         self.results = list(results)

@@ -1,4 +1,4 @@
-"""The executor's ports as a test sees them: in memory, and on MongoDB under both drivers."""
+"""The executor's ports under test: in memory, and on MongoDB with both drivers."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -32,7 +32,7 @@ _TIMES = ("lease.expires_at", "due_at", "claimable_at", "queued_at", "deadline_a
 
 @dataclass
 class World:
-    """Both ports over the same executions; `advance` lets time pass for what is stored."""
+    """The ports on the same executions; `advance` moves the clock of stored data."""
 
     executions: Executions
     runs: Runs
@@ -42,7 +42,7 @@ class World:
         raise NotImplementedError
 
     async def flush(self) -> None:
-        """Let durations be remembered that were noted."""
+        """Write the buffered durations."""
 
 
 @dataclass
@@ -55,7 +55,7 @@ class MemoryWorld(World):
 
 @dataclass
 class MongoWorld(World):
-    """The database's clock cannot be set, so everything that is stored becomes older instead."""
+    """The database's clock cannot be set, so stored times are moved back instead."""
 
     mongo: Mongo
     durations: RunDurations
@@ -98,7 +98,7 @@ async def on_mongo(
 
 @pytest.fixture(scope="session")
 def shared_database(mongo_client: MongoClient[dict[str, Any]]) -> Iterator[str]:
-    """A database for all tests of this process, one after the other: making its indexes takes longer than a test."""
+    """One database for all tests of this process, because creating indexes takes longer than a test."""
     name = f"test_{uuid4().hex}"
     yield name
     mongo_client.drop_database(name)
@@ -123,13 +123,13 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
 
 @pytest.fixture(params=["fake", "motor", "pymongo"])
 async def limited(request: pytest.FixtureRequest) -> AsyncIterator[World]:
-    """Where an organisation may have two runs under way."""
+    """With a limit of two running runs per organisation."""
     async with world_of(request, LIMITED) as found:
         yield found
 
 
 @pytest.fixture(autouse=True)
 def caller() -> Iterator[Caller]:
-    """Each test has an organisation of its own."""
+    """Every test has its own organisation."""
     with bind(Caller(org_id=str(uuid4()), via_gateway=True)) as bound:
         yield bound

@@ -1,4 +1,4 @@
-"""Artifacts: on the fake, and in a local object store."""
+"""The port Artifacts: the fake, and a local object store."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""F40: an execution is cancelled in every state, twice, and while others write; it ends once and its counts add up."""
+"""Executions can be cancelled in every state, repeatedly and concurrently; each ends once with correct counts."""
 
 import asyncio
 from uuid import uuid4
@@ -52,7 +52,7 @@ async def claim(world: World, key: RunKey) -> Claim:
 
 
 async def check_ended_once(world: World, execution_id: str, status: Status) -> None:
-    """One end of each run, then one of the execution, which adds up; nobody can claim, write or cancel any more."""
+    """Each run ended once, then the execution with correct counts; claims, writes and cancels are refused."""
     execution = await world.executions.get(execution_id)
     counts = execution.counts
     assert execution.status is status
@@ -93,7 +93,7 @@ async def test_waiting_runs_are_cancelled_at_once(world: World) -> None:
 async def test_a_cancelled_running_run_ends_with_its_worker_result_and_no_retry(
     world: World, result: AttemptResult, status: Status
 ) -> None:
-    """A verdict that was reached before the worker stopped is kept."""
+    """A verdict reached before the worker noticed the cancellation is kept."""
     execution, [key] = await start(world)
     claimed = await claim(world, key)
     asked = await world.executions.cancel(execution.id)

@@ -1,4 +1,4 @@
-"""The catalog: the fake, and the real client against a server on the wire."""
+"""The port Catalog: the fake, and the real client with a server."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from tests.integration.executor.catalog_server import TOKEN, Shelf, serving
 
 @dataclass
 class Scene:
-    """A catalog that knows one workflow, one test and one build's file."""
+    """A catalog with one workflow, one test and one build file."""
 
     catalog: Catalog
     workflow_id: str

@@ -1,4 +1,4 @@
-"""Bells: on the fake, and on a change stream of MongoDB."""
+"""Change notifications: the fake, and a change stream of MongoDB."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,14 +20,14 @@ LONG = 20.0
 
 
 @asynccontextmanager
-async def bells_of(world: World) -> AsyncIterator[ChangeNotifications]:
+async def notifications_of(world: World) -> AsyncIterator[ChangeNotifications]:
     if isinstance(world, MemoryWorld):
         yield FakeChangeNotifications(world.memory)
         return
     assert isinstance(world, MongoWorld)
-    bells = ChangeNotifier(world.mongo)
-    listening = asyncio.create_task(bells.run())
-    yield bells
+    notifications = ChangeNotifier(world.mongo)
+    listening = asyncio.create_task(notifications.run())
+    yield notifications
     while not listening.done():  # PyMongo Async forgets a cancellation that comes while a stream is being opened
         listening.cancel()
         await asyncio.wait({listening}, timeout=1)
@@ -46,10 +46,10 @@ async def started(world: World) -> Execution:
 
 async def test_a_waiter_is_notified_when_its_execution_changes(world: World) -> None:
     execution = await started(world)
-    async with bells_of(world) as bells:
-        with bells.subscribe(execution.id) as bell:
+    async with notifications_of(world) as notifications:
+        with notifications.subscribe(execution.id) as subscription:
             since = monotonic()
-            waiting = asyncio.create_task(bell.wait(LONG))
+            waiting = asyncio.create_task(subscription.wait(LONG))
             await world.executions.cancel(execution.id)
             await waiting
             assert monotonic() - since < LONG
@@ -57,29 +57,29 @@ async def test_a_waiter_is_notified_when_its_execution_changes(world: World) -> 
 
 async def test_a_change_after_subscribing_is_not_missed(world: World) -> None:
     execution = await started(world)
-    async with bells_of(world) as bells:
-        with bells.subscribe(execution.id) as bell:
+    async with notifications_of(world) as notifications:
+        with notifications.subscribe(execution.id) as subscription:
             since = monotonic()
             await world.executions.cancel(execution.id)
-            await bell.wait(LONG)
+            await subscription.wait(LONG)
             assert monotonic() - since < LONG
 
 
 async def test_a_wait_times_out(world: World) -> None:
     execution = await started(world)
-    async with bells_of(world) as bells:
-        with bells.subscribe(execution.id) as bell:
-            await bell.wait(0.01)
+    async with notifications_of(world) as notifications:
+        with notifications.subscribe(execution.id) as subscription:
+            await subscription.wait(0.01)
 
 
 async def test_waiters_are_released_on_shutdown(world: World) -> None:
-    async with bells_of(world) as bells:
-        if not isinstance(bells, ChangeNotifier):
+    async with notifications_of(world) as notifications:
+        if not isinstance(notifications, ChangeNotifier):
             return
-        with bells.subscribe("an id") as early:
+        with notifications.subscribe("an id") as early:
             waiting = asyncio.create_task(early.wait(LONG))
-            bells.stop()
+            notifications.stop()
             with pytest.raises(Unavailable):
                 await waiting
-        with bells.subscribe("an id") as late, pytest.raises(Unavailable):
+        with notifications.subscribe("an id") as late, pytest.raises(Unavailable):
             await late.wait(LONG)

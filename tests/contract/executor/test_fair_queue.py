@@ -1,4 +1,4 @@
-"""In which order runs are claimed, on the fake and on MongoDB: begun, priority, fairness, age, the longest, limits."""
+"""The order of claims, on the fake and on MongoDB: started runs, priority, fairness, age, duration, limits."""
 
 import asyncio
 from collections import Counter
@@ -38,7 +38,7 @@ async def start(
 
 
 async def next_claim(world: World, platform: Platform = Platform.ANDROID) -> Claim | None:
-    """The run that a worker with one free slot gets."""
+    """The run that a worker with one free slot claims."""
     for key in await world.runs.claimable(platform, 1):
         return await world.runs.claim(key, "worker-1")
     return None
@@ -92,7 +92,7 @@ async def test_with_a_single_slot_organisations_take_turns(world: World) -> None
 
 
 async def test_platforms_are_scheduled_separately(world: World) -> None:
-    """An organisation with many runs on iOS is not behind another on Android for that."""
+    """Many running runs on iOS do not put an organisation behind others on Android."""
     busy, flood = str(uuid4()), str(uuid4())
     await start(world, *(plan(platform=Platform.IOS) for _ in range(3)), org_id=busy)
     for _ in range(3):
@@ -122,7 +122,7 @@ async def test_every_organisation_gets_a_slot_before_any_gets_a_second(world: Wo
 
 
 async def seconds(world: World, org_id: str, *plans: RunPlan, each: float) -> None:
-    """Let these tests be run once and take this long."""
+    """Run each of these tests once, with this duration."""
     await start(world, *plans, org_id=org_id)
     claims = [await next_claim(world) for _ in plans]
     await world.advance(0 if each < 1 else each)

@@ -1,4 +1,4 @@
-"""What `Executions` and `Runs` promise, on the fake and on MongoDB."""
+"""The ports Executions and Runs, on the fake and on MongoDB."""
 
 import asyncio
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ async def claimed(world: World, key: RunKey, worker: str = "worker-1") -> Claim:
 
 
 async def facts(world: World, execution: Execution) -> list[tuple[int, str, str]]:
-    """(sequence, kind, status) of each fact in the execution's log."""
+    """(sequence, kind, status) of each event in the execution's log."""
     return [_told(event) for event in await world.executions.log(execution.id, 0, 1000)]
 
 

@@ -43,7 +43,7 @@ async def claimed(world: World, config: RunConfig | None = None) -> Claim:
 
 
 async def questions_told(world: World, execution: Execution) -> list[str]:
-    """The open question of the run in each fact about it, "" for none."""
+    """The open question of the run in each of its events, "" for none."""
     told = [to_execution_event(event) for event in await world.executions.log(execution.id, 0, 100)]
     return [event.run.question.id for event in told if event is not None and event.WhichOneof("event") == "run"]
 

@@ -1,4 +1,4 @@
-"""What runs say of artifacts that are gone, on MongoDB under both drivers."""
+"""Expired and missing artifacts of runs, on MongoDB with both drivers."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Newer executions take the place of earlier ones for the same change, on the fake and on MongoDB."""
+"""Newer executions supersede earlier ones of the same change, on the fake and on MongoDB."""
 
 import asyncio
 from dataclasses import replace
@@ -31,7 +31,7 @@ ALL = PageRequest(1, 500)
 
 
 class Flow:
-    """A workflow of two tests, to be started over and over."""
+    """A workflow of two tests that can be started repeatedly."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -146,7 +146,7 @@ async def test_of_many_concurrent_starts_only_the_newest_survives(world: World) 
 
 
 async def test_an_execution_stored_after_a_newer_one_is_superseded(world: World) -> None:
-    """Two processes: what was accepted first comes to the database last."""
+    """Two processes: the start accepted first is stored last."""
     flow = Flow(world)
     newer = await flow.start()
     late = await _stored(world, flow, newer)
@@ -155,7 +155,7 @@ async def test_an_execution_stored_after_a_newer_one_is_superseded(world: World)
 
 
 async def _stored(world: World, flow: Flow, like: Execution) -> Execution:
-    """A start of the same change a moment before `like`, whose process died right after storing it."""
+    """A start of the same change just before `like`, whose process died after storing it."""
     one = plan("One")
     earlier = replace(
         like,
@@ -218,7 +218,7 @@ FAILED = AttemptResult(failure=Failure(Category.ASSERTION_FAILED, "Not there."))
 
 
 async def ended(world: World, *results: AttemptResult) -> Execution:
-    """An execution whose runs ended so; a result that is missing is a cancellation."""
+    """An execution whose runs ended with these results; None cancels a run."""
     catalog = FakeCatalog()
     config = RunConfig(execution_mode=ExecutionMode(retries=0), run_id="mine")
     wanted = StartRequest(
@@ -241,7 +241,7 @@ async def ended(world: World, *results: AttemptResult) -> Execution:
 
 
 def reruns(world: World) -> ExecutionRerunner:
-    """With a catalog that knows nothing: a rerun asks it nothing."""
+    """With an empty catalog, because a rerun does not use it."""
     return ExecutionRerunner(world.executions, ExecutionStarter(FakeCatalog(), world.executions))
 
 

@@ -1,4 +1,4 @@
-"""A catalog for executors under test: the real wire, answers that the test put there."""
+"""A gRPC catalog for executors under test, with canned answers."""
 
 import json
 from collections.abc import AsyncIterator
@@ -25,7 +25,7 @@ CHUNK = 64 * 1024
 
 @dataclass
 class Shelf:
-    """What the catalog knows: answers by workflow or test id, files by build id."""
+    """The content of the catalog: answers by workflow or test id, files by build id."""
 
     answers: dict[str, resolution_pb2.ResolveRunsResponse] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Shelf:
         return build_id
 
     def _sha256(self, build_id: str) -> str:
-        """Of the file; of nothing for one that the catalog claims to have and has not."""
+        """The SHA-256 of the file; of an empty one for a file that the catalog announces but does not have."""
         return sha256(self.files.get(build_id, b"")).hexdigest()
 
     def workflow(self, *runs: resolution_pb2.PlannedRun, max_parallel: int | None = None) -> str:

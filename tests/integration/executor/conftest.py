@@ -1,4 +1,4 @@
-"""Executors on a real MongoDB and a real broker, with a catalog of the test's own."""
+"""Executors on a real MongoDB and a real broker, each test with its own catalog."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -39,7 +39,7 @@ async def shelf() -> AsyncIterator[Shelf]:
 def settings(
     shelf: Shelf, mongo_uri: str, mongo_database: str, kafka_bootstrap: str, topic_suffix: str, tmp_path: Path
 ) -> Callable[..., Settings]:
-    """Settings of an executor that shares database and group with the test's others, and nothing with anybody else."""
+    """Settings of an executor that shares database and consumer group only with others of the same test."""
 
     def make(**changes: Any) -> Settings:
         values: dict[str, Any] = {
@@ -76,19 +76,19 @@ def executor(settings: Callable[..., Settings]) -> Run:
 
 @pytest.fixture(autouse=True)
 def caller() -> Iterator[Caller]:
-    """Each test has an organisation of its own."""
+    """Every test has its own organisation."""
     with bind(Caller(org_id=str(uuid4()))) as bound:
         yield bound
 
 
 @dataclass
 class Client:
-    """What tests ask of an executor, over gRPC."""
+    """A gRPC client with the operations that tests need."""
 
     stub: Any
 
     async def start(self, workflow_id: str, **fields: Any) -> str:
-        """The id of a new execution."""
+        """Start an execution; returns its id."""
         answer: pb.ExecutionStart = await self.stub.StartWorkflow(
             pb.StartWorkflowRequest(workflow_id=workflow_id, **fields)
         )

@@ -1,4 +1,4 @@
-"""Runs that ask a person: an app with two equal buttons, and what tests do with the question."""
+"""Runs that ask a person: an app with two equal buttons, and helpers to wait for the question."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ AMBIGUOUS = "Tap Add"
 
 
 def asking(retries: int = 0) -> Any:
-    """A run configuration with a person in the loop and no model."""
+    """A run configuration with human_in_the_loop and no model."""
     mode = run_config_pb2.ExecutionMode(human_in_the_loop=True, retries=retries)
     return run_config_pb2.RunConfig(execution_mode=mode, fallback_trigger=run_config_pb2.FALLBACK_TRIGGER_NEVER)
 

@@ -1,4 +1,4 @@
-"""What the API answers besides starts: lists, batches, pages, defaults, foreign organisations, metrics."""
+"""The API besides starts: lists, batches, pages, defaults, other organisations, metrics."""
 
 from typing import Any
 from uuid import uuid4
@@ -51,7 +51,7 @@ async def test_lists_are_paged_and_filtered(executor: Any, connect: Any, shelf: 
 
 
 @pytest.mark.parametrize("fields", [{"page": 0}, {"page_size": 0}, {"page_size": 101}, {"workflow_id": "x"}])
-async def test_bounds_of_lists(executor: Any, connect: Any, fields: dict[str, Any]) -> None:
+async def test_list_limits_are_enforced(executor: Any, connect: Any, fields: dict[str, Any]) -> None:
     async with executor(executor_role="api") as app, connect(app.grpc_address) as client:
         with pytest.raises(grpc.aio.AioRpcError) as raised:
             await client.stub.ListExecutions(pb.ListExecutionsRequest(**fields))
@@ -71,7 +71,7 @@ async def test_batches_and_runs_are_in_order(executor: Any, connect: Any, shelf:
         assert ([run.test_name for run in runs.items], runs.total, runs.has_previous) == (["2"], 3, True)
 
 
-async def test_another_organisation_sees_nothing(executor: Any, connect: Any, shelf: Shelf) -> None:
+async def test_another_organisation_finds_nothing(executor: Any, connect: Any, shelf: Shelf) -> None:
     async with executor(executor_role="api") as app, connect(app.grpc_address) as client:
         execution_id = await client.start(shelf.workflow(shelf.planned("Tap it")))
         [run] = await client.runs(execution_id)
@@ -93,7 +93,7 @@ async def test_another_organisation_sees_nothing(executor: Any, connect: Any, sh
             assert raised.value.details() == "Execution not found"
 
 
-async def test_the_metrics_that_operators_look_for_are_there(executor: Any, connect: Any, shelf: Shelf) -> None:
+async def test_the_documented_metrics_are_exported(executor: Any, connect: Any, shelf: Shelf) -> None:
     workflow_id = shelf.workflow(shelf.planned("Tap it"))
     async with executor(FakeAttempts()) as app, connect(app.grpc_address) as client:
         await client.ended(await client.start(workflow_id))

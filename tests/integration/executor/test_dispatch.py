@@ -1,4 +1,4 @@
-"""From a start to a verdict over gRPC, MongoDB and Kafka, with attempts that do as they are told."""
+"""From a start to a verdict over gRPC, MongoDB and Kafka, with scripted attempts."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ async def test_a_workflow_runs_on_both_platforms_and_ends(executor: Any, connect
         assert {run.attempts[0].worker for run in await client.runs(start.id)} != {""}
 
 
-async def test_a_test_starts_alone(executor: Any, connect: Any, shelf: Shelf) -> None:
+async def test_a_single_test_can_be_started(executor: Any, connect: Any, shelf: Shelf) -> None:
     test_id = shelf.test(shelf.planned("Tap it"))
     async with executor(FakeAttempts()) as app, connect(app.grpc_address) as client:
         start = await client.stub.StartTest(pb.StartTestRequest(test_id=test_id))
@@ -36,7 +36,7 @@ async def test_a_test_starts_alone(executor: Any, connect: Any, shelf: Shelf) ->
         assert (execution.kind, execution.success) == (pb.EXECUTION_KIND_TEST, True)
 
 
-async def test_a_flake_shows_itself(executor: Any, connect: Any, shelf: Shelf) -> None:
+async def test_a_flaky_run_is_marked(executor: Any, connect: Any, shelf: Shelf) -> None:
     workflow_id = shelf.workflow(shelf.planned("Tap it"))
     async with executor(FakeAttempts(FAILED)) as app, connect(app.grpc_address) as client:
         execution_id = await client.start(workflow_id)
@@ -46,7 +46,7 @@ async def test_a_flake_shows_itself(executor: Any, connect: Any, shelf: Shelf) -
         assert [attempt.number for attempt in run.attempts] == [1, 2]
 
 
-async def test_infrastructure_failures_get_two_more_tries(executor: Any, connect: Any, shelf: Shelf) -> None:
+async def test_infrastructure_failures_are_retried_twice(executor: Any, connect: Any, shelf: Shelf) -> None:
     broken = AttemptResult(failure=Failure(Category.SESSION_LOST, "Gone."))
     workflow_id = shelf.workflow(shelf.planned("Tap it"))
     attempts = FakeAttempts(broken, broken, broken)
@@ -60,7 +60,7 @@ async def test_infrastructure_failures_get_two_more_tries(executor: Any, connect
         assert len(attempts.begun) == 3
 
 
-async def test_attribution_and_configuration_come_back(executor: Any, connect: Any, shelf: Shelf) -> None:
+async def test_attribution_and_configuration_are_returned(executor: Any, connect: Any, shelf: Shelf) -> None:
     workflow_id = shelf.workflow(shelf.planned("Tap it"))
     ci = ci_pb2.CiAttribution(system="github", branch="main", pr_number=7)
     config = run_config_pb2.RunConfig(execution_mode=run_config_pb2.ExecutionMode(retries=0))
@@ -75,7 +75,7 @@ async def test_attribution_and_configuration_come_back(executor: Any, connect: A
         assert dict(run.metadata)["branch"] == "main"
 
 
-async def test_a_cancel_reaches_a_running_attempt(executor: Any, connect: Any, shelf: Shelf) -> None:
+async def test_a_cancellation_stops_a_running_attempt(executor: Any, connect: Any, shelf: Shelf) -> None:
     attempts = FakeAttempts(blocking=True)
     workflow_id = shelf.workflow(shelf.planned("Tap it"))
     async with executor(attempts) as app, connect(app.grpc_address) as client:
@@ -89,7 +89,7 @@ async def test_a_cancel_reaches_a_running_attempt(executor: Any, connect: Any, s
         assert raised.value.code() is grpc.StatusCode.FAILED_PRECONDITION
 
 
-async def test_watching_follows_to_the_end_and_resumes(executor: Any, connect: Any, shelf: Shelf) -> None:
+async def test_watching_continues_to_the_end_and_resumes(executor: Any, connect: Any, shelf: Shelf) -> None:
     workflow_id = shelf.workflow(shelf.planned("Tap it"), shelf.planned("Tap it"))
     async with executor(FakeAttempts(FAILED)) as app, connect(app.grpc_address) as client:
         execution_id = await client.start(workflow_id)
@@ -101,7 +101,7 @@ async def test_watching_follows_to_the_end_and_resumes(executor: Any, connect: A
         assert [event async for event in client.stub.WatchExecution(resume)] == events[-2:]
 
 
-async def test_a_wait_answers_when_the_execution_changes(executor: Any, connect: Any, shelf: Shelf) -> None:
+async def test_a_long_poll_returns_when_the_execution_changes(executor: Any, connect: Any, shelf: Shelf) -> None:
     attempts = FakeAttempts(blocking=True)
     workflow_id = shelf.workflow(shelf.planned("Tap it"))
     async with executor(attempts) as app, connect(app.grpc_address) as client:
@@ -114,7 +114,7 @@ async def test_a_wait_answers_when_the_execution_changes(executor: Any, connect:
         assert ended.status == execution_pb2.EXECUTION_STATUS_COMPLETED
 
 
-async def test_max_parallel_is_kept(executor: Any, connect: Any, shelf: Shelf) -> None:
+async def test_max_parallel_is_respected(executor: Any, connect: Any, shelf: Shelf) -> None:
     attempts = FakeAttempts(blocking=True)
     workflow_id = shelf.workflow(*(shelf.planned("Tap it") for _ in range(5)), max_parallel=2)
     async with executor(attempts) as app, connect(app.grpc_address) as client:
@@ -125,7 +125,7 @@ async def test_max_parallel_is_kept(executor: Any, connect: Any, shelf: Shelf) -
         assert (await client.ended(execution_id)).counts.passed == 5
 
 
-async def test_a_start_under_an_idempotency_key_happens_once(executor: Any, connect: Any, shelf: Shelf) -> None:
+async def test_a_start_with_an_idempotency_key_happens_once(executor: Any, connect: Any, shelf: Shelf) -> None:
     workflow_id = shelf.workflow(shelf.planned("Tap it"))
     request = pb.StartWorkflowRequest(workflow_id=workflow_id)
     key = (("idempotency-key", "key-1"),)
@@ -172,7 +172,7 @@ async def test_unknown_ids_are_not_found(
         assert (raised.value.code(), raised.value.details()) == (grpc.StatusCode.NOT_FOUND, message)
 
 
-async def test_bounds_are_checked(executor: Any, connect: Any, shelf: Shelf) -> None:
+async def test_field_limits_are_enforced(executor: Any, connect: Any, shelf: Shelf) -> None:
     config = run_config_pb2.RunConfig(execution_mode=run_config_pb2.ExecutionMode(retries=6))
     async with executor(executor_role="api") as app, connect(app.grpc_address) as client:
         with pytest.raises(grpc.aio.AioRpcError) as raised:

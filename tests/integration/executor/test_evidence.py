@@ -1,4 +1,4 @@
-"""What is kept of a failure, past an outage of the object store, until it is old."""
+"""Artifacts of failures: stored, delayed by outages of the object store, and expired."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -30,7 +30,7 @@ def failing(shelf: Shelf) -> str:
 
 
 async def failed(client: Client, shelf: Shelf) -> runs_pb2.Run:
-    """A run that has failed, as it is shown."""
+    """A failed run, as returned by the API."""
     execution_id = await client.start(failing(shelf))
     execution = await client.ended(execution_id)
     assert (execution.status, execution.success) == (execution_pb2.EXECUTION_STATUS_COMPLETED, False)
@@ -48,14 +48,14 @@ async def download(client: Client, run: runs_pb2.Run, name: str) -> tuple[str, b
 async def refusal(
     client: Client, run: runs_pb2.Run, name: str, code: grpc.StatusCode = grpc.StatusCode.NOT_FOUND
 ) -> str:
-    """What is answered when an artifact cannot be had."""
+    """The error for an artifact that is not available."""
     with pytest.raises(grpc.aio.AioRpcError) as raised:
         await download(client, run, name)
     assert raised.value.code() is code
     return raised.value.details() or ""
 
 
-async def test_a_failed_step_leaves_picture_and_tree_that_can_be_downloaded(
+async def test_screenshot_and_tree_of_a_failed_step_can_be_downloaded(
     executor: Any, connect: Any, shelf: Shelf
 ) -> None:
     async with executor() as app, connect(app.grpc_address) as client:
@@ -76,7 +76,7 @@ async def test_a_failed_step_leaves_picture_and_tree_that_can_be_downloaded(
         )
 
 
-async def test_a_store_that_is_away_delays_artifacts_and_not_the_verdict(
+async def test_an_unavailable_store_delays_artifacts_but_not_the_verdict(
     executor: Any, connect: Any, shelf: Shelf, tmp_path: Path
 ) -> None:
     blocked = tmp_path / "store" / "runs"
@@ -96,8 +96,10 @@ async def test_a_store_that_is_away_delays_artifacts_and_not_the_verdict(
         assert await delivered()
 
 
-async def test_what_waits_survives_its_worker(executor: Any, connect: Any, shelf: Shelf, tmp_path: Path) -> None:
-    """The store is away until the worker has ended; the next one delivers."""
+async def test_spooled_artifacts_survive_their_worker(
+    executor: Any, connect: Any, shelf: Shelf, tmp_path: Path
+) -> None:
+    """The store is unavailable until the worker has ended; the next worker uploads."""
     blocked = tmp_path / "store" / "runs"
     store = blocked.parent.as_uri()
     async with executor(object_store=store) as app, connect(app.grpc_address) as client:
@@ -112,7 +114,7 @@ async def test_what_waits_survives_its_worker(executor: Any, connect: Any, shelf
                 assert len((await download(client, run, artifact.name))[1]) == artifact.size_bytes
 
 
-async def test_an_artifact_whose_store_was_away_for_too_long_is_marked(
+async def test_an_artifact_is_marked_missing_after_a_long_store_outage(
     executor: Any, connect: Any, shelf: Shelf, tmp_path: Path
 ) -> None:
     blocked = tmp_path / "store" / "runs"
@@ -136,7 +138,7 @@ async def test_an_artifact_whose_store_was_away_for_too_long_is_marked(
 async def test_artifacts_of_old_runs_expire_and_their_history_stays(
     executor: Any, connect: Any, shelf: Shelf, settings: Callable[..., Settings], tmp_path: Path
 ) -> None:
-    """Also those of an attempt whose worker died before it could list them."""
+    """Artifacts of an attempt whose worker died before it listed them expire too."""
     async with executor() as app, connect(app.grpc_address) as client:
         run = await failed(client, shelf)
         young = await failed(client, shelf)
@@ -162,7 +164,7 @@ async def test_artifacts_of_old_runs_expire_and_their_history_stays(
 
 
 async def _age(settings: Settings, run_id: str, *, days: float) -> None:
-    """Let a run have ended so long ago."""
+    """Move the end of a run back by this many days."""
     mongo = await Mongo.connect(settings.mongo_uri, settings.executor_database, settings.mongo_driver)
     ended = datetime.now(UTC) - timedelta(days=days)
     await mongo.collection("runs").update_one({"_id": run_id}, {"$set": {"kept_since": ended}})
@@ -170,8 +172,7 @@ async def _age(settings: Settings, run_id: str, *, days: float) -> None:
 
 
 class Bucket:
-    """A bucket behind the protocol of S3, as far as it is needed; it accepts connections and says nothing while it
-    hangs."""
+    """The part of the S3 protocol that a bucket needs; while it hangs it accepts connections and does not answer."""
 
     def __init__(self) -> None:
         self.kept: dict[str, bytes] = {}
@@ -205,10 +206,10 @@ async def serving_bucket() -> AsyncIterator[tuple[Bucket, str]]:
         await runner.cleanup()
 
 
-async def test_a_store_that_says_nothing_costs_a_verdict_seconds_once(
+async def test_a_hanging_store_delays_only_the_first_artifact(
     executor: Any, connect: Any, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An attempt waits for S3 once, as long as is said; all other artifacts go to the spool at once."""
+    """An attempt waits for S3 once, up to the timeout; all other artifacts go to the spool at once."""
     async with serving_bucket() as (bucket, url):
         for name, value in {"ENDPOINT_URL": url, "ACCESS_KEY_ID": "x", "SECRET_ACCESS_KEY": "x"}.items():
             monkeypatch.setenv(f"AWS_{name}", value)

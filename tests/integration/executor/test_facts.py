@@ -1,4 +1,4 @@
-"""The executor's history as facts: each run and execution as the newest event about it tells it."""
+"""The executor's history: each run and execution as in the latest event about it."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ async def _all(ask: Any, request: Any, page_size: int) -> list[Any]:
 
 
 def newest_events(client: MongoClient[dict[str, Any]], database: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The newest event about each run and each execution, from the outbox that publishes them."""
+    """The latest event about each run and each execution, from the outbox."""
     runs: dict[str, Any] = {}
     executions: dict[str, Any] = {}
     for row in client[database]["_outbox"].find().sort("sequence", 1):
@@ -54,14 +54,14 @@ def newest_events(client: MongoClient[dict[str, Any]], database: str) -> tuple[d
 
 
 def planned(shelf: Shelf) -> Any:
-    """A run of a build that was uploaded at a whole millisecond, as all of the catalog's are."""
+    """A run of a build that was uploaded at a whole millisecond, like all builds of the catalog."""
     run = shelf.planned("Tap it")
     run.build.uploaded_at.nanos = run.build.uploaded_at.nanos // 1_000_000 * 1_000_000
     return run
 
 
 @pytest.mark.parametrize("page_size", [1, 2, 5000])
-async def test_facts_are_what_the_newest_events_tell(
+async def test_facts_match_the_latest_events(
     executor: Any,
     connect: Any,
     shelf: Shelf,
@@ -99,7 +99,7 @@ async def test_facts_are_what_the_newest_events_tell(
         assert execution.SerializeToString(deterministic=True) == told.SerializeToString(deterministic=True)
 
 
-async def test_only_internal_callers_get_them(executor: Any, shelf: Shelf) -> None:
+async def test_only_internal_callers_can_list_facts(executor: Any, shelf: Shelf) -> None:
     async with executor(executor_role="api") as app:
         for token, via_gateway, code in (
             (TOKEN, True, grpc.StatusCode.PERMISSION_DENIED),

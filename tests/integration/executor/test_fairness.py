@@ -1,4 +1,4 @@
-"""Fairness, limits and superseding with real workers, MongoDB and Kafka."""
+"""Fairness, limits and supersession with real workers, MongoDB and Kafka."""
 
 import asyncio
 from collections import Counter, defaultdict
@@ -25,7 +25,7 @@ FLOOD = 120
 
 
 class Paced:
-    """Attempts that take a while; it remembers whose they were and how many of each went on at once."""
+    """Slow attempts; records their organisations and how many of each ran at once."""
 
     platforms: Sequence[Platform] = tuple(Platform)
 
@@ -53,7 +53,7 @@ class Paced:
 
 
 class Together(Paced):
-    """The first attempts of an organisation do not end before `number` of them go on at once."""
+    """The first attempts of an organisation end only once `number` of them run at the same time."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class Together(Paced):
 
 
 @pytest.mark.parametrize("slots", [1, 4])
-async def test_one_run_gets_a_slot_within_a_runs_time_although_another_organisation_floods(
+async def test_a_flooded_queue_does_not_starve_other_organisations(
     executor: Any, connect: Any, shelf: Shelf, slots: int
 ) -> None:
     attempts, single = Paced(), str(uuid4())
@@ -87,7 +87,7 @@ async def test_one_run_gets_a_slot_within_a_runs_time_although_another_organisat
         await client.stub.CancelExecution(pb.CancelExecutionRequest(execution_id=first))
 
 
-async def test_an_organisation_keeps_to_its_limit_over_all_workers(executor: Any, connect: Any, shelf: Shelf) -> None:
+async def test_the_limit_of_an_organisation_holds_over_all_workers(executor: Any, connect: Any, shelf: Shelf) -> None:
     attempts, other = Together(3), str(uuid4())
     many = shelf.workflow(*(shelf.planned("Tap it") for _ in range(20)))
     async with AsyncExitStack() as stack:
@@ -104,7 +104,7 @@ async def test_an_organisation_keeps_to_its_limit_over_all_workers(executor: Any
     assert set(attempts.most.values()) == {3}
 
 
-async def test_a_newer_start_stops_the_running_attempt_of_an_earlier_one(
+async def test_a_newer_start_stops_the_running_attempt_of_a_superseded_one(
     executor: Any, connect: Any, shelf: Shelf
 ) -> None:
     attempts = FakeAttempts(blocking=True)
@@ -122,7 +122,7 @@ async def test_a_newer_start_stops_the_running_attempt_of_an_earlier_one(
         assert (await client.ended(newer)).success
 
 
-async def test_the_longest_run_of_an_execution_begins_first(executor: Any, connect: Any, shelf: Shelf) -> None:
+async def test_the_longest_run_of_an_execution_starts_first(executor: Any, connect: Any, shelf: Shelf) -> None:
     short, long = shelf.planned("Tap it", name="short"), shelf.planned("Tap it", name="long")
     took = {short.test_id: 0.05, long.test_id: 0.5}
     begun: list[str] = []

@@ -1,4 +1,4 @@
-"""Files for hubs: under an address that nobody can guess, as long as it is offered."""
+"""Files for hubs: under a secret URL, while they are offered."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -15,7 +15,7 @@ async def fetched(url: str, **fields: object) -> tuple[int, bytes]:
         return answer.status, await answer.read()
 
 
-async def test_a_file_is_served_while_it_is_offered_and_not_after(tmp_path: Path) -> None:
+async def test_a_file_is_served_only_while_it_is_offered(tmp_path: Path) -> None:
     path = tmp_path / "app.apk"
     path.write_bytes(b"0123456789" * 100_000)
     async with FileServer("127.0.0.1:0") as server:
@@ -29,7 +29,7 @@ async def test_a_file_is_served_while_it_is_offered_and_not_after(tmp_path: Path
         assert (await fetched(url))[0] == 404
 
 
-async def test_nothing_else_is_there(tmp_path: Path) -> None:
+async def test_other_urls_are_not_found(tmp_path: Path) -> None:
     path = tmp_path / "app.apk"
     path.write_bytes(b"app")
     (tmp_path / "secret").write_bytes(b"secret")
@@ -46,7 +46,7 @@ async def test_nothing_else_is_there(tmp_path: Path) -> None:
                 assert (await fetched(wrong))[0] == 404, wrong
 
 
-async def test_a_hub_that_has_stopped_reading_does_not_hold_up_the_end(tmp_path: Path) -> None:
+async def test_a_stalled_download_does_not_delay_the_shutdown(tmp_path: Path) -> None:
     path = tmp_path / "app.apk"
     path.write_bytes(bytes(50_000_000))
     async with AsyncExitStack() as after, asyncio.timeout(20), FileServer("127.0.0.1:0") as server:
@@ -58,7 +58,7 @@ async def test_a_hub_that_has_stopped_reading_does_not_hold_up_the_end(tmp_path:
             assert await reader.read(12) == b"HTTP/1.1 200"
 
 
-async def test_hubs_are_told_the_address_that_the_settings_name(tmp_path: Path) -> None:
+async def test_urls_use_the_configured_address(tmp_path: Path) -> None:
     async with FileServer("127.0.0.1:0", "https://files.example/base/") as server:
         with server.offered(tmp_path / "Shop 2.apk") as url:
             assert url.startswith("https://files.example/base/")

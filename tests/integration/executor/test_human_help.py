@@ -17,7 +17,7 @@ def workflow_id(shelf: Shelf) -> str:
     return shelf.workflow(shelf.planned(AMBIGUOUS, 'I see "Count 2"', build_id=shelf.build(TWO_BUTTONS)))
 
 
-async def test_an_answer_carries_the_run_on(executor: Any, connect: Any, workflow_id: str) -> None:
+async def test_an_answer_lets_the_run_continue(executor: Any, connect: Any, workflow_id: str) -> None:
     async with executor() as app, connect(app.grpc_address) as client:
         execution_id = await client.start(workflow_id, run_config=asking())
         run, asked = await question(client, execution_id)
@@ -45,7 +45,7 @@ async def test_an_answer_carries_the_run_on(executor: Any, connect: Any, workflo
         assert caught.value.code() is grpc.StatusCode.FAILED_PRECONDITION
 
 
-async def test_watchers_see_the_question_come_and_go(executor: Any, connect: Any, workflow_id: str) -> None:
+async def test_watchers_see_the_question_open_and_close(executor: Any, connect: Any, workflow_id: str) -> None:
     async with executor() as app, connect(app.grpc_address) as client:
         execution_id = await client.start(workflow_id, run_config=asking())
 
@@ -61,7 +61,7 @@ async def test_watchers_see_the_question_come_and_go(executor: Any, connect: Any
         assert [one for one, then in zip(seen, [*seen[1:], None], strict=True) if one != then] == [False, True, False]
 
 
-async def test_nobody_answers_in_time(executor: Any, connect: Any, workflow_id: str) -> None:
+async def test_an_unanswered_question_fails_the_step(executor: Any, connect: Any, workflow_id: str) -> None:
     async with executor(human_timeout_seconds=1.0) as app, connect(app.grpc_address) as client:
         execution_id = await client.start(workflow_id, run_config=asking())
         execution = await client.ended(execution_id)
@@ -73,7 +73,7 @@ async def test_nobody_answers_in_time(executor: Any, connect: Any, workflow_id: 
         assert run.report_metadata["human_helped"] is False
 
 
-async def test_a_cancel_does_not_wait_for_an_answer(executor: Any, connect: Any, workflow_id: str) -> None:
+async def test_cancelling_does_not_wait_for_an_answer(executor: Any, connect: Any, workflow_id: str) -> None:
     async with executor() as app, connect(app.grpc_address) as client:
         execution_id = await client.start(workflow_id, run_config=asking())
         run, _ = await question(client, execution_id)
@@ -85,7 +85,7 @@ async def test_a_cancel_does_not_wait_for_an_answer(executor: Any, connect: Any,
         assert execution.status == execution_pb2.EXECUTION_STATUS_CANCELLED
 
 
-async def test_a_new_attempt_asks_anew(executor: Any, connect: Any, workflow_id: str) -> None:
+async def test_a_new_attempt_asks_again(executor: Any, connect: Any, workflow_id: str) -> None:
     async with executor() as app, connect(app.grpc_address) as client:
         execution_id = await client.start(workflow_id, run_config=asking(retries=1))
         run, first = await question(client, execution_id)
@@ -98,7 +98,7 @@ async def test_a_new_attempt_asks_anew(executor: Any, connect: Any, workflow_id:
         assert [attempt.success for attempt in run.attempts] == [False, True]
 
 
-async def test_a_worker_that_stops_while_a_person_is_asked_hands_the_run_over(
+async def test_a_worker_that_shuts_down_while_asking_hands_the_run_back(
     executor: Any, connect: Any, workflow_id: str
 ) -> None:
     async with executor(executor_role="api") as api, connect(api.grpc_address) as client:

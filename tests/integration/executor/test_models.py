@@ -1,4 +1,4 @@
-"""Models through the whole executor: the settings reach them, what they cost is shown, memory outlives the run."""
+"""Models in the whole executor: settings, reported costs, and the step cache across runs."""
 
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ def calls_of(run: runs_pb2.Run) -> int:
     return sum(step.model_calls for step in run.attempts[-1].steps)
 
 
-async def test_a_goal_costs_calls_once_and_its_conversation_can_be_read(
+async def test_a_goal_calls_the_model_once_and_stores_the_conversation(
     executor: Any, connect: Any, shelf: Shelf
 ) -> None:
     workflow_id = shelf.workflow(shelf.planned(GOAL, build_id=shelf.build(SHOP)))
@@ -45,9 +45,7 @@ async def test_a_goal_costs_calls_once_and_its_conversation_can_be_read(
     assert b"sk-secret" not in content
 
 
-async def test_without_a_model_a_run_ends_at_once_and_says_what_to_set(
-    executor: Any, connect: Any, shelf: Shelf
-) -> None:
+async def test_without_a_model_a_run_fails_and_names_the_setting(executor: Any, connect: Any, shelf: Shelf) -> None:
     workflow_id = shelf.workflow(shelf.planned(GOAL))
     async with executor() as app, connect(app.grpc_address) as client:
         execution_id = await client.start(workflow_id)
@@ -58,9 +56,7 @@ async def test_without_a_model_a_run_ends_at_once_and_says_what_to_set(
         assert len(run.attempts) == 1
 
 
-async def test_an_endpoint_that_is_down_is_infrastructure_and_tried_again(
-    executor: Any, connect: Any, shelf: Shelf
-) -> None:
+async def test_an_unavailable_endpoint_is_retried_as_infrastructure(executor: Any, connect: Any, shelf: Shelf) -> None:
     workflow_id = shelf.workflow(shelf.planned(GOAL, build_id=shelf.build(SHOP)))
     async with FakeEndpoint([refuses(500)] * 4, mind=shopper).serving() as endpoint:
         fields = {"llm_base_url": endpoint.url, "llm_primary_model": "small", "infrastructure_backoff_seconds": 0}

@@ -1,4 +1,4 @@
-"""The step cache across executions and workers, and the attempts beyond the retries: counted in calls of a model."""
+"""The step cache across executions and workers, and extra attempts, measured in model calls."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -44,7 +44,7 @@ def calls_of(run: runs_pb2.Run) -> list[int]:
     return [sum(step.model_calls for step in attempt.steps) for attempt in run.attempts]
 
 
-async def test_the_second_run_of_an_unchanged_test_asks_no_model_on_another_worker_either(
+async def test_the_second_run_on_another_worker_calls_no_model(
     executor: Any, connect: Any, shelf: Shelf, endpoint: FakeEndpoint, model: dict[str, str]
 ) -> None:
     workflow_id = shelf.workflow(shelf.planned(*STEPS, build_id=shelf.build(SHOP.encode())))
@@ -61,7 +61,7 @@ async def test_the_second_run_of_an_unchanged_test_asks_no_model_on_another_work
     assert [step.cache for step in run.attempts[0].steps[:2]] == [runs_pb2.CACHE_OUTCOME_HIT] * 2
 
 
-async def test_after_a_remembered_action_went_wrong_one_attempt_does_without_memory(
+async def test_a_failed_cached_action_earns_one_attempt_without_the_cache(
     executor: Any, connect: Any, shelf: Shelf, model: dict[str, str], mongo_client: Any, mongo_database: str
 ) -> None:
     first = shelf.planned(SIGN_IN, build_id=shelf.build(SHOP.encode()))
@@ -80,7 +80,7 @@ async def test_after_a_remembered_action_went_wrong_one_attempt_does_without_mem
     assert [attempt["mode"] for attempt in stored["attempts"]] == [AttemptMode.USUAL, AttemptMode.UNCACHED]
 
 
-async def test_only_after_the_last_failure_a_model_is_asked(
+async def test_a_model_is_asked_only_after_the_last_failure(
     executor: Any, connect: Any, shelf: Shelf, endpoint: FakeEndpoint, model: dict[str, str]
 ) -> None:
     workflow_id = shelf.workflow(shelf.planned(SIGN_IN, build_id=shelf.build(SHOP.encode())))

@@ -112,7 +112,7 @@ SUREFIRE = (
     *("properties", "failure", "rerunFailure", "flakyFailure", "skipped", "error", "rerunError", "flakyError"),
     *("system-out", "system-err"),
 )
-"""The order of a testcase's elements in Maven Surefire's schema, but for the properties, which it does not know."""
+"""The order of a testcase's elements in Maven Surefire's schema, which has no properties."""
 
 
 def every_kind_of_run() -> list[Run]:

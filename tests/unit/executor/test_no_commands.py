@@ -1,4 +1,4 @@
-"""F35: the language of steps has no shell, and nothing that carries steps out could start one or run code as text."""
+"""The step language has no shell, and no module that executes steps can start a program or evaluate code."""
 
 import ast
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ OF_OS = ("system", "popen", "fork", "posix_spawn", "exec", "spawn")
 
 
 def found(tree: ast.AST) -> Iterator[str]:
-    """Whatever in a module could start a program or run text as code."""
+    """The places in a module that could start a program or evaluate code."""
     for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):

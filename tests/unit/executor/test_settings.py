@@ -1,4 +1,4 @@
-"""The executor's variables."""
+"""The executor's settings."""
 
 from datetime import timedelta
 

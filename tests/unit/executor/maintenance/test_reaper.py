@@ -1,4 +1,4 @@
-"""The reaper looks at what is due, and at nothing else."""
+"""The reaper expires runs that are due, and no others."""
 
 from services.executor.maintenance.reaper import Reaper
 from services.executor.model.states import Status
@@ -7,7 +7,7 @@ from tests.unit.executor.worker.builders import run_of, started
 
 
 class Always:
-    """A lease that is always ours."""
+    """A lease that is always granted."""
 
     async def acquire(self) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""Artifacts of runs that ended long ago are deleted, whole runs at a time, as often as it takes."""
+"""Artifacts of runs that ended long ago are deleted, one batch of runs at a time."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -10,8 +10,8 @@ from services.executor.maintenance.retention import BATCH, Retention
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
 
 
-class FakeKept:
-    """Runs by id, with the day before NOW on which they ended; a clock that is set."""
+class FakeRetainedRuns:
+    """Runs by id with their end in days before NOW, and a settable clock."""
 
     def __init__(self, **days: float) -> None:
         self.clock = NOW
@@ -29,7 +29,7 @@ class FakeKept:
         self.expired += run_ids
 
 
-class FakeObjects:
+class FakeArtifactFiles:
     def __init__(self) -> None:
         self.deleted: list[str] = []
         self.down = False
@@ -50,7 +50,7 @@ class Always:
 
 
 async def test_artifacts_older_than_the_retention_period_are_deleted() -> None:
-    kept, objects = FakeKept(old=31, older=90, young=29), FakeObjects()
+    kept, objects = FakeRetainedRuns(old=31, older=90, young=29), FakeArtifactFiles()
     retention = Retention(kept, objects, Always(), days=30)
     assert await retention.sweep() == 2
     assert (objects.deleted, kept.expired) == (["runs/older", "runs/old"], ["older", "old"])
@@ -60,13 +60,16 @@ async def test_artifacts_older_than_the_retention_period_are_deleted() -> None:
 
 
 async def test_a_sweep_handles_one_batch() -> None:
-    kept, objects = FakeKept(**{f"run{number}": 40 + number for number in range(BATCH + 5)}), FakeObjects()
+    kept, objects = (
+        FakeRetainedRuns(**{f"run{number}": 40 + number for number in range(BATCH + 5)}),
+        FakeArtifactFiles(),
+    )
     retention = Retention(kept, objects, Always(), days=30)
     assert [await retention.sweep() for _ in range(3)] == [BATCH, 5, 0]
 
 
 async def test_an_interrupted_sweep_is_repeated() -> None:
-    kept, objects = FakeKept(old=31), FakeObjects()
+    kept, objects = FakeRetainedRuns(old=31), FakeArtifactFiles()
     objects.down = True
     with pytest.raises(OSError, match="away"):
         await Retention(kept, objects, Always(), days=30).sweep()

@@ -1,4 +1,4 @@
-"""The model and the protos say the same."""
+"""The model and the protos agree."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime

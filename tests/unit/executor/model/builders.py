@@ -1,4 +1,4 @@
-"""Makes executions and runs for the tests of the model, each with the fields that a test does not care for filled."""
+"""Makes executions and runs for the tests of the model, with defaults for fields that a test does not need."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
@@ -19,7 +19,7 @@ def later(seconds: float) -> datetime:
 
 
 def new_run(*, retries: int = 1, position: int = 0) -> Run:
-    """A run that waits to be released."""
+    """A run that is not released yet."""
     target = RunTarget(str(uuid4()), "Log in", 3, Platform.IOS, app_id=str(uuid4()), app_name="Shop")
     return Run(
         id=str(uuid4()),
@@ -41,7 +41,7 @@ def claimed_run(*, retries: int = 1) -> Run:
 
 
 def execution_of(*runs: Run) -> Execution:
-    """A queued execution whose counts are those of the runs."""
+    """A queued execution with the counts of these runs."""
     counts = RunCounts()
     for run in runs:
         counts = counts.added(bucket(run))

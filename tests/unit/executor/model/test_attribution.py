@@ -1,4 +1,4 @@
-"""Which source a start has."""
+"""The source of a start."""
 
 import pytest
 

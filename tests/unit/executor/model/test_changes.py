@@ -1,4 +1,4 @@
-"""What a change of runs makes of their execution, and what is published about it."""
+"""How changes of runs change their execution, and what is published."""
 
 from services.executor.model import lifecycle
 from services.executor.model.attempts import AttemptResult

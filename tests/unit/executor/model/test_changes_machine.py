@@ -1,4 +1,4 @@
-"""Whatever happens to the runs of an execution, in whatever order, its story holds together (a hypothesis machine)."""
+"""The events of an execution stay consistent under any sequence of transitions (a hypothesis state machine)."""
 
 from collections import Counter
 from dataclasses import replace
@@ -27,7 +27,7 @@ MOST_RUNS = 4
 
 
 class Story(RuleBasedStateMachine):
-    """An execution of some runs, its facts so far, and every token that a worker was ever given."""
+    """An execution with its runs, its events so far, and every token ever given to a worker."""
 
     execution: Execution
 
@@ -55,7 +55,7 @@ class Story(RuleBasedStateMachine):
             self.told.append((change.execution.revision, "execution", change.execution.status))
 
     def move(self, index: int, after: Run) -> None:
-        """As the transactions does: a run that ends makes room for one that waits to be released."""
+        """As ExecutionTransactions does: a run that ends releases the next one."""
         before = self.runs[index]
         assert after.fencing_token >= before.fencing_token
         moves = [(before, after)]

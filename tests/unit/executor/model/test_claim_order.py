@@ -1,4 +1,4 @@
-"""The order in which the runs of one execution are claimed."""
+"""The order in which runs are claimed, within an execution and between organisations."""
 
 from datetime import datetime
 
@@ -80,7 +80,7 @@ def test_no_organisation_exceeds_its_remaining_slots() -> None:
     limit=st.integers(0, 40),
 )
 def test_freed_slots_even_out_organisations(running: dict[str, int], limit: int) -> None:
-    """Nobody gets a slot while another that waits has two fewer."""
+    """No organisation gets a slot while another one that waits has two fewer."""
     chosen = organisations(share_slots([queue(org_id) for org_id in running], OrgLoad(running=running), limit))
     assert len(chosen) == limit
     now = dict(running)

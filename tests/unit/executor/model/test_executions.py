@@ -1,4 +1,4 @@
-"""What an execution makes of its runs."""
+"""How the state of an execution follows from its runs."""
 
 from dataclasses import replace
 

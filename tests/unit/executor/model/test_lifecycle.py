@@ -1,4 +1,4 @@
-"""What may happen to a run, case by case."""
+"""The transitions of a run, case by case."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Whatever happens to a run, in whatever order, the promises of its life hold (a hypothesis state machine)."""
+"""The invariants of a run hold under any sequence of transitions (a hypothesis state machine)."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -31,7 +31,7 @@ ASKED = QuestionPrompt(id="q", text="Which one?", step_index=0)
 
 
 class Life(RuleBasedStateMachine):
-    """One run, its execution, the clock, and every token that was ever given out."""
+    """One run, its execution, the clock, and every token ever given to a worker."""
 
     run: Run
     execution: Execution

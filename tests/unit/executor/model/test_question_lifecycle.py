@@ -1,4 +1,4 @@
-"""How a run asks a person, and when it does not ask any more."""
+"""How a question of a run is opened, answered and closed."""
 
 from datetime import timedelta
 

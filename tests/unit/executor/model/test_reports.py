@@ -1,4 +1,4 @@
-"""What a run's metadata and report_metadata hold."""
+"""The metadata and report_metadata of a run."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Attempts beyond the retries: without the step cache after it failed one, and with a model after the last failure."""
+"""Extra attempts: without the step cache after a cached action failed, and with a model after the last failure."""
 
 from dataclasses import replace
 
@@ -22,13 +22,13 @@ def begun(*extra: AttemptMode, retries: int = 0) -> Run:
 
 
 def then(run: Run, result: AttemptResult) -> Run:
-    """The attempt ended so, and the next one begun if there is one."""
+    """End the attempt with this result, and start the next one if there is one."""
     ended = lifecycle.finish(run, run.fencing_token, result, later(1), LIMITS)
     return ended if ended.claimable_at is None else lifecycle.claim(ended, "worker-2", later(10), LIMITS)
 
 
 def lost(run: Run) -> Run:
-    """Its worker died, and another one took it."""
+    """Lose the worker, and let another one claim the run."""
     assert run.lease is not None
     moment = run.lease.expires_at
     return lifecycle.claim(lifecycle.expire(run, moment, LIMITS), "worker-3", moment, LIMITS)

@@ -1,4 +1,4 @@
-"""Defaults of the run configuration, and how one lies over another."""
+"""The defaults of the run configuration, and how configurations are merged."""
 
 from services.executor.model.run_config import (
     DEFAULTS,

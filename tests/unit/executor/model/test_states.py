@@ -1,4 +1,4 @@
-"""The table of statuses."""
+"""The allowed transitions between statuses."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""What a worker does about others that claim the same runs."""
+"""How a worker reacts to others that claim the same runs."""
 
 from services.executor.storage.claim_contention import CALM_CLAIMS, MAX_LOOKAHEAD, ClaimContention
 

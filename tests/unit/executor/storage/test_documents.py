@@ -1,4 +1,4 @@
-"""Documents hold what dataclasses hold."""
+"""Dataclasses round-trip through documents."""
 
 from dataclasses import dataclass, replace
 
@@ -65,7 +65,7 @@ def test_queue_names_sort_by_rank() -> None:
 
 @dataclass
 class Odd:
-    """Something that no document can hold."""
+    """A dataclass with an unsupported type."""
 
     what: set[int]
 

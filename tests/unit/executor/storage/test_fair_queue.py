@@ -1,4 +1,4 @@
-"""The queue of waiting runs, over a database that answers what the test says."""
+"""The queue of waiting runs, on a database with canned answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Following executions: waiting, watching, artifacts, JUnit."""
+"""Reading executions: waiting, watching, artifacts, JUnit."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -26,14 +26,14 @@ def caller() -> Iterator[None]:
 
 
 class Scene:
-    """An execution of two runs, and the use-cases over it."""
+    """An execution of two runs, and the use cases for it."""
 
     def __init__(self, store: FakeExecutions, keys: list[RunKey]) -> None:
         self.store = store
         self.keys = keys
         self.artifacts = FakeArtifacts()
-        self.bells = FakeChangeNotifications(store)
-        self.following = ExecutionControl(store, self.bells, self.artifacts)
+        self.changes = FakeChangeNotifications(store)
+        self.control = ExecutionControl(store, self.changes, self.artifacts)
 
     @property
     def id(self) -> str:
@@ -52,30 +52,30 @@ async def scene() -> Scene:
 
 
 async def test_get_without_wait_returns_at_once(scene: Scene) -> None:
-    assert (await scene.following.get(scene.id)).status is Status.QUEUED
+    assert (await scene.control.get(scene.id)).status is Status.QUEUED
 
 
 async def test_get_with_wait_returns_on_a_change(scene: Scene) -> None:
-    waiting = asyncio.create_task(scene.following.get(scene.id, wait=60))
-    await eventually(lambda: scene.bells.waiting)
+    waiting = asyncio.create_task(scene.control.get(scene.id, wait=60))
+    await eventually(lambda: scene.changes.waiting)
     await scene.end(scene.keys[0])
     assert (await waiting).counts.running + (await waiting).counts.passed == 1
 
 
 async def test_get_after_an_old_revision_returns_at_once(scene: Scene) -> None:
-    execution = await scene.following.get(scene.id)
-    assert await scene.following.get(scene.id, wait=60, after_revision=execution.revision - 1) == execution
+    execution = await scene.control.get(scene.id)
+    assert await scene.control.get(scene.id, wait=60, after_revision=execution.revision - 1) == execution
 
 
 async def test_get_returns_when_the_wait_is_over(scene: Scene) -> None:
-    execution = await scene.following.get(scene.id, wait=0.01)
+    execution = await scene.control.get(scene.id, wait=0.01)
     assert execution.status is Status.QUEUED
 
 
 async def test_get_of_an_ended_execution_returns_at_once(scene: Scene) -> None:
     for key in scene.keys:
         await scene.end(key)
-    execution = await scene.following.get(scene.id, wait=60, after_revision=10_000)
+    execution = await scene.control.get(scene.id, wait=60, after_revision=10_000)
     assert execution.status is Status.COMPLETED
 
 
@@ -83,7 +83,7 @@ async def test_watching_yields_all_events_in_order(scene: Scene) -> None:
     seen: list[int] = []
 
     async def watch() -> None:
-        async for happened in scene.following.watch(scene.id, 0):
+        async for happened in scene.control.watch(scene.id, 0):
             assert isinstance(happened, Event)
             seen.append(happened.sequence)
 
@@ -99,16 +99,16 @@ async def test_watching_resumes_after_a_sequence(scene: Scene) -> None:
     for key in scene.keys:
         await scene.end(key)
     last = scene.store.executions[scene.id].revision
-    resumed = [happened async for happened in scene.following.watch(scene.id, last - 2)]
+    resumed = [happened async for happened in scene.control.watch(scene.id, last - 2)]
     assert [event.sequence for event in resumed if isinstance(event, Event)] == [last - 1, last]
-    assert [happened async for happened in scene.following.watch(scene.id, last)] == []
+    assert [happened async for happened in scene.control.watch(scene.id, last)] == []
 
 
 async def test_watching_an_old_execution_yields_its_final_state(scene: Scene) -> None:
     for key in scene.keys:
         await scene.end(key)
     scene.store.events.clear()
-    [end] = [happened async for happened in scene.following.watch(scene.id, 0)]
+    [end] = [happened async for happened in scene.control.watch(scene.id, 0)]
     assert isinstance(end, Execution)
     assert end.status is Status.COMPLETED
 
@@ -116,9 +116,9 @@ async def test_watching_an_old_execution_yields_its_final_state(scene: Scene) ->
 async def test_an_unknown_execution_is_not_found(scene: Scene) -> None:
     unknown = str(uuid4())
     for call in (
-        scene.following.get(unknown),
-        scene.following.junit(unknown),
-        anext(scene.following.watch(unknown, 0)),
+        scene.control.get(unknown),
+        scene.control.junit(unknown),
+        anext(scene.control.watch(unknown, 0)),
     ):
         with pytest.raises(NotFound, match=r"^Execution not found$"):
             await call
@@ -128,7 +128,7 @@ async def test_an_ended_execution_cannot_be_cancelled(scene: Scene) -> None:
     for key in scene.keys:
         await scene.end(key)
     with pytest.raises(FailedPrecondition):
-        await scene.following.cancel(scene.id)
+        await scene.control.cancel(scene.id)
 
 
 async def content(chunks: AsyncIterator[bytes]) -> bytes:
@@ -139,11 +139,11 @@ async def test_an_artifact_is_found_by_its_name(scene: Scene) -> None:
     key = scene.keys[0]
     await scene.end(key, AttemptResult(artifacts=(Artifact("attempt-1-step-003.png", "screenshot", "image/png", 3),)))
     await scene.artifacts.put(key.run_id, 1, "attempt-1-step-003.png", b"png")
-    artifact, chunks = await scene.following.artifact(scene.id, key.run_id, "attempt-1-step-003.png")
+    artifact, chunks = await scene.control.artifact(scene.id, key.run_id, "attempt-1-step-003.png")
     assert (artifact.content_type, await content(chunks)) == ("image/png", b"png")
     for name in ("other.png", "../attempt-1-step-003.png", ""):
         with pytest.raises(NotFound, match=r"^Artifact not found$"):
-            await scene.following.artifact(scene.id, key.run_id, name)
+            await scene.control.artifact(scene.id, key.run_id, name)
 
 
 @pytest.mark.parametrize(
@@ -159,11 +159,11 @@ async def test_a_missing_artifact_says_whether_it_may_still_arrive(
 ) -> None:
     key = scene.keys[0]
     await scene.end(key, AttemptResult(artifacts=(Artifact("log.txt", "log", "text/plain", 3, gone),)))
-    _, chunks = await scene.following.artifact(scene.id, key.run_id, "log.txt")
+    _, chunks = await scene.control.artifact(scene.id, key.run_id, "log.txt")
     with pytest.raises(NotFound, match=words):
         await content(chunks)
 
 
 async def test_junit_contains_every_run(scene: Scene) -> None:
     await scene.end(scene.keys[0])
-    assert (await scene.following.junit(scene.id)).count(b"<testcase") == 2
+    assert (await scene.control.junit(scene.id)).count(b"<testcase") == 2

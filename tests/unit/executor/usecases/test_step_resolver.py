@@ -1,4 +1,4 @@
-"""Resolving a step on a page source, and refusing what cannot be read, with the field at fault."""
+"""Resolving a step on a page source; invalid input is refused with the field at fault."""
 
 import pytest
 
@@ -56,7 +56,7 @@ async def test_invalid_steps_and_sources_are_refused(step: object, source: str, 
     ids=str,
 )
 async def test_broad_selectors_on_a_deep_source_are_resolved(step: object) -> None:
-    """Comparing each with each in such a tree took minutes."""
+    """A comparison of each pair in such a tree would take minutes."""
     nodes = '<node class="a.EditText" text="a" bounds="[0,0][9,9]">' * 390 + "</node>" * 390
     found = await StepResolver().resolve(step, f"<hierarchy>{nodes * 5}</hierarchy>")
     assert found.action in ("tap", "type", "none")

@@ -1,4 +1,4 @@
-"""Runs that a worker may claim, in memory."""
+"""Claimable runs in memory."""
 
 from services.chassis.context import Caller, bind, current_or_none
 from services.executor.model.attempts import AttemptResult
@@ -17,7 +17,7 @@ FAILED = AttemptResult(failure=Failure(Category.ASSERTION_FAILED, "Not there."))
 
 
 async def started(store: FakeExecutions, *plans: RunPlan, retries: int = 1) -> list[RunKey]:
-    """The runs of a new execution, queued; of the caller that is bound, if one is."""
+    """The queued runs of a new execution, of the bound caller if there is one."""
     catalog = FakeCatalog()
     config = RunConfig(execution_mode=ExecutionMode(retries=retries))
     wanted = StartRequest(

@@ -1,4 +1,4 @@
-"""Artifacts get to the store in the end; nobody waits for it, and what never gets there is marked."""
+"""Artifacts are uploaded eventually without delaying attempts; those that never are get marked as missing."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ from tests.eventually import eventually
 
 
 class FakeStore:
-    """An object store that may be away; `tried` counts the tries."""
+    """An object store that can be unavailable; `tried` counts the calls."""
 
     def __init__(self) -> None:
         self.kept: dict[str, bytes] = {}

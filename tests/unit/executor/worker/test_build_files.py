@@ -1,4 +1,4 @@
-"""Whole files on disk: fetched once, checked, bounded, and never dropped while somebody uses them."""
+"""Build files on disk: downloaded once, verified, bounded, and never evicted while in use."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ def files_of(catalog: FakeCatalog, folder: Path, limit: int = 1_000_000) -> Buil
 
 
 def known(catalog: FakeCatalog, name: str, content: bytes, file_name: str = "Shop.APK") -> BuildFile:
-    """A build of that id with this file."""
+    """A build with this id and file."""
     catalog.files[name] = content
     return BuildFile("org", name, sha256(content).hexdigest(), file_name)
 

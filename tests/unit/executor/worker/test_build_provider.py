@@ -1,4 +1,4 @@
-"""Build files are read once and remembered up to a bound."""
+"""The beginnings of build files are read once and cached up to a limit."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""How a worker finds runs."""
+"""How a worker finds runs to claim."""
 
 import asyncio
 from dataclasses import replace
@@ -19,7 +19,7 @@ def make(store: FakeExecutions, *, slots: int = 2) -> Worker:
 
 
 async def requests_of(store: FakeExecutions, worker: Worker) -> RunRequestHandler:
-    """Of a worker whose search has seen that nothing more waits than it can take."""
+    """The handler of a worker whose claim loop has caught up with the queue."""
     search = ClaimLoop(FakeExecutions(), worker)
     await search.fill()
     return RunRequestHandler(store, worker, search, Platform.ANDROID)
@@ -103,7 +103,7 @@ async def test_a_worker_that_was_full_ignores_requests_until_the_queue_is_empty(
 
 
 class Slow(FakeExecutions):
-    """Grants claims, and says so only when it may."""
+    """Grants claims at once, but answers only when `answers` is set."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A person is asked about a claimed run, and what is answered gets to its worker."""
+"""Asking a person about a claimed run, and receiving the answer."""
 
 import asyncio
 from dataclasses import replace
@@ -19,7 +19,7 @@ EVERY = 0.001
 
 
 class Shaky(FakeExecutions):
-    """Fails as often as `failures` says before it answers again; `asked` counts the questions that were put."""
+    """Fails `failures` times before it answers; `asked` counts the questions."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Leases are kept, and what happens to held runs is learnt."""
+"""Leases are renewed, and cancelled or lost runs are stopped."""
 
 from collections.abc import Mapping
 
@@ -27,9 +27,9 @@ async def holding(store: FakeExecutions) -> tuple[Worker, FakeAttempts, RunKey]:
 async def test_a_held_lease_is_renewed() -> None:
     store = FakeExecutions()
     worker, _, _ = await holding(store)
-    keeper = LeaseRenewer(store, worker, store.limits)
+    renewer = LeaseRenewer(store, worker, store.limits)
     store.advance(14)
-    await keeper.renew()
+    await renewer.renew()
     store.advance(14)
     assert await store.due(10) == []
 
@@ -55,7 +55,7 @@ async def test_a_lost_run_is_stopped_and_not_written() -> None:
 
 
 class FinishingMeanwhile(FakeExecutions):
-    """Ends the attempt of a run between the worker's look at its tokens and the answer about them."""
+    """Ends the attempt of a run between the renewer's read of its tokens and the notices about them."""
 
     async def notices(self, tokens: Mapping[str, int]) -> dict[str, Notice]:
         for run_id, token in tokens.items():
@@ -66,10 +66,10 @@ class FinishingMeanwhile(FakeExecutions):
 async def test_a_run_whose_verdict_is_being_written_is_not_lost() -> None:
     store = FinishingMeanwhile()
     worker, _, key = await holding(store)
-    held = worker.held[key.run_id]
-    held.in_attempt = False
+    active = worker.held[key.run_id]
+    active.in_attempt = False
     await LeaseRenewer(store, worker, store.limits).renew()
-    assert held.stop_reason is None
+    assert active.stop_reason is None
 
 
 class CountingExecutions(FakeExecutions):

@@ -57,7 +57,7 @@ async def test_an_unexpected_error_in_an_attempt_fails_the_run() -> None:
 
 
 async def stopped(store: FakeExecutions, key: RunKey, why: StopReason, *, cancel: bool = False) -> FakeAttempts:
-    """Stop the work on a run in the middle of its attempt."""
+    """Stop a run during its attempt."""
     attempts = FakeAttempts(blocking=True)
     holding = await active_run(store, key)
     work = asyncio.create_task(RunExecutor(store, attempts, "worker-1").execute(holding))
@@ -114,7 +114,7 @@ async def test_a_fenced_verdict_is_dropped() -> None:
 
 
 class FailingOnce(FakeExecutions):
-    """Refuses the first writes of results with the given errors."""
+    """Raises the given errors for the first writes of results."""
 
     def __init__(self, *errors: Exception) -> None:
         super().__init__()
@@ -150,7 +150,7 @@ async def test_a_failure_that_cannot_be_stored_is_raised() -> None:
 
 
 class Overstaying(FakeAttempts):
-    """Does not keep the time limit itself."""
+    """Does not enforce the time limit itself."""
 
     async def run(self, claim: Any, progress: Any) -> AttemptResult:
         raise TimeoutError
@@ -166,7 +166,7 @@ async def test_an_attempt_beyond_its_time_limit_is_a_run_timeout() -> None:
 
 
 class AwayForClaims(FakeExecutions):
-    """Takes one claim; the database is away for those that follow."""
+    """Accepts one claim; the database is unavailable for later ones."""
 
     claims = 0
 

@@ -1,4 +1,4 @@
-"""Sessions are noted in the lease before they are used, and what was left behind is deleted."""
+"""Sessions are recorded in the lease before use, and orphaned sessions are deleted."""
 
 import asyncio
 from dataclasses import replace
@@ -19,7 +19,7 @@ SESSION = Session("http://hub:4723", "s-1")
 
 
 class Hub:
-    """Deletes sessions, unless it is `away` or raises."""
+    """A hub that deletes sessions unless it is `away` or raises."""
 
     def __init__(self) -> None:
         self.away = False
@@ -40,7 +40,7 @@ async def claimed(store: FakeExecutions, key: RunKey) -> Claim:
 
 
 async def orphaned(store: FakeExecutions) -> RunKey:
-    """A run whose worker was lost in a session."""
+    """A run whose worker was lost with an open session."""
     [key] = await started(store)
     claim = await claimed(store, key)
     await store.note_session(key, claim.run.fencing_token, SESSION)
@@ -71,7 +71,7 @@ async def test_a_lost_run_cannot_record_a_session() -> None:
 
 
 class Stumbling(FakeExecutions):
-    """Is away for the first `times` notes of sessions."""
+    """Unavailable for the first `times` records of sessions."""
 
     times = 2
 

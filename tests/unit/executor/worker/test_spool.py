@@ -1,4 +1,4 @@
-"""The folder where artifacts wait: bounded, complete or absent, and readable by the next process."""
+"""The folder of waiting artifacts: bounded, with complete files only, and readable by the next process."""
 
 import os
 from pathlib import Path
@@ -76,7 +76,7 @@ async def test_a_read_only_folder_raises_unavailable(tmp_path: Path) -> None:
 
 
 async def test_half_written_files_are_not_uploaded(tmp_path: Path) -> None:
-    """And are gone some time after their process."""
+    """They are removed some time after their process ended."""
     young, old = tmp_path / "1234.part", tmp_path / "5678.part"
     for half in (young, old):
         half.write_bytes(b"half")
@@ -86,7 +86,7 @@ async def test_half_written_files_are_not_uploaded(tmp_path: Path) -> None:
 
 
 async def test_files_of_another_user_are_not_uploaded(tmp_path: Path) -> None:
-    """Neither a folder that is a link, nor a link in the folder: both would say what is read."""
+    """Neither a link to a folder nor a link in the folder is used: both could point to any file."""
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
     await Spool(theirs, 100).add("runs/1/1/theirs.png", b"x")
     (theirs / "half.part").write_bytes(b"x")

@@ -1,4 +1,4 @@
-"""Slots: how much a worker takes, and how it lets go."""
+"""The slots of a worker: how many runs it claims, and how it releases them."""
 
 import pytest
 
@@ -88,7 +88,7 @@ async def test_a_permanent_write_error_is_raised_by_watch() -> None:
 
 
 async def test_a_lost_run_is_not_claimed_again_before_it_is_released() -> None:
-    """Else two pieces of work on one run would share its slot, and neither lease would be kept."""
+    """Otherwise two tasks for one run would share its slot, and neither lease would be renewed."""
     store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
     [key] = await started(store)
     working = worker(store, attempts)
