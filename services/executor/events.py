@@ -34,19 +34,19 @@ def topics(run_request_partitions: int) -> dict[str, int]:
 
 def events_of(change: Change, make: Make) -> list[Event]:
     """The events of a change: first those of the execution's log, then the run requests."""
-    facts = [_run_changed(change.execution, fact, make) for fact in change.facts]
+    facts = [_run_event(change.execution, fact, make) for fact in change.facts]
     if change.publishes_execution:
-        facts.append(_execution_changed(change.execution, make))
-    return facts + [_run_requested(run, make) for run in change.requested]
+        facts.append(_execution_event(change.execution, make))
+    return facts + [_request_event(run, make) for run in change.requested]
 
 
-def _run_changed(execution: Execution, fact: RunFact, make: Make) -> Event:
+def _run_event(execution: Execution, fact: RunFact, make: Make) -> Event:
     key = fact.run.target.app_id or execution.id
-    message = run_changed(execution, fact.run, fact.sequence)
+    message = run_changed_message(execution, fact.run, fact.sequence)
     return make(EXECUTION_EVENTS, key, message, subject=execution.id, sequence=fact.sequence)
 
 
-def run_changed(execution: Execution, run: Run, sequence: int = 0) -> events_pb2.RunChanged:
+def run_changed_message(execution: Execution, run: Run, sequence: int = 0) -> events_pb2.RunChanged:
     """The event of a run; `sequence` is its number in the execution's log, 0 outside the log."""
     return events_pb2.RunChanged(
         org_id=run.org_id,
@@ -60,19 +60,19 @@ def run_changed(execution: Execution, run: Run, sequence: int = 0) -> events_pb2
     )
 
 
-def _execution_changed(execution: Execution, make: Make) -> Event:
-    message = execution_changed(execution)
+def _execution_event(execution: Execution, make: Make) -> Event:
+    message = execution_changed_message(execution)
     return make(EXECUTION_EVENTS, execution.id, message, subject=execution.id, sequence=execution.revision)
 
 
-def execution_changed(execution: Execution) -> events_pb2.ExecutionChanged:
+def execution_changed_message(execution: Execution) -> events_pb2.ExecutionChanged:
     """The event of an execution."""
     return events_pb2.ExecutionChanged(
         org_id=execution.org_id, sequence=execution.revision, execution=execution_proto(execution)
     )
 
 
-def _run_requested(run: Run, make: Make) -> Event:
+def _request_event(run: Run, make: Make) -> Event:
     platform = run.target.platform
     if platform is None:
         raise ValueError(f"run {run.id} has no platform, so no worker can be requested")

@@ -16,26 +16,26 @@ queue = metrics.histogram(
     "mobiletest_execution_queue_seconds", "From the release of a run to its first claim", buckets=_LONG
 )
 attempts = metrics.counter("mobiletest_attempts_total", "Attempts that ended", ["outcome"])
-slots = metrics.gauge("mobiletest_executor_slots", "Runs that this worker can hold at once")
+slots = metrics.gauge("mobiletest_executor_slots", "Run slots of this worker")
 running = metrics.gauge("mobiletest_executor_running_executions", "Runs that this worker holds")
-lease_expired = metrics.counter("mobiletest_lease_expired_total", "Leases taken away from silent workers")
-fencing_rejections = metrics.counter("mobiletest_fencing_rejections_total", "Writes refused for an old token")
-artifact_failures = metrics.counter("mobiletest_artifact_failures_total", "Artifacts that could not be kept")
+lease_expired = metrics.counter("mobiletest_lease_expired_total", "Leases revoked after a worker stopped renewing them")
+fencing_rejections = metrics.counter(
+    "mobiletest_fencing_rejections_total", "Writes refused: outdated fencing token"
+)
+artifact_failures = metrics.counter("mobiletest_artifact_failures_total", "Artifacts that could not be stored")
 step_cache = metrics.counter("mobiletest_step_cache_total", "Sentences looked up in the step cache", ["outcome"])
-questions = metrics.counter("mobiletest_human_questions_total", "Questions to people that ended", ["outcome"])
-step_cache_failures = metrics.counter("mobiletest_step_cache_failures_total", "Times the step cache was away")
-model_calls = metrics.counter(
-    "mobiletest_model_calls_total", "Calls of models: answered, tried_again, failed", ["outcome"]
+questions = metrics.counter(
+    "mobiletest_human_questions_total", "Questions to people that ended", ["outcome"]
 )
-model_tokens = metrics.counter("mobiletest_model_tokens_total", "Tokens that models took, question and answer")
-artifacts_delivered = metrics.counter("mobiletest_artifacts_delivered_total", "Spooled artifacts that got to the store")
-artifacts_missing = metrics.counter(
-    "mobiletest_artifacts_missing_total", "Spooled artifacts given up at their deadline"
-)
-artifacts_expired = metrics.counter("mobiletest_artifacts_expired_total", "Artifacts deleted at the end of their time")
-spool_bytes = metrics.gauge("mobiletest_artifact_spool_bytes", "Bytes that wait for the artifact store")
+step_cache_failures = metrics.counter("mobiletest_step_cache_failures_total", "Times the step cache was unavailable")
+model_calls = metrics.counter("mobiletest_model_calls_total", "Model calls: answered, tried_again, failed", ["outcome"])
+model_tokens = metrics.counter("mobiletest_model_tokens_total", "Tokens used by models, prompt and completion")
+artifacts_delivered = metrics.counter("mobiletest_artifacts_delivered_total", "Spooled artifacts that were uploaded")
+artifacts_missing = metrics.counter("mobiletest_artifacts_missing_total", "Spooled artifacts dropped at their deadline")
+artifacts_expired = metrics.counter("mobiletest_artifacts_expired_total", "Artifacts deleted by retention")
+spool_bytes = metrics.gauge("mobiletest_artifact_spool_bytes", "Bytes in the artifact spool")
 oldest_unclaimed = metrics.gauge("mobiletest_execution_oldest_unclaimed_seconds", "Age of the oldest claimable run")
-stuck = metrics.gauge("mobiletest_execution_stuck", "Runs beyond every time limit")
+stuck = metrics.gauge("mobiletest_execution_stuck", "Runs long past their time limit")
 
 device_slots = metrics.gauge(
     "mobiletest_device_slots", "Device slots of this worker: busy, free, resting", ["pool", "state"]
@@ -44,7 +44,7 @@ device_sessions = metrics.counter(
     "mobiletest_device_sessions_total", "Sessions at hubs: opened, failed", ["pool", "outcome"]
 )
 orphans_deleted = metrics.counter(
-    "mobiletest_orphan_sessions_total", "Sessions left behind: deleted, given_up", ["outcome"]
+    "mobiletest_orphan_sessions_total", "Orphaned sessions: deleted, given_up", ["outcome"]
 )
 
 

@@ -41,14 +41,14 @@ def start_execution(execution: Execution, runs: Sequence[Run], now: datetime) ->
     failure = next((run.failure for run in runs if run.failure), None)
     app_ids = tuple(dict.fromkeys(run.target.app_id for run in runs if run.target.app_id))
     execution = end_if_done(replace(execution, counts=counts, failure=failure, app_ids=app_ids), now)
-    return _numbered(
+    return _number_events(
         execution, runs, runs, publishes_execution=True, requested=[run for run in runs if run.claimable_at]
     )
 
 
 def apply_moves(execution: Execution, moves: Iterable[tuple[Run, Run]], now: datetime) -> Change:
     """The change of an execution when some of its runs change (pairs of before and after)."""
-    return _moved(execution, execution, moves, now)
+    return _apply(execution, execution, moves, now)
 
 
 def cancel_execution(
@@ -58,17 +58,19 @@ def cancel_execution(
     asked = execution
     if execution.cancel_requested_at is None:
         asked = replace(execution, cancel_requested_at=now, superseded_by=superseded_by)
-    return _moved(execution, asked, [(run, lifecycle.request_cancel(run, now, superseded_by)) for run in runs], now)
+    return _apply(execution, asked, [(run, lifecycle.request_cancel(run, now, superseded_by)) for run in runs], now)
 
 
-def _moved(before: Execution, after: Execution, moves: Iterable[tuple[Run, Run]], now: datetime) -> Change:
+def _apply(before: Execution, after: Execution, moves: Iterable[tuple[Run, Run]], now: datetime) -> Change:
     moved = [(old, replace(new, revision=old.revision + 1)) for old, new in moves if old != new]
     for old, new in moved:
         after = apply_run_change(after, old, new, now)
     visible = [new for old, new in moved if _published_state(old) != _published_state(new)]
     requested = [new for old, new in moved if _needs_worker(old, new)]
     changed = [new for _, new in moved]
-    return _numbered(after, changed, visible, publishes_execution=_is_published(before, after), requested=requested)
+    return _number_events(
+        after, changed, visible, publishes_execution=_is_published(before, after), requested=requested
+    )
 
 
 def _published_state(run: Run) -> tuple[object, ...]:
@@ -76,7 +78,7 @@ def _published_state(run: Run) -> tuple[object, ...]:
     return run.status, run.attempts, run.open_question
 
 
-def _numbered(
+def _number_events(
     execution: Execution,
     runs: Sequence[Run],
     visible: Sequence[Run],

@@ -63,9 +63,9 @@ def finish(run: Run, token: int, result: AttemptResult, now: datetime, limits: R
 def hand_back(run: Run, token: int, now: datetime) -> Run:
     """Release the run without a result: it can be claimed at once, and the attempt does not count. Raises Fenced."""
     check_token(run, token)
-    run = _orphaned(run, now)
+    run = _orphan_session(run, now)
     if run.cancel_requested_at is not None:
-        cancelled = _cancelled(run)
+        cancelled = _cancellation_of(run)
         return _end(_close_attempt(run, AttemptResult(failure=cancelled), now), cancelled, now)
     message = f"Worker {run.attempts[-1].worker} shut down and handed the run back."
     gone = Failure(Category.EXECUTOR_LOST, message, reason="The worker stopped.")
@@ -84,7 +84,7 @@ def request_cancel(run: Run, now: datetime, superseded_by: str | None = None) ->
         asked = replace(
             run, cancel_requested_at=now, superseded_by=superseded_by, question=close_question(run.question)
         )
-    return asked if run.lease is not None else _end(asked, _cancelled(asked), now)
+    return asked if run.lease is not None else _end(asked, _cancellation_of(asked), now)
 
 
 def expire(run: Run, now: datetime, limits: RunLimits) -> Run:
@@ -93,8 +93,8 @@ def expire(run: Run, now: datetime, limits: RunLimits) -> Run:
     if due is None or now < due:
         return run
     if run.lease is None:
-        return _end(run, _too_late(run, limits), now)
-    return _close(_orphaned(run, now), AttemptResult(failure=_lost(run, now)), now, limits)
+        return _end(run, _timeout_failure(run, limits), now)
+    return _close(_orphan_session(run, now), AttemptResult(failure=_lost_failure(run, now)), now, limits)
 
 
 def check_token(run: Run, token: int) -> None:
@@ -103,7 +103,7 @@ def check_token(run: Run, token: int) -> None:
         raise Fenced(run.id)
 
 
-def _orphaned(run: Run, now: datetime) -> Run:
+def _orphan_session(run: Run, now: datetime) -> Run:
     """The run, with its worker's session among the orphans: it is unknown whether the worker closed it."""
     session = run.lease.session if run.lease is not None else None
     if session is None:
@@ -114,9 +114,9 @@ def _orphaned(run: Run, now: datetime) -> Run:
 
 def _close(run: Run, result: AttemptResult, now: datetime, limits: RunLimits) -> Run:
     if run.cancel_requested_at is not None and result.failure and result.failure.category.fault is not Fault.TEST:
-        result = replace(result, failure=_cancelled(run))
+        result = replace(result, failure=_cancellation_of(run))
     after = _close_attempt(run, result, now)
-    if result.failure is None or not _again(after, result.failure, now, limits):
+    if result.failure is None or not _may_retry(after, result.failure, now, limits):
         return _end(after, result.failure and final_failure(after, result.failure), now)
     return _release(after, now + _pause(result.failure, limits))
 
@@ -127,7 +127,7 @@ def _close_attempt(run: Run, result: AttemptResult, now: datetime) -> Run:
     return replace(run, attempts=(*run.attempts[:-1], last), lease=None, fencing_token=token, question=None)
 
 
-def _again(run: Run, failure: Failure, now: datetime, limits: RunLimits) -> bool:
+def _may_retry(run: Run, failure: Failure, now: datetime, limits: RunLimits) -> bool:
     if run.cancel_requested_at is not None or (run.deadline_at is not None and now >= run.deadline_at):
         return False
     match failure.category.fault:
@@ -162,11 +162,11 @@ def _end(run: Run, failure: Failure | None, now: datetime) -> Run:
     )
 
 
-def _cancelled(run: Run) -> Failure:
+def _cancellation_of(run: Run) -> Failure:
     return cancellation(run.superseded_by)
 
 
-def _lost(run: Run, now: datetime) -> Failure:
+def _lost_failure(run: Run, now: datetime) -> Failure:
     if run.deadline_at is not None and now >= run.deadline_at:
         message = "The run exceeded its time limit and its worker did not end it."
         return Failure(Category.RUN_TIMEOUT, message, reason=message)
@@ -174,7 +174,7 @@ def _lost(run: Run, now: datetime) -> Failure:
     return Failure(Category.EXECUTOR_LOST, message, reason="The worker was lost.")
 
 
-def _too_late(run: Run, limits: RunLimits) -> Failure:
+def _timeout_failure(run: Run, limits: RunLimits) -> Failure:
     if run.status is Status.QUEUED:
         most = limits.organisation_runs
         or_full = "" if most is None else f", or the organisation was at its limit of {most} running runs,"

@@ -19,7 +19,7 @@ def to_document(value: Any) -> Document:
     """The fields of a dataclass that are not None, as MongoDB values."""
     kind: Any = type(value)
     items = ((name, getattr(value, name)) for name in _names(kind))
-    return {name: _written(item) for name, item in items if item is not None}
+    return {name: _to_value(item) for name, item in items if item is not None}
 
 
 @cache
@@ -27,19 +27,19 @@ def _names(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
 
-def _written(value: Any) -> Any:
+def _to_value(value: Any) -> Any:
     kind: Any = type(value)
-    write = _writer(kind)
+    write = _value_writer(kind)
     return value if write is None else write(value)
 
 
 @cache
-def _writer(kind: type) -> Writer | None:
+def _value_writer(kind: type) -> Writer | None:
     """Converts values of a type; None for types that stay as they are."""
     if issubclass(kind, Enum):
         return lambda value: value.value
     if issubclass(kind, list | tuple):
-        return lambda value: [_written(item) for item in value]
+        return lambda value: [_to_value(item) for item in value]
     return to_document if is_dataclass(kind) else None
 
 

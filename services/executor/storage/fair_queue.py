@@ -135,7 +135,7 @@ class FairQueue:
         most = self._limits.organisation_runs
         if most is None and len({queue.org_id for queue in queues}) <= 1:
             return share_slots(queues, OrgLoad(), limit)
-        leased = await self._leased()
+        leased = await self._count_leased()
         left = None
         if most is not None:
             left = {q.org_id: most - sum(leased[q.org_id, p] for p in _PLATFORMS) for q in queues}
@@ -143,7 +143,7 @@ class FairQueue:
         served = self._contention.shuffle_orgs(list(running)) if self._contention.lookahead else self._served
         return share_slots(queues, OrgLoad(running=running, served=served, left=left), limit)
 
-    async def _leased(self) -> Counter[tuple[str, str]]:
+    async def _count_leased(self) -> Counter[tuple[str, str]]:
         """How many runs are leased, by organisation and platform."""
         by_org = {"_id": {"org_id": "$org_id", "leased": "$leased"}, "runs": {"$sum": 1}}
         pipeline: list[Document] = [{"$match": {"leased": {"$in": _PLATFORMS}}}, {"$group": by_org}]

@@ -90,7 +90,7 @@ class ExecutionTransactions:
                 await guard(session, run)
             moves = [(run, after)]
             if run.status is not after.status and after.status.terminal:
-                moves += await self._released(session, execution, now)
+                moves += await self._release_next(session, execution, now)
             return apply_moves(execution, moves, now)
 
         return await self.commit(execution_id, decide)
@@ -137,7 +137,7 @@ class ExecutionTransactions:
             raise NotFound("Run not found", reason="RUN_NOT_FOUND")
         return execution_of(found[0]["execution"][0]), run_of(found[0]), found[0]["now"]
 
-    async def _released(self, session: Session, execution: Execution, now: datetime) -> list[tuple[Run, Run]]:
+    async def _release_next(self, session: Session, execution: Execution, now: datetime) -> list[tuple[Run, Run]]:
         """With `max_parallel`, a run that ended releases the next one of the execution."""
         if execution.max_parallel is None or execution.cancel_requested_at is not None:
             return []

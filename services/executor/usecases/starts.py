@@ -65,12 +65,12 @@ class ExecutionStarter:
             ),
             self._executions.now(),
         )
-        return await self.store(_execution(wanted, resolved, execution_id, now), resolved.plans)
+        return await self.store(_make_execution(wanted, resolved, execution_id, now), resolved.plans)
 
     async def store(self, execution: Execution, plans: Sequence[RunPlan]) -> Execution:
         """Store a new execution with a run for each plan, and cancel the executions that it supersedes."""
-        runs = _runs(execution, plans, await self._claim_turns(plans))
-        released = _released(runs, execution.max_parallel, execution.created_at)
+        runs = _make_runs(execution, plans, await self._claim_turns(plans))
+        released = _release_first(runs, execution.max_parallel, execution.created_at)
         by_run = dict(zip((run.id for run in released), plans, strict=True))
         stored = await self._executions.add(start_execution(execution, released, execution.created_at), by_run)
         if stored.cancel_previous is not None:
@@ -83,7 +83,7 @@ class ExecutionStarter:
         return claim_turns(await self._executions.expected_seconds([plan.target for plan in plans]))
 
 
-def _execution(wanted: StartRequest, resolved: ResolvedRuns, execution_id: str, now: datetime) -> Execution:
+def _make_execution(wanted: StartRequest, resolved: ResolvedRuns, execution_id: str, now: datetime) -> Execution:
     caller = current()
     origin = Origin(ci=wanted.ci, service_client=wanted.service_client, via_gateway=caller.via_gateway)
     return Execution(
@@ -104,13 +104,13 @@ def _execution(wanted: StartRequest, resolved: ResolvedRuns, execution_id: str, 
     )
 
 
-def _runs(execution: Execution, plans: Sequence[RunPlan], turns: Sequence[int]) -> list[Run]:
+def _make_runs(execution: Execution, plans: Sequence[RunPlan], turns: Sequence[int]) -> list[Run]:
     """The runs, not yet released; those that cannot be started have already failed."""
     placed = zip(plans, turns, strict=True)
-    return [_run(execution, plan, position, turn) for position, (plan, turn) in enumerate(placed)]
+    return [_make_run(execution, plan, position, turn) for position, (plan, turn) in enumerate(placed)]
 
 
-def _run(execution: Execution, plan: RunPlan, position: int, turn: int) -> Run:
+def _make_run(execution: Execution, plan: RunPlan, position: int, turn: int) -> Run:
     now = execution.created_at
     run = Run(
         id=new_id(),
@@ -130,7 +130,7 @@ def _run(execution: Execution, plan: RunPlan, position: int, turn: int) -> Run:
     return run if plan.target.platform is not None else lifecycle.reject(run, NO_PLATFORM, now)
 
 
-def _released(runs: list[Run], max_parallel: int | None, now: datetime) -> list[Run]:
+def _release_first(runs: list[Run], max_parallel: int | None, now: datetime) -> list[Run]:
     """The runs, of which the first `max_parallel` waiting ones by turn are queued."""
     waiting = sorted((run for run in runs if not run.status.terminal), key=lambda run: run.turn)
     first = frozenset(run.id for run in waiting[:max_parallel])

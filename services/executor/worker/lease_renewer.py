@@ -46,19 +46,19 @@ class LeaseRenewer:
         """Renew until cancelled; database outages are waited out."""
         while True:
             self._last_turn_at = self._clock()
-            with log_transient(log, "leases_not_renewed", runs=len(self._worker.held)):
+            with log_transient(log, "leases_not_renewed", runs=len(self._worker.active)):
                 await self.renew()
             await asyncio.sleep(self._every)
 
     async def renew(self) -> None:
         """Renew the leases if it is time, and stop the runs that there are notices about."""
-        tokens = {run_id: active.token for run_id, active in self._worker.held.items()}
+        tokens = {run_id: active.token for run_id, active in self._worker.active.items()}
         if not tokens:
             return
         if self._clock() - self._renewed_at >= self._renewal:
             await self._runs.renew(tokens)
             self._renewed_at = self._clock()
         for run_id, notice in (await self._runs.notices(tokens)).items():
-            active = self._worker.held.get(run_id)
+            active = self._worker.active.get(run_id)
             if active is not None and active.in_attempt and active.token == tokens[run_id]:
                 active.stop(_REASONS[notice])

@@ -70,7 +70,7 @@ class Spool:
 
     async def waiting(self) -> list[SpooledArtifact]:
         """Waiting artifacts, oldest first."""
-        items = await asyncio.to_thread(self._cleaned)
+        items = await asyncio.to_thread(self._clean_up)
         telemetry.spool_bytes.set(self._measure(items))
         return items
 
@@ -79,7 +79,7 @@ class Spool:
         self._used = sum(item.size for item in items)
         return self._used
 
-    def _cleaned(self) -> list[SpooledArtifact]:
+    def _clean_up(self) -> list[SpooledArtifact]:
         """Waiting artifacts, after removing files that killed processes left half written."""
         if not is_owned_by(self._folder, os.getuid()):
             return []
@@ -94,7 +94,7 @@ class Spool:
             entries = list(os.scandir(self._folder))
         except FileNotFoundError:
             return []
-        found = (_spooled(entry) for entry in entries if entry.name.endswith(_SUFFIX))
+        found = (_read_entry(entry) for entry in entries if entry.name.endswith(_SUFFIX))
         return sorted((item for item in found if item is not None), key=lambda item: item.since)
 
     async def read(self, item: SpooledArtifact) -> AsyncIterator[bytes]:
@@ -110,7 +110,7 @@ class Spool:
         await asyncio.to_thread(item.path.unlink, missing_ok=True)
 
 
-def _spooled(entry: "os.DirEntry[str]") -> SpooledArtifact | None:
+def _read_entry(entry: "os.DirEntry[str]") -> SpooledArtifact | None:
     try:
         status = entry.stat(follow_symlinks=False)
     except FileNotFoundError:

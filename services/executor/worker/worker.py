@@ -30,10 +30,10 @@ class Worker:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._on_free_slot: list[Callable[[], None]] = []
         self._draining = False
-        self.held: dict[str, ActiveRun] = {}
+        self.active: dict[str, ActiveRun] = {}
         self.failed: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
         telemetry.slots.set(slots)
-        telemetry.running.set_function(lambda: len(self.held))
+        telemetry.running.set_function(lambda: len(self.active))
 
     @property
     def platforms(self) -> Sequence[Platform]:
@@ -52,9 +52,9 @@ class Worker:
         """How many runs of the platform can be claimed now."""
         if self._draining:
             return 0
-        busy = Counter(active.claim.run.target.platform for active in self.held.values())
+        busy = Counter(active.claim.run.target.platform for active in self.active.values())
         devices = self._attempts.places(platform) - busy[platform] - self._claiming[platform]
-        return max(0, min(self._slots - len(self.held) - self._claiming.total(), devices))
+        return max(0, min(self._slots - len(self.active) - self._claiming.total(), devices))
 
     async def claim(self, keys: Sequence[RunKey], platform: Platform) -> int:
         """Claim as many of these runs as there are free slots and start to execute them; returns how many.
@@ -62,7 +62,7 @@ class Worker:
         A storage error is raised after the runs that were claimed have been started. A run that was lost but is still
         being released by this worker is left alone until that is done.
         """
-        chosen = [key for key in keys if key.run_id not in self.held][: self.free_slots(platform)]
+        chosen = [key for key in keys if key.run_id not in self.active][: self.free_slots(platform)]
         self._claiming[platform] += len(chosen)
         try:
             claims = (self._runs.claim(key, self._name) for key in chosen)
@@ -79,7 +79,7 @@ class Worker:
 
     def _start(self, claim: Claim) -> None:
         active = ActiveRun(claim)
-        self.held[claim.run.id] = active
+        self.active[claim.run.id] = active
         task = asyncio.create_task(self._executor.execute(active), name=f"run {claim.run.id}")
         self._tasks[claim.run.id] = task
         task.add_done_callback(lambda done: self._release(claim.run.id, done))
@@ -87,7 +87,7 @@ class Worker:
             active.stop(StopReason.DRAIN)
 
     def _release(self, run_id: str, task: "asyncio.Task[None]") -> None:
-        del self.held[run_id], self._tasks[run_id]
+        del self.active[run_id], self._tasks[run_id]
         error = None if task.cancelled() else task.exception()
         if error is not None and not self.failed.done():
             log.error("work_failed", run_id=run_id, exc_info=error)
@@ -107,7 +107,7 @@ class Worker:
         self.stop_claiming()
         if tasks := list(self._tasks.values()):
             await asyncio.wait(tasks, timeout=grace)
-        for active in self.held.values():
+        for active in self.active.values():
             active.stop(StopReason.DRAIN)
         if tasks := list(self._tasks.values()):
             log.info("handing_back", runs=len(tasks))

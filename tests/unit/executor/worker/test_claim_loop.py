@@ -30,7 +30,7 @@ async def test_a_requested_run_is_claimed() -> None:
     [key] = await started(store)
     worker = make(store)
     await (await requests_of(store, worker)).handle([e for e in store.events if not e.subject])
-    assert list(worker.held) == [key.run_id]
+    assert list(worker.active) == [key.run_id]
 
 
 async def test_outdated_and_foreign_requests_are_ignored() -> None:
@@ -39,7 +39,7 @@ async def test_outdated_and_foreign_requests_are_ignored() -> None:
     await started(other)
     worker = make(other)
     await (await requests_of(other, worker)).handle(store.events)
-    assert not worker.held
+    assert not worker.active
 
 
 async def test_requests_beyond_the_free_slots_are_left_to_the_claim_loop() -> None:
@@ -49,9 +49,9 @@ async def test_requests_beyond_the_free_slots_are_left_to_the_claim_loop() -> No
     requests = await requests_of(store, worker)
     assert requests.capacity() == 2
     await requests.handle([e for e in store.events if not e.subject])
-    assert (len(worker.held), requests.capacity()) == (0, 2)
+    assert (len(worker.active), requests.capacity()) == (0, 2)
     await ClaimLoop(store, worker).fill()
-    assert (len(worker.held), requests.capacity()) == (2, 0)
+    assert (len(worker.active), requests.capacity()) == (2, 0)
 
 
 async def test_an_undecodable_request_is_reported_and_the_others_are_claimed() -> None:
@@ -62,7 +62,7 @@ async def test_an_undecodable_request_is_reported_and_the_others_are_claimed() -
     broken = replace(request, payload=b"\xff\xff")
     [refused] = await (await requests_of(store, worker)).handle([broken, request])
     assert refused.event is broken
-    assert list(worker.held) == [key.run_id]
+    assert list(worker.active) == [key.run_id]
 
 
 async def test_the_claim_loop_fills_slots_without_requests() -> None:
@@ -70,7 +70,7 @@ async def test_the_claim_loop_fills_slots_without_requests() -> None:
     await started(store, plan(), plan(platform=Platform.IOS), plan())
     worker = make(store, slots=8)
     await ClaimLoop(store, worker).fill()
-    assert len(worker.held) == 3
+    assert len(worker.active) == 3
 
 
 async def test_the_claim_loop_stops_when_the_slots_are_full() -> None:
@@ -78,7 +78,7 @@ async def test_the_claim_loop_stops_when_the_slots_are_full() -> None:
     await started(store, *(plan() for _ in range(20)))
     worker = make(store, slots=4)
     await ClaimLoop(store, worker).fill()
-    assert len(worker.held) == 4
+    assert len(worker.active) == 4
 
 
 async def test_a_worker_that_was_full_ignores_requests_until_the_queue_is_empty() -> None:
@@ -93,13 +93,13 @@ async def test_a_worker_that_was_full_ignores_requests_until_the_queue_is_empty(
     with bind(Caller(org_id="22222222-2222-4222-8222-222222222222", via_gateway=True)):
         [single] = await started(store)
     attempts.release.set()
-    await eventually(lambda: not worker.held)
+    await eventually(lambda: not worker.active)
     attempts.release.clear()
     for request in flood:
         await requests.handle([request])
-        assert not worker.held
+        assert not worker.active
     await search.fill()
-    assert list(worker.held) == [single.run_id]
+    assert list(worker.active) == [single.run_id]
 
 
 class Slow(FakeExecutions):

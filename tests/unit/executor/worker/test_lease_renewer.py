@@ -50,7 +50,7 @@ async def test_a_lost_run_is_stopped_and_not_written() -> None:
     store.advance(16)
     await store.expire(key)
     await LeaseRenewer(store, worker, store.limits).renew()
-    await eventually(lambda: attempts.cancelled and not worker.held)
+    await eventually(lambda: attempts.cancelled and not worker.active)
     assert run_of(store, key).status is Status.RUNNING
 
 
@@ -66,7 +66,7 @@ class FinishingMeanwhile(FakeExecutions):
 async def test_a_run_whose_verdict_is_being_written_is_not_lost() -> None:
     store = FinishingMeanwhile()
     worker, _, key = await holding(store)
-    active = worker.held[key.run_id]
+    active = worker.active[key.run_id]
     active.in_attempt = False
     await LeaseRenewer(store, worker, store.limits).renew()
     assert active.stop_reason is None

@@ -22,7 +22,7 @@ async def test_a_worker_claims_at_most_its_slots() -> None:
     keys = await started(store, plan(), plan(), plan())
     working = worker(store, attempts)
     assert await working.claim(keys, ANDROID) == 2
-    assert (working.free_slots(ANDROID), len(working.held)) == (0, 2)
+    assert (working.free_slots(ANDROID), len(working.active)) == (0, 2)
     attempts.release.set()
     await eventually(lambda: working.free_slots(ANDROID) == 2)
     assert [run_of(store, key).status for key in keys] == [Status.COMPLETED, Status.COMPLETED, Status.QUEUED]
@@ -74,7 +74,7 @@ async def test_draining_hands_back_long_runs_and_claims_nothing() -> None:
     assert run_of(store, first).attempts[0].handed_back
     assert working.free_slots(ANDROID) == 0
     assert await working.claim([second], ANDROID) == 0
-    assert not working.held
+    assert not working.active
 
 
 async def test_a_permanent_write_error_is_raised_by_watch() -> None:
@@ -97,7 +97,7 @@ async def test_a_lost_run_is_not_claimed_again_before_it_is_released() -> None:
     await store.expire(key)
     assert await working.claim([key], ANDROID) == 0
     assert run_of(store, key).attempt_number == 1
-    working.held[key.run_id].stop(StopReason.LOST)
-    await eventually(lambda: not working.held)
+    working.active[key.run_id].stop(StopReason.LOST)
+    await eventually(lambda: not working.active)
     assert await working.claim([key], ANDROID) == 1
-    assert list(working.held) == [key.run_id]
+    assert list(working.active) == [key.run_id]
