@@ -1,1 +1,1 @@
-"""What executions, runs and attempts are, and the rules of their lives; standard library only."""
+"""The domain model: executions, runs and attempts, and the rules of their life cycle. Standard library only."""
