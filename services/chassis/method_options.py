@@ -71,6 +71,12 @@ def field_defaults(descriptor: Descriptor) -> tuple[tuple[FieldDescriptor, Any],
     return tuple(found)
 
 
+@cache
+def trimmed_fields(descriptor: Descriptor) -> tuple[str, ...]:
+    """The texts of a request message whose surrounding white space is removed."""
+    return tuple(f.name for f in descriptor.fields if _extension(f, options_pb2.contract).trimmed)
+
+
 def _value(field: FieldDescriptor, text: str) -> Any:
     if field.type == FieldDescriptor.TYPE_BOOL:
         return text == "true"

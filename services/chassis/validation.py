@@ -1,4 +1,4 @@
-"""Checks requests against the rules (protovalidate) of their protos, and sets their defaults."""
+"""Trims requests, checks them against the rules (protovalidate) of their protos, and sets their defaults."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,13 +7,14 @@ import protovalidate
 from google.protobuf.message import Message
 
 from services.chassis.errors import InvalidArgument, Violation
-from services.chassis.method_options import field_defaults
+from services.chassis.method_options import field_defaults, trimmed_fields
 
 _validator = protovalidate.Validator()
 
 
 def validate_and_default(request: Message) -> None:
-    """Check the request, then set the defaults of missing fields. InvalidArgument lists every violation."""
+    """Trim texts, check the request, then set the defaults of missing fields. InvalidArgument lists every violation."""
+    trim(request)
     violations = find_violations(request)
     if violations:
         first = violations[0]
@@ -26,6 +27,14 @@ def validate_and_default(request: Message) -> None:
 def find_violations(request: Message) -> list[Violation]:
     """The violations of the message's rules, none when it is valid."""
     return [_violation(found.proto) for found in _validator.collect_violations(request)]
+
+
+def trim(request: Message) -> None:
+    """Remove the white space around those texts of the request whose fields are `trimmed`."""
+    for name in trimmed_fields(request.DESCRIPTOR):
+        text = getattr(request, name)
+        if text != text.strip():
+            setattr(request, name, text.strip())
 
 
 def apply_defaults(request: Message) -> None:

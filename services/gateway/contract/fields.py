@@ -1,104 +1,18 @@
-"""The fields of messages as REST knows them."""
+"""The fields of messages as REST knows them: their contract, their rules, and how JSON spells enums."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from buf.validate import validate_pb2
+from google.api import field_behavior_pb2
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from mobiletest.options.v1 import options_pb2
 
 FIELD_MASK = "google.protobuf.FieldMask"
 
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One field with its contract. `header` is as the interface spells it, empty for what comes from elsewhere."""
-
-    descriptor: FieldDescriptor
-    name: str
-    repeated: bool
-    presence: bool
-    default: str
-    header: str
-    from_headers: bool
-    non_null: bool
-    internal: bool
-    example: str
-    rules: "Rules"
-
-    @property
-    def message(self) -> Descriptor | None:
-        """The type of a message field."""
-        return self.descriptor.message_type
-
-    @property
-    def nullable(self) -> bool:
-        """Whether a request may say null: the field is then left unset."""
-        return self.presence and not self.non_null
-
-
-@cache
-def rest_fields(message: Descriptor) -> tuple[Field, ...]:
-    """The fields that REST may read or write, in the order of their numbers: no internal ones."""
-    return tuple(field for field in map(_field, message.fields) if not field.internal)
-
-
-def request_fields(message: Descriptor) -> tuple[Field, ...]:
-    """The fields that a client can send: an update mask is ours to fill."""
-    return tuple(field for field in rest_fields(message) if not _is_mask(field))
-
-
-def mask_field(message: Descriptor) -> str | None:
-    """The name of the field mask that a PATCH fills, if the message has one."""
-    return next((field.name for field in rest_fields(message) if _is_mask(field)), None)
-
-
-def _is_mask(field: Field) -> bool:
-    return field.message is not None and field.message.full_name == FIELD_MASK
-
-
-def _field(descriptor: FieldDescriptor) -> Field:
-    contract = option(descriptor, options_pb2.contract)
-    return Field(
-        descriptor=descriptor,
-        name=descriptor.name,
-        repeated=descriptor.is_repeated,
-        presence=descriptor.has_presence,
-        default=contract.default_value,
-        header=contract.header,
-        from_headers=contract.from_headers,
-        non_null=contract.non_null,
-        internal=contract.internal,
-        example=contract.example,
-        rules=rules(descriptor),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class EnumSpellings:
-    """Both directions of one enum. A value without a spelling encodes as null and cannot be sent."""
-
-    by_number: dict[int, str]
-    by_text: dict[str, int]
-    by_folded: dict[str, int]
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """In the order of the proto."""
-        return tuple(self.by_text)
-
-
-@cache
-def enum_spellings(enum: EnumDescriptor) -> EnumSpellings:
-    """The spellings of an enum; ValueError when two values would read the same in a query."""
-    named: dict[int, str] = {value.number: option(value, options_pb2.spelling) for value in enum.values}
-    by_number = {number: text for number, text in named.items() if text}
-    by_text = {text: number for number, text in by_number.items()}
-    by_folded = {text.casefold(): number for text, number in by_text.items()}
-    if len(by_folded) != len(by_number):
-        raise ValueError(f"{enum.full_name}: two values have the same spelling")
-    return EnumSpellings(by_number, by_text, by_folded)
+Number = int | float
 
 
 def option(descriptor: Any, extension: Any) -> Any:
@@ -106,12 +20,9 @@ def option(descriptor: Any, extension: Any) -> Any:
     return descriptor.GetOptions().Extensions[extension]
 
 
-Number = int | float
-
-
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The bounds of one field; None where there is none. Lengths count characters, or items of a list.
+    """The bounds that protovalidate gives to one field; None where there is none. Lengths count characters or items.
 
     `choices` are all values that it may have, if the rules name them.
     """
@@ -129,30 +40,162 @@ class Rules:
     items: "Rules | None" = None
 
 
-_SAME_NAME = {"gte": "minimum", "lte": "maximum", "gt": "above", "lt": "below"}
-_LENGTHS = {"min_len": "min_length", "max_len": "max_length", "min_items": "min_length", "max_items": "max_length"}
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field with its contract. `header` is as the interface spells it, empty for what comes from elsewhere."""
+
+    descriptor: FieldDescriptor
+    name: str
+    repeated: bool
+    presence: bool
+    default: str
+    header: str
+    from_headers: bool
+    non_null: bool
+    internal: bool
+    trimmed: bool
+    output_only: bool
+    example: str
+    rules: Rules
+
+    @property
+    def message(self) -> Descriptor | None:
+        """The type of a message field."""
+        return self.descriptor.message_type
+
+    @property
+    def nullable(self) -> bool:
+        """Whether a request may say null: the field is then left unset."""
+        return self.presence and not self.non_null
+
+    @property
+    def null_when_absent(self) -> bool:
+        """Whether a response has null where the field is not set; other fields have their zero value or []."""
+        if self.repeated:
+            return False
+        return self.presence or self.message is not None or self.descriptor.enum_type is not None
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderField:
+    """A header that fills a field; `parent` names the message field around it ("" for the request itself)."""
+
+    parent: str
+    field: Field
+
+    @property
+    def name(self) -> str:
+        """The header in lower case."""
+        return self.field.header.lower()
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The field within the request: ("ci", "branch")."""
+        return (self.parent, self.field.name) if self.parent else (self.field.name,)
+
+    def fill(self, message: Any, value: Any) -> None:
+        """Set the field in a request."""
+        setattr(getattr(message, self.parent) if self.parent else message, self.field.name, value)
+
+
+@dataclass(frozen=True, slots=True)
+class EnumSpellings:
+    """Both directions of one enum. A value without a spelling encodes as null and cannot be sent."""
+
+    by_number: dict[int, str]
+    by_text: dict[str, int]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """In the order of the proto."""
+        return tuple(self.by_text)
 
 
 @cache
-def rules(field: FieldDescriptor) -> Rules:
+def rest_fields(message: Descriptor) -> tuple[Field, ...]:
+    """The fields that REST may read or write, in the order of their numbers: no internal ones."""
+    return tuple(field for field in map(_field, message.fields) if not field.internal)
+
+
+def request_fields(message: Descriptor) -> tuple[Field, ...]:
+    """The fields that a client can send. The gateway itself fills an update mask."""
+    return tuple(field for field in rest_fields(message) if not _is_mask(field))
+
+
+def header_fields(fields: Iterable[Field]) -> Iterator[HeaderField]:
+    """The headers that fill these fields of a request, or fields of the messages among them."""
+    for field in fields:
+        if field.header:
+            yield HeaderField("", field)
+        elif field.from_headers and field.message is not None:
+            yield from (HeaderField(field.name, inner) for inner in rest_fields(field.message) if inner.header)
+
+
+def mask_field(message: Descriptor) -> str | None:
+    """The name of the field mask that a PATCH fills, if the message has one."""
+    return next((field.name for field in rest_fields(message) if _is_mask(field)), None)
+
+
+@cache
+def field_rules(field: FieldDescriptor) -> Rules:
     """The rules of a field."""
-    return _read(option(field, validate_pb2.field))
+    return _read_rules(option(field, validate_pb2.field))
 
 
-def _read(written: Any) -> Rules:
+@cache
+def enum_spellings(enum: EnumDescriptor) -> EnumSpellings:
+    """The spellings of an enum; ValueError when two values would read the same in a query."""
+    named: dict[int, str] = {value.number: option(value, options_pb2.spelling) for value in enum.values}
+    by_number = {number: text for number, text in named.items() if text}
+    if len({text.casefold() for text in by_number.values()}) != len(by_number):
+        raise ValueError(f"{enum.full_name}: two values have the same spelling")
+    return EnumSpellings(by_number, {text: number for number, text in by_number.items()})
+
+
+def _is_mask(field: Field) -> bool:
+    return field.message is not None and field.message.full_name == FIELD_MASK
+
+
+def _field(descriptor: FieldDescriptor) -> Field:
+    contract = option(descriptor, options_pb2.contract)
+    behavior = option(descriptor, field_behavior_pb2.field_behavior)
+    return Field(
+        descriptor=descriptor,
+        name=descriptor.name,
+        repeated=descriptor.is_repeated,
+        presence=descriptor.has_presence,
+        default=contract.default_value,
+        header=contract.header,
+        from_headers=contract.from_headers,
+        non_null=contract.non_null,
+        internal=contract.internal,
+        trimmed=contract.trimmed,
+        output_only=field_behavior_pb2.OUTPUT_ONLY in behavior,
+        example=contract.example,
+        rules=field_rules(descriptor),
+    )
+
+
+_RENAMED = {
+    "gte": "minimum",
+    "lte": "maximum",
+    "gt": "above",
+    "lt": "below",
+    "min_len": "min_length",
+    "max_len": "max_length",
+    "min_items": "min_length",
+    "max_items": "max_length",
+    "uuid": "uuid",
+    "unique": "unique",
+}
+
+
+def _read_rules(written: Any) -> Rules:
     kind = written.WhichOneof("type")
-    found: dict[str, Any] = {"required": bool(written.required)}
-    if kind is not None:
-        found.update(_of_kind(getattr(written, kind)))
-    return Rules(**found)
-
-
-def _of_kind(typed: Any) -> dict[str, Any]:
-    known = {field.name: value for field, value in typed.ListFields()}
-    renamed = {**_SAME_NAME, **_LENGTHS, "uuid": "uuid", "unique": "unique"}
-    found = {renamed[name]: value for name, value in known.items() if name in renamed}
+    known = {field.name: value for field, value in getattr(written, kind).ListFields()} if kind is not None else {}
+    found: dict[str, Any] = {_RENAMED[name]: value for name, value in known.items() if name in _RENAMED}
     if "in" in known:
         found["choices"] = tuple(known["in"])
     if "items" in known:
-        found["items"] = _read(known["items"])
-    return found
+        found["items"] = _read_rules(known["items"])
+    return Rules(required=bool(written.required), **found)

@@ -4,29 +4,28 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
+from urllib.parse import parse_qsl
 
-import orjson
 from google.protobuf.message import Message
+from pydantic_core import SchemaValidator, ValidationError, from_json
 
 from services.chassis.errors import Violation
-from services.chassis.validation import find_violations
-from services.gateway.contract.fields import Field, mask_field, request_fields
+from services.gateway.contract.fields import header_fields, mask_field, request_fields
 from services.gateway.contract.operations import Operation
-from services.gateway.decoding import validation_errors
-from services.gateway.decoding.bodies import object_reader
-from services.gateway.decoding.parameters import HeaderReader, QueryReader, TextField
-from services.gateway.decoding.scalars import from_text
+from services.gateway.decoding.core_schemas import request_schema
 from services.gateway.decoding.validation_errors import (
+    MAX_ERRORS,
     FieldError,
-    Findings,
-    IgnoredField,
     InvalidRequest,
     Location,
     MalformedBody,
+    unknown_field,
 )
 from services.gateway.decoding.violations import FieldLocations
 
-_NO_BODY: dict[str, object] = {}
+MAX_IGNORED = 100
+_ATTRIBUTION = ("x-ci-", "x-service-")
+_UNKNOWN = "extra_forbidden"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A request message that keeps its rules, and what was ignored on the way."""
+    """A valid request message, and the names of what was ignored: "run_config.retriess", "x-ci-colour"."""
 
     message: Message
     ignored: tuple[str, ...] = ()
@@ -51,19 +50,19 @@ class RequestDecoder:
     """Compiled for one type of request. `decode` raises InvalidRequest or MalformedBody and nothing else."""
 
     def __init__(self, request: type[Message], path_fields: Iterable[str], *, takes_body: bool) -> None:
-        input_type: Any = request.DESCRIPTOR
-        known = request_fields(input_type)
-        in_path = set(path_fields)
-        from_elsewhere = [f for f in known if f.name not in in_path and not f.header and not f.from_headers]
+        descriptor: Any = request.DESCRIPTOR
+        known, in_path = request_fields(descriptor), set(path_fields)
+        path = [f for f in known if f.name in in_path]
+        content = [f for f in known if f.name not in in_path and not f.header and not f.from_headers]
         self._request = request
-        self._path = [TextField(f.name, ("path", f.name), from_text(f)) for f in known if f.name in in_path]
-        self._headers = HeaderReader(known)
+        self._headers = {found.name: found for found in header_fields(known)}
         self._takes_body = takes_body
-        self._query = QueryReader([] if takes_body else from_elsewhere)
-        self._body = object_reader(tuple(from_elsewhere)) if takes_body else object_reader(())
-        self._mask = mask_field(input_type)
-        self._body_names = frozenset(f.name for f in from_elsewhere)
-        self._places = _places(known, in_path, "body" if takes_body else "query")
+        self._content = "body" if takes_body else "query"
+        self._content_fields = tuple(content)
+        self._mask = mask_field(descriptor)
+        schema = request_schema(descriptor, path, self._headers, content, takes_body=takes_body)
+        self._validate = SchemaValidator(schema).validate_python
+        self._locations = FieldLocations(self._content, in_path, self._headers.values())
 
     @classmethod
     def of(cls, operation: Operation) -> "RequestDecoder":
@@ -71,81 +70,92 @@ class RequestDecoder:
         return cls(operation.request, operation.path_fields, takes_body=operation.takes_body)
 
     def decode(self, source: Source, *, strict: bool = False) -> Decoded:
-        """The message that the request means. With `strict`, what would be ignored is an issue."""
-        message, findings = self._request(), Findings()
-        for path_field in self._path:
-            path_field.fill(message, source.path[path_field.name], findings)
-        if source.query:
-            self._query.read(message, source.query, findings)
-        self._headers.read(message, source.headers, findings)
-        body = self._read_body(message, source.body, findings) if self._takes_body else _NO_BODY
-        field_errors = self._issues(message, findings, source, body)
-        if strict:
-            field_errors += [_not_permitted(ignored) for ignored in findings.ignored]
-        if field_errors:
-            raise InvalidRequest(field_errors)
-        return Decoded(message, tuple(ignored.path for ignored in findings.ignored))
-
-    def explain(self, violations: Iterable[Violation], decoded: Decoded) -> list[FieldError]:
-        """Violations that the service found in a message of ours, as the client shall see them."""
-        return self._places.field_errors(violations, decoded.message, lambda _: True)
-
-    def _read_body(self, message: Message, text: bytes | None, findings: Findings) -> object:
-        value = parse_json(text or b"")
-        self._body.read(message, value, ("body",), findings)
-        if self._mask is not None and isinstance(value, dict):
-            getattr(message, self._mask).paths.extend(name for name in value if name in self._body_names)
-        return value
-
-    def _issues(self, message: Message, findings: Findings, source: Source, body: object) -> list[FieldError]:
-        """All errors at once: what could not be read, and what breaks a rule among the rest."""
-        violations = find_violations(message)
-        if not violations:
-            return findings.field_errors
-        refused = {issue.loc for issue in findings.field_errors}
-        broken = self._places.field_errors(violations, message, lambda loc: _given(loc, source, body))
-        return [*findings.field_errors, *(issue for issue in broken if not _within(issue.loc, refused))]
-
-
-def _places(known: tuple[Field, ...], in_path: set[str], default: str) -> FieldLocations:
-    special: dict[tuple[str, ...], Location] = {(name,): ("path", name) for name in in_path}
-    for text in HeaderReader(known).fields.values():
-        special[(text.parent, text.name) if text.parent else (text.name,)] = text.loc
-    return FieldLocations(default, special)
-
-
-def _within(loc: Location, refused: set[Location]) -> bool:
-    return any(loc[:length] in refused for length in range(1, len(loc) + 1))
-
-
-def _given(loc: Location, source: Source, body: object) -> bool:
-    place, *rest = loc
-    if place != "body":
-        return place == "path" or place == "header" or f"{rest[0]}=" in source.query
-    value = body
-    for part in rest:
+        """The message that the request means. Unknown fields are ignored, with `strict` they are errors."""
+        parts: dict[str, Any] = {
+            "path": source.path,
+            "query": _parameters(source.query) if source.query else {},
+            "header": self._attribution(source.headers),
+        }
+        if self._takes_body:
+            parts["body"] = parse_json(source.body or b"")
         try:
-            value = value[part]  # type: ignore[index]
-        except (LookupError, TypeError):
-            return False
-    return True
+            return Decoded(self._message(self._validate(parts, extra="forbid")))
+        except ValidationError as error:
+            ignored = self._unknown(error, strict=strict)
+        return Decoded(self._message(self._validate(parts, extra="ignore")), ignored)
 
+    def explain(self, violations: Iterable[Violation]) -> list[FieldError]:
+        """Violations that a service found in the message, at the places that the client knows."""
+        return [self._locations.field_error(violation) for violation in violations]
 
-def _not_permitted(ignored: IgnoredField) -> FieldError:
-    name = str(ignored.loc[-1])
-    nearest = get_close_matches(name, ignored.known, n=1, cutoff=0.6) if len(name) < 100 else []
-    return validation_errors.unknown_field(nearest).at(ignored.loc)
+    def _attribution(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """The headers that may fill fields. An empty one counts as absent: CI systems export empty variables."""
+        found = {}
+        for name in headers:
+            lower = name.lower()
+            if lower in self._headers:
+                if text := headers[name]:
+                    found[lower] = text
+            elif lower.startswith(_ATTRIBUTION):
+                found[lower] = headers[name]
+        return found
+
+    def _message(self, values: dict[str, dict[str, Any]]) -> Any:
+        content = values[self._content]
+        message: Any = self._request(**values["path"], **content)
+        for name, value in values["header"].items():
+            self._headers[name].fill(message, value)
+        if self._mask is not None:
+            getattr(message, self._mask).paths.extend(content)
+        return message
+
+    def _unknown(self, error: ValidationError, *, strict: bool) -> tuple[str, ...]:
+        """The names of unknown fields, when nothing else is wrong; else InvalidRequest."""
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        unknown = [one["loc"] for one in found if one["type"] == _UNKNOWN]
+        if len(unknown) == len(found) and not strict:
+            return tuple(_dotted(loc) for loc in unknown[:MAX_IGNORED])
+        wrong = [FieldError(one["loc"], one["msg"], one["type"]) for one in found if one["type"] != _UNKNOWN]
+        if strict:
+            wrong += [unknown_field(self._nearest(loc)).at(loc) for loc in unknown[:MAX_ERRORS]]
+        raise InvalidRequest(wrong[:MAX_ERRORS])
+
+    def _nearest(self, loc: Location) -> list[str]:
+        """The known name that is most like the last part of a location."""
+        name = str(loc[-1])
+        return get_close_matches(name, self._names_at(loc), n=1, cutoff=0.6) if len(name) < 100 else []
+
+    def _names_at(self, loc: Location) -> list[str]:
+        if loc[0] == "header":
+            return list(self._headers)
+        known = self._content_fields if loc[0] == self._content else ()
+        for part in loc[1:-1]:
+            inner = next((f.message for f in known if f.name == part), None)
+            known = request_fields(inner) if inner is not None else known
+        return [f.name for f in known]
 
 
 def parse_json(body: bytes) -> object:
-    """The value in a body; an empty one means {}. MalformedBody says where the text stops being JSON.
-
-    orjson bounds the depth (1,024) and refuses lone surrogates and numbers that are infinite.
-    """
+    """The JSON value of a body; an empty one means {}. MalformedBody says where the text stops being JSON."""
     if not body or body.isspace():
         return {}
     try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise MalformedBody(f"The body is not valid JSON: {error.msg} at {place}") from None
+        return from_json(body, allow_inf_nan=False)
+    except ValueError as error:
+        raise MalformedBody(f"The body is not valid JSON: {error}") from None
+
+
+def _parameters(query: str) -> dict[str, str]:
+    """Of a repeated parameter the last value counts. What is not UTF-8 become surrogates, which no field takes."""
+    pairs = parse_qsl(query, keep_blank_values=True, errors="surrogateescape")
+    return {_text(name): text for name, text in pairs if name}
+
+
+def _text(name: str) -> str:
+    return name if name.isascii() else name.encode(errors="replace").decode()
+
+
+def _dotted(loc: Location) -> str:
+    """Without the place: "run_config.retriess", "steps[2].x"."""
+    head, *rest = loc[1:]
+    return str(head) + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest)

@@ -81,7 +81,7 @@ class RequestReader:
         except grpc.aio.AioRpcError as error:
             known = error_status.to_domain_error(error)
             if isinstance(known, InvalidArgument) and known.violations:
-                raise InvalidRequest(self._decoder.explain(known.violations, decoded)) from None
+                raise InvalidRequest(self._decoder.explain(known.violations)) from None
             raise
 
 

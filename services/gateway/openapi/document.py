@@ -46,7 +46,7 @@ def _tags(schemas: Schemas) -> list[dict[str, str]]:
 
 def _components(schemas: Schemas) -> dict[str, Any]:
     return {
-        "schemas": {**schemas.components, "Error": components.ERROR_BODY, "ValidationError": components.FIELD_ERROR},
+        "schemas": {**schemas.components(), "Error": components.ERROR_BODY, "ValidationError": components.FIELD_ERROR},
         "responses": components.error_responses(),
         "parameters": components.PARAMETERS,
         "headers": components.HEADERS,

@@ -12,6 +12,15 @@ def test_what_is_absent_gets_the_default_of_the_contract() -> None:
     assert (request.page, request.page_size) == (1, 50)
 
 
+def test_white_space_around_a_name_does_not_count() -> None:
+    request = apps_pb2.CreateAppRequest(name=f" {'x' * 200}\n", platform="PLATFORM_IOS")
+    validate_and_default(request)
+    assert request.name == "x" * 200
+    with pytest.raises(InvalidArgument) as error:
+        validate_and_default(apps_pb2.CreateAppRequest(name=" \t", platform="PLATFORM_IOS"))
+    assert [violation.field for violation in error.value.violations] == ["name"]
+
+
 def test_what_is_given_stays() -> None:
     request = apps_pb2.ListAppsRequest(page=3, page_size=7)
     validate_and_default(request)

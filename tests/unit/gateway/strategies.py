@@ -8,7 +8,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from hypothesis import strategies as st
 
-from services.gateway.contract.fields import enum_spellings, rest_fields, rules
+from services.gateway.contract.fields import enum_spellings, field_rules, rest_fields
 from services.gateway.contract.operations import EMPTY, HTTP_BODY, all_operations
 
 RESPONSES = sorted(
@@ -38,12 +38,12 @@ def scalar(field: FieldDescriptor) -> st.SearchStrategy[Any]:
     if field.enum_type is not None:
         return st.sampled_from(sorted(enum_spellings(field.enum_type).by_number))
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
-        return st.text(st.characters(codec="utf-8"), min_size=rules(field).min_length or 0, max_size=8)
+        return st.text(st.characters(codec="utf-8"), min_size=field_rules(field).min_length or 0, max_size=8)
     if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
         return st.booleans()
     if field.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE:
         return st.floats(allow_nan=False, allow_infinity=False)
-    return st.integers(int(rules(field).minimum or 0), int(rules(field).maximum or 2**31 - 1))
+    return st.integers(int(field_rules(field).minimum or 0), int(field_rules(field).maximum or 2**31 - 1))
 
 
 def content(field: FieldDescriptor) -> st.SearchStrategy[Any]:

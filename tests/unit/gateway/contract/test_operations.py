@@ -8,7 +8,7 @@ from mobiletest.catalog.v1 import apps_pb2
 from mobiletest.executor.v1 import executions_pb2
 from mobiletest.types.v1 import ci_pb2, platform_pb2
 
-from services.gateway.contract.fields import enum_spellings, mask_field, request_fields, rest_fields, rules
+from services.gateway.contract.fields import enum_spellings, field_rules, mask_field, request_fields, rest_fields
 from services.gateway.contract.operations import all_operations, find_operation
 from services.gateway.openapi.comments import load_comments
 
@@ -57,7 +57,7 @@ def test_an_unknown_operation_is_a_key_error() -> None:
 def test_enums_are_spelled_as_in_the_contract() -> None:
     spelt = enum_spellings(platform_pb2.Platform.DESCRIPTOR)
     assert spelt.texts == ("iOS", "Android")
-    assert spelt.by_folded == {"ios": 1, "android": 2}
+    assert spelt.by_text == {"iOS": 1, "Android": 2}
     assert 0 not in spelt.by_number
 
 
@@ -75,10 +75,10 @@ def test_a_client_does_not_write_the_mask() -> None:
 
 def test_bounds_are_read_from_the_rules() -> None:
     page_size = apps_pb2.ListAppsRequest.DESCRIPTOR.fields_by_name["page_size"]
-    assert (rules(page_size).minimum, rules(page_size).maximum) == (1, 500)
+    assert (field_rules(page_size).minimum, field_rules(page_size).maximum) == (1, 500)
     app_id = apps_pb2.GetAppRequest.DESCRIPTOR.fields_by_name["app_id"]
-    assert rules(app_id).required
-    assert rules(app_id).uuid
+    assert field_rules(app_id).required
+    assert field_rules(app_id).uuid
 
 
 def test_headers_are_named_by_their_fields() -> None:

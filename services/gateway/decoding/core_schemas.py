@@ -1,0 +1,137 @@
+"""pydantic core schemas of messages: they validate requests, and OpenAPI takes its JSON Schemas from them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from google.protobuf.descriptor import Descriptor
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from services.gateway.contract.fields import Field, HeaderField, Rules, enum_spellings, request_fields, rest_fields
+from services.gateway.decoding.scalar_schemas import default_value, json_schema_updates, scalar_schema
+from services.gateway.decoding.well_known_types import well_known_schema
+
+_VALUE = "google.protobuf.Value"
+
+
+def request_schema(
+    message: Descriptor,
+    path: Iterable[Field],
+    headers: Mapping[str, HeaderField],
+    content: Iterable[Field],
+    *,
+    takes_body: bool,
+) -> CoreSchema:
+    """A request: {"path": .., "query": .., "header": .., "body": ..}. `content` is sent in the query or the body."""
+    parts = {
+        "path": _texts({field.name: field for field in path}),
+        "query": _texts({} if takes_body else {field.name: field for field in content}),
+        "header": _texts({name: header.field for name, header in headers.items()}),
+    }
+    if takes_body:
+        parts["body"] = MessageSchemas().request(message, content, message.name)
+    return core_schema.typed_dict_schema({name: core_schema.typed_dict_field(part) for name, part in parts.items()})
+
+
+def _texts(fields: Mapping[str, Field]) -> CoreSchema:
+    return core_schema.typed_dict_schema(
+        {
+            name: core_schema.typed_dict_field(
+                scalar_schema(field, field.rules, text=True), required=field.rules.required
+            )
+            for name, field in fields.items()
+        }
+    )
+
+
+class MessageSchemas:
+    """JSON objects of messages. `comments` of the protos, by full name, become the descriptions of JSON Schemas."""
+
+    def __init__(self, comments: Mapping[str, str] | None = None) -> None:
+        self._comments = comments or {}
+
+    def request(self, message: Descriptor, sent: Iterable[Field], name: str) -> CoreSchema:
+        """An object with these fields of a request; it validates to keyword arguments of the message type."""
+        return core_schema.typed_dict_schema(
+            {field.name: self._sent_property(field) for field in sent},
+            ref=name,
+            metadata=json_schema_updates(description=self.comment(message.full_name)),
+        )
+
+    def response(self, message: Descriptor) -> CoreSchema:
+        """The object of a response, for documents: it has every field, null where nothing is set."""
+        return core_schema.typed_dict_schema(
+            {field.name: self._shown_property(field) for field in rest_fields(message)},
+            ref=message.name,
+            metadata=json_schema_updates(description=self.comment(message.full_name)),
+        )
+
+    def comment(self, full_name: str) -> str:
+        """What the protos say about a message, field, enum value or method."""
+        return self._comments.get(full_name, "")
+
+    def description(self, field: Field) -> str:
+        """What the protos say about a field, and about the values of its enum."""
+        texts = (self.comment(field.descriptor.full_name), *self.meanings(field))
+        return " ".join(text for text in texts if text)
+
+    def meanings(self, field: Field) -> Iterator[str]:
+        """What the protos say about the values of a field's enum."""
+        enum = field.descriptor.enum_type
+        if enum is not None:
+            names = {value.number: f"{enum.full_name}.{value.name}" for value in enum.values}
+            for number, text in enum_spellings(enum).by_number.items():
+                yield f"{text}: {self.comment(names[number])}"
+
+    def _sent_property(self, field: Field) -> core_schema.TypedDictField:
+        updates: dict[str, Any] = {"description": self.description(field)}
+        if (default := default_value(field)) is not None:
+            updates["default"] = default
+        metadata = json_schema_updates(**updates)
+        return core_schema.typed_dict_field(self._sent(field), required=field.rules.required, metadata=metadata)
+
+    def _sent(self, field: Field) -> CoreSchema:
+        if field.repeated:
+            return _list_schema(self._sent_value(field, field.rules.items or Rules()), field.rules)
+        value = self._sent_value(field, field.rules)
+        return core_schema.nullable_schema(value) if field.nullable and not _is_value(field) else value
+
+    def _sent_value(self, field: Field, rules: Rules) -> CoreSchema:
+        if field.message is None:
+            return scalar_schema(field, rules)
+        known, nested = well_known_schema(field.message), request_fields(field.message)
+        return known or self.request(field.message, nested, f"{field.message.name}Input")
+
+    def _shown_property(self, field: Field) -> core_schema.TypedDictField:
+        updates: dict[str, Any] = {"description": self.description(field)}
+        if field.output_only:
+            updates["readOnly"] = True
+        return core_schema.typed_dict_field(self._shown(field), metadata=json_schema_updates(**updates))
+
+    def _shown(self, field: Field) -> CoreSchema:
+        if field.message is None:
+            value = scalar_schema(field, (field.rules.items or Rules()) if field.repeated else field.rules)
+        else:
+            value = well_known_schema(field.message) or self.response(field.message)
+        if field.repeated:
+            return core_schema.list_schema(value)
+        return core_schema.nullable_schema(value) if field.null_when_absent and not _is_value(field) else value
+
+
+def _is_value(field: Field) -> bool:
+    """Whether null is a value of the field like any other."""
+    return field.message is not None and field.message.full_name == _VALUE
+
+
+def _list_schema(items: CoreSchema, rules: Rules) -> CoreSchema:
+    least = rules.min_length or (1 if rules.required else None)
+    found = core_schema.list_schema(items, min_length=least, max_length=rules.max_length, strict=True)
+    if not rules.unique:
+        return found
+    metadata = json_schema_updates(uniqueItems=True)
+    return core_schema.no_info_after_validator_function(_unique_items, found, metadata=metadata)
+
+
+def _unique_items(items: list[Any]) -> list[Any]:
+    if len(set(items)) < len(items):
+        raise PydanticCustomError("unique_items", "List should have unique items")
+    return items

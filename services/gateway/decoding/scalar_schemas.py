@@ -1,0 +1,113 @@
+"""pydantic core schemas of single values, from JSON or from the text of a parameter."""
+
+import re
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+from google.protobuf.descriptor import FieldDescriptor
+from pydantic_core import CoreSchema, PydanticKnownError, core_schema
+
+from services.gateway.contract.fields import Field, Rules, enum_spellings
+
+_DIGITS = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_UUID_LENGTH = 36
+_FLOATS = (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT)
+_INTEGERS = {
+    FieldDescriptor.CPPTYPE_INT32: ("int32", -(2**31), 2**31 - 1),
+    FieldDescriptor.CPPTYPE_INT64: ("int64", -(2**63), 2**63 - 1),
+    FieldDescriptor.CPPTYPE_UINT32: ("int32", 0, 2**32 - 1),
+    FieldDescriptor.CPPTYPE_UINT64: ("int64", 0, 2**64 - 1),
+}
+
+
+def scalar_schema(field: Field, rules: Rules, *, text: bool = False) -> CoreSchema:
+    """A value of a field that is no message; it validates to what the field takes.
+
+    JSON values need the right JSON type. The `text` of a path segment, query parameter or header is converted, and an
+    enum may be written in any case. TypeError for bytes and groups, which REST does not have.
+    """
+    kind = field.descriptor.cpp_type
+    if field.descriptor.enum_type is not None:
+        return _choice(enum_spellings(field.descriptor.enum_type).by_text, text=text)
+    if rules.choices:
+        return _choice({str(choice): choice for choice in rules.choices}, text=False)
+    if field.descriptor.type == FieldDescriptor.TYPE_STRING:
+        return _uuid() if rules.uuid else _string(field, rules)
+    if kind == FieldDescriptor.CPPTYPE_BOOL:
+        return core_schema.bool_schema(strict=not text)
+    if kind in _FLOATS:
+        return core_schema.float_schema(
+            strict=not text, allow_inf_nan=False, metadata=json_schema_updates(format="double")
+        )
+    if kind in _INTEGERS:
+        return _integer(rules, *_INTEGERS[kind], text=text)
+    raise TypeError(f"{field.descriptor.full_name}: REST has no fields of this type")
+
+
+def default_value(field: Field) -> bool | float | str | None:
+    """The default that the contract gives to an absent field, as in JSON; None without one."""
+    if not field.default:
+        return None
+    kind = field.descriptor.cpp_type
+    if kind == FieldDescriptor.CPPTYPE_BOOL:
+        return field.default == "true"
+    if kind in _INTEGERS:
+        return int(field.default)
+    return float(field.default) if kind in _FLOATS else field.default
+
+
+def json_schema_updates(**updates: Any) -> dict[str, Any]:
+    """The metadata by which a core schema adds to its JSON Schema."""
+    return {"pydantic_js_updates": updates}
+
+
+def _string(field: Field, rules: Rules) -> CoreSchema:
+    return core_schema.str_schema(
+        min_length=rules.min_length or (1 if rules.required else None),
+        max_length=rules.max_length,
+        strip_whitespace=field.trimmed,
+        strict=True,
+        metadata=json_schema_updates(examples=[field.example]) if field.example else None,
+    )
+
+
+def _uuid() -> CoreSchema:
+    return core_schema.no_info_wrap_validator_function(_canonical_uuid, core_schema.uuid_schema())
+
+
+def _canonical_uuid(value: Any, validate: core_schema.ValidatorFunctionWrapHandler) -> str:
+    """In lower case with hyphens. Formatting takes longer than checking, so the usual form is not formatted."""
+    found = validate(value)
+    return value.lower() if len(value) == _UUID_LENGTH else str(found)
+
+
+def _integer(rules: Rules, width: str, low: int, high: int, *, text: bool) -> CoreSchema:
+    bounds = {"ge": rules.minimum, "gt": rules.above, "le": rules.maximum, "lt": rules.below}
+    if rules.minimum is None and rules.above is None:
+        bounds["ge"] = low
+    if rules.maximum is None and rules.below is None:
+        bounds["le"] = high
+    known: Any = {name: bound for name, bound in bounds.items() if bound is not None}
+    number = core_schema.int_schema(**known, strict=not text, metadata=json_schema_updates(format=width))
+    return core_schema.no_info_before_validator_function(_only_digits, number) if text else number
+
+
+def _only_digits(text: str) -> str:
+    """pydantic also takes white space, underscores and "1.0"."""
+    if not _DIGITS.fullmatch(text):
+        raise PydanticKnownError("int_parsing")
+    return text
+
+
+def _choice(values: Mapping[str, Any], *, text: bool) -> CoreSchema:
+    named = {f"VALUE_{number}": value for number, value in enumerate(values)}
+    members: Any = Enum("Choice", named)  # type: ignore[misc]
+    converted = {member: values[member.value] for member in members}
+    schema: CoreSchema = core_schema.enum_schema(members, list(members))
+    if text:
+        folded = {value.casefold(): value for value in values}
+        schema = core_schema.no_info_before_validator_function(
+            lambda given: folded.get(given.casefold(), given), schema
+        )
+    return core_schema.no_info_after_validator_function(converted.__getitem__, schema)

@@ -1,0 +1,124 @@
+"""JSON values of protobuf's well-known types: free-form JSON and timestamps."""
+
+from datetime import UTC, datetime, timedelta
+from math import isfinite
+from typing import Any
+
+from google.protobuf.descriptor import Descriptor
+from google.protobuf.struct_pb2 import ListValue, Struct, Value
+from google.protobuf.timestamp_pb2 import Timestamp
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
+
+DEPTH_LIMIT = 80
+"""In levels of protobuf messages. Parsers stop at 100; the rest is for the messages around the value."""
+_OBJECT_LEVELS, _LIST_LEVELS = 3, 2
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND = timedelta(seconds=1)
+_MIN_SECONDS, _MAX_SECONDS = -62135596800, 253402300799  # the years 1 to 9999, as protobuf has them
+
+
+def well_known_schema(message: Descriptor) -> CoreSchema | None:
+    """The pydantic core schema of a well-known type; None for other messages."""
+    return _SCHEMAS.get(message.full_name)
+
+
+def to_struct(value: dict[str, Any]) -> Struct:
+    """A JSON object. Raises a pydantic error for what protobuf cannot hold: see `to_value`."""
+    struct = Struct()
+    _fill_object(struct, value, DEPTH_LIMIT)
+    return struct
+
+
+def to_list(value: list[Any]) -> ListValue:
+    """A JSON array."""
+    values = ListValue()
+    _fill_array(values, value, DEPTH_LIMIT)
+    return values
+
+
+def to_value(value: object) -> Value:
+    """Any JSON value. Refused are too many levels, infinite numbers, and NUL in a key, which MongoDB does not take."""
+    target = Value()
+    _fill(target, value, DEPTH_LIMIT)
+    return target
+
+
+def _fill(target: Value, value: object, levels: int) -> None:
+    if value is None:
+        target.null_value = 0  # type: ignore[assignment]
+    elif isinstance(value, str):
+        target.string_value = value
+    elif isinstance(value, bool):
+        target.bool_value = value
+    elif isinstance(value, int | float):
+        target.number_value = _finite(value)
+    elif isinstance(value, dict):
+        target.struct_value.SetInParent()
+        _fill_object(target.struct_value, value, levels)
+    elif isinstance(value, list):
+        target.list_value.SetInParent()
+        _fill_array(target.list_value, value, levels)
+
+
+def _finite(value: float) -> float:
+    try:
+        if isfinite(value):
+            return value
+    except OverflowError:  # a whole number beyond a double
+        pass
+    raise PydanticKnownError("finite_number")
+
+
+def _fill_object(struct: Struct, value: dict[str, object], levels: int) -> None:
+    left = _descend(levels, _OBJECT_LEVELS)
+    for key, item in value.items():
+        if "\0" in key:
+            raise PydanticCustomError("string_pattern_mismatch", "Keys should not contain the character NUL")
+        _fill(struct.fields[key], item, left)
+
+
+def _fill_array(values: ListValue, value: list[object], levels: int) -> None:
+    left = _descend(levels, _LIST_LEVELS)
+    for item in value:
+        _fill(values.values.add(), item, left)
+
+
+def _descend(levels: int, by: int) -> int:
+    if levels < by:
+        raise PydanticCustomError("too_deep", "Input is nested too deeply")
+    return levels - by
+
+
+def to_timestamp(text: str) -> Timestamp:
+    """A point in time in RFC 3339 with an offset."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise _no_timestamp("use the form 2026-01-31T12:00:00Z") from None
+    if moment.tzinfo is None:
+        raise PydanticKnownError("timezone_aware")
+    since = moment - _EPOCH
+    seconds = since // _SECOND
+    if not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
+        raise _no_timestamp("the year is outside 1 to 9999")
+    return Timestamp(seconds=seconds, nanos=since.microseconds * 1000)
+
+
+def _no_timestamp(reason: str) -> PydanticKnownError:
+    return PydanticKnownError("datetime_parsing", {"error": reason})
+
+
+_SCHEMAS: dict[str, CoreSchema] = {
+    "google.protobuf.Struct": core_schema.no_info_after_validator_function(
+        to_struct, core_schema.dict_schema(strict=True)
+    ),
+    "google.protobuf.ListValue": core_schema.no_info_after_validator_function(
+        to_list, core_schema.list_schema(strict=True)
+    ),
+    "google.protobuf.Value": core_schema.no_info_after_validator_function(to_value, core_schema.any_schema()),
+    "google.protobuf.Timestamp": core_schema.no_info_after_validator_function(
+        to_timestamp,
+        core_schema.str_schema(strict=True),
+        metadata={"pydantic_js_updates": {"format": "date-time"}},
+    ),
+}
