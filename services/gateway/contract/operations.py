@@ -22,7 +22,10 @@ HTTP_BODY = "google.api.HttpBody"
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One RPC as REST shows it: `verb` GET on `template` "/api/v1/apps/{app_id}"; `upstream` is the service's name."""
+    """One RPC as REST shows it: `verb` GET on `template` "/api/v1/apps/{app_id}"; `upstream` is the service's name.
+
+    `errors` are those google.rpc codes that do not follow from the shape of the request.
+    """
 
     verb: str
     template: str
@@ -34,6 +37,7 @@ class Operation:
     response: type[Message]
     status: int
     location: str
+    errors: frozenset[int]
 
     @property
     def name(self) -> str:
@@ -96,6 +100,7 @@ def _operation(descriptor: MethodDescriptor, rpc: Method, verb: str, template: s
         response=GetMessageClass(output),
         status=contract.success_status or usual,
         location=contract.location,
+        errors=frozenset(contract.errors),
     )
 
 

@@ -29,9 +29,9 @@ ERRORS = {
     "503": "A service that this needs is not available; try again after Retry-After.",
     "504": "It took too long; try again after Retry-After.",
 }
-ALWAYS = ("400", "401", "403", "422", "429", "500", "503", "504")
-WITH_PATH = ("404",)
-WITH_BODY = ("408", "409", "413", "415")
+ALWAYS = frozenset(("400", "401", "403", "422", "429", "500", "503", "504"))
+WITH_PATH = frozenset(("404",))
+WITH_BODY = frozenset(("408", "409", "413", "415"))
 
 ERROR_BODY: Part = {
     "type": "object",

@@ -2,12 +2,20 @@
 
 from typing import Any
 
+from google.rpc import code_pb2
+
 from services.gateway.contract.fields import Field, request_fields, rest_fields
 from services.gateway.contract.operations import EMPTY, HTTP_BODY, Operation
 from services.gateway.openapi import components
 from services.gateway.openapi.schemas import Schemas
 
 UPLOADS = "CreateBuild"
+_STATUSES = {
+    code_pb2.NOT_FOUND: "404",
+    code_pb2.ALREADY_EXISTS: "409",
+    code_pb2.FAILED_PRECONDITION: "409",
+    code_pb2.ABORTED: "409",
+}
 WARNED = frozenset(("GetApp", "UpdateApp", "ListApps"))
 
 
@@ -21,7 +29,7 @@ def operation_object(operation: Operation, schemas: Schemas) -> dict[str, Any]:
         "summary": comment.partition(". ")[0].rstrip(".:"),
         "description": f"{comment} Needs the scope {scope}.",
         "parameters": _parameters(operation, schemas),
-        "responses": {str(operation.status): _success(operation, schemas), **_errors(operation, comment)},
+        "responses": {str(operation.status): _success(operation, schemas), **_errors(operation)},
     }
     if operation.takes_body:
         described["requestBody"] = _body(operation, schemas)
@@ -94,18 +102,16 @@ def _content(operation: Operation, schemas: Schemas) -> dict[str, Any]:
         return {kind: {"schema": {"type": "string", "contentMediaType": kind}}}
     if operation.streams:
         for shown in [field.message_type for field in output.oneofs[0].fields if field.message_type is not None]:
-            schemas.answer(shown)
+            schemas.response(shown)
         return {"text/event-stream": {"schema": {"type": "string", "contentMediaType": "text/event-stream"}}}
-    return {"application/json": {"schema": schemas.answer(output)}}
+    return {"application/json": {"schema": schemas.response(output)}}
 
 
-def _errors(operation: Operation, comment: str) -> dict[str, Any]:
-    """What may go wrong: by the shape of the request, and a conflict also where the comment names one."""
-    statuses = list(components.ALWAYS)
+def _errors(operation: Operation) -> dict[str, Any]:
+    """What may go wrong: by the shape of the request, and by the errors that the method declares."""
+    statuses = {*components.ALWAYS, *(_STATUSES[code] for code in operation.errors)}
     if operation.path_fields or operation.takes_body:
-        statuses += components.WITH_PATH
+        statuses |= components.WITH_PATH
     if operation.takes_body:
-        statuses += components.WITH_BODY
-    elif "FAILED_PRECONDITION" in comment:
-        statuses.append("409")
+        statuses |= components.WITH_BODY
     return components.error_references(*sorted(statuses))
