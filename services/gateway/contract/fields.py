@@ -10,6 +10,8 @@ from google.api import field_behavior_pb2
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from mobiletest.options.v1 import options_pb2
 
+from services.chassis import proto_values
+
 FIELD_MASK = "google.protobuf.FieldMask"
 
 Number = int | float
@@ -54,6 +56,7 @@ class Field:
     non_null: bool
     internal: bool
     trimmed: bool
+    required: bool
     output_only: bool
     example: str
     rules: Rules
@@ -105,11 +108,6 @@ class EnumSpellings:
     by_number: dict[int, str]
     by_text: dict[str, int]
 
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """In the order of the proto."""
-        return tuple(self.by_text)
-
 
 @cache
 def rest_fields(message: Descriptor) -> tuple[Field, ...]:
@@ -144,11 +142,8 @@ def field_rules(field: FieldDescriptor) -> Rules:
 
 @cache
 def enum_spellings(enum: EnumDescriptor) -> EnumSpellings:
-    """The spellings of an enum; ValueError when two values would read the same in a query."""
-    named: dict[int, str] = {value.number: option(value, options_pb2.spelling) for value in enum.values}
-    by_number = {number: text for number, text in named.items() if text}
-    if len({text.casefold() for text in by_number.values()}) != len(by_number):
-        raise ValueError(f"{enum.full_name}: two values have the same spelling")
+    """The spellings of an enum."""
+    by_number = dict(proto_values.enum_spellings(enum))
     return EnumSpellings(by_number, {text: number for number, text in by_number.items()})
 
 
@@ -170,6 +165,7 @@ def _field(descriptor: FieldDescriptor) -> Field:
         non_null=contract.non_null,
         internal=contract.internal,
         trimmed=contract.trimmed,
+        required=field_behavior_pb2.REQUIRED in behavior,
         output_only=field_behavior_pb2.OUTPUT_ONLY in behavior,
         example=contract.example,
         rules=field_rules(descriptor),

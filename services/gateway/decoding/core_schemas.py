@@ -35,9 +35,7 @@ def request_schema(
 def _texts(fields: Mapping[str, Field]) -> CoreSchema:
     return core_schema.typed_dict_schema(
         {
-            name: core_schema.typed_dict_field(
-                scalar_schema(field, field.rules, text=True), required=field.rules.required
-            )
+            name: core_schema.typed_dict_field(scalar_schema(field, field.rules, text=True), required=field.required)
             for name, field in fields.items()
         }
     )
@@ -87,7 +85,7 @@ class MessageSchemas:
         if (default := default_value(field)) is not None:
             updates["default"] = default
         metadata = json_schema_updates(**updates)
-        return core_schema.typed_dict_field(self._sent(field), required=field.rules.required, metadata=metadata)
+        return core_schema.typed_dict_field(self._sent(field), required=field.required, metadata=metadata)
 
     def _sent(self, field: Field) -> CoreSchema:
         if field.repeated:

@@ -1,4 +1,4 @@
-"""JSON values of protobuf's well-known types: free-form JSON and timestamps."""
+"""pydantic core schemas of protobuf's well-known types: free-form JSON and timestamps."""
 
 from datetime import UTC, datetime, timedelta
 from math import isfinite
@@ -18,32 +18,30 @@ _MIN_SECONDS, _MAX_SECONDS = -62135596800, 253402300799  # the years 1 to 9999, 
 
 
 def well_known_schema(message: Descriptor) -> CoreSchema | None:
-    """The pydantic core schema of a well-known type; None for other messages."""
+    """The schema of a well-known type; it validates to a message. None for other messages."""
     return _SCHEMAS.get(message.full_name)
 
 
-def to_struct(value: dict[str, Any]) -> Struct:
-    """A JSON object. Raises a pydantic error for what protobuf cannot hold: see `to_value`."""
+def _to_struct(value: dict[str, Any]) -> Struct:
     struct = Struct()
     _fill_object(struct, value, DEPTH_LIMIT)
     return struct
 
 
-def to_list(value: list[Any]) -> ListValue:
-    """A JSON array."""
+def _to_list(value: list[Any]) -> ListValue:
     values = ListValue()
     _fill_array(values, value, DEPTH_LIMIT)
     return values
 
 
-def to_value(value: object) -> Value:
-    """Any JSON value. Refused are too many levels, infinite numbers, and NUL in a key, which MongoDB does not take."""
+def _to_value(value: object) -> Value:
     target = Value()
     _fill(target, value, DEPTH_LIMIT)
     return target
 
 
 def _fill(target: Value, value: object, levels: int) -> None:
+    """Convert and check in one pass: no more than `levels`, no infinite number, and no NUL in a key (for MongoDB)."""
     if value is None:
         target.null_value = 0  # type: ignore[assignment]
     elif isinstance(value, str):
@@ -58,15 +56,6 @@ def _fill(target: Value, value: object, levels: int) -> None:
     elif isinstance(value, list):
         target.list_value.SetInParent()
         _fill_array(target.list_value, value, levels)
-
-
-def _finite(value: float) -> float:
-    try:
-        if isfinite(value):
-            return value
-    except OverflowError:  # a whole number beyond a double
-        pass
-    raise PydanticKnownError("finite_number")
 
 
 def _fill_object(struct: Struct, value: dict[str, object], levels: int) -> None:
@@ -89,35 +78,41 @@ def _descend(levels: int, by: int) -> int:
     return levels - by
 
 
-def to_timestamp(text: str) -> Timestamp:
+def _finite(number: float) -> float:
+    try:
+        if isfinite(number):
+            return number
+    except OverflowError:  # an integer beyond a double
+        pass
+    raise PydanticKnownError("finite_number")
+
+
+def _to_timestamp(text: str) -> Timestamp:
     """A point in time in RFC 3339 with an offset."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise _no_timestamp("use the form 2026-01-31T12:00:00Z") from None
+        raise _invalid_timestamp("use the form 2026-01-31T12:00:00Z") from None
     if moment.tzinfo is None:
         raise PydanticKnownError("timezone_aware")
     since = moment - _EPOCH
     seconds = since // _SECOND
     if not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
-        raise _no_timestamp("the year is outside 1 to 9999")
+        raise _invalid_timestamp("the year is outside 1 to 9999")
     return Timestamp(seconds=seconds, nanos=since.microseconds * 1000)
 
 
-def _no_timestamp(reason: str) -> PydanticKnownError:
+def _invalid_timestamp(reason: str) -> PydanticKnownError:
     return PydanticKnownError("datetime_parsing", {"error": reason})
 
 
+_after = core_schema.no_info_after_validator_function
 _SCHEMAS: dict[str, CoreSchema] = {
-    "google.protobuf.Struct": core_schema.no_info_after_validator_function(
-        to_struct, core_schema.dict_schema(strict=True)
-    ),
-    "google.protobuf.ListValue": core_schema.no_info_after_validator_function(
-        to_list, core_schema.list_schema(strict=True)
-    ),
-    "google.protobuf.Value": core_schema.no_info_after_validator_function(to_value, core_schema.any_schema()),
-    "google.protobuf.Timestamp": core_schema.no_info_after_validator_function(
-        to_timestamp,
+    "google.protobuf.Struct": _after(_to_struct, core_schema.dict_schema(strict=True)),
+    "google.protobuf.ListValue": _after(_to_list, core_schema.list_schema(strict=True)),
+    "google.protobuf.Value": _after(_to_value, core_schema.any_schema()),
+    "google.protobuf.Timestamp": _after(
+        _to_timestamp,
         core_schema.str_schema(strict=True),
         metadata={"pydantic_js_updates": {"format": "date-time"}},
     ),

@@ -1,41 +1,52 @@
-"""Messages as JSON objects: names as in the protos, null for what is absent, enums as they are spelled.
+"""Messages as JSON objects: field names as in the protos, null for absent fields, enums by their spelling.
 
-An encoder copies a template that has every field at its default and overwrites what ListFields gives, which is what is
-set: half the cost of asking the message for each field.
+An encoder copies a template with the default of every field, then writes the fields of ListFields, which are those that
+are set. That costs half of what reading each field does.
 """
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
 
-from services.gateway.contract.fields import Field, enum_spellings, rest_fields
-from services.gateway.encoding import values
+from services.chassis.proto_values import enum_spellings, list_to_json, struct_to_json, value_to_json
+from services.gateway.contract.fields import Field, rest_fields
 
 Encode = Callable[[Any], Any]
-"""A set value to what orjson takes."""
+"""From the value of a set field to a value that orjson takes."""
+
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 (all times here are UTC, and the text gets its Z by hand)
+_NOT_IN_JSON = (FieldDescriptor.TYPE_BYTES, FieldDescriptor.TYPE_GROUP)
+
+
+def timestamp_to_json(value: Timestamp) -> str:
+    """RFC 3339 in UTC, with milliseconds unless they are zero: 2026-01-31T12:00:00.250Z."""
+    moment = _EPOCH + timedelta(seconds=value.seconds, milliseconds=value.nanos // 1_000_000)
+    return moment.isoformat(timespec="milliseconds" if moment.microsecond else "seconds") + "Z"
+
 
 _WELL_KNOWN: dict[str, Encode] = {
-    "google.protobuf.Timestamp": values.timestamp,
-    "google.protobuf.Struct": values.struct,
-    "google.protobuf.ListValue": values.list_value,
-    "google.protobuf.Value": values.free_form,
+    "google.protobuf.Timestamp": timestamp_to_json,
+    "google.protobuf.Struct": struct_to_json,
+    "google.protobuf.ListValue": list_to_json,
+    "google.protobuf.Value": value_to_json,
 }
-_BYTES = (FieldDescriptor.TYPE_BYTES, FieldDescriptor.TYPE_GROUP)
 
 
 @cache
 def encoder(message: Descriptor) -> Encode:
     """The encoder of a message type to a dict; TypeError for a type with fields that JSON cannot show."""
-    return compile_encoder(message, list_of)
+    return compile_encoder(message, list_encoder)
 
 
 def compile_encoder(message: Descriptor, repeated: Callable[[Encode, Descriptor], Encode]) -> Encode:
-    """As `encoder`; `repeated` makes the encoder of repeated messages from that of one and its type."""
+    """As `encoder`; `repeated` makes the encoder of a repeated field from the encoder of one item and its type."""
     template = {field.name: _absent(field) for field in rest_fields(message)}
-    known = {field.descriptor: (field.name, _encode_field(field, repeated)) for field in rest_fields(message)}
+    known = {field.descriptor: (field.name, _field_encoder(field, repeated)) for field in rest_fields(message)}
     find = known.get
 
     def encode(value: Message) -> dict[str, Any]:
@@ -50,27 +61,25 @@ def compile_encoder(message: Descriptor, repeated: Callable[[Encode, Descriptor]
     return encode
 
 
-def list_of(one: Encode, _: Descriptor) -> Encode:
+def list_encoder(item: Encode, _: Descriptor) -> Encode:
     """The encoder of a list."""
-    return lambda items: [one(item) for item in items]
+    return lambda items: [item(one) for one in items]
 
 
 def _absent(field: Field) -> Any:
     if field.repeated:
         return []
-    if field.presence or field.message is not None or field.descriptor.enum_type is not None:
-        return None
-    return field.descriptor.default_value
+    return None if field.null_when_absent else field.descriptor.default_value
 
 
-def _encode_field(field: Field, repeated: Callable[[Encode, Descriptor], Encode]) -> Encode | None:
+def _field_encoder(field: Field, repeated: Callable[[Encode, Descriptor], Encode]) -> Encode | None:
     """How a set value of the field is encoded; None: as it is."""
-    if field.descriptor.type in _BYTES or (field.message is not None and field.message.GetOptions().map_entry):
+    if field.descriptor.type in _NOT_IN_JSON or (field.message is not None and field.message.GetOptions().map_entry):
         raise TypeError(f"{field.descriptor.full_name}: JSON does not show bytes, maps and groups")
     if field.message is not None:
-        one = _WELL_KNOWN.get(field.message.full_name) or encoder(field.message)
-        return repeated(one, field.message) if field.repeated else one
+        item = _WELL_KNOWN.get(field.message.full_name) or encoder(field.message)
+        return repeated(item, field.message) if field.repeated else item
     if field.descriptor.enum_type is not None:
-        spell = enum_spellings(field.descriptor.enum_type).by_number.get
+        spell = enum_spellings(field.descriptor.enum_type).get
         return (lambda numbers: [spell(number) for number in numbers]) if field.repeated else spell
     return list if field.repeated else None

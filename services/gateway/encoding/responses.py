@@ -1,4 +1,4 @@
-"""Whole responses as JSON text. Items of lists are remembered by their bytes, which determine their JSON."""
+"""Responses as JSON text. The JSON of list items is cached by their bytes, which determine it."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -13,51 +13,49 @@ from services.gateway.encoding.messages import Encode, compile_encoder, encoder
 
 ToJson = Callable[[Any], bytes]
 
-MEMO_ITEMS = 4096
-MEMO_MOST_BYTES = 4096
-"""Larger items are encoded each time: the memo of a type stays below about 50 MB."""
+CACHED_ITEMS = 4096
+CACHED_ITEM_BYTES = 4096
+"""Larger items are not cached: the cache of a message type stays below about 50 MB."""
 
 
-class Memo:
-    """The JSON of messages of one type, by their bytes; bounded, the least used go first."""
+class ItemCache:
+    """The JSON of the most recently used messages of one type."""
 
     def __init__(self, message: Descriptor) -> None:
         self._encode = encoder(message)
         make = GetMessageClass(message)
 
-        @lru_cache(MEMO_ITEMS)
-        def item_encoder(raw: bytes) -> orjson.Fragment:
+        @lru_cache(CACHED_ITEMS)
+        def to_fragment(raw: bytes) -> orjson.Fragment:
             return orjson.Fragment(orjson.dumps(self._encode(make.FromString(raw))))
 
-        self._remembered = item_encoder
+        self._to_fragment = to_fragment
 
-    def fragment(self, message: Message) -> Any:
-        """Something that orjson writes as the message's JSON."""
+    def encode(self, message: Message) -> Any:
+        """A value that orjson writes as the message's JSON."""
         raw = message.SerializeToString()
-        return self._remembered(raw) if len(raw) <= MEMO_MOST_BYTES else self._encode(message)
+        return self._to_fragment(raw) if len(raw) <= CACHED_ITEM_BYTES else self._encode(message)
 
 
 class ResponseEncoders:
-    """The encoders of one process: they share the memos of item types."""
+    """The encoders of one process, which share the caches of items."""
 
     def __init__(self) -> None:
-        self._memos: dict[Descriptor, Memo] = {}
+        self._caches: dict[Descriptor, ItemCache] = {}
 
     def response_encoder(self, message: Descriptor) -> ToJson:
-        """An encoder for responses of this type, whose repeated messages are remembered."""
-        encode = compile_encoder(message, self._repeated)
+        """An encoder for responses of this type; their repeated messages are cached."""
+        encode = compile_encoder(message, self._list_encoder)
         return lambda response: orjson.dumps(encode(response))
 
     def item_encoder(self, message: Descriptor) -> ToJson:
-        """An encoder for single messages of a type that lists show as well."""
-        memo = self._memo(message)
-        return lambda response: orjson.dumps(memo.fragment(response))
+        """An encoder for single messages of a type that lists hold too."""
+        cache = self._cache(message)
+        return lambda response: orjson.dumps(cache.encode(response))
 
-    def _repeated(self, one: Encode, message: Descriptor) -> Encode:
-        if message.full_name.startswith("google.protobuf."):
-            return lambda items: [one(item) for item in items]
-        fragment = self._memo(message).fragment
-        return lambda items: [fragment(item) for item in items]
+    def _list_encoder(self, item: Encode, message: Descriptor) -> Encode:
+        encode = item if message.full_name.startswith("google.protobuf.") else self._cache(message).encode
+        return lambda items: [encode(one) for one in items]
 
-    def _memo(self, message: Descriptor) -> Memo:
-        return self._memos.setdefault(message, Memo(message))
+    def _cache(self, message: Descriptor) -> ItemCache:
+        return self._caches.setdefault(message, ItemCache(message))

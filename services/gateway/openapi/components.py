@@ -1,33 +1,34 @@
-"""The parts of the document that no proto has: errors, headers, security, the gateway's own endpoints, uploads."""
+"""The parts of the document that are not in the protos: errors, headers, security, uploads, the gateway's own paths."""
 
 from typing import Any
 
 Part = dict[str, Any]
 
+ABOUT = "Runs automated tests against builds of mobile apps. Paths work with and without a trailing slash."
 SECURITY: Part = {
     "apiKey": {
         "type": "http",
         "scheme": "bearer",
         "bearerFormat": "mt_<12>_<38>",
-        "description": "An API key. Its scopes (read, write, execute, admin) say what it may do.",
+        "description": "An API key. Its scopes (read, write, execute, admin) are its permissions.",
     }
 }
 
 ERRORS = {
-    "400": "The body is not JSON, or the request is not HTTP; the sentence says where.",
+    "400": "The body is not valid JSON; detail has the position. Or the request is not valid HTTP.",
     "401": "The API key is missing, unknown or expired.",
-    "403": "The API key lacks the scope that this needs.",
-    "404": "There is no such thing in the organisation of the key.",
-    "405": "The path does not have this method; Allow names those that it has.",
+    "403": "The API key does not have the scope that the operation requires.",
+    "404": "Nothing with this id exists in the organisation of the API key.",
+    "405": "The path does not support this method; Allow lists those that it supports.",
     "408": "The body did not arrive in time.",
-    "409": "It exists already, or its state does not allow this.",
+    "409": "The resource exists already, or its state does not allow the operation.",
     "413": "The body is too large.",
-    "415": "The body has a type or an encoding that is not read here.",
-    "422": "The request breaks its contract; detail names every place.",
-    "429": "Too many requests; try again after Retry-After.",
-    "500": "An error of ours; the log has it under the request id.",
-    "503": "A service that this needs is not available; try again after Retry-After.",
-    "504": "It took too long; try again after Retry-After.",
+    "415": "The type or the encoding of the body is not supported.",
+    "422": "The request is not valid; detail lists every error.",
+    "429": "Too many requests. Retry after the seconds in Retry-After.",
+    "500": "An internal error. The log has it under the request id.",
+    "503": "A service that the operation needs is not available. Retry after the seconds in Retry-After.",
+    "504": "The operation took too long. Retry after the seconds in Retry-After.",
 }
 ALWAYS = frozenset(("400", "401", "403", "422", "429", "500", "503", "504"))
 WITH_PATH = frozenset(("404",))
@@ -35,42 +36,61 @@ WITH_BODY = frozenset(("408", "409", "413", "415"))
 
 ERROR_BODY: Part = {
     "type": "object",
-    "description": "What went wrong: a sentence that says what to do, and a reason for programs.",
+    "description": "An error: what is wrong and what to do about it, and a code for programs.",
     "properties": {
         "detail": {
-            "anyOf": [{"type": "string"}, {"type": "array", "items": {"$ref": "#/components/schemas/ValidationError"}}]
+            "description": "A sentence that says what is wrong and what to do, or every error of an invalid request.",
+            "anyOf": [{"type": "string"}, {"type": "array", "items": {"$ref": "#/components/schemas/ValidationError"}}],
         },
-        "code": {"type": "string"},
+        "code": {"type": "string", "description": "The reason, for programs: VERSION_EXISTS."},
     },
     "required": ["detail", "code"],
+}
+AUTHENTICATION_ERROR: Part = {
+    "type": "object",
+    "description": "The API key is missing, unknown or expired.",
+    "properties": {"detail": {"type": "string", "description": "What is wrong with the key."}},
+    "required": ["detail"],
+    "additionalProperties": False,
 }
 FIELD_ERROR: Part = {
     "type": "object",
     "description": "One error of a request.",
     "properties": {
-        "loc": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}},
-        "msg": {"type": "string"},
-        "type": {"type": "string"},
+        "loc": {
+            "type": "array",
+            "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+            "description": 'Where: ["query", "page_size"], ["body", "test_ids", 2].',
+        },
+        "msg": {"type": "string", "description": "What is wrong."},
+        "type": {"type": "string", "description": "The kind of error, as pydantic names it: missing, string_too_long."},
     },
     "required": ["loc", "msg", "type"],
 }
 
 HEADERS: Part = {
-    "X-Request-ID": {"description": "The id of this request in the logs.", "schema": {"type": "string"}},
+    "X-Request-ID": {"description": "The id of the request, also in the logs.", "schema": {"type": "string"}},
     "X-Ignored-Fields": {
-        "description": "Fields, parameters and headers of the request that are unknown and were ignored.",
+        "description": "Unknown fields, parameters and headers of the request, which were ignored.",
         "schema": {"type": "string"},
     },
     "Idempotent-Replayed": {
-        "description": "true: this is the answer of an earlier request with the same Idempotency-Key.",
+        "description": "true when this is the response to an earlier request with the same Idempotency-Key.",
         "schema": {"type": "string"},
     },
-    "Location": {"description": "The path of what was created.", "schema": {"type": "string"}},
-    "Warning": {"description": "Some fields are null because a service does not answer.", "schema": {"type": "string"}},
-    "Retry-After": {"description": "Seconds after which to try again.", "schema": {"type": "integer", "minimum": 1}},
+    "Location": {"description": "The path of the resource that was created.", "schema": {"type": "string"}},
+    "Warning": {
+        "description": "Some fields are null because a service is not available.",
+        "schema": {"type": "string"},
+    },
+    "Retry-After": {
+        "description": "Seconds to wait before the next attempt.",
+        "schema": {"type": "integer", "minimum": 1},
+    },
     "WWW-Authenticate": {"description": "Bearer", "schema": {"type": "string"}},
-    "Allow": {"description": "The methods that this path has.", "schema": {"type": "string"}},
+    "Allow": {"description": "The methods that the path supports.", "schema": {"type": "string"}},
 }
+_ERROR_SCHEMAS = {"401": "AuthenticationError"}
 _ERROR_HEADERS = {
     "401": ("WWW-Authenticate",),
     "405": ("Allow",),
@@ -84,39 +104,41 @@ PARAMETERS: Part = {
     "IdempotencyKey": {
         "name": "Idempotency-Key",
         "in": "header",
-        "description": "Within 24 hours the same key and body give the first answer again; another body is a 409.",
+        "description": "The same key and body within 24 hours give the first response again; another body is a 409.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
     },
     "RequestId": {
         "name": "X-Request-ID",
         "in": "header",
-        "description": "An id for the logs; one is made when it is absent or not of this form.",
+        "description": "The id of the request in the logs. It is generated if absent or not of this pattern.",
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$"},
     },
     "RequestTimeout": {
         "name": "X-Request-Timeout",
         "in": "header",
-        "description": "Seconds after which the client gives up; capped.",
+        "description": "Seconds after which the client stops waiting, up to a limit of the server.",
         "schema": {"type": "number", "exclusiveMinimum": 0},
     },
     "Prefer": {
         "name": "Prefer",
         "in": "header",
-        "description": "handling=strict: unknown fields are refused instead of ignored.",
+        "description": "handling=strict makes unknown fields an error; otherwise they are ignored.",
         "schema": {"type": "string", "examples": ["handling=strict"]},
     },
 }
 
 UPLOAD: Part = {
     "type": "object",
-    "description": (
-        "The artifact with what is to be known about it. Send the other fields before the file, which then flows "
-        "through; or all of them after it. A field after the file when others came before it is refused."
-    ),
+    "description": "The artifact and its description. The fields may stand anywhere in the form.",
     "properties": {
-        "version": {"type": "string", "minLength": 1, "maxLength": 200, "description": "Absent: the artifact's own."},
+        "version": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 200,
+            "description": "The default is that of the artifact.",
+        },
         "metadata": {"type": "string", "contentMediaType": "application/json", "description": "A JSON object."},
-        "package_name": {"type": "string", "maxLength": 500, "description": "Absent: the artifact's own."},
+        "package_name": {"type": "string", "maxLength": 500, "description": "The default is that of the artifact."},
         "file": {"type": "string", "contentMediaType": "application/octet-stream"},
     },
     "required": ["file"],
@@ -129,33 +151,34 @@ def headers(*names: str) -> Part:
 
 
 def error_responses() -> Part:
-    """The components for all error answers."""
-    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+    """The responses of all errors."""
     return {
         f"Error{status}": {
             "description": text,
             "headers": headers(*_ERROR_HEADERS.get(status, ())),
-            "content": content,
+            "content": {
+                "application/json": {"schema": {"$ref": f"#/components/schemas/{_ERROR_SCHEMAS.get(status, 'Error')}"}}
+            },
         }
         for status, text in ERRORS.items()
     }
 
 
 def error_references(*statuses: str) -> Part:
-    """References to error answers."""
+    """References to the responses of errors."""
     return {status: {"$ref": f"#/components/responses/Error{status}"} for status in statuses}
 
 
 def service_paths() -> Part:
-    """The gateway's own endpoints."""
+    """The paths of the gateway itself."""
     return {
         "/healthz": {"get": _open("Healthz", "Whether the process is alive.", "503")},
-        "/readyz": {"get": _open("Readyz", "Whether the process may get traffic.", "503")},
+        "/readyz": {"get": _open("Readyz", "Whether the process is ready for requests.", "503")},
         "/api/v1/openapi.json": {"get": _open("OpenApi", "This document.")},
     }
 
 
 def _open(name: str, summary: str, *failing: str) -> Part:
     content = {"application/json": {"schema": {"type": "object"}}}
-    answers = {code: {"description": summary, "headers": headers(), "content": content} for code in ("200", *failing)}
-    return {"operationId": name, "summary": summary, "tags": ["Service"], "security": [], "responses": answers}
+    responses = {code: {"description": summary, "headers": headers(), "content": content} for code in ("200", *failing)}
+    return {"operationId": name, "summary": summary, "tags": ["Service"], "security": [], "responses": responses}

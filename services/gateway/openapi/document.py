@@ -1,4 +1,4 @@
-"""The whole document."""
+"""The OpenAPI 3.1 document as a whole."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,8 +10,6 @@ from services.gateway.openapi import components
 from services.gateway.openapi.comments import load_comments
 from services.gateway.openapi.paths import operation_object
 from services.gateway.openapi.schemas import Schemas
-
-ABOUT = "Runs automated tests against builds of mobile apps. Paths work with and without a trailing slash."
 
 
 def document_json(operations: Iterable[Operation], version: str) -> bytes:
@@ -30,7 +28,7 @@ def build_document(operations: Iterable[Operation], version: str) -> dict[str, A
         "info": {
             "title": "mobiletest",
             "version": version,
-            "description": ABOUT,
+            "description": components.ABOUT,
         },
         "servers": [{"url": "/"}],
         "security": [{"apiKey": []}],
@@ -46,7 +44,12 @@ def _tags(schemas: Schemas) -> list[dict[str, str]]:
 
 def _components(schemas: Schemas) -> dict[str, Any]:
     return {
-        "schemas": {**schemas.components(), "Error": components.ERROR_BODY, "ValidationError": components.FIELD_ERROR},
+        "schemas": {
+            **schemas.components(),
+            "Error": components.ERROR_BODY,
+            "AuthenticationError": components.AUTHENTICATION_ERROR,
+            "ValidationError": components.FIELD_ERROR,
+        },
         "responses": components.error_responses(),
         "parameters": components.PARAMETERS,
         "headers": components.HEADERS,

@@ -51,7 +51,7 @@ def _parameter(place: str, name: str, field: Field, schemas: Schemas) -> dict[st
     return {
         "name": name,
         "in": place,
-        "required": place == "path" or field.rules.required,
+        "required": place == "path" or field.required,
         "description": schemas.comment(field.descriptor.full_name),
         "schema": schemas.parameter(field),
     }
@@ -80,7 +80,7 @@ def _body(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     content: dict[str, Any] = {"application/json": {"schema": schemas.body(operation.input, sent)}}
     if operation.name == UPLOADS:
         content["multipart/form-data"] = {"schema": components.UPLOAD}
-    return {"required": any(field.rules.required for field in sent), "content": content}
+    return {"required": any(field.required for field in sent), "content": content}
 
 
 def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:

@@ -28,7 +28,7 @@ INTERFACE = {
 }
 
 
-def test_every_endpoint_of_the_interface_is_there_and_answers_200() -> None:
+def test_endpoints_of_the_interface_exist_and_answer_200() -> None:
     found = {(operation.verb, operation.template): operation for operation in all_operations()}
     assert found.keys() >= INTERFACE
     assert {found[route].status for route in INTERFACE} == {200}
@@ -40,7 +40,7 @@ def test_every_operation_needs_a_scope_and_none_is_internal() -> None:
         assert not operation.rpc.internal, operation.name
 
 
-def test_an_operation_knows_its_service_its_path_and_its_codes() -> None:
+def test_operation_has_its_service_path_and_status() -> None:
     create = find_operation(all_operations(), "CreateTest")
     assert (create.upstream, create.status, create.location) == ("catalog", 201, "/api/v1/tests/{id}")
     assert find_operation(all_operations(), "DeleteApp").status == 204
@@ -49,23 +49,34 @@ def test_an_operation_knows_its_service_its_path_and_its_codes() -> None:
     assert find_operation(all_operations(), "WatchExecution").streams
 
 
-def test_an_unknown_operation_is_a_key_error() -> None:
+def test_unknown_operation_is_a_key_error() -> None:
     with pytest.raises(KeyError):
         find_operation(all_operations(), "Nothing")
 
 
 def test_enums_are_spelled_as_in_the_contract() -> None:
-    spelt = enum_spellings(platform_pb2.Platform.DESCRIPTOR)
-    assert spelt.texts == ("iOS", "Android")
-    assert spelt.by_text == {"iOS": 1, "Android": 2}
-    assert 0 not in spelt.by_number
+    spellings = enum_spellings(platform_pb2.Platform.DESCRIPTOR)
+    assert list(spellings.by_text.items()) == [("iOS", 1), ("Android", 2)]
+    assert 0 not in spellings.by_number
 
 
-def test_internal_fields_do_not_exist_for_rest() -> None:
+def test_spellings_of_an_enum_differ_in_more_than_case() -> None:
+    for enum in {field.enum_type for operation in all_operations() for field in operation.input.fields}:
+        folded = [text.casefold() for text in enum_spellings(enum).by_text] if enum is not None else []
+        assert len(folded) == len(set(folded)), enum
+
+
+def test_required_fields_are_marked_for_every_reader() -> None:
+    for operation in all_operations():
+        for field in request_fields(operation.input):
+            assert field.required == field.rules.required, field.descriptor.full_name
+
+
+def test_rest_has_no_internal_fields() -> None:
     assert "revision" not in {field.name for field in rest_fields(apps_pb2.App.DESCRIPTOR)}
 
 
-def test_a_client_does_not_write_the_mask() -> None:
+def test_update_mask_is_not_a_request_field() -> None:
     message: Any = apps_pb2.UpdateAppRequest.DESCRIPTOR
     without: Any = apps_pb2.GetAppRequest.DESCRIPTOR
     assert mask_field(message) == "update_mask"
@@ -73,7 +84,7 @@ def test_a_client_does_not_write_the_mask() -> None:
     assert mask_field(without) is None
 
 
-def test_bounds_are_read_from_the_rules() -> None:
+def test_bounds_come_from_the_rules() -> None:
     page_size = apps_pb2.ListAppsRequest.DESCRIPTOR.fields_by_name["page_size"]
     assert (field_rules(page_size).minimum, field_rules(page_size).maximum) == (1, 500)
     app_id = apps_pb2.GetAppRequest.DESCRIPTOR.fields_by_name["app_id"]
@@ -81,7 +92,7 @@ def test_bounds_are_read_from_the_rules() -> None:
     assert field_rules(app_id).uuid
 
 
-def test_headers_are_named_by_their_fields() -> None:
+def test_headers_come_from_the_contract_option() -> None:
     headers = [field.header for field in rest_fields(ci_pb2.CiAttribution.DESCRIPTOR)]
     assert headers[3] == "X-CI-PR-Number"
     assert all(headers)
@@ -94,7 +105,7 @@ def test_comments_are_found_by_full_name() -> None:
     assert found["mobiletest.executor.v1.ExecutionKind.EXECUTION_KIND_TEST"] == "Of one test."
 
 
-def test_defaults_and_null_come_from_the_contract_option() -> None:
+def test_defaults_and_nullability_come_from_the_contract_option() -> None:
     by_name = {field.name: field for field in rest_fields(executions_pb2.StartWorkflowRequest.DESCRIPTOR)}
     assert by_name["override_build_config"].default == "false"
     assert not by_name["override_build_config"].nullable

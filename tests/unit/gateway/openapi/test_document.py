@@ -1,4 +1,4 @@
-"""The OpenAPI document: valid, and equal to what is served."""
+"""The OpenAPI document: valid, and the same as the routes and encoders."""
 
 import asyncio
 from typing import Any
@@ -34,13 +34,13 @@ class NoChannel:
     unary_stream = stream_unary = unary_unary
 
 
-def test_it_is_valid() -> None:
+def test_document_is_valid_openapi() -> None:
     validate(DOCUMENT)
     assert DOCUMENT["openapi"].startswith("3.1")
     assert DOCUMENT["info"]["version"] == "1.2.3"
 
 
-async def test_routes_and_document_are_equal() -> None:
+async def test_document_has_exactly_the_routes() -> None:
     upstreams = Upstreams(dict.fromkeys(("catalog", "executor", "reporting"), NoChannel()))
     variables = Settings(service_tokens=TOKEN)  # type: ignore[arg-type]
     routes = build_routes(variables, upstreams, Health(), asyncio.Event())
@@ -49,7 +49,7 @@ async def test_routes_and_document_are_equal() -> None:
     assert served == written
 
 
-def test_a_read_that_may_meet_a_conflict_says_so() -> None:
+def test_reads_that_can_conflict_list_409() -> None:
     gets = {path: item["get"]["responses"] for path, item in DOCUMENT["paths"].items() if "get" in item}
     assert {path for path, responses in gets.items() if "409" in responses} == {
         "/api/v1/apps/builds/{version_id}/download",
@@ -72,12 +72,12 @@ def parameters(path: str, verb: str = "get") -> dict[str, Any]:
         ("/api/v1/apps/{app_id}/test_matrix", "page_size", 2, 50, 10),
     ],
 )
-def test_bounds_and_defaults_of_the_interface(path: str, name: str, low: int, high: int, default: int) -> None:
+def test_parameters_have_their_bounds_and_defaults(path: str, name: str, low: int, high: int, default: int) -> None:
     schema = parameters(path)[name]["schema"]
     assert (schema["minimum"], schema["maximum"], schema["default"]) == (low, high, default)
 
 
-def test_all_attribution_headers_are_parameters_of_the_start() -> None:
+def test_attribution_headers_are_parameters_of_the_start() -> None:
     found = parameters("/api/v1/execution/api/execute_workflow_id_async", "post")
     assert set(found) == {
         "X-Service-Client",
@@ -92,7 +92,7 @@ def test_all_attribution_headers_are_parameters_of_the_start() -> None:
     assert found["X-CI-PR-Number"]["schema"]["type"] == "integer"
 
 
-def test_an_app_is_described_as_in_the_interface() -> None:
+def test_app_has_the_properties_of_the_interface() -> None:
     properties = DOCUMENT["components"]["schemas"]["App"]["properties"]
     assert list(properties)[:3] == ["id", "org_id", "name"]
     assert "revision" not in properties
@@ -103,7 +103,23 @@ def test_an_app_is_described_as_in_the_interface() -> None:
     assert properties["system_prompt"]["description"] == "App-level system prompt injected into LLM calls."
 
 
-def test_every_operation_has_words_errors_and_security() -> None:
+def test_fields_that_only_the_service_sets_are_read_only() -> None:
+    properties = SCHEMAS["Workflow"]["properties"]
+    read_only = {name for name, schema in properties.items() if schema.get("readOnly")}
+    assert read_only == {"id", "org_id", "created_at", "updated_at"}
+    assert SCHEMAS["CreateWorkflowRequest"]["required"] == ["name"]
+
+
+def test_body_of_a_401_has_only_a_detail() -> None:
+    responses = DOCUMENT["components"]["responses"]
+    name = responses["Error401"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+    assert SCHEMAS[name]["required"] == ["detail"]
+    assert SCHEMAS[name]["properties"].keys() == {"detail"}
+    assert SCHEMAS[name]["additionalProperties"] is False
+    assert responses["Error403"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Error"}
+
+
+def test_every_operation_has_a_summary_errors_and_security() -> None:
     for path, item in DOCUMENT["paths"].items():
         for verb, operation in item.items():
             assert operation["summary"], (path, verb)
@@ -116,10 +132,10 @@ def test_every_operation_has_words_errors_and_security() -> None:
 def test_every_property_has_a_description() -> None:
     for name, schema in DOCUMENT["components"]["schemas"].items():
         for key, value in schema.get("properties", {}).items():
-            assert value.get("description") or name in ("Error", "ValidationError"), f"{name}.{key}"
+            assert value.get("description"), f"{name}.{key}"
 
 
-def test_uploads_are_described_as_a_form() -> None:
+def test_upload_accepts_json_and_a_form() -> None:
     content = DOCUMENT["paths"]["/api/v1/apps/{app_id}/builds"]["post"]["requestBody"]["content"]
     assert set(content) == {"application/json", "multipart/form-data"}
 
@@ -127,7 +143,7 @@ def test_uploads_are_described_as_a_form() -> None:
 @pytest.mark.parametrize(("name", "descriptor"), RESPONSES)
 @settings(deadline=None, max_examples=examples(15))
 @given(data=st.data())
-def test_what_is_encoded_fits_what_is_described(name: str, descriptor: Any, data: st.DataObject) -> None:
+def test_encoded_responses_match_their_schema(name: str, descriptor: Any, data: st.DataObject) -> None:
     answer = orjson.loads(orjson.dumps(encoder(descriptor)(data.draw(response_messages(descriptor)))))
     if descriptor.name in SCHEMAS:
         whole = {"$ref": f"#/components/schemas/{descriptor.name}", "components": DOCUMENT["components"]}
@@ -136,12 +152,12 @@ def test_what_is_encoded_fits_what_is_described(name: str, descriptor: Any, data
 
 
 @pytest.mark.parametrize("schema", [name for name in DOCUMENT["components"]["schemas"] if name.endswith("Request")])
-def test_every_body_names_what_is_required(schema: str) -> None:
+def test_required_properties_exist(schema: str) -> None:
     described = SCHEMAS[schema]
     assert set(described.get("required", [])) <= set(described["properties"])
 
 
-def test_a_parameter_with_named_values_shows_them() -> None:
+def test_parameter_with_choices_is_an_enum() -> None:
     schema = parameters("/api/v1/tests")["classification"]["schema"]
     assert schema == {
         "type": "string",
@@ -149,7 +165,7 @@ def test_a_parameter_with_named_values_shows_them() -> None:
     }
 
 
-def test_a_quarantine_needs_a_reason_and_shows_wherever_the_test_does() -> None:
+def test_quarantine_requires_a_reason_and_is_shown_with_every_test() -> None:
     asked = DOCUMENT["paths"]["/api/v1/tests/{test_id}/quarantine"]["put"]["requestBody"]
     name = asked["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
     assert SCHEMAS[name]["required"] == ["reason"]
