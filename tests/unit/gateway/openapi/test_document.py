@@ -100,7 +100,8 @@ def test_app_has_the_properties_of_the_interface() -> None:
     assert properties["id"]["format"] == "uuid"
     assert properties["created_at"]["format"] == "date-time"
     assert properties["platform"]["enum"] == ["iOS", "Android", None]
-    assert properties["system_prompt"]["description"] == "App-level system prompt injected into LLM calls."
+    description = "The system prompt that every call to a language model for this app contains."
+    assert properties["system_prompt"]["description"] == description
 
 
 def test_fields_that_only_the_service_sets_are_read_only() -> None:
