@@ -41,9 +41,9 @@ async def test_all_errors_are_named_at_once(client: Client) -> None:
     assert answer.status == 422
     assert answer.json["code"] == "VALIDATION_FAILED"
     assert [(item["loc"], item["type"]) for item in answer.json["detail"]] == [
-        (["query", "page_size"], "int_parsing"),
         (["query", "platform"], "enum"),
         (["query", "page"], "greater_than_equal"),
+        (["query", "page_size"], "int_parsing"),
     ]
 
 
@@ -52,7 +52,7 @@ async def test_malformed_json_is_a_400_that_says_where(client: Client) -> None:
         "POST", APPS, data=b'{"name": "x",\n "platform": }', headers={"Content-Type": "application/json"}
     )
     assert answer.status == 400
-    assert "line 2, column 14" in answer.json["detail"]
+    assert "line 2 column 14" in answer.json["detail"]
 
 
 async def test_another_content_type_is_a_415(client: Client) -> None:
@@ -156,7 +156,7 @@ async def test_unknown_fields_are_ignored_and_named(client: Client, backends: Fa
     assert answer.status == 200
     assert answer.json["status"] == "queued"
     assert answer.json["task_id"] == answer.json["id"]
-    assert answer.headers["X-Ignored-Fields"] == "x-ci-flavour, retries, run_config.execution_mode.retrys, a??b"
+    assert answer.headers["X-Ignored-Fields"] == "x-ci-flavour, run_config.execution_mode.retrys, retries, a??b"
     assert (request.ci.branch, request.ci.pr_number, request.service_client) == ("main", 7, "cli")
     assert request.run_config.execution_mode.retries == 2
 
