@@ -10,7 +10,7 @@ from mobiletest.catalog.v1 import api_keys_pb2, api_keys_pb2_grpc
 from services.chassis import error_status
 from services.chassis.errors import Unauthenticated
 from services.chassis.grpc_channel import Channel
-from services.gateway.contract.fields import enum_spellings
+from services.chassis.proto_values import enum_spellings
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class CatalogApiKeys:
 
     def __init__(self, channel: Channel) -> None:
         self._stub = api_keys_pb2_grpc.ApiKeysStub(channel)  # type: ignore[no-untyped-call]
-        self._scopes = enum_spellings(api_keys_pb2.Scope.DESCRIPTOR).by_number
+        self._scopes = enum_spellings(api_keys_pb2.Scope.DESCRIPTOR)
 
     async def verify(self, key: str) -> KeyHolder:
         """See `Keys.verify`. A refused service token is not the client's fault and stays an AioRpcError."""

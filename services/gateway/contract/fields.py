@@ -1,4 +1,4 @@
-"""The fields of messages as REST knows them: their contract, their rules, and how JSON spells enums."""
+"""The fields of messages as REST knows them: their contract and their rules."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -7,10 +7,8 @@ from typing import Any
 
 from buf.validate import validate_pb2
 from google.api import field_behavior_pb2
-from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from mobiletest.options.v1 import options_pb2
-
-from services.chassis import proto_values
 
 FIELD_MASK = "google.protobuf.FieldMask"
 
@@ -102,11 +100,23 @@ class HeaderField:
 
 
 @dataclass(frozen=True, slots=True)
-class EnumSpellings:
-    """Both directions of one enum. A value without a spelling encodes as null and cannot be sent."""
+class RequestFields:
+    """The fields of a request by the part of the HTTP request that they come from."""
 
-    by_number: dict[int, str]
-    by_text: dict[str, int]
+    path: tuple[Field, ...]
+    headers: tuple[HeaderField, ...]
+    content: tuple[Field, ...]
+    """In the body, or in the query of operations without one."""
+
+    @classmethod
+    def of(cls, message: Descriptor, path_names: Iterable[str]) -> "RequestFields":
+        """`path_names` are the fields in the path."""
+        in_path, known = set(path_names), request_fields(message)
+        return cls(
+            path=tuple(field for field in known if field.name in in_path),
+            headers=tuple(_header_fields(known)),
+            content=tuple(f for f in known if f.name not in in_path and not f.header and not f.from_headers),
+        )
 
 
 @cache
@@ -120,15 +130,6 @@ def request_fields(message: Descriptor) -> tuple[Field, ...]:
     return tuple(field for field in rest_fields(message) if not _is_mask(field))
 
 
-def header_fields(fields: Iterable[Field]) -> Iterator[HeaderField]:
-    """The headers that fill these fields of a request, or fields of the messages among them."""
-    for field in fields:
-        if field.header:
-            yield HeaderField("", field)
-        elif field.from_headers and field.message is not None:
-            yield from (HeaderField(field.name, inner) for inner in rest_fields(field.message) if inner.header)
-
-
 def mask_field(message: Descriptor) -> str | None:
     """The name of the field mask that a PATCH fills, if the message has one."""
     return next((field.name for field in rest_fields(message) if _is_mask(field)), None)
@@ -140,15 +141,16 @@ def field_rules(field: FieldDescriptor) -> Rules:
     return _read_rules(option(field, validate_pb2.field))
 
 
-@cache
-def enum_spellings(enum: EnumDescriptor) -> EnumSpellings:
-    """The spellings of an enum."""
-    by_number = dict(proto_values.enum_spellings(enum))
-    return EnumSpellings(by_number, {text: number for number, text in by_number.items()})
-
-
 def _is_mask(field: Field) -> bool:
     return field.message is not None and field.message.full_name == FIELD_MASK
+
+
+def _header_fields(fields: Iterable[Field]) -> Iterator[HeaderField]:
+    for field in fields:
+        if field.header:
+            yield HeaderField("", field)
+        elif field.from_headers and field.message is not None:
+            yield from (HeaderField(field.name, inner) for inner in rest_fields(field.message) if inner.header)
 
 
 def _field(descriptor: FieldDescriptor) -> Field:

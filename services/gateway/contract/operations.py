@@ -22,9 +22,9 @@ HTTP_BODY = "google.api.HttpBody"
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One RPC as REST shows it: `verb` GET on `template` "/api/v1/apps/{app_id}"; `upstream` is the service's name.
+    """One RPC as REST shows it: `verb` GET on `template` "/api/v1/apps/{app_id}".
 
-    `errors` are those google.rpc codes that do not follow from the shape of the request.
+    `upstream` is the name of the service; `errors` are google.rpc codes that do not follow from the request's shape.
     """
 
     verb: str
@@ -63,7 +63,7 @@ class Operation:
 
 
 def all_services() -> list[ServiceDescriptor]:
-    """Every service that REST shows something of."""
+    """Every service with methods in REST."""
     return [service for file in FILES for service in file.DESCRIPTOR.services_by_name.values()]
 
 
@@ -88,7 +88,7 @@ def _of(service: ServiceDescriptor) -> Iterator[Operation]:
 def _operation(descriptor: MethodDescriptor, rpc: Method, verb: str, template: str, *, takes_body: bool) -> Operation:
     contract = option(descriptor, options_pb2.method_contract)
     output = descriptor.output_type
-    usual = 204 if output.full_name == EMPTY else 200
+    default_status = 204 if output.full_name == EMPTY else 200
     return Operation(
         verb=verb,
         template=template,
@@ -98,7 +98,7 @@ def _operation(descriptor: MethodDescriptor, rpc: Method, verb: str, template: s
         descriptor=descriptor,
         request=GetMessageClass(descriptor.input_type),
         response=GetMessageClass(output),
-        status=contract.success_status or usual,
+        status=contract.success_status or default_status,
         location=contract.location,
         errors=frozenset(contract.errors),
     )
@@ -106,7 +106,4 @@ def _operation(descriptor: MethodDescriptor, rpc: Method, verb: str, template: s
 
 def find_operation(found: Iterable[Operation], name: str) -> Operation:
     """The operation of the RPC called `name`; KeyError when there is none."""
-    for operation in found:
-        if operation.name == name:
-            return operation
-    raise KeyError(name)
+    return {operation.name: operation for operation in found}[name]

@@ -6,33 +6,27 @@ from typing import Any
 from google.protobuf.descriptor import Descriptor
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from services.gateway.contract.fields import Field, HeaderField, Rules, enum_spellings, request_fields, rest_fields
+from services.chassis.proto_values import enum_spellings
+from services.gateway.contract.fields import Field, RequestFields, Rules, request_fields, rest_fields
 from services.gateway.decoding.scalar_schemas import default_value, json_schema_updates, scalar_schema
 from services.gateway.decoding.well_known_types import well_known_schema
 
 _VALUE = "google.protobuf.Value"
 
 
-def request_schema(
-    message: Descriptor,
-    path: Iterable[Field],
-    headers: Mapping[str, HeaderField],
-    content: Iterable[Field],
-    *,
-    takes_body: bool,
-) -> CoreSchema:
-    """A request: {"path": .., "query": .., "header": .., "body": ..}. `content` is sent in the query or the body."""
+def request_schema(message: Descriptor, fields: RequestFields, *, takes_body: bool) -> CoreSchema:
+    """A request as {"path": .., "query": .., "header": .., "body": ..}."""
     parts = {
-        "path": _texts({field.name: field for field in path}),
-        "query": _texts({} if takes_body else {field.name: field for field in content}),
-        "header": _texts({name: header.field for name, header in headers.items()}),
+        "path": _parameters({field.name: field for field in fields.path}),
+        "query": _parameters({} if takes_body else {field.name: field for field in fields.content}),
+        "header": _parameters({header.name: header.field for header in fields.headers}),
     }
     if takes_body:
-        parts["body"] = MessageSchemas().request(message, content, message.name)
+        parts["body"] = MessageSchemas().request(message, fields.content, message.name)
     return core_schema.typed_dict_schema({name: core_schema.typed_dict_field(part) for name, part in parts.items()})
 
 
-def _texts(fields: Mapping[str, Field]) -> CoreSchema:
+def _parameters(fields: Mapping[str, Field]) -> CoreSchema:
     return core_schema.typed_dict_schema(
         {
             name: core_schema.typed_dict_field(scalar_schema(field, field.rules, text=True), required=field.required)
@@ -77,7 +71,7 @@ class MessageSchemas:
         enum = field.descriptor.enum_type
         if enum is not None:
             names = {value.number: f"{enum.full_name}.{value.name}" for value in enum.values}
-            for number, text in enum_spellings(enum).by_number.items():
+            for number, text in enum_spellings(enum).items():
                 yield f"{text}: {self.comment(names[number])}"
 
     def _sent_property(self, field: Field) -> core_schema.TypedDictField:

@@ -1,5 +1,6 @@
 """One operation's decoder: path, query, headers and body in, a valid request message out."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -10,7 +11,7 @@ from google.protobuf.message import Message
 from pydantic_core import SchemaValidator, ValidationError, from_json
 
 from services.chassis.errors import Violation
-from services.gateway.contract.fields import header_fields, mask_field, request_fields
+from services.gateway.contract.fields import RequestFields, mask_field, request_fields
 from services.gateway.contract.operations import Operation
 from services.gateway.decoding.core_schemas import request_schema
 from services.gateway.decoding.validation_errors import (
@@ -21,11 +22,11 @@ from services.gateway.decoding.validation_errors import (
     MalformedBody,
     unknown_field,
 )
-from services.gateway.decoding.violations import FieldLocations
 
 MAX_IGNORED = 100
 _ATTRIBUTION = ("x-ci-", "x-service-")
 _UNKNOWN = "extra_forbidden"
+_PATH_PART = re.compile(r'\["([^"]*)"\]|\[(\d+)\]|([^.\[\]]+)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +52,14 @@ class RequestDecoder:
 
     def __init__(self, request: type[Message], path_fields: Iterable[str], *, takes_body: bool) -> None:
         descriptor: Any = request.DESCRIPTOR
-        known, in_path = request_fields(descriptor), set(path_fields)
-        path = [f for f in known if f.name in in_path]
-        content = [f for f in known if f.name not in in_path and not f.header and not f.from_headers]
+        fields = RequestFields.of(descriptor, path_fields)
         self._request = request
-        self._headers = {found.name: found for found in header_fields(known)}
         self._takes_body = takes_body
+        self._fields = fields
+        self._headers = {header.name: header for header in fields.headers}
         self._content = "body" if takes_body else "query"
-        self._content_fields = tuple(content)
         self._mask = mask_field(descriptor)
-        schema = request_schema(descriptor, path, self._headers, content, takes_body=takes_body)
-        self._validate = SchemaValidator(schema).validate_python
-        self._locations = FieldLocations(self._content, in_path, self._headers.values())
+        self._validate = SchemaValidator(request_schema(descriptor, fields, takes_body=takes_body)).validate_python
 
     @classmethod
     def of(cls, operation: Operation) -> "RequestDecoder":
@@ -86,7 +83,20 @@ class RequestDecoder:
 
     def explain(self, violations: Iterable[Violation]) -> list[FieldError]:
         """Violations that a service found in the message, at the places that the client knows."""
-        return [self._locations.field_error(violation) for violation in violations]
+        return [
+            FieldError(self._locate(found.field), found.message, found.type.replace(".", "_") or "value_error")
+            for found in violations
+        ]
+
+    def _locate(self, path: str) -> Location:
+        """The place of a dotted field path ("test_ids[2]"); the whole body or query when the path is empty."""
+        parts: list[Any] = [int(index) if index else key or name for key, index, name in _PATH_PART.findall(path)]
+        if parts and parts[0] in (field.name for field in self._fields.path):
+            return ("path", *parts)
+        for header in self._fields.headers:
+            if tuple(parts[: len(header.path)]) == header.path:
+                return ("header", header.name, *parts[len(header.path) :])
+        return (self._content, *parts)
 
     def _attribution(self, headers: Mapping[str, str]) -> dict[str, str]:
         """The headers that may fill fields. An empty one counts as absent: CI systems export empty variables."""
@@ -128,7 +138,7 @@ class RequestDecoder:
     def _names_at(self, loc: Location) -> list[str]:
         if loc[0] == "header":
             return list(self._headers)
-        known = self._content_fields if loc[0] == self._content else ()
+        known = self._fields.content if loc[0] == self._content else ()
         for part in loc[1:-1]:
             inner = next((f.message for f in known if f.name == part), None)
             known = request_fields(inner) if inner is not None else known

@@ -8,7 +8,8 @@ from typing import Any
 from google.protobuf.descriptor import FieldDescriptor
 from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
-from services.gateway.contract.fields import Field, Rules, enum_spellings
+from services.chassis.proto_values import enum_spellings
+from services.gateway.contract.fields import Field, Rules
 
 _DIGITS = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _UUID_LENGTH = 36
@@ -29,7 +30,8 @@ def scalar_schema(field: Field, rules: Rules, *, text: bool = False) -> CoreSche
     """
     kind = field.descriptor.cpp_type
     if field.descriptor.enum_type is not None:
-        return _choice(enum_spellings(field.descriptor.enum_type).by_text, text=text)
+        spellings = enum_spellings(field.descriptor.enum_type)
+        return _choice({spelling: number for number, spelling in spellings.items()}, text=text)
     if rules.choices:
         return _choice({str(choice): choice for choice in rules.choices}, text=False)
     if field.descriptor.type == FieldDescriptor.TYPE_STRING:

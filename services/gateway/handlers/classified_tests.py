@@ -5,14 +5,14 @@ from typing import Any
 from mobiletest.catalog.v1 import tests_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
+from services.chassis.proto_values import enum_spellings
 from services.chassis.validation import apply_defaults
-from services.gateway.contract.fields import enum_spellings
 from services.gateway.handlers.invocations import Invocation
 from services.gateway.http.request_context import RequestContext
 from services.gateway.upstream.batch_reader import BatchReader
 
 _COPIED_FIELDS = ("search", "app_id", "platform", "tag")
-_CLASSIFICATIONS = enum_spellings(reports_pb2.Classification.DESCRIPTOR)
+_CLASSIFICATIONS = {text: value for value, text in enum_spellings(reports_pb2.Classification.DESCRIPTOR).items()}
 
 
 def list_tests_by_classification(list_tests: Invocation, list_classified: Invocation, tests: BatchReader) -> Invocation:
@@ -32,7 +32,7 @@ def list_tests_by_classification(list_tests: Invocation, list_classified: Invoca
 def _classified_request(message: tests_pb2.ListTestsRequest) -> reports_pb2.ListClassifiedTestsRequest:
     """The same request for reporting; the decoder has checked the classification."""
     request = reports_pb2.ListClassifiedTestsRequest(page=message.page, page_size=message.page_size)
-    request.classification = _CLASSIFICATIONS.by_text[message.classification]  # type: ignore[assignment]
+    request.classification = _CLASSIFICATIONS[message.classification]  # type: ignore[assignment]
     for name in _COPIED_FIELDS:
         if message.HasField(name):
             setattr(request, name, getattr(message, name))

@@ -1,4 +1,4 @@
-"""The comments of the protos, which describe the interface to its readers."""
+"""The comments of the protos, which are the descriptions of the document."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from mobiletest.options.v1 import options_pb2
 
-# Field numbers in descriptor.proto: what a path in the source info means at each kind of place.
+# Field numbers in descriptor.proto, by which the paths of the source info name messages, fields and so on.
 _PARTS: Mapping[str, Mapping[int, tuple[str, str]]] = {
     "file": {4: ("message_type", "message"), 5: ("enum_type", "enum"), 6: ("service", "service")},
     "message": {2: ("field", "leaf"), 3: ("nested_type", "message"), 4: ("enum_type", "enum")},
@@ -33,7 +33,7 @@ def _of_file(file: FileDescriptorProto) -> Iterator[tuple[str, str]]:
 
 
 def _full_name(file: FileDescriptorProto, path: Sequence[int]) -> str | None:
-    """The full name of what stands at a path; None for what has no name (a syntax line, an option)."""
+    """The full name of the element at a path; None for an element without a name (a syntax line, an option)."""
     place: Any = file
     names, kind = [file.package], "file"
     if not path or len(path) % 2:

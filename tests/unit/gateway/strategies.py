@@ -8,7 +8,8 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from hypothesis import strategies as st
 
-from services.gateway.contract.fields import enum_spellings, field_rules, rest_fields
+from services.chassis.proto_values import enum_spellings
+from services.gateway.contract.fields import field_rules, rest_fields
 from services.gateway.contract.operations import EMPTY, HTTP_BODY, all_operations
 
 RESPONSES = sorted(
@@ -36,7 +37,7 @@ def struct(content: dict[str, Any]) -> struct_pb2.Struct:
 
 def scalar(field: FieldDescriptor) -> st.SearchStrategy[Any]:
     if field.enum_type is not None:
-        return st.sampled_from(sorted(enum_spellings(field.enum_type).by_number))
+        return st.sampled_from(sorted(enum_spellings(field.enum_type)))
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
         return st.text(st.characters(codec="utf-8"), min_size=field_rules(field).min_length or 0, max_size=8)
     if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:

@@ -8,7 +8,8 @@ from mobiletest.catalog.v1 import apps_pb2
 from mobiletest.executor.v1 import executions_pb2
 from mobiletest.types.v1 import ci_pb2, platform_pb2
 
-from services.gateway.contract.fields import enum_spellings, field_rules, mask_field, request_fields, rest_fields
+from services.chassis.proto_values import enum_spellings
+from services.gateway.contract.fields import field_rules, mask_field, request_fields, rest_fields
 from services.gateway.contract.operations import all_operations, find_operation
 from services.gateway.openapi.comments import load_comments
 
@@ -55,14 +56,12 @@ def test_unknown_operation_is_a_key_error() -> None:
 
 
 def test_enums_are_spelled_as_in_the_contract() -> None:
-    spellings = enum_spellings(platform_pb2.Platform.DESCRIPTOR)
-    assert list(spellings.by_text.items()) == [("iOS", 1), ("Android", 2)]
-    assert 0 not in spellings.by_number
+    assert list(enum_spellings(platform_pb2.Platform.DESCRIPTOR).items()) == [(1, "iOS"), (2, "Android")]
 
 
 def test_spellings_of_an_enum_differ_in_more_than_case() -> None:
     for enum in {field.enum_type for operation in all_operations() for field in operation.input.fields}:
-        folded = [text.casefold() for text in enum_spellings(enum).by_text] if enum is not None else []
+        folded = [text.casefold() for text in enum_spellings(enum).values()] if enum is not None else []
         assert len(folded) == len(set(folded)), enum
 
 

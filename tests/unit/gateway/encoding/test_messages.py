@@ -13,7 +13,8 @@ from mobiletest.catalog.v1 import apps_pb2, builds_pb2
 from mobiletest.executor.v1 import executions_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
-from services.gateway.contract.fields import enum_spellings, rest_fields
+from services.chassis.proto_values import enum_spellings
+from services.gateway.contract.fields import rest_fields
 from services.gateway.encoding.messages import encoder, timestamp_to_json
 from services.gateway.encoding.responses import ResponseEncoders
 from tests.examples import examples
@@ -48,7 +49,7 @@ def one(value: Any, field: FieldDescriptor) -> Any:
     if field.message_type is not None and not field.message_type.full_name.startswith("google."):
         return complete(value, field.message_type)
     if field.enum_type is not None:
-        return enum_spellings(field.enum_type).by_number.get(value)
+        return enum_spellings(field.enum_type).get(value)
     if field.cpp_type == FieldDescriptor.CPPTYPE_INT64:
         return int(value)
     return value
