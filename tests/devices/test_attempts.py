@@ -102,7 +102,7 @@ async def run(
     plan = AttemptRequest(
         run_id="run", attempt=1, platform="android", steps=steps, build=build, step_seconds=seconds, run_seconds=100
     )
-    return await AttemptRunner(browsers).attempt(plan, evidence=evidence)
+    return await AttemptRunner(browsers).run(plan, evidence=evidence)
 
 
 @pytest.mark.parametrize("steps", [BUY_IN_SENTENCES, BUY_IN_COMMANDS], ids=["sentences", "commands"])
@@ -155,7 +155,7 @@ async def test_a_build_without_a_page_cannot_run_in_a_browser(browsers: Browsers
     plan = AttemptRequest(
         run_id="run", attempt=1, platform="android", steps=['I see "x"'], build=Build(), step_seconds=2
     )
-    result = await AttemptRunner(browsers).attempt(plan)
+    result = await AttemptRunner(browsers).run(plan)
     assert result.failure is not None
     assert result.failure.category is Category.CONFIG_INVALID
 

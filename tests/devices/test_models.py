@@ -50,7 +50,7 @@ class Shopping:
                 config=config,
                 step_seconds=5,
             )
-            return await automation.attempt(plan, evidence=self.evidence)
+            return await automation.run(plan, evidence=self.evidence)
 
 
 def calls_of(result: AttemptResult) -> int:

@@ -56,7 +56,7 @@ async def test_an_answer_over_rest_carries_the_run_on_and_watchers_see_it(api: A
     watching = asyncio.create_task(api.events(execution_id))
     run = await asked(api, execution_id)
     question = run["question"]
-    assert question["text"].startswith("This step cannot go on: Tap Add\n")
+    assert question["text"].startswith("This step cannot continue: Tap Add\n")
     assert "2 elements are Add" in question["text"]
     assert question["options"] == ['tap the 1st: button "Add"', SECOND, "retry", "skip", "fail"]
     assert (question["step_index"], question["asked_at"] < question["expires_at"]) == (0, True)
@@ -70,7 +70,7 @@ async def test_an_answer_over_rest_carries_the_run_on_and_watchers_see_it(api: A
     assert seen[-1] is None
     ended = created(await api.get(f"/executions/{execution_id}/runs/{run['id']}"))
     (attempt,) = ended["attempts"]
-    assert attempt["steps"][0]["message"] == f"carried out instead by a person's answer: {SECOND}"
+    assert attempt["steps"][0]["message"] == f"a person's answer was run instead: {SECOND}"
     assert (ended["report_metadata"]["human_helped"], ended["report_metadata"]["flaky"]) == (True, False)
 
 

@@ -217,23 +217,23 @@ class FakeModel:
         self.tasks: list[ModelTask] = []
         self.told: list[str] = []
         self.judged: list[str] = []
-        self.terms: list[ModelOptions] = []
-        self.spent = ModelUsage()
+        self.options: list[ModelOptions] = []
+        self.usage = ModelUsage()
         self.step_actions = 5
         self.step_seconds = 60.0
 
     def check(self) -> None:
         return None
 
-    def advisor(self, terms: ModelOptions) -> ModelSession:
-        self.terms.append(terms)
+    def open_session(self, options: ModelOptions) -> ModelSession:
+        self.options.append(options)
         return self
 
-    def acting(self, task: ModelTask) -> ActionDialog:
+    def start_task(self, task: ModelTask) -> ActionDialog:
         self.tasks.append(task)
         return _FakeActing(self)
 
-    def planning(self, goal: str) -> PlanningDialog:
+    def start_goal(self, goal: str) -> PlanningDialog:
         return _FakePlanning(self)
 
     async def judge(self, sentence: str, before: ScreenView, after: ScreenView) -> Judgement:
@@ -241,11 +241,11 @@ class FakeModel:
         self.judged.append(sentence)
         return self.verdicts.pop(0)
 
-    def transcript(self) -> Transcript:
+    def take_transcript(self) -> Transcript:
         return Transcript()
 
     def call(self) -> None:
-        self.spent = ModelUsage(self.spent.calls + 1, self.spent.tokens + 10)
+        self.usage = ModelUsage(self.usage.calls + 1, self.usage.tokens + 10)
 
 
 class _FakeActing:
@@ -277,14 +277,14 @@ class FakeCache:
     def __init__(self, kept: dict[str, ChosenAction | StoredSteps] | None = None) -> None:
         self.kept = kept or {}
 
-    async def recall(self, key: StepCacheKey, look: GetScreen) -> CacheLookup:
+    async def lookup(self, key: StepCacheKey, look: GetScreen) -> CacheLookup:
         kept = self.kept.get(key.sentence)
         return CacheLookup(CacheOutcome.MISS) if kept is None else CacheLookup(CacheOutcome.HIT, kept)
 
-    async def remember(self, key: StepCacheKey, tree: Element, kept: ChosenAction | StoredSteps) -> None:
+    async def store(self, key: StepCacheKey, tree: Element, kept: ChosenAction | StoredSteps) -> None:
         self.kept[key.sentence] = kept
 
-    async def forget(self, key: StepCacheKey, tree: Element) -> None:
+    async def discard(self, key: StepCacheKey, tree: Element) -> None:
         self.kept.pop(key.sentence, None)
 
 

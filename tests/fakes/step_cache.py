@@ -1,4 +1,4 @@
-"""The step cache's memories in a dictionary; `down` makes every call fail with it, `slow` never answer."""
+"""A store of the step cache in memory; `down` makes every call fail with it, with `slow` no call ends."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,34 +9,34 @@ from services.executor.automation.step_cache.entries import SCREENS_LIMIT, Cache
 
 
 class FakeStepCacheStore:
-    """The port `Memories`; `calls` counts what it was asked."""
+    """The port `StepCacheStore`; `calls` counts the calls."""
 
     def __init__(self) -> None:
-        self.pages: dict[str, CachedSentence] = {}
+        self.cached: dict[str, CachedSentence] = {}
         self.down: Exception | None = None
         self.slow = False
         self.calls = 0
 
-    async def page(self, key: str) -> CachedSentence | None:
-        await self._called()
-        return self.pages.get(key)
+    async def load(self, key: str) -> CachedSentence | None:
+        await self._count_call()
+        return self.cached.get(key)
 
-    async def keep(self, key: str, org_id: str, memory: CacheEntry) -> None:
-        await self._called()
-        page = self.pages.get(key, CachedSentence())
-        others = tuple(other for other in page.memories if other.screen != memory.screen)
-        self.pages[key] = replace(page, memories=(memory, *others)[:SCREENS_LIMIT])
+    async def add(self, key: str, org_id: str, entry: CacheEntry) -> None:
+        await self._count_call()
+        cached = self.cached.get(key, CachedSentence())
+        others = tuple(other for other in cached.entries if other.screen != entry.screen)
+        self.cached[key] = replace(cached, entries=(entry, *others)[:SCREENS_LIMIT])
 
-    async def keep_plan(self, key: str, org_id: str, plan: Sequence[str]) -> None:
-        await self._called()
-        self.pages[key] = replace(self.pages.get(key, CachedSentence()), plan=tuple(plan))
+    async def set_plan(self, key: str, org_id: str, plan: Sequence[str]) -> None:
+        await self._count_call()
+        self.cached[key] = replace(self.cached.get(key, CachedSentence()), plan=tuple(plan))
 
-    async def drop(self, key: str, screens: Sequence[ScreenFingerprint]) -> None:
-        await self._called()
-        page = self.pages.get(key, CachedSentence())
-        self.pages[key] = CachedSentence(tuple(memory for memory in page.memories if memory.screen not in screens))
+    async def remove(self, key: str, screens: Sequence[ScreenFingerprint]) -> None:
+        await self._count_call()
+        cached = self.cached.get(key, CachedSentence())
+        self.cached[key] = CachedSentence(tuple(entry for entry in cached.entries if entry.screen not in screens))
 
-    async def _called(self) -> None:
+    async def _count_call(self) -> None:
         self.calls += 1
         if self.slow:
             await asyncio.Event().wait()

@@ -1,4 +1,4 @@
-"""One attempt at a test: a device, the app on it, the steps, a verdict. The door that the engine comes in by."""
+"""One attempt at a test: a device, the app on it, the steps, a verdict. What the worker calls."""
 
 import asyncio
 from contextlib import AsyncExitStack, suppress
@@ -11,6 +11,7 @@ from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.evidence.failure_capture import LATE_SECONDS, FailureCapture
 from services.executor.automation.evidence.model_transcripts import TranscriptRecorder
 from services.executor.automation.evidence.recorder import StepRecorder
+from services.executor.automation.outcome import StepFailed
 from services.executor.automation.ports import (
     EvidenceStore,
     Human,
@@ -25,12 +26,17 @@ from services.executor.automation.ports import (
     StepCache,
     StepCacheKey,
 )
-from services.executor.automation.sentences.element_checks import SETTLE_SECONDS
 from services.executor.automation.sentences.grammar import parse_sentence
 from services.executor.automation.sentences.intents import Action, Intent
+from services.executor.automation.steps.device_actions import DeviceActions
+from services.executor.automation.steps.goal_runner import GoalRunner
 from services.executor.automation.steps.human_help import HumanHelp
+from services.executor.automation.steps.leaf_runner import LeafRunner
+from services.executor.automation.steps.model_access import ModelAccess
+from services.executor.automation.steps.replay import StepReplay
 from services.executor.automation.steps.runner import StepRunner
-from services.executor.automation.steps.sentence_actions import SentenceActions
+from services.executor.automation.steps.screen_reader import ScreenReader
+from services.executor.automation.steps.sentence_actions import REFUSAL_SECONDS, SentenceActions
 from services.executor.automation.steps.sentence_runner import ResolutionPolicy, SentenceRunner
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category, Failure
@@ -49,16 +55,15 @@ from services.flows.steps import Flow, Sentence, Step
 from services.flows.variables import BuiltInVariables, Scope, initial_scope
 
 RELEASE_SECONDS = 1.5
-"""How long an attempt that ends waits for its device to be closed; longer closing goes on behind its back."""
+"""How long an attempt waits for its device to be closed; after that, closing goes on in the background."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptRequest:
     """What to run. `steps` are as stored (JSON values); `run_seconds` is what is left of the run's time.
 
-    `org_id` and `app` (its id) say whose step cache is used; `use_cache` and `ask_model` whether in this attempt.
-    `human` is who is asked about steps that cannot go on.
-    `on_session` is told of a session on a real device before anything is done in it.
+    `org_id` and `app` (its id) select the entries of the step cache. `human` is the person to ask about steps that
+    cannot continue. `on_session` hears of a session on a real device before anything is done in it.
     """
 
     run_id: str
@@ -76,17 +81,6 @@ class AttemptRequest:
     run_seconds: float = 1800.0
     on_session: OnSession | None = None
     human: Human | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptSetup:
-    """What the steps say, the variables that they begin with, and the models that may be asked, or why none may."""
-
-    flow: Flow
-    scope: Scope
-    advisor: ModelSession | None
-    no_model_reason: str
-    transcripts: TranscriptRecorder
 
 
 class AttemptRunner:
@@ -108,181 +102,183 @@ class AttemptRunner:
         self._release_seconds = release_seconds
         self._closing: set[asyncio.Task[None]] = set()
 
-    async def attempt(
-        self, plan: AttemptRequest, *, evidence: EvidenceStore | None = None, progress: OnProgress | None = None
+    async def run(
+        self, request: AttemptRequest, *, evidence: EvidenceStore | None = None, progress: OnProgress | None = None
     ) -> AttemptResult:
-        """The result; what a test, an app or a device does wrong is in its failure and never raised.
+        """What a test, an app or a device does wrong is in the result's failure and never raised.
 
-        When it is cancelled the device is closed before CancelledError comes out, or after `release_seconds` closes
-        by itself.
+        When it is cancelled, the device is closed before CancelledError comes out, or after `release_seconds` in the
+        background.
         """
+        config = with_defaults(request.config)
         try:
-            flow = parse_flow(plan.steps)
-            scope = initial_scope(flow.env, BuiltInVariables(plan.platform, plan.build.package_name))
-            config = with_defaults(plan.config)
-            self._check_model(plan, config)
+            flow = parse_flow(request.steps)
+            scope = initial_scope(flow.env, BuiltInVariables(request.platform, request.build.package_name))
+            self._check_model(request, config)
         except DocumentError as error:
-            return AttemptResult(
-                failure=Failure(Category.SCRIPT_ERROR, f"the steps cannot be run: {error}", error.message)
-            )
+            message = f"the steps cannot be run: {error}"
+            return AttemptResult(failure=Failure(Category.SCRIPT_ERROR, message, error.message))
         except ModelFailed as failed:
             return AttemptResult(failure=Failure(failed.category, failed.message, failed.message))
-        journal = StepRecorder(
-            attempt=plan.attempt, evidence=evidence or NoEvidenceStore(), now=self._clock.now, progress=progress
+        recorder = StepRecorder(
+            attempt=request.attempt, evidence=evidence or NoEvidenceStore(), now=self._clock.now, progress=progress
         )
-        advisor, no_model_reason = self._advisor(plan, config)
-        script = AttemptSetup(flow, scope, advisor, no_model_reason, TranscriptRecorder(journal, advisor))
-        return await self._in_time(plan, script, journal)
-
-    def _check_model(self, plan: AttemptRequest, config: RunConfig) -> None:
-        """What asks for a model in any case fails at once where there is none, and so does the attempt that is made
-        only to ask one.
-        """
-        mode = config.execution_mode
-        asks = mode.enable_planning or mode.enable_reflection or mode.grounder_type is not Grounder.ACCESSIBILITY
-        if asks or (plan.ask_model and config.fallback_trigger is FallbackTrigger.FINAL_FAIL):
-            self._model.check()
-
-    def _advisor(self, plan: AttemptRequest, config: RunConfig) -> tuple[ModelSession | None, str]:
-        """The models for this attempt, or why there are none."""
-        terms = ModelOptions(
-            config=config.llm_config,
-            app_prompt=plan.app_prompt,
-            vision=config.execution_mode.grounder_type is Grounder.VISION,
-            grid=not config.disable_grid,
+        capture = FailureCapture(recorder, request.run_seconds)
+        session, missing_reason = self._open_session(request, config)
+        transcripts = TranscriptRecorder(recorder, session)
+        cache = self._cache if request.use_cache else NoStepCache()
+        attempt = _Attempt(
+            request, config, flow, scope, ModelAccess(session, missing_reason), cache, recorder, transcripts, capture
         )
-        try:
-            return self._model.advisor(terms), ""
-        except ModelFailed as failed:
-            return None, failed.message
-
-    async def _in_time(self, plan: AttemptRequest, script: AttemptSetup, journal: StepRecorder) -> AttemptResult:
-        witness = FailureCapture(journal, plan.run_seconds)
-        async with AsyncExitStack() as held:
-            failure = await self._verdict(plan, script, journal, witness, held)
-            if failure is not None:
-                await witness.log(late=failure.category is Category.RUN_TIMEOUT)
-        device = witness.device
+        failure = await self._run_on_device(attempt)
+        device = capture.device
         return AttemptResult(
             failure=failure,
             device=device.info.name if device is not None else None,
             simulated=device is not None and device.info.simulated,
-            steps=tuple(journal.steps),
-            artifacts=tuple(journal.artifacts),
-            cache_failed=journal.cache_failed,
-            human_helped=journal.human_helped,
+            steps=tuple(recorder.steps),
+            artifacts=tuple(recorder.artifacts),
+            cache_failed=recorder.cache_failed,
+            human_helped=recorder.human_helped,
         )
 
-    async def _verdict(
-        self,
-        plan: AttemptRequest,
-        script: AttemptSetup,
-        journal: StepRecorder,
-        witness: FailureCapture,
-        held: AsyncExitStack,
-    ) -> Failure | None:
-        """How it went. The device is closed with `held`, so that it can be looked at until then."""
+    def _check_model(self, request: AttemptRequest, config: RunConfig) -> None:
+        """Fails at once where there is no model, and the configuration asks one in any case or the attempt is made
+        only to ask one.
+        """
+        mode = config.execution_mode
+        asks = mode.enable_planning or mode.enable_reflection or mode.grounder_type is not Grounder.ACCESSIBILITY
+        if asks or (request.ask_model and config.fallback_trigger is FallbackTrigger.FINAL_FAIL):
+            self._model.check()
+
+    def _open_session(self, request: AttemptRequest, config: RunConfig) -> tuple[ModelSession | None, str]:
+        """The models for this attempt, or why there are none."""
+        options = ModelOptions(
+            config=config.llm_config,
+            app_prompt=request.app_prompt,
+            vision=config.execution_mode.grounder_type is Grounder.VISION,
+            grid=not config.disable_grid,
+        )
         try:
-            async with asyncio.timeout(plan.run_seconds) as limit:
-                seed = Seed(plan.run_id, plan.attempt)
-                acquiring = self._devices.acquire(plan.platform, plan.build, seed, on_session=plan.on_session)
-                device = witness.device = await acquiring
-                held.push_async_callback(self._release, device)
-                return await self._on(device, plan, script, journal, witness)
-        except DeviceFailure as failed:
-            await witness.sight(None)
-            return Failure(failed.category, failed.message, failed.message)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            await _store_transcripts_late(journal, script.transcripts)
-            return await _run_timeout(plan, journal, witness)
+            return self._model.open_session(options), ""
+        except ModelFailed as failed:
+            return None, failed.message
 
-    async def _on(
-        self, device: Device, plan: AttemptRequest, script: AttemptSetup, journal: StepRecorder, witness: FailureCapture
-    ) -> Failure | None:
-        config = with_defaults(plan.config)
-        if not config.execution_mode.skip_app_install:
-            await device.install(plan.build)
-        if not _launches_app((*script.flow.on_start, *script.flow.steps)[0]):
-            await device.launch()
-        watcher = Watcher(device)
-        interpreter = self._interpreter(device, watcher, plan, script)
-        commander = CommandExecutor(
-            device,
-            watcher,
-            plan.platform,
-            script.scope.built_in,
-            own_ids=script.flow.app_ids,
-            seconds=plan.step_seconds,
-        )
-        runner = StepRunner(
-            device,
-            journal,
-            commander,
-            interpreter,
-            witness=witness,
-            transcripts=script.transcripts,
-            scope=script.scope,
-            seconds=plan.step_seconds,
-            asking=HumanHelp(plan.human, device, watcher, journal) if plan.human is not None else None,
-        )
-        return await runner.run(script.flow)
-
-    def _interpreter(
-        self, device: Device, watcher: Watcher, plan: AttemptRequest, script: AttemptSetup
-    ) -> SentenceRunner:
-        manner = _resolution_policy(plan, with_defaults(plan.config))
-        patience = SETTLE_SECONDS if manner.asks and script.advisor is not None else plan.step_seconds
-        performer = SentenceActions(
-            device, watcher, app_name=plan.build.app_name, seconds=plan.step_seconds, patience=patience
-        )
-        return SentenceRunner(
-            device,
-            watcher,
-            performer,
-            advisor=script.advisor,
-            no_model_reason=script.no_model_reason,
-            cache=self._cache if plan.use_cache else NoStepCache(),
-            manner=manner,
-        )
+    async def _run_on_device(self, attempt: "_Attempt") -> Failure | None:
+        request, capture = attempt.request, attempt.capture
+        async with AsyncExitStack() as held:
+            failure: Failure | None
+            try:
+                async with asyncio.timeout(request.run_seconds) as limit:
+                    seed = Seed(request.run_id, request.attempt)
+                    device = capture.device = await self._devices.acquire(
+                        request.platform, request.build, seed, on_session=request.on_session
+                    )
+                    held.push_async_callback(self._release, device)
+                    failure = await attempt.run(device)
+            except DeviceFailure as failed:
+                await capture.capture_screen(None)
+                failure = Failure(failed.category, failed.message, failed.message)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                failure = await attempt.end_late()
+            if failure is not None:
+                await capture.capture_log(late=failure.category is Category.RUN_TIMEOUT)
+            return failure
 
     async def _release(self, device: Device) -> None:
-        """Close the device; what takes long goes on by itself, and a cancelled attempt does not wait for it."""
+        """Close the device; a cancelled attempt does not wait for a close that takes long."""
         closing = asyncio.create_task(self._devices.release(device))
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
         await asyncio.wait({closing}, timeout=self._release_seconds)
 
 
-async def _store_transcripts_late(journal: StepRecorder, transcripts: TranscriptRecorder) -> None:
-    """What models said until the time was over; bounded, since it is."""
-    if journal.open:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LATE_SECONDS):
-                await transcripts.keep(journal.open[-1])
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What one attempt works with. `config` has its defaults filled in."""
 
+    request: AttemptRequest
+    config: RunConfig
+    flow: Flow
+    scope: Scope
+    models: ModelAccess
+    cache: StepCache
+    recorder: StepRecorder
+    transcripts: TranscriptRecorder
+    capture: FailureCapture
 
-async def _run_timeout(plan: AttemptRequest, journal: StepRecorder, witness: FailureCapture) -> Failure:
-    index = journal.open[-1] if journal.open else None
-    kind = journal.steps[index].kind if index is not None else ""
-    message = f"the run did not end within its {plan.run_seconds:g} s"
-    seen = await witness.sight(index, late=True)
-    await journal.interrupted(Category.RUN_TIMEOUT, message, screenshot=seen.screenshot, tree=seen.tree)
-    return Failure(Category.RUN_TIMEOUT, message, "the run took too long", index, kind)
+    async def run(self, device: Device) -> Failure | None:
+        if not self.config.execution_mode.skip_app_install:
+            await device.install(self.request.build)
+        if not _launches_app((*self.flow.on_start, *self.flow.steps)[0]):
+            await device.launch()
+        return await self._step_runner(device).run(self.flow)
 
+    def _step_runner(self, device: Device) -> StepRunner:
+        request, policy, watcher = self.request, self._policy(), Watcher(device)
+        actions = DeviceActions(device, watcher, request.build.app_name)
+        screen = ScreenReader(device, watcher, pictures=policy.sees_pictures)
+        retry = self.config.cache_retry_mode or CacheRetryMode.STEP
+        replay = StepReplay(self.cache, self._cache_key, actions, screen, retry)
+        model_helps = policy.may_ask_model and self.models.available
+        sentence_actions = SentenceActions(
+            device,
+            watcher,
+            actions,
+            seconds=request.step_seconds,
+            patience=REFUSAL_SECONDS if model_helps else request.step_seconds,
+        )
+        sentences = SentenceRunner(
+            device, actions, sentence_actions, screen=screen, replay=replay, models=self.models, policy=policy
+        )
+        commands = CommandExecutor(
+            device,
+            watcher,
+            request.platform,
+            self.scope.built_in,
+            own_ids=self.flow.app_ids,
+            seconds=request.step_seconds,
+        )
+        return StepRunner(
+            device,
+            self.recorder,
+            commands,
+            LeafRunner(commands, sentences, self.recorder, self.transcripts, seconds=request.step_seconds),
+            GoalRunner(screen=screen, replay=replay, models=self.models, policy=policy),
+            capture=self.capture,
+            transcripts=self.transcripts,
+            scope=self.scope,
+            human_help=HumanHelp(request.human, device, watcher, self.recorder) if request.human is not None else None,
+        )
 
-def _resolution_policy(plan: AttemptRequest, config: RunConfig) -> ResolutionPolicy:
-    """How the attempt carries out sentences; `config` is effective, so that everything is said."""
-    mode = config.execution_mode
-    return ResolutionPolicy(
-        cached=lambda sentence: StepCacheKey(plan.org_id, plan.app, plan.platform, sentence),
-        grounder=mode.grounder_type or Grounder.ACCESSIBILITY,
-        fallback=plan.ask_model and config.fallback_trigger is not FallbackTrigger.NEVER,
-        cache_retry=config.cache_retry_mode or CacheRetryMode.STEP,
-        planning=bool(mode.enable_planning),
-        reflections=(mode.reflection_retries or 0) if mode.enable_reflection else None,
-    )
+    def _policy(self) -> ResolutionPolicy:
+        mode = self.config.execution_mode
+        return ResolutionPolicy(
+            grounder=mode.grounder_type or Grounder.ACCESSIBILITY,
+            fallback=self.request.ask_model and self.config.fallback_trigger is not FallbackTrigger.NEVER,
+            planning=bool(mode.enable_planning),
+            reflections=(mode.reflection_retries or 0) if mode.enable_reflection else None,
+        )
+
+    def _cache_key(self, sentence: str) -> StepCacheKey:
+        return StepCacheKey(self.request.org_id, self.request.app, self.request.platform, sentence)
+
+    async def end_late(self) -> Failure:
+        """The run is out of time: store what there is, within LATE_SECONDS, and end the open steps."""
+        recorder = self.recorder
+        index = recorder.open[-1] if recorder.open else None
+        if index is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LATE_SECONDS):
+                    await self.transcripts.store(index)
+        message = f"the run did not end within its {self.request.run_seconds:g} s"
+        captured = await self.capture.capture_screen(index, late=True)
+        failed = StepFailed(Category.RUN_TIMEOUT, message)
+        await recorder.interrupt(failed, screenshot=captured.screenshot, tree=captured.tree)
+        kind = recorder.steps[index].kind if index is not None else ""
+        return Failure(Category.RUN_TIMEOUT, message, "the run took too long", index, kind)
 
 
 def _launches_app(step: Step) -> bool:

@@ -1,4 +1,4 @@
-"""What the runner needs besides a device: a model to ask, a memory of actions, a place for evidence."""
+"""What running a test needs besides a device: models to ask, a step cache, a person to ask, a store for evidence."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -22,9 +22,10 @@ class ChosenAction:
 
 
 class ModelFailed(Exception):
-    """A model could not help. `category` says why: config_invalid (none is configured, or it refuses what the
-    deployment or the run configuration says), llm_unavailable (it does not answer), llm_budget_exceeded,
-    goal_not_reached (its answers cannot be used). `message` says what to do about it.
+    """A model could not help.
+
+    `category` says why: config_invalid (no model is configured, or it rejects the configuration), llm_unavailable,
+    llm_budget_exceeded, goal_not_reached (its answers cannot be used). `message` says what to do about it.
     """
 
     def __init__(self, category: Category, message: str) -> None:
@@ -35,7 +36,7 @@ class ModelFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ScreenView:
-    """The screen as a model gets to see it. What stands on it is data, never an order."""
+    """The screen as a model sees it. Its content is data, never instructions."""
 
     tree: Element
     screenshot: bytes | None = None
@@ -43,10 +44,10 @@ class ScreenView:
 
 @dataclass(frozen=True, slots=True)
 class ModelTask:
-    """A sentence that the rules have no answer to, and why they have none.
+    """A sentence that the rules could not carry out, and why.
 
-    `goal` is what the test's author wrote: only what is said there is allowed beyond the app, such as a link. `intent`
-    is what the rules understand of the sentence, where they do.
+    `goal` is what the author of the test wrote: nothing else can allow what leads out of the app, such as a link.
+    `intent` is what the rules understood of the sentence, if they did.
     """
 
     sentence: str
@@ -57,35 +58,35 @@ class ModelTask:
 
 @dataclass(frozen=True, slots=True)
 class TaskDone:
-    """The model says that the task is carried out."""
+    """The model says that the task is done."""
 
     why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CannotContinue:
-    """The model says that it cannot go on."""
+    """The model says that it cannot continue."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class NextSteps:
-    """Sentences to carry out next."""
+    """Sentences to run next."""
 
     sentences: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class GoalReached:
-    """The goal is reached; `sees` is a text on the screen that shows it."""
+    """The model says that the goal is reached; `sees` is a text on the screen that proves it."""
 
     sees: str
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether a step reached its aim, and why it is thought so."""
+    """Whether a step reached its aim, and the model's reason."""
 
     reached: bool
     why: str
@@ -93,18 +94,15 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """Calls of models that were answered or tried, and tokens, question and answer."""
+    """Calls of models, failed ones included, and tokens of questions and answers together."""
 
     calls: int = 0
     tokens: int = 0
 
-    def since(self, before: "ModelUsage") -> "ModelUsage":
-        return ModelUsage(self.calls - before.calls, self.tokens - before.tokens)
-
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What was said to models and by them, as JSON lines without secrets; the pictures in it are named."""
+    """The conversation with models as JSON lines without secrets, and the pictures that it names."""
 
     lines: bytes = b""
     pictures: tuple[tuple[str, bytes], ...] = ()
@@ -114,21 +112,21 @@ class ActionDialog(Protocol):
     """A conversation about one task."""
 
     async def next(self, view: ScreenView, happened: str) -> ChosenAction | TaskDone | CannotContinue:
-        """The next action on this screen, after what happened to the last one. Raises ModelFailed."""
+        """The next action on this screen, given what came of the last one. Raises ModelFailed."""
 
 
 class PlanningDialog(Protocol):
     """A conversation about one goal."""
 
     async def next(self, view: ScreenView, happened: str) -> NextSteps | GoalReached | CannotContinue:
-        """What to do next, after what happened to the last steps. Raises ModelFailed."""
+        """What to do next, given what came of the last steps. Raises ModelFailed."""
 
 
 class ModelSession(Protocol):
-    """The models for one attempt; everything asked of them is counted together."""
+    """The models of one attempt; everything asked of them counts towards one budget."""
 
     @property
-    def spent(self) -> ModelUsage: ...
+    def usage(self) -> ModelUsage: ...
 
     @property
     def step_actions(self) -> int:
@@ -138,15 +136,15 @@ class ModelSession(Protocol):
     def step_seconds(self) -> float:
         """How long models may work on one step, in real time."""
 
-    def acting(self, task: ModelTask) -> ActionDialog: ...
+    def start_task(self, task: ModelTask) -> ActionDialog: ...
 
-    def planning(self, goal: str) -> PlanningDialog: ...
+    def start_goal(self, goal: str) -> PlanningDialog: ...
 
     async def judge(self, sentence: str, before: ScreenView, after: ScreenView) -> Judgement:
         """Whether the sentence was carried out, by the screens before and after. Raises ModelFailed."""
 
-    def transcript(self) -> Transcript:
-        """What was said since this was asked last."""
+    def take_transcript(self) -> Transcript:
+        """What was said since this was called last."""
 
 
 DEFAULT_MODELS = LlmConfig()
@@ -154,7 +152,7 @@ DEFAULT_MODELS = LlmConfig()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
-    """How models are asked in an attempt: which, with what the app's author says of it, with pictures, with a grid."""
+    """How models are asked in an attempt; `app_prompt` is what the app's author says of the app."""
 
     config: LlmConfig = DEFAULT_MODELS
     app_prompt: str | None = None
@@ -166,14 +164,14 @@ class ModelProvider(Protocol):
     """The language models of a deployment."""
 
     def check(self) -> None:
-        """Raises ModelFailed if it is certain beforehand that none can be asked."""
+        """Raises ModelFailed if it is certain that no model can be asked."""
 
-    def advisor(self, terms: ModelOptions) -> ModelSession:
+    def open_session(self, options: ModelOptions) -> ModelSession:
         """For one attempt. Raises ModelFailed."""
 
 
 class NoModelProvider:
-    """The models of a deployment that has none."""
+    """A deployment without language models."""
 
     def __init__(self, setting: str = "MOBILETEST_LLM_BASE_URL") -> None:
         self._setting = setting
@@ -182,21 +180,21 @@ class NoModelProvider:
         raise ModelFailed(
             Category.CONFIG_INVALID,
             f"no model is configured: set {self._setting} for the executor's workers, "
-            "or set fallback_trigger to never to let the rules alone decide",
+            "or set fallback_trigger to never to use the rules only",
         )
 
-    def advisor(self, terms: ModelOptions) -> ModelSession:
+    def open_session(self, options: ModelOptions) -> ModelSession:
         self.check()
         raise AssertionError("unreachable")
 
 
 GetScreen = Callable[[], Awaitable[Element]]
-"""Gives the screen as it is now; that may take a while."""
+"""Reads the screen, which may take a while."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepCacheKey:
-    """Whose memory it is: a sentence (or a goal) of the tests of one app of an organisation, on one platform."""
+    """A sentence (or a goal) in the tests of one app of an organisation, on one platform."""
 
     org_id: str
     app: str
@@ -206,48 +204,48 @@ class StepCacheKey:
 
 @dataclass(frozen=True, slots=True)
 class StoredSteps:
-    """A goal taken apart: the sentences that reach it, in order."""
+    """The sentences that reach a goal, or the names of the actions that carried out a sentence, in order."""
 
     steps: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CacheLookup:
-    """What the memory has: with a hit an answer whose element is the one on the screen now, or a plan."""
+    """What the cache has: on a hit an action whose element is on the present screen, or steps."""
 
     outcome: CacheOutcome
-    kept: ChosenAction | StoredSteps | None = None
+    stored: ChosenAction | StoredSteps | None = None
 
 
 class StepCache(Protocol):
-    """Remembers what carried out a sentence on a screen. Never raises: a memory that is away has nothing."""
+    """What carried out a sentence on a screen before. Never raises: an unavailable cache has nothing."""
 
-    async def recall(self, key: StepCacheKey, look: GetScreen) -> CacheLookup:
-        """What is kept for this sentence on this screen: hit, miss, or stale (its element is not there)."""
+    async def lookup(self, key: StepCacheKey, look: GetScreen) -> CacheLookup:
+        """What is stored for this sentence on this screen; stale if its element is not there any more."""
 
-    async def remember(self, key: StepCacheKey, tree: Element, kept: ChosenAction | StoredSteps) -> None:
-        """Keep what has worked on this screen, the plan of a goal whatever the screen."""
+    async def store(self, key: StepCacheKey, tree: Element, worked: ChosenAction | StoredSteps) -> None:
+        """Store what worked on this screen; steps are stored for every screen."""
 
-    async def forget(self, key: StepCacheKey, tree: Element) -> None:
-        """Drop what did not work on this screen."""
+    async def discard(self, key: StepCacheKey, tree: Element) -> None:
+        """Remove what did not work on this screen."""
 
 
 class NoStepCache:
-    """Remembers nothing."""
+    """A cache that stores nothing."""
 
-    async def recall(self, key: StepCacheKey, look: GetScreen) -> CacheLookup:
+    async def lookup(self, key: StepCacheKey, look: GetScreen) -> CacheLookup:
         return CacheLookup(CacheOutcome.MISS)
 
-    async def remember(self, key: StepCacheKey, tree: Element, kept: ChosenAction | StoredSteps) -> None:
+    async def store(self, key: StepCacheKey, tree: Element, worked: ChosenAction | StoredSteps) -> None:
         return None
 
-    async def forget(self, key: StepCacheKey, tree: Element) -> None:
+    async def discard(self, key: StepCacheKey, tree: Element) -> None:
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class HumanQuestion:
-    """What a person is asked about a step that cannot go on; `screenshot` is the name of an artifact."""
+    """A question about a step that cannot continue; `screenshot` is the name of an artifact."""
 
     text: str
     step_index: int
@@ -259,22 +257,22 @@ class Human(Protocol):
     """A person who may be asked."""
 
     async def ask(self, question: HumanQuestion) -> str | None:
-        """One of the options, or a step in a sentence to carry out instead; None when nobody answered in time."""
+        """One of the options, or a sentence to run instead; None when nobody answered in time."""
 
 
 class EvidenceStore(Protocol):
-    """Where screenshots go."""
+    """Where screenshots and other artifacts go."""
 
     async def keep(self, name: str, content: bytes, content_type: str) -> None:
-        """Store under a name that is unique within the run; may raise: a verdict does not depend on it."""
+        """Store under a name that is unique within the run. May raise: verdicts do not depend on it."""
 
 
 class NoEvidenceStore:
-    """Keeps nothing."""
+    """Stores nothing."""
 
     async def keep(self, name: str, content: bytes, content_type: str) -> None:
         return None
 
 
 OnProgress = Callable[[Sequence[StepResult], Sequence[Artifact]], Awaitable[None]]
-"""Told after each step all the steps, and what was kept, so far; an exception from it ends the attempt."""
+"""Called after each step with all steps and artifacts so far; an exception from it ends the attempt."""

@@ -17,14 +17,14 @@ RENEWAL = timedelta(days=1)
 
 
 class MongoStepCache:
-    """The port `Memories`. `_id` is a hash; of sentences only those of plans are stored, of typed texts none."""
+    """The port `StepCacheStore`. `_id` is a hash; of sentences only those of plans are stored, of typed texts none."""
 
     def __init__(self, mongo: Mongo, days: float) -> None:
         """`days` is how long a page lives after its last use."""
         self._pages = mongo.collection(STEP_MEMORIES)
         self._life = timedelta(days=days)
 
-    async def page(self, key: str) -> CachedSentence | None:
+    async def load(self, key: str) -> CachedSentence | None:
         found = await self._pages.find_one({"_id": key})
         if found is None:
             return None
@@ -33,17 +33,17 @@ class MongoStepCache:
         memories = tuple(from_document(CacheEntry, document) for document in found.get("memories", ()))
         return CachedSentence(memories, tuple(found.get("plan", ())))
 
-    async def keep(self, key: str, org_id: str, memory: CacheEntry) -> None:
-        document = {"$literal": to_document(memory)}
-        screen = {"$literal": to_document(memory.screen)}
+    async def add(self, key: str, org_id: str, entry: CacheEntry) -> None:
+        document = {"$literal": to_document(entry)}
+        screen = {"$literal": to_document(entry.screen)}
         others = {"$filter": {"input": {"$ifNull": ["$memories", []]}, "cond": {"$ne": ["$$this.screen", screen]}}}
         kept = {"$slice": [{"$concatArrays": [[document], others]}, SCREENS_LIMIT]}
         await self._write(key, org_id, {"memories": kept})
 
-    async def keep_plan(self, key: str, org_id: str, plan: Sequence[str]) -> None:
+    async def set_plan(self, key: str, org_id: str, plan: Sequence[str]) -> None:
         await self._write(key, org_id, {"plan": {"$literal": list(plan)}})
 
-    async def drop(self, key: str, screens: Sequence[ScreenFingerprint]) -> None:
+    async def remove(self, key: str, screens: Sequence[ScreenFingerprint]) -> None:
         gone = {"memories": {"screen": {"$in": [to_document(screen) for screen in screens]}}}
         await self._pages.update_one({"_id": key}, {"$pull": gone, "$unset": {"plan": ""}})
 

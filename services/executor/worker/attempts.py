@@ -60,7 +60,7 @@ class AutomatedAttempts:
         evidence = AttemptEvidence(self._artifacts, claim)
         with self._builds.open_files() as files:
             request = self._request(claim, platform, files)
-            return await self._automation.attempt(request, evidence=evidence, progress=progress)
+            return await self._automation.run(request, evidence=evidence, progress=progress)
 
     def _request(self, claim: Claim, platform: Platform, files: FilesInUse) -> AttemptRequest:
         plan = claim.plan

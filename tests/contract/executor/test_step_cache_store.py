@@ -65,35 +65,35 @@ async def test_what_is_kept_comes_back_as_it_was(memories: StepCacheStore, key: 
         span=SentenceSpan(3, 9),
         content="abc",
     )
-    await memories.keep(key, ORG, whole)
-    assert await memories.page(key) == CachedSentence((whole,))
-    assert await memories.page(uuid4().hex) is None
+    await memories.add(key, ORG, whole)
+    assert await memories.load(key) == CachedSentence((whole,))
+    assert await memories.load(uuid4().hex) is None
 
 
 async def test_the_newest_comes_first_and_takes_the_place_of_its_screen(memories: StepCacheStore, key: str) -> None:
     for screen in ("a", "b", "c"):
-        await memories.keep(key, ORG, memory(screen))
+        await memories.add(key, ORG, memory(screen))
     newer = memory("a", value="enter")
-    await memories.keep(key, ORG, newer)
-    assert await memories.page(key) == CachedSentence((newer, memory("c"), memory("b")))
+    await memories.add(key, ORG, newer)
+    assert await memories.load(key) == CachedSentence((newer, memory("c"), memory("b")))
 
 
 async def test_the_number_of_screens_is_bounded(memories: StepCacheStore, key: str) -> None:
     for number in range(SCREENS_LIMIT + 3):
-        await memories.keep(key, ORG, memory(str(number)))
-    page = await memories.page(key)
+        await memories.add(key, ORG, memory(str(number)))
+    page = await memories.load(key)
     assert page is not None
-    assert [kept.screen.fixed for kept in page.memories] == [str(n) for n in range(SCREENS_LIMIT + 2, 2, -1)]
+    assert [kept.screen.fixed for kept in page.entries] == [str(n) for n in range(SCREENS_LIMIT + 2, 2, -1)]
 
 
 async def test_a_plan_and_answers_share_a_page_and_are_dropped_by_screen(memories: StepCacheStore, key: str) -> None:
-    await memories.drop(key, [ScreenFingerprint("a")])
-    await memories.keep_plan(key, ORG, ("Tap $a", "Tap b"))
-    await memories.keep(key, ORG, memory("a"))
-    await memories.keep(key, ORG, memory("b"))
-    assert await memories.page(key) == CachedSentence((memory("b"), memory("a")), ("Tap $a", "Tap b"))
-    await memories.drop(key, [memory("a").screen])
-    assert await memories.page(key) == CachedSentence((memory("b"),))
+    await memories.remove(key, [ScreenFingerprint("a")])
+    await memories.set_plan(key, ORG, ("Tap $a", "Tap b"))
+    await memories.add(key, ORG, memory("a"))
+    await memories.add(key, ORG, memory("b"))
+    assert await memories.load(key) == CachedSentence((memory("b"), memory("a")), ("Tap $a", "Tap b"))
+    await memories.remove(key, [memory("a").screen])
+    assert await memories.load(key) == CachedSentence((memory("b"),))
 
 
 @pytest.mark.parametrize(("age_days", "renewed"), [(0.5, False), (2.0, True)])
@@ -109,11 +109,11 @@ async def test_a_page_that_is_used_lives_on(
     await migrate(mongo, MIGRATIONS)
     pages = mongo_client[shared_database][STEP_MEMORIES]
     memories = MongoStepCache(mongo, DAYS)
-    await memories.keep(key, ORG, memory())
+    await memories.add(key, ORG, memory())
     now = datetime.now(UTC)
     expiry = now + timedelta(days=DAYS - age_days)
     pages.update_one({"_id": key}, {"$set": {"expires_at": expiry}})
-    assert await memories.page(key) == CachedSentence((memory(),))
+    assert await memories.load(key) == CachedSentence((memory(),))
     left = pages.find_one({"_id": key})["expires_at"].replace(tzinfo=UTC) - now  # type: ignore[index]
     assert (left > timedelta(days=DAYS - 0.25)) is renewed
     assert pages.index_information()["expiry"]["expireAfterSeconds"] == 0
@@ -123,7 +123,7 @@ async def test_a_page_that_is_used_lives_on(
 @pytest.mark.parametrize("driver", ["motor", "pymongo"])
 async def test_a_database_that_is_away_is_a_cache_that_knows_nothing(driver: Literal["motor", "pymongo"]) -> None:
     mongo = Mongo.unconnected("mongodb://127.0.0.1:1", "nowhere", driver)
-    cache = StoredStepCache(MongoStepCache(mongo, DAYS), patience=0.05)
+    cache = StoredStepCache(MongoStepCache(mongo, DAYS), timeout=0.05)
     tree = sample_screens.android_cart()
     step = StepCacheKey("org", "app", "android", "Check out")
 
@@ -132,7 +132,7 @@ async def test_a_database_that_is_away_is_a_cache_that_knows_nothing(driver: Lit
 
     async with asyncio.timeout(20):
         for _ in range(3):
-            assert (await cache.recall(step, look)).outcome is CacheOutcome.MISS
-            await cache.remember(step, tree, ChosenAction(Action.TAP, tree.children[3]))
-            await cache.forget(step, tree)
+            assert (await cache.lookup(step, look)).outcome is CacheOutcome.MISS
+            await cache.store(step, tree, ChosenAction(Action.TAP, tree.children[3]))
+            await cache.discard(step, tree)
     await mongo.close()

@@ -36,7 +36,7 @@ async def test_an_answer_lets_the_run_continue(executor: Any, connect: Any, work
         assert (await client.ended(execution_id)).success
         [run] = await client.runs(execution_id)
         [attempt] = run.attempts
-        assert attempt.steps[0].message == f"carried out instead by a person's answer: {asked.options[1]}"
+        assert attempt.steps[0].message == f"a person's answer was run instead: {asked.options[1]}"
         assert run.report_metadata["human_helped"] is True
         assert run.report_metadata["flaky"] is False
         assert asked.screenshot in [artifact.name for artifact in attempt.artifacts]

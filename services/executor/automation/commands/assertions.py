@@ -3,7 +3,6 @@
 from services.executor.automation.commands.context import CommandContext, FirstMatch, command_outcome
 from services.executor.automation.devices.stability import wait_until_stable
 from services.executor.automation.outcome import (
-    CommandAction,
     StepFailed,
     StepOutcome,
     not_visible_error,
@@ -27,34 +26,36 @@ CONDITION_SECONDS = 3.0
 """How long something may take to appear before a condition does not hold."""
 
 
-async def perform_assertion(stage: CommandContext, command: AssertionCommand) -> StepOutcome:
+async def perform_assertion(context: CommandContext, command: AssertionCommand) -> StepOutcome:
     match command:
         case AssertVisible(selector):
-            return await _assert_visible(stage, selector, stage.seconds, Category.ASSERTION_FAILED)
+            return await _assert_visible(context, selector, context.seconds, Category.ASSERTION_FAILED)
         case AssertNotVisible(selector):
-            return await _assert_not_visible(stage, selector, stage.seconds, Category.ASSERTION_FAILED)
+            return await _assert_not_visible(context, selector, context.seconds, Category.ASSERTION_FAILED)
         case AssertTrue():
             return _assert_true(command)
         case ExtendedWaitUntil():
-            return await _wait_until(stage, command)
+            return await _wait_until(context, command)
         case WaitForAnimationToEnd(seconds):
-            at_rest = await wait_until_stable(stage.device, stage.watcher, seconds)
+            at_rest = await wait_until_stable(context.device, context.watcher, seconds)
             return command_outcome(
-                CommandAction.WAIT_UNTIL_STILL, message="" if at_rest else f"the screen still moved after {seconds:g} s"
+                Action.WAIT_UNTIL_STILL, message="" if at_rest else f"the screen still moved after {seconds:g} s"
             )
 
 
-async def condition_holds(stage: CommandContext, condition: Condition) -> bool:
+async def condition_holds(context: CommandContext, condition: Condition) -> bool:
     """Whether a condition holds; the screen gets a moment to become what it is going to be."""
-    if condition.platform is not None and condition.platform != stage.platform:
+    if condition.platform is not None and condition.platform != context.platform:
         return False
     if condition.truth is not None and not is_true(condition.truth):
         return False
     if condition.visible is not None:
-        seconds = min(CONDITION_SECONDS, stage.seconds)
-        if await stage.watcher.until(FirstMatch(condition.visible), seconds) is None:
+        seconds = min(CONDITION_SECONDS, context.seconds)
+        if await context.watcher.until(FirstMatch(condition.visible), seconds) is None:
             return False
-    return condition.not_visible is None or await stage.watcher.until_gone(FirstMatch(condition.not_visible), 0) is None
+    return (
+        condition.not_visible is None or await context.watcher.until_gone(FirstMatch(condition.not_visible), 0) is None
+    )
 
 
 def _assert_true(command: AssertTrue) -> StepOutcome:
@@ -62,30 +63,32 @@ def _assert_true(command: AssertTrue) -> StepOutcome:
         what = command.raw or command.value
         said = f"{what} is not true" + (f": it is {command.value or 'empty'}" if command.raw else "")
         raise StepFailed(Category.ASSERTION_FAILED, said, reason=f"{what} is not true")
-    return command_outcome(CommandAction.ASSERT_TRUE)
+    return command_outcome(Action.ASSERT_TRUE)
 
 
-async def _assert_visible(stage: CommandContext, selector: Selector, seconds: float, category: Category) -> StepOutcome:
-    element = await stage.watcher.until(FirstMatch(selector), seconds)
+async def _assert_visible(
+    context: CommandContext, selector: Selector, seconds: float, category: Category
+) -> StepOutcome:
+    element = await context.watcher.until(FirstMatch(selector), seconds)
     if element is None:
-        raise not_visible_error(str(selector), seconds, stage.watcher.seen, category)
+        raise not_visible_error(str(selector), seconds, context.watcher.seen, category)
     return command_outcome(Action.ASSERT_VISIBLE, element)
 
 
 async def _assert_not_visible(
-    stage: CommandContext, selector: Selector, seconds: float, category: Category
+    context: CommandContext, selector: Selector, seconds: float, category: Category
 ) -> StepOutcome:
-    element = await stage.watcher.until_gone(FirstMatch(selector), seconds)
+    element = await context.watcher.until_gone(FirstMatch(selector), seconds)
     if element is not None:
         raise still_visible_error(str(selector), seconds, element, category)
     return command_outcome(Action.ASSERT_NOT_VISIBLE)
 
 
-async def _wait_until(stage: CommandContext, command: ExtendedWaitUntil) -> StepOutcome:
-    seconds = stage.seconds if command.timeout_seconds is None else command.timeout_seconds
+async def _wait_until(context: CommandContext, command: ExtendedWaitUntil) -> StepOutcome:
+    seconds = context.seconds if command.timeout_seconds is None else command.timeout_seconds
     seen = command_outcome(Action.WAIT_FOR)
     if command.visible is not None:
-        seen = await _assert_visible(stage, command.visible, seconds, Category.STEP_TIMEOUT)
+        seen = await _assert_visible(context, command.visible, seconds, Category.STEP_TIMEOUT)
     if command.not_visible is not None:
-        await _assert_not_visible(stage, command.not_visible, seconds, Category.STEP_TIMEOUT)
+        await _assert_not_visible(context, command.not_visible, seconds, Category.STEP_TIMEOUT)
     return command_outcome(Action.WAIT_FOR, seen.element)

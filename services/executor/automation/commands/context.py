@@ -6,7 +6,7 @@ from services.executor.automation.commands.selector_search import SIMPLER_SELECT
 from services.executor.automation.devices.port import Device
 from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.outcome import StepFailed, StepOutcome, not_found_error
-from services.executor.automation.screen.elements import Bounds, Element
+from services.executor.automation.screen.elements import Element
 from services.executor.automation.screen.outline import Outline
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category
@@ -26,17 +26,14 @@ class CommandContext:
     own_ids: frozenset[str]
     seconds: float
 
-    async def found(self, selector: Selector) -> Element:
+    async def find(self, selector: Selector) -> Element:
         """The element that is meant, once it is there. StepFailed: element_not_found."""
         element = await self.watcher.until(FirstMatch(selector), self.seconds)
         if element is None:
             raise not_found_error(str(selector), self.seconds, self.watcher.seen)
         return element
 
-    async def screen(self) -> Bounds:
-        return await self.device.screen_bounds()
-
-    def app(self, app_id: str | None) -> str | None:
+    def other_app(self, app_id: str | None) -> str | None:
         """None for the app under test, by whichever of its ids it is called."""
         return None if app_id in self.own_ids else app_id
 

@@ -38,25 +38,25 @@ class CommandExecutor:
         seconds: float,
     ) -> None:
         """`own_ids` are the ids that mean the app under test."""
-        self._stage = CommandContext(
+        self._context = CommandContext(
             device=device, watcher=watcher, platform=platform, memory=memory, own_ids=own_ids, seconds=seconds
         )
 
-    async def do(self, command: Command) -> StepOutcome:
+    async def run(self, command: Command) -> StepOutcome:
         match command:
             case TapOn() | DoubleTapOn() | LongPressOn():
-                return await taps.perform_tap(self._stage, command)
+                return await taps.perform_tap(self._context, command)
             case InputText() | EraseText() | PressKey() | CopyTextFrom() | SetClipboard() | PasteText():
-                return await text.perform_text(self._stage, command)
+                return await text.perform_text(self._context, command)
             case AssertVisible() | AssertNotVisible() | AssertTrue() | ExtendedWaitUntil() | WaitForAnimationToEnd():
-                return await assertions.perform_assertion(self._stage, command)
+                return await assertions.perform_assertion(self._context, command)
             case Swipe() | Scroll() | ScrollUntilVisible():
-                return await swipes.perform_swipe(self._stage, command)
+                return await swipes.perform_swipe(self._context, command)
             case Sentence() | RunFlow() | Repeat() | Retry():
                 raise AssertionError(f"{type(command).__name__} is no command of its own")
             case _:
-                return await app_control.perform_app_command(self._stage, command)
+                return await app_control.perform_app_command(self._context, command)
 
-    async def holds(self, condition: Condition) -> bool:
+    async def condition_holds(self, condition: Condition) -> bool:
         """Whether a condition holds; the screen gets a moment to become what it is going to be."""
-        return await assertions.condition_holds(self._stage, condition)
+        return await assertions.condition_holds(self._context, condition)

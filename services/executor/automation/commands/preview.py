@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from services.executor.automation.commands.selector_search import find_by_selector
-from services.executor.automation.outcome import CommandAction
 from services.executor.automation.screen.elements import Element, walk
 from services.executor.automation.screen.outline import Outline
 from services.executor.automation.sentences.grounder import CANDIDATES_LIMIT, RefusalReason, ground_sentence
@@ -67,7 +66,7 @@ def _preview_on_element(command: Command, outline: Outline) -> StepPreview | Non
         case LongPressOn(selector=Selector() as selector):
             return _with_required_element(Action.LONG_PRESS, selector, outline)
         case CopyTextFrom(selector):
-            return _with_required_element(CommandAction.COPY_TEXT, selector, outline)
+            return _with_required_element(Action.COPY_TEXT, selector, outline)
         case Swipe(source=Selector() as selector):
             return _with_required_element(Action.SWIPE, selector, outline, _describe_path(command))
         case InputText(text):
@@ -108,7 +107,7 @@ def _preview_without_element(command: Command) -> StepPreview:
         case StopApp(app_id):
             return StepPreview(action=Action.STOP_APP, value=app_id)
         case ClearState(app_id):
-            return StepPreview(action=CommandAction.CLEAR_STATE, value=app_id)
+            return StepPreview(action=Action.CLEAR_STATE, value=app_id)
         case TakeScreenshot(name):
             return StepPreview(action=Action.SCREENSHOT, value=name)
         case Swipe():
@@ -129,13 +128,13 @@ _TAP_ACTIONS = {TapOn: Action.TAP, DoubleTapOn: Action.DOUBLE_TAP, LongPressOn: 
 def _preview_other(command: Command) -> StepPreview:
     match command:
         case SetClipboard(text):
-            return StepPreview(action=CommandAction.SET_CLIPBOARD, value=text)
+            return StepPreview(action=Action.SET_CLIPBOARD, value=text)
         case AssertTrue(value=value):
-            return StepPreview(action=CommandAction.ASSERT_TRUE, value=value)
+            return StepPreview(action=Action.ASSERT_TRUE, value=value)
         case WaitForAnimationToEnd():
-            return StepPreview(action=CommandAction.WAIT_UNTIL_STILL)
+            return StepPreview(action=Action.WAIT_UNTIL_STILL)
         case SetLocation() | SetOrientation():
-            action = CommandAction.SET_LOCATION if isinstance(command, SetLocation) else CommandAction.SET_ORIENTATION
+            action = Action.SET_LOCATION if isinstance(command, SetLocation) else Action.SET_ORIENTATION
             return StepPreview(action=action, value=command.subject)
         case _:
             raise AssertionError(f"{type(command).__name__} holds steps")

@@ -15,34 +15,34 @@ CENTER_TOLERANCE = 0.1
 """An element this near to the middle, as a share of the screen, is in the middle."""
 
 
-async def perform_swipe(stage: CommandContext, command: SwipeCommand) -> StepOutcome:
+async def perform_swipe(context: CommandContext, command: SwipeCommand) -> StepOutcome:
     match command:
         case Swipe():
-            return await _swipe(stage, command)
+            return await _swipe(context, command)
         case Scroll():
-            await scroll(stage.device, "down")
+            await scroll(context.device, "down")
             return command_outcome(Action.SCROLL)
         case ScrollUntilVisible():
-            return await _scroll_until_visible(stage, command)
+            return await _scroll_until_visible(context, command)
 
 
-async def _swipe(stage: CommandContext, command: Swipe) -> StepOutcome:
-    source = await stage.found(command.source) if command.source is not None else None
+async def _swipe(context: CommandContext, command: Swipe) -> StepOutcome:
+    source = await context.find(command.source) if command.source is not None else None
     if command.direction is not None:
-        await swipe(stage.device, command.direction, source=source, seconds=command.seconds)
+        await swipe(context.device, command.direction, source=source, seconds=command.seconds)
     elif command.start is not None and command.end is not None:
-        screen = await stage.screen()
-        await stage.device.swipe(point_at(command.start, screen), point_at(command.end, screen), command.seconds)
+        screen = await context.device.screen_bounds()
+        await context.device.swipe(point_at(command.start, screen), point_at(command.end, screen), command.seconds)
     if command.settle_seconds:
-        await wait_until_stable(stage.device, stage.watcher, command.settle_seconds)
+        await wait_until_stable(context.device, context.watcher, command.settle_seconds)
     return command_outcome(Action.SWIPE, source)
 
 
-async def _scroll_until_visible(stage: CommandContext, command: ScrollUntilVisible) -> StepOutcome:
+async def _scroll_until_visible(context: CommandContext, command: ScrollUntilVisible) -> StepOutcome:
     found = _SufficientlyVisible(command)
     element = await scroll_until(
-        stage.device,
-        stage.watcher,
+        context.device,
+        context.watcher,
         command.direction,
         found,
         command.timeout_seconds,
@@ -50,9 +50,9 @@ async def _scroll_until_visible(stage: CommandContext, command: ScrollUntilVisib
         settle_seconds=command.settle_seconds,
     )
     if element is None:
-        raise not_found_error(_describe_missing(command, found.partly), command.timeout_seconds, stage.watcher.seen)
+        raise not_found_error(_describe_missing(command, found.partly), command.timeout_seconds, context.watcher.seen)
     if command.centered:
-        element = await _center(stage, command, element)
+        element = await _center(context, command, element)
     return command_outcome(Action.SCROLL_UNTIL_VISIBLE, element)
 
 
@@ -87,9 +87,9 @@ def visible_share(screen: Bounds, bounds: Bounds) -> float:
     return visible.width * visible.height / (bounds.width * bounds.height) if visible is not None else 0.0
 
 
-async def _center(stage: CommandContext, command: ScrollUntilVisible, element: Element) -> Element:
+async def _center(context: CommandContext, command: ScrollUntilVisible, element: Element) -> Element:
     """Move what was found to the middle of the screen, as far as that can be scrolled."""
-    screen = await stage.screen()
+    screen = await context.device.screen_bounds()
     middle, here = screen.center, element.bounds.center
     along = command.direction in ("up", "down")
     way = (0.0, middle.y - here.y) if along else (middle.x - here.x, 0.0)
@@ -97,5 +97,5 @@ async def _center(stage: CommandContext, command: ScrollUntilVisible, element: E
         return element
     start = screen.at(0.5 - way[0] / screen.width / 2, 0.5 - way[1] / screen.height / 2)
     end = screen.at(0.5 + way[0] / screen.width / 2, 0.5 + way[1] / screen.height / 2)
-    await stage.device.swipe(start, end, command.seconds)
-    return await stage.watcher.until(FirstMatch(command.selector), 1.0) or element
+    await context.device.swipe(start, end, command.seconds)
+    return await context.watcher.until(FirstMatch(command.selector), 1.0) or element

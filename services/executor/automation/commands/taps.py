@@ -17,26 +17,26 @@ CHANGE_SECONDS = 2.0
 _ACTIONS = {TapOn: Action.TAP, DoubleTapOn: Action.DOUBLE_TAP, LongPressOn: Action.LONG_PRESS}
 
 
-async def perform_tap(stage: CommandContext, command: TapCommand) -> StepOutcome:
+async def perform_tap(context: CommandContext, command: TapCommand) -> StepOutcome:
     """Do it as often as it says, and once more where it says so and nothing changed."""
-    element = await stage.found(command.selector) if command.selector is not None else None
-    target = await _tap_target(stage, command, element)
-    before = screen_state(await stage.watcher.look()) if command.retry_if_no_change else None
+    element = await context.find(command.selector) if command.selector is not None else None
+    target = await _tap_target(context, command, element)
+    before = screen_state(await context.watcher.look()) if command.retry_if_no_change else None
     for round_ in range(command.times):
         if round_:
-            await stage.device.timer.sleep(command.pause_seconds)
-        await _tap_once(stage, command, target)
-    message = await _retry_unchanged(stage, command, target, before) if before is not None else ""
+            await context.device.timer.sleep(command.pause_seconds)
+        await _tap_once(context, command, target)
+    message = await _retry_unchanged(context, command, target, before) if before is not None else ""
     if command.settle_seconds:
-        await wait_until_stable(stage.device, stage.watcher, command.settle_seconds)
+        await wait_until_stable(context.device, context.watcher, command.settle_seconds)
     return command_outcome(_ACTIONS[type(command)], element, message)
 
 
-async def _tap_target(stage: CommandContext, command: TapCommand, element: Element | None) -> Element | Point:
+async def _tap_target(context: CommandContext, command: TapCommand, element: Element | None) -> Element | Point:
     """The element, or the point of it or of the screen."""
     if command.point is None and element is not None:
         return element
-    bounds = element.bounds if element is not None else await stage.screen()
+    bounds = element.bounds if element is not None else await context.device.screen_bounds()
     place = command.point
     if place is None:
         return bounds.center
@@ -45,22 +45,22 @@ async def _tap_target(stage: CommandContext, command: TapCommand, element: Eleme
     )
 
 
-async def _tap_once(stage: CommandContext, command: TapCommand, target: Element | Point) -> None:
+async def _tap_once(context: CommandContext, command: TapCommand, target: Element | Point) -> None:
     match command:
         case TapOn():
-            await stage.device.tap(target)
+            await context.device.tap(target)
         case DoubleTapOn():
-            await stage.device.double_tap(target)
+            await context.device.double_tap(target)
         case LongPressOn():
-            await stage.device.long_press(target)
+            await context.device.long_press(target)
 
 
 async def _retry_unchanged(
-    stage: CommandContext, command: TapCommand, target: Element | Point, before: ScreenState
+    context: CommandContext, command: TapCommand, target: Element | Point, before: ScreenState
 ) -> str:
     """Once more if the screen stays as it was; what is to be said of it."""
-    if await wait_for_change(stage.watcher, before, CHANGE_SECONDS):
+    if await wait_for_change(context.watcher, before, CHANGE_SECONDS):
         return ""
-    await _tap_once(stage, command, target)
-    then = "then it changed" if await wait_for_change(stage.watcher, before, CHANGE_SECONDS) else "it stayed the same"
+    await _tap_once(context, command, target)
+    then = "then it changed" if await wait_for_change(context.watcher, before, CHANGE_SECONDS) else "it stayed the same"
     return f"the screen did not change, so it was done once more: {then}"

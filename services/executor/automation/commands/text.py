@@ -1,7 +1,7 @@
 """Texts and keys: typed, erased, copied, pasted, pressed."""
 
 from services.executor.automation.commands.context import CommandContext, command_outcome
-from services.executor.automation.outcome import CommandAction, StepFailed, StepOutcome
+from services.executor.automation.outcome import StepFailed, StepOutcome
 from services.executor.automation.sentences.element_checks import text_of
 from services.executor.automation.sentences.intents import Action
 from services.executor.model.failures import Category
@@ -11,42 +11,42 @@ from services.flows.selectors import Selector
 TextCommand = InputText | EraseText | PressKey | CopyTextFrom | SetClipboard | PasteText
 
 
-async def perform_text(stage: CommandContext, command: TextCommand) -> StepOutcome:
+async def perform_text(context: CommandContext, command: TextCommand) -> StepOutcome:
     match command:
         case InputText(text):
-            await stage.device.type(text)
+            await context.device.type(text)
             return command_outcome(Action.TYPE)
         case EraseText(characters):
-            await stage.device.clear(characters=characters)
+            await context.device.clear(characters=characters)
             return command_outcome(Action.CLEAR)
         case PressKey("back"):
-            await stage.device.back()
+            await context.device.back()
             return command_outcome(Action.BACK)
         case PressKey(key):
-            await stage.device.press_key(key)
+            await context.device.press_key(key)
             return command_outcome(Action.PRESS_KEY)
         case CopyTextFrom(selector):
-            return await _copy_text(stage, selector)
+            return await _copy_text(context, selector)
         case SetClipboard(text):
-            stage.memory.copied = text
-            return command_outcome(CommandAction.SET_CLIPBOARD)
+            context.memory.copied = text
+            return command_outcome(Action.SET_CLIPBOARD)
         case PasteText():
-            return await _paste_text(stage)
+            return await _paste_text(context)
 
 
-async def _copy_text(stage: CommandContext, selector: Selector) -> StepOutcome:
-    element = await stage.found(selector)
+async def _copy_text(context: CommandContext, selector: Selector) -> StepOutcome:
+    element = await context.find(selector)
     text = text_of(element)
     if not text:
         what = f"{element.describe()} has no text to copy"
         raise StepFailed(Category.ASSERTION_FAILED, what, element=element)
-    stage.memory.copied = text
-    return command_outcome(CommandAction.COPY_TEXT, element, f'copied "{text[:200]}"')
+    context.memory.copied = text
+    return command_outcome(Action.COPY_TEXT, element, f'copied "{text[:200]}"')
 
 
-async def _paste_text(stage: CommandContext) -> StepOutcome:
-    text = stage.memory.copied
+async def _paste_text(context: CommandContext) -> StepOutcome:
+    text = context.memory.copied
     if text is None:
         raise StepFailed(Category.SCRIPT_ERROR, "nothing was copied: copyTextFrom comes first")
-    await stage.device.type(text)
+    await context.device.type(text)
     return command_outcome(Action.TYPE, message=f'pasted "{text[:200]}"')

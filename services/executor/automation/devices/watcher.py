@@ -26,13 +26,19 @@ class Watcher:
         self.seen = Outline(await self._device.tree())
         return self.seen
 
-    async def until(self, found: Callable[[Outline], T | None], seconds: float) -> T | None:
-        """What `found` makes of the screen, as soon as it makes something of it; None after so many seconds."""
+    async def until(
+        self, found: Callable[[Outline], T | None], seconds: float, first: Outline | None = None
+    ) -> T | None:
+        """What `found` returns for the screen, once that is not None; None after so many seconds.
+
+        `first` is the screen, if it has just been read.
+        """
         timer = self._device.timer
         deadline = timer.now() + seconds
         pause = FIRST_PAUSE_SECONDS
+        outline = first or await self.look()
         while True:
-            result = found(await self.look())
+            result = found(outline)
             if result is not None:
                 return result
             remaining = deadline - timer.now()
@@ -40,6 +46,7 @@ class Watcher:
                 return None
             await timer.sleep(min(pause, remaining))
             pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
+            outline = await self.look()
 
     async def until_gone(self, present: Callable[[Outline], Element | None], seconds: float) -> Element | None:
         """None as soon as it has been away for a while; else the element that is still there after so many seconds."""

@@ -1,6 +1,6 @@
-"""Keeps what shows why an attempt failed: the screen, the UI tree behind it, the device's log.
+"""Captures what shows why an attempt failed: a screenshot, the UI tree behind it, the device's log.
 
-Whatever goes wrong here is said and passed over: it changes no verdict, and takes no longer than the bounds below.
+A capture that fails is noted and ignored: it changes no verdict, and takes no longer than the limits below.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from services.executor.automation.devices.port import Device, DeviceFailure, Pag
 from services.executor.automation.evidence.recorder import StepRecorder
 
 CAPTURE_SECONDS = 10.0
-"""For a picture and a tree together."""
+"""For a screenshot and a tree together."""
 LATE_SECONDS = 3.0
 """For everything once the run is out of time."""
 LOG_SECONDS = 5.0
@@ -22,7 +22,7 @@ TREE_BYTES = 4 * 1024 * 1024
 LOG_BYTES = 1024 * 1024
 
 NOTHING_TO_STORE = "-"
-"""Instead of a name: there was nothing to keep."""
+"""Instead of the name of an artifact."""
 
 T = TypeVar("T")
 log = logs.get(__name__)
@@ -30,7 +30,7 @@ log = logs.get(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CapturedScreen:
-    """What was seen of a failure: names of artifacts, and what could not be had."""
+    """Names of artifacts, and what could not be captured."""
 
     screenshot: str = ""
     tree: str = ""
@@ -38,67 +38,67 @@ class CapturedScreen:
 
 
 class FailureCapture:
-    """Looks at the device of one attempt, once there is one. A device that did not answer is not asked again."""
+    """For one attempt. `device` is set once there is one; a device that did not answer is not asked again."""
 
-    def __init__(self, journal: StepRecorder, run_seconds: float, *, sight_seconds: float = CAPTURE_SECONDS) -> None:
-        """`run_seconds` from now the run is out of time: looking at a failure must not make it one of that."""
-        self._journal = journal
+    def __init__(self, recorder: StepRecorder, run_seconds: float, *, capture_seconds: float = CAPTURE_SECONDS) -> None:
+        """In `run_seconds` the run is out of time: a capture must not delay a failure until then."""
+        self._recorder = recorder
         self._run_ends = _time() + run_seconds - MARGIN_SECONDS
-        self._sight_seconds = sight_seconds
-        self._silent = False
+        self._capture_seconds = capture_seconds
+        self._unresponsive = False
         self.device: Device | None = None
 
-    async def sight(self, index: int | None, *, late: bool = False) -> CapturedScreen:
-        """Picture and tree of the screen, for a step, or for an end outside of all steps. Never raises."""
-        device, journal = self.device, self._journal
+    async def capture_screen(self, index: int | None, *, late: bool = False) -> CapturedScreen:
+        """For a step, or for an end outside of all steps. Never raises."""
+        device, recorder = self.device, self._recorder
         if device is None:
             return CapturedScreen()
 
-        async def keep_picture(content: bytes) -> str:
-            return await journal.picture(index, content)
+        async def store_screenshot(content: bytes) -> str:
+            return await recorder.store_screenshot(index, content)
 
-        async def keep_tree(source: PageSource) -> str:
-            return await journal.tree(index, _truncate(source))
+        async def store_tree(source: PageSource) -> str:
+            return await recorder.store_page_source(index, _truncate(source))
 
-        until = _time() + LATE_SECONDS if late else min(_time() + self._sight_seconds, self._run_ends)
+        until = _time() + LATE_SECONDS if late else min(_time() + self._capture_seconds, self._run_ends)
         missing: list[str] = []
-        screenshot = await self._kept("screenshot", device.screenshot, keep_picture, until, missing)
-        tree = await self._kept("UI tree", device.source, keep_tree, until, missing)
+        screenshot = await self._capture("screenshot", device.screenshot, store_screenshot, until, missing)
+        tree = await self._capture("UI tree", device.source, store_tree, until, missing)
         return CapturedScreen(screenshot, tree, tuple(missing))
 
-    async def log(self, *, late: bool = False) -> None:
+    async def capture_log(self, *, late: bool = False) -> None:
         """The end of the device's log. Never raises."""
         if self.device is None:
             return
 
-        async def keep(text: str) -> str:
-            return await self._journal.log(_tail(text)) if text else NOTHING_TO_STORE
+        async def store(text: str) -> str:
+            return await self._recorder.store_log(_tail(text)) if text else NOTHING_TO_STORE
 
         until = _time() + (LATE_SECONDS if late else LOG_SECONDS)
-        await self._kept("device log", self.device.log, keep, until, [])
+        await self._capture("device log", self.device.log, store, until, [])
 
-    async def _kept(
+    async def _capture(
         self,
         what: str,
         ask: Callable[[], Awaitable[T]],
-        keep: Callable[[T], Awaitable[str]],
+        store: Callable[[T], Awaitable[str]],
         until: float,
         missing: list[str],
     ) -> str:
-        """The name of what the device answered and was kept; "", and why, when there is none."""
+        """The name of the artifact; "" if there is none, and then `missing` says why."""
         answered = False
         why = "the device does not answer"
         try:
-            if not self._silent:
+            if not self._unresponsive:
                 async with asyncio.timeout_at(until):
                     answer = await ask()
                     answered = True
-                    if name := await keep(answer):
+                    if name := await store(answer):
                         return name
-                    why = "it could not be kept"
+                    why = "it could not be stored"
         except TimeoutError:
-            self._silent = not answered
-            why = "it could not be kept in time" if answered else why
+            self._unresponsive = not answered
+            why = "it could not be stored in time" if answered else why
         except DeviceFailure as failed:
             why = failed.message
         except Exception as error:
@@ -113,12 +113,12 @@ def _time() -> float:
 
 
 def _truncate(source: PageSource) -> PageSource:
-    """The source, cut off where it is too long for anybody to read."""
+    """At most TREE_BYTES of the source."""
     content = source.content.encode(errors="replace")
     if len(content) <= TREE_BYTES:
         return source
     cut = content[:TREE_BYTES].decode(errors="ignore")
-    return PageSource(f"{cut}\n(cut off: {len(content)} bytes)", "text/plain")
+    return PageSource(f"{cut}\n(truncated: {len(content)} bytes)", "text/plain")
 
 
 def _tail(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Keeps what was said to models and by them as evidence of the step that it was said for."""
+"""Stores the conversations with models as evidence of the steps that they were about."""
 
 from collections import defaultdict
 
@@ -9,25 +9,25 @@ JSON_LINES = "application/x-ndjson"
 
 
 class TranscriptRecorder:
-    """One attempt's. What is said inside a step of a step belongs to the inner one."""
+    """Of one attempt. What is said in a step inside another step belongs to the inner one."""
 
-    def __init__(self, journal: StepRecorder, advisor: ModelSession | None) -> None:
-        self._journal = journal
-        self._advisor = advisor
+    def __init__(self, recorder: StepRecorder, session: ModelSession | None) -> None:
+        self._recorder = recorder
+        self._session = session
         self._lines: defaultdict[int, bytes] = defaultdict(bytes)
         self._pictures: defaultdict[int, list[tuple[str, bytes]]] = defaultdict(list)
 
-    def note(self, index: int) -> None:
-        """What was said since this was done last was said for this step."""
-        if self._advisor is not None:
-            transcript = self._advisor.transcript()
+    def collect(self, index: int) -> None:
+        """What was said since the last call belongs to this step."""
+        if self._session is not None:
+            transcript = self._session.take_transcript()
             self._lines[index] += transcript.lines
             self._pictures[index] += transcript.pictures
 
-    async def keep(self, index: int) -> None:
-        """The step ends; nothing is kept when nothing was said."""
-        self.note(index)
+    async def store(self, index: int) -> None:
+        """Store what was said in this step, if anything was."""
+        self.collect(index)
         for name, content in self._pictures.pop(index, ()):
-            await self._journal.keep(f"step-{index:03d}-{name}", "screenshot", content, PNG)
+            await self._recorder.store(f"step-{index:03d}-{name}", "screenshot", content, PNG)
         if lines := self._lines[index]:
-            await self._journal.keep(f"step-{index:03d}-model.jsonl", "transcript", lines, JSON_LINES)
+            await self._recorder.store(f"step-{index:03d}-model.jsonl", "transcript", lines, JSON_LINES)

@@ -1,4 +1,4 @@
-"""Keeps the record of an attempt: its steps, in order, and what was kept of them."""
+"""Records an attempt: its steps in order, and the artifacts that were stored for them."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -6,20 +6,20 @@ from datetime import datetime
 from time import monotonic
 
 from services.executor.automation.devices.port import PageSource
-from services.executor.automation.outcome import RECOVERABLE, ResolutionCost, StepOutcome
+from services.executor.automation.outcome import RECOVERABLE, ResolutionCost, StepFailed, StepOutcome
 from services.executor.automation.ports import EvidenceStore, OnProgress
 from services.executor.automation.screen.elements import Element
 from services.executor.automation.sentences.intents import Action
 from services.executor.model.attempts import Artifact, Resolution, StepResult, StepStatus
-from services.executor.model.failures import Category, Failure
+from services.executor.model.failures import Failure
 from services.flows import steps as flows
 
 STEPS_LIMIT = 2_000
-"""How many steps an attempt may carry out, repetitions included."""
+"""How many steps an attempt may run, repetitions included."""
 
 ARTIFACTS_LIMIT = 500
 ARTIFACT_BYTES_LIMIT = 256 * 1024 * 1024
-"""How much an attempt may keep."""
+"""How much an attempt may store."""
 
 PNG = "image/png"
 TEXT = "text/plain; charset=utf-8"
@@ -27,7 +27,7 @@ _EXTENSIONS = {"application/xml": "xml", "text/xml": "xml", "text/html": "html",
 
 
 class StepRecorder:
-    """Steps are begun in order, and each is ended once; `steps` may be looked at between."""
+    """Steps begin in order, and each ends once; `steps` and `artifacts` can be read at any time."""
 
     def __init__(
         self, *, attempt: int, evidence: EvidenceStore, now: Callable[[], datetime], progress: OnProgress | None
@@ -38,19 +38,19 @@ class StepRecorder:
         self._progress = progress
         self._began: dict[int, float] = {}
         self._remarks: dict[int, list[str]] = {}
+        self._cache_failures: set[int] = set()
         self.steps: list[StepResult] = []
         self.artifacts: list[Artifact] = []
         self.open: list[int] = []
         self.human_helped = False
-        self._worn: set[int] = set()
 
     @property
     def cache_failed(self) -> bool:
-        """Whether a remembered action failed a step, and nothing has passed over that."""
-        return any(self.steps[index].status is StepStatus.FAILED for index in self._worn)
+        """Whether a step failed by a cached action, and that failure was not tolerated."""
+        return any(self.steps[index].status is StepStatus.FAILED for index in self._cache_failures)
 
     def begin(self, step: flows.Step, depth: int) -> int:
-        """Its index. Until it ends it stands there as one that was not finished."""
+        """The index of the step. Until it ends, its message says that it is not finished."""
         index = len(self.steps)
         self.steps.append(
             StepResult(
@@ -67,38 +67,41 @@ class StepRecorder:
         self.open.append(index)
         return index
 
-    def account(self, index: int, took: ResolutionCost) -> None:
-        """What finding a step's action has taken; of a step that is tried more than once all together."""
-        if took.cache_failed:
-            self._worn.add(index)
+    def add_cost(self, index: int, cost: ResolutionCost) -> None:
+        """What finding the step's action has cost; the costs of a step that is tried again are added up."""
+        if cost.cache_failed:
+            self._cache_failures.add(index)
         step = self.steps[index]
         self.steps[index] = replace(
             step,
-            cache=took.cache,
-            model_calls=step.model_calls + took.model_calls,
-            model_tokens=step.model_tokens + took.model_tokens,
+            cache=cost.cache,
+            resolution=cost.resolution,
+            model_calls=step.model_calls + cost.model_calls,
+            model_tokens=step.model_tokens + cost.model_tokens,
         )
 
-    async def passed(self, index: int, deed: StepOutcome | None = None, message: str = "") -> None:
+    async def pass_step(self, index: int, outcome: StepOutcome) -> None:
         await self._end(
             index,
             status=StepStatus.PASSED,
-            message=deed.message if deed is not None else message,
-            action=_action_name(deed.action) if deed is not None else "",
-            element=_describe(deed.element) if deed is not None else "",
-            resolution=deed.resolution if deed is not None else None,
+            message=outcome.message,
+            action=_action_name(outcome.action),
+            element=_describe(outcome.element),
+            resolution=outcome.resolution,
         )
 
-    async def skipped(self, index: int, message: str) -> None:
+    async def pass_container(self, index: int, message: str) -> None:
+        """A step that holds other steps passes: it has no action of its own."""
+        await self._end(index, status=StepStatus.PASSED, message=message)
+
+    async def skip_step(self, index: int, message: str) -> None:
         await self._end(index, status=StepStatus.SKIPPED, message=message)
 
-    async def failed(
+    async def fail_step(
         self,
         index: int,
-        category: Category,
-        message: str,
+        failed: StepFailed,
         *,
-        element: Element | None = None,
         resolution: Resolution | None = None,
         screenshot: str = "",
         tree: str = "",
@@ -106,47 +109,55 @@ class StepRecorder:
         await self._end(
             index,
             status=StepStatus.FAILED,
-            category=category,
-            message=message,
-            element=_describe(element),
-            resolution=resolution,
+            category=failed.category,
+            message=failed.message,
+            element=_describe(failed.element),
+            resolution=resolution or self.steps[index].resolution,
             screenshot=screenshot,
             tree=tree,
         )
 
-    async def failed_within(self, index: int, failure: Failure) -> None:
-        """A step ends as one inside it did, and shows what was seen of that."""
+    async def fail_container(self, index: int, failure: Failure) -> None:
+        """A step ends as a step inside it did, and shows the evidence of that one."""
         inner = self.steps[failure.step_index] if failure.step_index is not None else self.steps[index]
-        await self.failed(index, failure.category, failure.message, screenshot=inner.screenshot, tree=inner.tree)
+        failed = StepFailed(failure.category, failure.message)
+        await self.fail_step(index, failed, screenshot=inner.screenshot, tree=inner.tree)
 
-    def forgive(self, first: int) -> None:
-        """Failures from this index on are passed over: the step was optional, or has been tried again."""
+    async def interrupt(self, failed: StepFailed, *, screenshot: str = "", tree: str = "") -> None:
+        """End the steps that are still open, because the attempt ends."""
+        for index in list(self.open):
+            await self.fail_step(index, failed, screenshot=screenshot, tree=tree)
+
+    def tolerate_failures(self, first: int) -> None:
+        """Failures from this index on become warnings: the step was optional, or has been tried again."""
         for index in range(first, len(self.steps)):
             if self.steps[index].status is StepStatus.FAILED and self.steps[index].category in RECOVERABLE:
                 self.steps[index] = replace(self.steps[index], status=StepStatus.WARNED)
 
-    async def picture(self, index: int | None, content: bytes, name: str | None = None) -> str:
-        """Keep a screenshot; its name, or "" when it could not be kept: a verdict does not depend on it."""
-        suffix = f"-{_safe_filename(name)}" if name and _safe_filename(name) else ""
-        return await self._keep(f"{_step_prefix(index)}{suffix}.png", "screenshot", content, PNG)
+    def add_remark(self, index: int, *remarks: str) -> None:
+        """Text for the end of the step's message."""
+        if remarks:
+            self._remarks.setdefault(index, []).extend(remarks)
 
-    async def tree(self, index: int | None, source: PageSource) -> str:
-        """Keep the UI tree of a screen, as the driver says it; its name, or ""."""
+    async def store_screenshot(self, index: int | None, content: bytes, name: str | None = None) -> str:
+        """The name of the artifact, or "" if it could not be stored: a verdict does not depend on it."""
+        suffix = f"-{_safe_filename(name)}" if name and _safe_filename(name) else ""
+        return await self.store(f"{_step_prefix(index)}{suffix}.png", "screenshot", content, PNG)
+
+    async def store_page_source(self, index: int | None, source: PageSource) -> str:
+        """The UI tree of a screen, as the driver gave it; the name of the artifact, or ""."""
         ending = _EXTENSIONS.get(source.content_type.partition(";")[0].strip().lower(), "txt")
         content_type = TEXT if ending == "txt" else _with_charset(source.content_type)
         content = source.content.encode(errors="replace")
-        return await self._keep(f"{_step_prefix(index)}-tree.{ending}", "tree", content, content_type)
+        return await self.store(f"{_step_prefix(index)}-tree.{ending}", "tree", content, content_type)
 
-    async def log(self, text: str) -> str:
-        """Keep the device's log of the attempt; its name, or ""."""
-        return await self._keep("log.txt", "log", text.encode(errors="replace"), TEXT)
+    async def store_log(self, text: str) -> str:
+        """The device's log of the attempt; the name of the artifact, or ""."""
+        return await self.store("log.txt", "log", text.encode(errors="replace"), TEXT)
 
-    async def keep(self, stem: str, kind: str, content: bytes, content_type: str) -> str:
-        """Keep something else, such as a model's transcript; `stem` is its name within the attempt."""
-        return await self._keep(stem, kind, content, content_type)
-
-    async def _keep(self, stem: str, kind: str, content: bytes, content_type: str) -> str:
-        name = f"attempt-{self._attempt}-{stem}"
+    async def store(self, name: str, kind: str, content: bytes, content_type: str) -> str:
+        """Store an artifact under a name that is unique within the attempt; its name within the run, or ""."""
+        name = f"attempt-{self._attempt}-{name}"
         others = [artifact for artifact in self.artifacts if artifact.name != name]
         size = len(content)
         if len(others) >= ARTIFACTS_LIMIT or sum(a.size_bytes for a in others) + size > ARTIFACT_BYTES_LIMIT:
@@ -158,20 +169,14 @@ class StepRecorder:
         self.artifacts[:] = [*others, Artifact(name=name, kind=kind, content_type=content_type, size_bytes=size)]
         return name
 
-    def remark(self, index: int, *words: str) -> None:
-        """Something to be said at the end of the step's message."""
-        if words:
-            self._remarks.setdefault(index, []).extend(words)
-
-    def note_picture(self, index: int, name: str) -> None:
+    async def attach_screenshot(self, index: int, outcome: StepOutcome) -> None:
+        """Store the picture that the step took, if it took one."""
+        if outcome.screenshot is None:
+            return
+        name = await self.store_screenshot(index, outcome.screenshot, outcome.screenshot_name)
         if not name:
-            self.remark(index, "the screenshot could not be kept")
+            self.add_remark(index, "the screenshot could not be stored")
         self.steps[index] = replace(self.steps[index], screenshot=name)
-
-    async def interrupted(self, category: Category, message: str, *, screenshot: str = "", tree: str = "") -> None:
-        """End what is still open: the attempt ends here."""
-        for index in list(self.open):
-            await self.failed(index, category, message, screenshot=screenshot, tree=tree)
 
     async def _end(self, index: int, **fields: object) -> None:
         if index in self._remarks:
@@ -185,12 +190,12 @@ class StepRecorder:
 
 
 def _with_charset(content_type: str) -> str:
-    """What is stored is UTF-8, whatever the page says of itself."""
+    """Artifacts are stored as UTF-8, whatever charset the page declares."""
     return content_type if "charset" in content_type or "/xml" in content_type else f"{content_type}; charset=utf-8"
 
 
 def _step_prefix(index: int | None) -> str:
-    """The step's part of a name; what belongs to no step is of the end."""
+    """The step's part of an artifact's name; what belongs to no step is of the end of the attempt."""
     return "end" if index is None else f"step-{index:03d}"
 
 
@@ -203,5 +208,5 @@ def _describe(element: Element | None) -> str:
 
 
 def _safe_filename(name: str | None) -> str:
-    """What of a name may stand in a file name."""
+    """The name with other characters than letters, digits, "-" and "_" replaced."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name or "")[:60].strip("-")

@@ -36,10 +36,10 @@ class LanguageModels:
     def check(self) -> None:
         """Nothing to check: an endpoint that does not answer fails the first question."""
 
-    def advisor(self, terms: ModelOptions) -> ModelSession:
+    def open_session(self, options: ModelOptions) -> ModelSession:
         endpoint = self._client.endpoint
         writer = TranscriptWriter((endpoint.key, *self._secrets))
-        return BudgetedModelSession(self._client, terms, BudgetTracker(self._budget), writer)
+        return BudgetedModelSession(self._client, options, BudgetTracker(self._budget), writer)
 
 
 class BudgetedModelSession:
@@ -57,20 +57,20 @@ class BudgetedModelSession:
         self.step_seconds = budget.budget.step_seconds
 
     @property
-    def spent(self) -> ModelUsage:
+    def usage(self) -> ModelUsage:
         return self._budget.spent
 
-    def acting(self, task: ModelTask) -> ActionDialog:
+    def start_task(self, task: ModelTask) -> ActionDialog:
         return ModelActionDialog(self._channel(self._names.primary_model, "PRIMARY"), self._terms, task)
 
-    def planning(self, goal: str) -> PlanningDialog:
+    def start_goal(self, goal: str) -> PlanningDialog:
         return ModelPlanningDialog(self._channel(self._names.planning_model, "PLANNING"), self._terms, goal)
 
     async def judge(self, sentence: str, before: ScreenView, after: ScreenView) -> Judgement:
         channel = self._channel(self._names.reflection_model, "REFLECTION")
         return await judge(channel, self._terms, sentence, before, after)
 
-    def transcript(self) -> Transcript:
+    def take_transcript(self) -> Transcript:
         return self._writer.take()
 
     def _channel(self, model: str | None, role: str) -> ModelChannel:

@@ -7,7 +7,7 @@ from services.executor.automation.screen.elements import Role
 
 
 class Action(StrEnum):
-    """What can be done or checked, in the words of the API; NONE with a reason."""
+    """What a step does or checks, as the API names it. Sentences have no word for those from CLEAR_STATE on."""
 
     TAP = "tap"
     DOUBLE_TAP = "double_tap"
@@ -32,6 +32,13 @@ class Action(StrEnum):
     STOP_APP = "stop_app"
     OPEN_LINK = "open_link"
     SCREENSHOT = "screenshot"
+    CLEAR_STATE = "clear_state"
+    COPY_TEXT = "copy_text"
+    SET_CLIPBOARD = "set_clipboard"
+    ASSERT_TRUE = "assert_true"
+    WAIT_UNTIL_STILL = "wait_until_still"
+    SET_LOCATION = "set_location"
+    SET_ORIENTATION = "set_orientation"
     NONE = "none"
 
 
@@ -124,6 +131,11 @@ class Intent:
     tappable_only: bool = False
     whole_phrase: bool = False
     replaces: bool = False
+
+    @property
+    def needs_screen(self) -> bool:
+        """Whether it is about an element, which the screen has to show."""
+        return self.target is not None or self.action in (Action.TYPE, Action.CLEAR)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the step cache keeps, as values that can be stored, and the port of what stores them."""
+"""What the step cache stores: entries as plain values, and the port of their store."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from services.executor.automation.screen.locators import Locator
 from services.executor.automation.sentences.intents import Action
 
 SCREENS_LIMIT = 20
-"""How many screens a sentence may have been carried out on; the oldest is forgotten first."""
+"""For how many screens a sentence has entries; the oldest is dropped first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class RelativePoint:
 
 @dataclass(frozen=True, slots=True)
 class SentenceSpan:
-    """Where in the sentence a value stands: what was typed is never stored."""
+    """Where in the sentence a value stands: typed texts are never stored."""
 
     start: int
     end: int
@@ -31,11 +31,12 @@ class SentenceSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheEntry:
-    """What carried out a sentence on a screen. `value` is a word of ours (up, enter), `span` one of the sentence's.
+    """What carried out a sentence on a screen. The names of the fields are stored.
 
-    `content` is a hash of all that the screen said, where the answer may have depended on it; `wording` one of its
-    words in their order, without numbers, where it depended on what stands beside what. `ruled` says that the rules
-    alone chose the target: it holds as long as they would again.
+    `value` is one of our keywords (up, enter), `span` is where the author's value stands in the sentence. `content` is
+    a hash of all texts of the screen, where the choice may have depended on them; `wording` one of their words in
+    order, without numbers, where it depended on the order. `ruled` says that the rules choose the same target: the
+    entry is valid as long as they do.
     """
 
     screen: ScreenFingerprint
@@ -51,21 +52,26 @@ class CacheEntry:
 
 @dataclass(frozen=True, slots=True)
 class CachedSentence:
-    """All that is kept for a sentence: answers, the newest first, and the steps of a plan if it is a goal."""
+    """The entries for a sentence, the newest first; of a goal, the sentences that reach it."""
 
-    memories: tuple[CacheEntry, ...] = ()
+    entries: tuple[CacheEntry, ...] = ()
     plan: tuple[str, ...] = ()
 
 
 class StepCacheStore(Protocol):
-    """Keeps pages by keys, at most SCREENS_LIMIT memories each, for a while. May raise anything when it is away."""
+    """Stores cached sentences by keys for a limited time. May raise anything when it is unavailable."""
 
-    async def page(self, key: str) -> CachedSentence | None: ...
+    async def load(self, key: str) -> CachedSentence | None: ...
 
-    async def keep(self, key: str, org_id: str, memory: CacheEntry) -> None:
-        """Put it first, in the place of one of the very same screen."""
+    async def add(self, key: str, org_id: str, entry: CacheEntry) -> None:
+        """Put the entry first and remove one with an equal screen; at most SCREENS_LIMIT stay."""
 
-    async def keep_plan(self, key: str, org_id: str, plan: Sequence[str]) -> None: ...
+    async def set_plan(self, key: str, org_id: str, plan: Sequence[str]) -> None: ...
 
-    async def drop(self, key: str, screens: Sequence[ScreenFingerprint]) -> None:
-        """Forget the plan, and what is kept of these very screens."""
+    async def remove(self, key: str, screens: Sequence[ScreenFingerprint]) -> None:
+        """Remove the plan, and the entries with these very screens."""
+
+
+def recording_names(sentence: str, count: int) -> tuple[str, ...]:
+    """The names under which the actions of a sentence are stored, when it took several."""
+    return tuple(f"{sentence} (action {number} of {count})" for number in range(1, count + 1))

@@ -1,173 +1,185 @@
-"""Reaches goals: a model takes them apart into sentences, which are carried out as steps of their own."""
+"""Reaches goals: a model breaks them down into sentences, which run as steps inside the goal's step."""
 
-from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from services.executor.automation.outcome import ResolutionCost, StepFailed, StepOutcome
 from services.executor.automation.ports import (
     CannotContinue,
     GoalReached,
-    ModelFailed,
-    ModelUsage,
     NextSteps,
+    PlanningDialog,
     ScreenView,
     StoredSteps,
 )
+from services.executor.automation.screen.elements import Element
 from services.executor.automation.sentences.grammar import parse_sentence
 from services.executor.automation.sentences.grounder import ground_sentence
 from services.executor.automation.sentences.intents import Action, NotUnderstood
-from services.executor.automation.steps.model_runner import model_error, model_time_limit
-from services.executor.automation.steps.sentence_runner import SentenceRunner
+from services.executor.automation.steps.model_access import ModelAccess, model_time_limit
+from services.executor.automation.steps.replay import StepReplay
+from services.executor.automation.steps.screen_reader import ScreenReader
+from services.executor.automation.steps.sentence_runner import ResolutionPolicy
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category, Failure
 
 ROUNDS_LIMIT = 8
-"""How often a planning model is asked for one goal."""
+"""How often a model is asked to plan for one goal."""
+
+Sentences = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class StepsResult:
-    """How many of the sentences were carried out, and why not the next one."""
+class SentencesResult:
+    """How many of the sentences were carried out, and why the next one was not."""
 
     count: int
     failure: Failure | None = None
 
 
-RunSentences = Callable[[Sequence[str]], Awaitable[StepsResult]]
-"""Carries out sentences as steps inside the present one; what ends the attempt anyway is raised."""
-
-
 class GoalRunner:
-    """Raises StepFailed and DeviceFailure; the interpreter's `account` is then the goal's own."""
+    """Starts on goals; which sentences are goals is its decision too."""
 
-    def __init__(self, interpreter: SentenceRunner) -> None:
-        self._interpreter = interpreter
+    def __init__(
+        self, *, screen: ScreenReader, replay: StepReplay, models: ModelAccess, policy: ResolutionPolicy
+    ) -> None:
+        self._screen = screen
+        self._replay = replay
+        self._models = models
+        self._policy = policy
 
-    def wants(self, sentence: str) -> bool:
-        """Whether a sentence is a goal: one that the rules do not understand, outside of a goal."""
-        interpreter = self._interpreter
-        planned = interpreter.manner.planning and interpreter.goal is None
-        return planned and isinstance(parse_sentence(sentence), NotUnderstood)
+    def is_goal(self, sentence: str) -> bool:
+        """Whether a model has to plan the sentence: one that the rules do not understand."""
+        return self._policy.planning and isinstance(parse_sentence(sentence), NotUnderstood)
 
-    async def reach(self, goal: str, carry_out: RunSentences) -> StepOutcome:
-        pursuit = _GoalAttempt(self._interpreter, goal, carry_out)
-        self._interpreter.goal = goal
-        try:
-            deed = await pursuit.run()
-        except ModelFailed as failed:
-            raise model_error(failed) from failed
-        finally:
-            self._interpreter.goal = None
-            pursuit.close_account()
-        return self._interpreter.accounted(deed)
+    def begin(self, goal: str, cost: ResolutionCost) -> "GoalRun":
+        """`cost` is filled in with what the goal costs beyond its sentences."""
+        judged = self._policy.reflections is not None
+        return GoalRun(goal, cost, self._screen, self._replay, self._models, judged=judged)
 
 
-class _GoalAttempt:
-    """One goal, from memory or by a plan."""
+class GoalRun:
+    """One goal. The caller runs the sentences of `start`, then those of each `proceed`, until there are none.
 
-    def __init__(self, interpreter: SentenceRunner, goal: str, carry_out: RunSentences) -> None:
-        self._interpreter = interpreter
+    Raises StepFailed and DeviceFailure. `outcome` is there at the end.
+    """
+
+    def __init__(
+        self,
+        goal: str,
+        cost: ResolutionCost,
+        screen: ScreenReader,
+        replay: StepReplay,
+        models: ModelAccess,
+        *,
+        judged: bool,
+    ) -> None:
         self._goal = goal
-        self._carry_out = carry_out
-        self._account = interpreter.account = ResolutionCost()
-        self._before = interpreter.spent
-        self._inside = ModelUsage()
+        self._cost = cost
+        self._screen = screen
+        self._replay = replay
+        self._models = models
+        self._judged = judged
+        self._dialog: PlanningDialog | None = None
+        self._first: ScreenView | None = None
+        self._running: Sentences = ()
+        self._proving = False
         self._done: list[str] = []
+        self._rounds = 0
+        self._failed_plans = 0
+        self.outcome = StepOutcome(action=Action.NONE, resolution=Resolution.MODEL)
 
-    def close_account(self) -> None:
-        """What the goal took by itself; its steps have accounts of their own."""
-        total = self._interpreter.spent.since(self._before)
-        self._account.model_calls = total.calls - self._inside.calls
-        self._account.model_tokens = total.tokens - self._inside.tokens
-        self._interpreter.account = self._account
+    async def start(self) -> Sentences:
+        """The first sentences to run; none if a cached action reached the goal."""
+        with self._models.charged_to(self._cost):
+            known = await self._replay.run_goal(self._goal, self._look, self._cost)
+            if isinstance(known, StepOutcome):
+                self.outcome = known
+                return ()
+            if isinstance(known, StoredSteps):
+                self._cost.resolution = Resolution.CACHE
+                self._running = known.steps
+                return known.steps
+            return await self._plan("")
 
-    async def run(self) -> StepOutcome:
-        known = await self._interpreter.from_memory(self._goal)
-        if isinstance(known, StepOutcome):
-            return known
-        happened = ""
-        if isinstance(known, StoredSteps):
-            self._account.resolution = Resolution.CACHE
-            carried = await self._carried(known.steps)
-            if carried.failure is None:
-                return _deed(Resolution.CACHE, f"{len(known.steps)} steps as planned before")
-            await self._interpreter.stale(self._goal, _as_failed(carried.failure))
-            happened = _told(known.steps, carried)
-        await self._plan(happened)
-        await self._interpreter.memory.keep_plan(self._goal, self._interpreter.seen(), tuple(self._done))
-        return _deed(Resolution.MODEL, f"{len(self._done)} steps")
+    async def proceed(self, result: SentencesResult) -> Sentences:
+        """The next sentences to run; none if the goal is reached."""
+        ran = self._running
+        self._done += ran[: result.count]
+        with self._models.charged_to(self._cost):
+            if self._cost.resolution is Resolution.CACHE:
+                if result.failure is None:
+                    return self._finish(Resolution.CACHE, f"{len(ran)} steps of a cached plan")
+                await self._replay.discard(self._goal, _step_failed(result.failure), self._cost)
+            elif result.failure is not None:
+                self._count_failed_plan(result.failure.message)
+            elif self._proving:
+                shortfall = await self._shortfall()
+                if not shortfall:
+                    await self._replay.store_plan(self._goal, tuple(self._done))
+                    return self._finish(Resolution.MODEL, f"{len(self._done)} steps")
+                return await self._plan(shortfall)
+            return await self._plan(_describe(ran, result))
 
-    async def _plan(self, happened: str) -> None:
-        """Plan and do until the goal is reached; one failure may be mended by another plan."""
-        interpreter = self._interpreter
-        advisor = interpreter.advised("enable_planning is on")
-        self._account.resolution = Resolution.MODEL
-        planning = advisor.planning(self._goal)
-        first = view = await interpreter.sight.settled()
-        mishaps = 0
-        for _ in range(ROUNDS_LIMIT):
-            async with model_time_limit(advisor):
-                answer = await planning.next(view, happened)
-            happened, failure = await self._followed(answer, first, view)
-            if not happened:
-                return
-            mishaps += failure is not None
-            if failure is not None and mishaps > 1:
-                raise StepFailed(Category.GOAL_NOT_REACHED, f"a second plan failed too: {failure}")
-            view = await interpreter.sight.settled()
+    async def _plan(self, happened: str) -> Sentences:
+        """Ask for the next sentences, until there are some or the goal is given up."""
+        session = self._models.require("enable_planning is on")
+        self._cost.resolution = Resolution.MODEL
+        self._dialog = self._dialog or session.start_goal(self._goal)
+        while self._rounds < ROUNDS_LIMIT:
+            self._rounds += 1
+            view = await self._screen.settled()
+            self._first = self._first or view
+            async with model_time_limit(session):
+                answer = await self._dialog.next(view, happened)
+            match answer:
+                case CannotContinue(why):
+                    raise StepFailed(Category.GOAL_NOT_REACHED, f"the model cannot reach this goal: {why}")
+                case NextSteps(sentences):
+                    self._running, self._proving = sentences, False
+                    return sentences
+                case GoalReached(text):
+                    proof = f'I see "{text}"'
+                    if ground_sentence(proof, view.tree).element is not None:
+                        self._running, self._proving = (proof,), True
+                        return self._running
+                    happened = f"the goal is not reached: the screen does not show the text {text!r}"
+                    self._count_failed_plan(happened)
         raise StepFailed(
             Category.GOAL_NOT_REACHED, f"the goal was not reached within {ROUNDS_LIMIT} rounds of planning"
         )
 
-    async def _followed(
-        self, answer: NextSteps | GoalReached | CannotContinue, first: ScreenView, view: ScreenView
-    ) -> tuple[str, str | None]:
-        """What is to be told to the model, and what went wrong; nothing to be told when the goal is reached."""
-        match answer:
-            case CannotContinue(why):
-                raise StepFailed(Category.GOAL_NOT_REACHED, f"the model cannot reach this goal: {why}")
-            case NextSteps(sentences):
-                carried = await self._carried(sentences)
-                return _told(sentences, carried), carried.failure.message if carried.failure else None
-            case GoalReached(sees):
-                why = await self._doubt(sees, first, view)
-                return why, why or None
-
-    async def _doubt(self, sees: str, first: ScreenView, view: ScreenView) -> str:
-        """Why the goal is not believed to be reached; empty when it is. What shows it becomes a step of the plan."""
-        proof = f'I see "{sees}"'
-        if ground_sentence(proof, view.tree).element is None:
-            return f"the goal is not reached: the screen does not show the text {sees!r}"
-        carried = await self._carried((proof,))
-        if carried.failure is not None:
-            return _told((proof,), carried)
-        if self._interpreter.manner.reflections is None:
+    async def _shortfall(self) -> str:
+        """Why the goal is not reached although its proof is visible; empty if it is reached."""
+        if not self._judged or self._first is None:
             return ""
-        why = await self._interpreter.missed(self._goal, first)
-        return f"the goal is not reached: {why}" if why else ""
+        shortfall = await self._models.find_shortfall(self._goal, self._first, await self._screen.settled())
+        if not shortfall:
+            return ""
+        why = f"the goal is not reached: {shortfall}"
+        self._count_failed_plan(why)
+        return why
 
-    async def _carried(self, sentences: Sequence[str]) -> StepsResult:
-        before = self._interpreter.spent
-        try:
-            carried = await self._carry_out(sentences)
-        finally:
-            spent = self._interpreter.spent.since(before)
-            self._inside = ModelUsage(self._inside.calls + spent.calls, self._inside.tokens + spent.tokens)
-            self._interpreter.account = self._account
-        self._done += sentences[: carried.count]
-        return carried
+    def _count_failed_plan(self, why: str) -> None:
+        """One failure may be made good by another plan."""
+        self._failed_plans += 1
+        if self._failed_plans > 1:
+            raise StepFailed(Category.GOAL_NOT_REACHED, f"a second plan failed too: {why}")
+
+    def _finish(self, resolution: Resolution, message: str) -> Sentences:
+        self.outcome = StepOutcome(action=Action.NONE, resolution=resolution, message=message)
+        return ()
+
+    async def _look(self) -> Element:
+        return (await self._screen.read()).root
 
 
-def _told(sentences: Sequence[str], carried: StepsResult) -> str:
-    if carried.failure is None:
+def _describe(sentences: Sentences, result: SentencesResult) -> str:
+    """What came of the sentences, for the model."""
+    if result.failure is None:
         return "all steps were carried out"
-    done = f"{carried.count} of the steps were carried out; then " if carried.count else ""
-    return f"{done}this step failed: {sentences[carried.count]} ({carried.failure.message})"
+    done = f"{result.count} of the steps were carried out; then " if result.count else ""
+    return f"{done}this step failed: {sentences[result.count]} ({result.failure.message})"
 
 
-def _as_failed(failure: Failure) -> StepFailed:
+def _step_failed(failure: Failure) -> StepFailed:
     return StepFailed(failure.category, failure.message, reason=failure.reason)
-
-
-def _deed(resolution: Resolution, message: str) -> StepOutcome:
-    return StepOutcome(action=Action.NONE, resolution=resolution, message=message)

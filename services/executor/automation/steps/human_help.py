@@ -1,7 +1,6 @@
-"""Human in the loop: asks a person about a step that cannot go on, and does what the person says."""
+"""Human in the loop: asks a person about a step that cannot continue."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import monotonic
@@ -12,10 +11,11 @@ from services.executor.automation.evidence.recorder import StepRecorder
 from services.executor.automation.outcome import RECOVERABLE, StepFailed, StepOutcome
 from services.executor.automation.ports import Human, HumanQuestion
 from services.executor.automation.screen.elements import Element
+from services.executor.automation.screen.outline import Outline
 from services.executor.automation.sentences.grammar import parse_sentence
 from services.executor.automation.sentences.grounder import RefusalReason, ground_intent
 from services.executor.automation.sentences.intents import Action, Intent
-from services.executor.automation.steps.sentence_actions import SentenceActions
+from services.executor.automation.steps.device_actions import DeviceActions
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category
 from services.flows.steps import Sentence, Step
@@ -23,21 +23,17 @@ from services.flows.steps import Sentence, Step
 QUESTIONS_LIMIT = 3
 """How often a person is asked about one step."""
 CHOICES_LIMIT = 8
-PICTURE_SECONDS = 10.0
-AWAKE_SECONDS = 20.0
-"""A device is looked at so often while a person thinks: sessions that nobody talks to are ended by their hubs."""
+SCREENSHOT_SECONDS = 10.0
+KEEPALIVE_SECONDS = 20.0
+"""How often the device is read while a person thinks: hubs end idle sessions."""
 
 RETRY, SKIP, FAIL = "retry", "skip", "fail"
 
 ASKABLE = RECOVERABLE | {Category.LLM_UNAVAILABLE, Category.LLM_BUDGET_EXCEEDED, Category.CONFIG_INVALID}
-"""What a person may help with: the app is still there. (A step that needs a model and has none is config_invalid.)"""
-
-RunStep = Callable[[], Awaitable[StepOutcome]]
-RunInstead = Callable[[str], Awaitable[StepOutcome]]
-"""Carries out a step that is written in one line. Raises StepFailed and DeviceFailure, as CarryOut does."""
+"""Failures that a person may help with: the app is still running. (config_invalid: there is no model.)"""
 
 _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
-_CHOSEN = {
+_VERBS = {
     Action.TAP: "tap",
     Action.DOUBLE_TAP: "double tap",
     Action.LONG_PRESS: "long press",
@@ -48,140 +44,130 @@ _CHOSEN = {
 
 @dataclass(frozen=True, slots=True)
 class ElementChoices:
-    """The elements that a sentence may mean, as they are offered."""
+    """The elements that a sentence may mean, as they are offered to a person."""
 
     intent: Intent
     elements: tuple[Element, ...] = ()
 
     @property
     def options(self) -> tuple[str, ...]:
-        verb = _CHOSEN[self.intent.action]
+        verb = _VERBS[self.intent.action]
         return tuple(f"{verb} the {_nth(n)}: {each.describe()}" for n, each in enumerate(self.elements, 1))
 
 
+@dataclass(frozen=True, slots=True)
+class HumanAnswer:
+    """RETRY, SKIP, one of the choices, or a step to run instead."""
+
+    text: str
+    choices: ElementChoices | None = None
+
+    @property
+    def chooses_element(self) -> bool:
+        return self.choices is not None and self.text in self.choices.options
+
+    def annotate(self, outcome: StepOutcome) -> StepOutcome:
+        """The outcome of following the answer, with a message that says so."""
+        helped = (
+            "tried again as a person asked" if self.text == RETRY else f"a person's answer was run instead: {self.text}"
+        )
+        return replace(outcome, message=f"{outcome.message}; {helped}" if outcome.message else helped)
+
+    def explain(self, failed: StepFailed) -> StepFailed:
+        """The failure of following the answer."""
+        return _with_sentence(failed, f'This was after a person\'s answer: "{self.text}".')
+
+
 class HumanHelp:
-    """One attempt's questions."""
+    """The questions of one attempt."""
 
     def __init__(
         self,
         human: Human,
         device: Device,
         watcher: Watcher,
-        journal: StepRecorder,
+        recorder: StepRecorder,
         *,
-        awake_seconds: float = AWAKE_SECONDS,
+        keepalive_seconds: float = KEEPALIVE_SECONDS,
     ) -> None:
         self._human = human
-        self._awake_seconds = awake_seconds
+        self._keepalive_seconds = keepalive_seconds
         self._device = device
         self._watcher = watcher
-        self._performer = SentenceActions(device, watcher, app_name="", seconds=0)
-        self._journal = journal
+        self._actions = DeviceActions(device, watcher)
+        self._recorder = recorder
 
-    async def helped(self, index: int, step: Step, carry_out: RunStep, instead: RunInstead) -> StepOutcome | None:
-        """What carried the step out, by itself or with help; None when a person skips it.
+    async def ask(self, index: int, step: Step, failed: StepFailed, number: int) -> HumanAnswer:
+        """The answer to the question of this number about the step.
 
-        Raises StepFailed and DeviceFailure.
+        Raises `failed`, with the reason added, if nobody answers or the answer is FAIL.
         """
-        try:
-            return await carry_out()
-        except StepFailed as failed:
-            if failed.category not in ASKABLE:
-                raise
-            return await self._help(index, step, failed, carry_out, instead)
+        choices = self._choices(step)
+        options = (*(choices.options if choices else ()), RETRY, SKIP, FAIL)
+        text = f"This step cannot continue: {step.title}\n{failed.message}"
+        began = monotonic()
+        answer = await self._wait_for_answer(index, HumanQuestion(text, index, options), number)
+        if answer is None:
+            raise _with_sentence(failed, f"Nobody answered within {monotonic() - began:.0f} s.")
+        if answer == FAIL:
+            raise _with_sentence(failed, "A person let it fail.")
+        return HumanAnswer(answer, choices)
 
-    async def _help(
-        self, index: int, step: Step, failed: StepFailed, again: RunStep, instead: RunInstead
-    ) -> StepOutcome | None:
-        for asked in range(QUESTIONS_LIMIT):
-            choices = self._choices(step)
-            options = (*(choices.options if choices else ()), RETRY, SKIP, FAIL)
-            began = monotonic()
-            answer = await self._answer(index, HumanQuestion(_text(step, failed), index, options), asked)
-            if answer is None:
-                raise _because(failed, f"Nobody answered within {monotonic() - began:.0f} s.")
-            if answer == FAIL:
-                raise _because(failed, "A person let it fail.")
-            if answer == SKIP:
-                self._journal.human_helped = True
-                return None
-            try:
-                deed = await (again() if answer == RETRY else self._instead(answer, choices, instead))
-            except StepFailed as once_more:
-                failed = _because(once_more, f'That was with a person\'s answer: "{answer}".')
-            else:
-                self._journal.human_helped = True
-                return replace(deed, message=_said(answer, deed))
-        raise failed
+    async def act_on_choice(self, answer: HumanAnswer) -> StepOutcome:
+        """The action on the chosen element, if the screen still offers the same elements."""
+        choices = answer.choices
+        present = choices and self._choices_on(choices.intent, await self._watcher.look())
+        if choices is None or present is None or present.options != choices.options:
+            raise StepFailed(Category.ELEMENT_NOT_FOUND, "the screen does not offer that choice any more")
+        element = present.elements[present.options.index(answer.text)]
+        await self._actions.act(choices.intent, element)
+        return StepOutcome(action=choices.intent.action, resolution=Resolution.RULE, element=element)
 
-    async def _instead(self, answer: str, choices: ElementChoices | None, instead: RunInstead) -> StepOutcome:
-        if choices is not None and answer in choices.options:
-            return await self._chosen(choices, choices.options.index(answer))
-        return await instead(answer)
-
-    async def _answer(self, index: int, question: HumanQuestion, asked: int) -> str | None:
-        """Ask, with a picture, and keep the device awake meanwhile."""
-        picture = await self._picture(index, asked)
-        asking = asyncio.ensure_future(self._human.ask(replace(question, screenshot=picture)))
+    async def _wait_for_answer(self, index: int, question: HumanQuestion, number: int) -> str | None:
+        """Ask, with a screenshot, and keep the session of the device alive meanwhile."""
+        screenshot = await self._take_screenshot(index, number)
+        asking = asyncio.ensure_future(self._human.ask(replace(question, screenshot=screenshot)))
         try:
             while not asking.done():
-                await asyncio.wait({asking}, timeout=self._awake_seconds)
+                await asyncio.wait({asking}, timeout=self._keepalive_seconds)
                 if not asking.done():
-                    await self._keep_awake()
+                    await self._keep_alive()
             answer = asking.result()
         finally:
             asking.cancel()
         return answer.strip() if answer is not None else None
 
-    async def _keep_awake(self) -> None:
-        """Bounded, since an answer may come meanwhile."""
+    async def _keep_alive(self) -> None:
+        """Bounded, because an answer may come meanwhile."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(self._awake_seconds):
+            async with asyncio.timeout(self._keepalive_seconds):
                 await self._device.tree()
 
-    async def _picture(self, index: int, asked: int) -> str:
+    async def _take_screenshot(self, index: int, number: int) -> str:
         try:
-            async with asyncio.timeout(PICTURE_SECONDS):
+            async with asyncio.timeout(SCREENSHOT_SECONDS):
                 content = await self._device.screenshot()
-                return await self._journal.picture(index, content, f"question-{asked + 1}")
+                return await self._recorder.store_screenshot(index, content, f"question-{number + 1}")
         except (DeviceFailure, TimeoutError):
             return ""
 
     def _choices(self, step: Step) -> ElementChoices | None:
-        """What an ambiguous sentence may mean on the screen as it was seen last."""
+        """What an ambiguous sentence may mean on the screen as it was read last."""
         intent = parse_sentence(step.command.text) if isinstance(step.command, Sentence) else None
-        if not isinstance(intent, Intent) or intent.action not in _CHOSEN or intent.checked is not None:
+        if not isinstance(intent, Intent) or intent.action not in _VERBS or intent.checked is not None:
             return None
-        grounding = ground_intent(intent, self._watcher.seen) if self._watcher.seen is not None else None
-        if grounding is None or grounding.reason is not RefusalReason.AMBIGUOUS:
+        return self._choices_on(intent, self._watcher.seen) if self._watcher.seen is not None else None
+
+    def _choices_on(self, intent: Intent, outline: Outline) -> ElementChoices | None:
+        grounding = ground_intent(intent, outline)
+        if grounding.reason is not RefusalReason.AMBIGUOUS:
             return None
         return ElementChoices(intent, grounding.candidates[:CHOICES_LIMIT])
 
-    async def _chosen(self, choices: ElementChoices, number: int) -> StepOutcome:
-        """The action on the element that was chosen, if the screen still offers the same ones."""
-        grounding = ground_intent(choices.intent, await self._watcher.look())
-        present = ElementChoices(choices.intent, grounding.candidates[:CHOICES_LIMIT])
-        if grounding.reason is not RefusalReason.AMBIGUOUS or present.options != choices.options:
-            raise StepFailed(Category.ELEMENT_NOT_FOUND, "the screen does not offer that choice any more")
-        element = present.elements[number]
-        await self._performer.act(choices.intent, element)
-        return StepOutcome(action=choices.intent.action, resolution=Resolution.RULE, element=element)
 
-
-def _text(step: Step, failed: StepFailed) -> str:
-    return f"This step cannot go on: {step.title}\n{failed.message}"
-
-
-def _said(answer: str, deed: StepOutcome) -> str:
-    helped = (
-        "tried again at a person's word" if answer == RETRY else f"carried out instead by a person's answer: {answer}"
-    )
-    return f"{deed.message}; {helped}" if deed.message else helped
-
-
-def _because(failed: StepFailed, more: str) -> StepFailed:
+def _with_sentence(failed: StepFailed, sentence: str) -> StepFailed:
     message = failed.message if failed.message.endswith((".", "!", "?")) else f"{failed.message}."
-    return StepFailed(failed.category, f"{message} {more}", reason=failed.reason, element=failed.element)
+    return StepFailed(failed.category, f"{message} {sentence}", reason=failed.reason, element=failed.element)
 
 
 def _nth(number: int) -> str:

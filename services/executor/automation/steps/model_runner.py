@@ -1,30 +1,32 @@
-"""Says what a model has left out of a sentence that the rules understand: its word alone is no proof."""
+"""Carries out a sentence by what a model says, action by action, reading the screen after each."""
 
-import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from services.executor.automation.devices.port import Device, DeviceFailure
-from services.executor.automation.devices.watcher import Watcher
-from services.executor.automation.outcome import StepFailed
+from services.executor.automation.devices.port import DeviceFailure
+from services.executor.automation.outcome import StepFailed, StepOutcome
 from services.executor.automation.ports import (
     CannotContinue,
     ChosenAction,
-    ModelFailed,
     ModelSession,
     ModelTask,
     ScreenView,
     TaskDone,
 )
-from services.executor.automation.screen.elements import Element, Role
-from services.executor.automation.screen.fingerprint import screen_state
-from services.executor.automation.screen.outline import Outline
+from services.executor.automation.screen.elements import Element
 from services.executor.automation.sentences.element_checks import ELEMENT_CHECKS
 from services.executor.automation.sentences.intents import Action, Intent
+from services.executor.automation.steps.device_actions import DeviceActions
 from services.executor.automation.steps.relocation import relocate
-from services.executor.automation.steps.sentence_actions import SentenceActions
+from services.executor.automation.steps.screen_reader import ScreenReader
+from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category
+
+REJECTIONS_LIMIT = 2
+"""How often a model may say that a step is done while the rules know that it is not."""
+
+_REPORTED_TO_MODEL = frozenset({Category.SCRIPT_ERROR, Category.ELEMENT_NOT_FOUND})
+"""Failures of a device that a model may work around: an unknown key, an element that has just gone."""
 
 _CHANGING_ACTIONS = frozenset(
     {
@@ -41,198 +43,133 @@ _CHANGING_ACTIONS = frozenset(
         Action.STOP_APP,
     }
 )
-"""What is never done already: a step that says so has to do something."""
+"""Actions that a screen cannot show to have been done already: a step that names one has to do something."""
 
 
 @dataclass(frozen=True, slots=True)
 class PerformedAction:
-    """An action that was carried out, and the screen before it."""
+    """An action that was performed, and the screen before it."""
 
     tree: Element
-    answer: ChosenAction
-
-
-def missing_work(intent: Intent | None, moves: Sequence[PerformedAction]) -> str:
-    """What has to be done or checked yet, as the end of a sentence; empty when nothing is known to be."""
-    if intent is None:
-        return ""
-    answers = [move.answer for move in moves]
-    if intent.action in ELEMENT_CHECKS:
-        return (
-            ""
-            if any(_checked_as_said(intent, each) for each in answers)
-            else "no element was checked that is as the step says"
-        )
-    if intent.action is Action.ASSERT_NOT_VISIBLE and intent.target is not None and intent.target.quoted:
-        named = intent.target.name.casefold()
-        absent = [each.value or "" for each in answers if each.action is Action.ASSERT_NOT_VISIBLE]
-        return (
-            "" if any(named in each.casefold() for each in absent) else "it was not checked that the text is not there"
-        )
-    if (
-        intent.action in _CHANGING_ACTIONS
-        and intent.checked is None
-        and all(each.action is Action.WAIT_FOR for each in answers)
-    ):
-        return "nothing was done, and the step says what to do"
-    return ""
-
-
-def _checked_as_said(intent: Intent, answer: ChosenAction) -> bool:
-    """Whether the model checked an element, and that is as the sentence says."""
-    checked = answer.action is Action.ASSERT_VISIBLE or answer.action in ELEMENT_CHECKS
-    return checked and answer.element is not None and ELEMENT_CHECKS[intent.action](intent, answer.element)
-
-
-SETTLED_SECONDS = 2.0
-"""How long a screen gets to come to rest before it is shown to a model."""
-
-REJECTIONS_LIMIT = 2
-"""How often a model hears that a step is not done when it says so."""
-
-_REPORTED_TO_MODEL = frozenset({Category.SCRIPT_ERROR, Category.ELEMENT_NOT_FOUND})
-"""What a device refuses and a model may mend: an unknown key, an element that has just gone."""
+    chosen: ChosenAction
 
 
 @dataclass(slots=True)
 class ModelRun:
-    """What was done, how many actions were tried for it, how often it was not what the step says, and how the model
-    summed it up.
-    """
+    """What was done for one task; `tried` counts failed actions too, `summary` is the model's own."""
 
-    moves: list[PerformedAction] = field(default_factory=list)
+    actions: list[PerformedAction] = field(default_factory=list)
     tried: int = 0
-    doubts: int = 0
+    rejections: int = 0
     summary: str = ""
 
     @property
-    def smooth(self) -> bool:
+    def all_worked(self) -> bool:
         """Whether every action that was tried worked."""
-        return self.tried == len(self.moves)
+        return self.tried == len(self.actions)
 
     @property
-    def message(self) -> str:
-        if not self.moves:
-            return f"nothing was to be done: {self.summary}" if self.summary else "nothing was to be done"
-        return "; ".join(describe_action(move.answer) for move in self.moves) if len(self.moves) > 1 else ""
+    def outcome(self) -> StepOutcome:
+        last = self.actions[-1].chosen if self.actions else ChosenAction(Action.NONE)
+        return StepOutcome(action=last.action, resolution=Resolution.MODEL, element=last.element, message=self._message)
 
-
-class ScreenReader:
-    """The screen as models get to see it."""
-
-    def __init__(self, device: Device, watcher: Watcher, *, pictures: bool) -> None:
-        self._device = device
-        self._watcher = watcher
-        self._pictures = pictures
-
-    async def settled(self) -> ScreenView:
-        """The screen once it is the same twice in a row, or has had its time."""
-        await self._watcher.until(_Stable(), SETTLED_SECONDS)
-        return await self.now()
-
-    async def again(self) -> Outline:
-        """The screen this very moment."""
-        return await self._watcher.look()
-
-    async def now(self) -> ScreenView:
-        """The screen as it was looked at last, with its picture if models get to see pictures."""
-        seen = self._watcher.seen or await self._watcher.look()
-        return ScreenView(seen.root, await self._device.screenshot() if self._pictures else None)
+    @property
+    def _message(self) -> str:
+        if not self.actions:
+            return f"nothing had to be done: {self.summary}" if self.summary else "nothing had to be done"
+        return "; ".join(describe_action(each.chosen) for each in self.actions) if len(self.actions) > 1 else ""
 
 
 class ModelStepRunner:
     """Raises StepFailed, DeviceFailure, ModelFailed."""
 
-    def __init__(self, performer: SentenceActions, advisor: ModelSession, sight: ScreenReader) -> None:
-        self._performer = performer
-        self._advisor = advisor
-        self._sight = sight
+    def __init__(self, actions: DeviceActions, session: ModelSession, screen: ScreenReader) -> None:
+        self._actions = actions
+        self._session = session
+        self._screen = screen
 
-    async def carry_out(self, task: ModelTask) -> ModelRun:
-        acting = self._advisor.acting(task)
-        guided = ModelRun()
+    async def run(self, task: ModelTask) -> ModelRun:
+        dialog = self._session.start_task(task)
+        run = ModelRun()
         happened = ""
         while True:
-            view = await self._sight.settled()
-            move = await acting.next(view, happened)
-            match move:
+            view = await self._screen.settled()
+            answer = await dialog.next(view, happened)
+            match answer:
                 case TaskDone(why):
-                    happened = self._doubt(task, guided)
+                    happened = self._reject(task, run)
                     if not happened:
-                        guided.summary = why
-                        return guided
+                        run.summary = why
+                        return run
                 case CannotContinue(why):
                     raise StepFailed(Category.GOAL_NOT_REACHED, f"the model cannot carry out this step: {why}")
                 case ChosenAction():
-                    self._allow_one_more(guided)
-                    happened = await self._apply(view, move, guided)
+                    self._check_limit(run)
+                    happened = await self._perform(view, answer, run)
 
-    def _doubt(self, task: ModelTask, guided: ModelRun) -> str:
-        """Why the model's word is not taken for it; empty when it is."""
-        why = missing_work(task.intent, guided.moves)
-        guided.doubts += bool(why)
-        if guided.doubts > REJECTIONS_LIMIT:
-            raise StepFailed(Category.GOAL_NOT_REACHED, f"the model says that this step is carried out, but {why}")
-        return f"not carried out yet: {why}" if why else ""
+    def _reject(self, task: ModelTask, run: ModelRun) -> str:
+        """Why the task is not done although the model says so; empty if nothing speaks against it."""
+        why = missing_work(task.intent, run.actions)
+        run.rejections += bool(why)
+        if run.rejections > REJECTIONS_LIMIT:
+            raise StepFailed(Category.GOAL_NOT_REACHED, f"the model says that this step is done, but {why}")
+        return f"not done yet: {why}" if why else ""
 
-    def _allow_one_more(self, guided: ModelRun) -> None:
-        limit = self._advisor.step_actions
-        if guided.tried >= limit:
-            did = "; ".join(describe_action(move.answer) for move in guided.moves[-3:])
+    def _check_limit(self, run: ModelRun) -> None:
+        limit = self._session.step_actions
+        if run.tried >= limit:
+            last = "; ".join(describe_action(each.chosen) for each in run.actions[-3:])
             raise StepFailed(
                 Category.GOAL_NOT_REACHED,
-                f"the model did not reach the aim of this step within {limit} actions; the last were: {did}",
-                reason="the model did not reach the aim of this step within its actions",
+                f"the model did not finish this step within {limit} actions; the last were: {last}",
+                reason="the model did not finish this step within its actions",
             )
 
-    async def _apply(self, view: ScreenView, answer: ChosenAction, guided: ModelRun) -> str:
-        guided.tried += 1
-        now = await self._sight.again()
-        present = relocate(answer, view.tree, now)
+    async def _perform(self, view: ScreenView, chosen: ChosenAction, run: ModelRun) -> str:
+        run.tried += 1
+        now = await self._screen.read()
+        present = relocate(chosen, view.tree, now)
         if present is None:
-            return f"{describe_action(answer)}: not done, since the screen has changed there meanwhile"
+            return f"{describe_action(chosen)}: not done, because that part of the screen has changed"
         try:
-            await self._performer.apply(present)
+            await self._actions.perform(present)
         except DeviceFailure as failed:
             if failed.category not in _REPORTED_TO_MODEL:
                 raise
-            return f"{describe_action(answer)} failed: {failed.message}"
-        guided.moves.append(PerformedAction(now.root, present))
-        return f"{describe_action(answer)}: done"
+            return f"{describe_action(chosen)} failed: {failed.message}"
+        run.actions.append(PerformedAction(now.root, present))
+        return f"{describe_action(chosen)}: done"
 
 
-class _Stable:
-    """True once the screen is what it was when it was looked at before, and shows no progress of something."""
-
-    def __init__(self) -> None:
-        self._before: object = None
-
-    def __call__(self, outline: Outline) -> bool | None:
-        now = screen_state(outline)
-        same, self._before = now == self._before, now
-        loading = any(element.role is Role.PROGRESS for element in outline.visible)
-        return True if same and not loading else None
-
-
-def describe_action(answer: ChosenAction) -> str:
-    """In words, for messages: the action, and on what."""
-    if answer.element is not None:
-        return f"{answer.action} {answer.element.describe()}"
-    if answer.point is not None:
-        return f"{answer.action} at {answer.point.x:g}, {answer.point.y:g}"
-    return str(answer.action)
+def missing_work(intent: Intent | None, performed: Sequence[PerformedAction]) -> str:
+    """What a model has left out of a sentence that the rules understand; empty if nothing is known to be missing."""
+    if intent is None:
+        return ""
+    actions = [each.chosen for each in performed]
+    if intent.action in ELEMENT_CHECKS:
+        checked = any(_is_checked_by(intent, each) for each in actions)
+        return "" if checked else "no element was checked that is as the step says"
+    if intent.action is Action.ASSERT_NOT_VISIBLE and intent.target is not None and intent.target.quoted:
+        name = intent.target.name.casefold()
+        absent = [each.value or "" for each in actions if each.action is Action.ASSERT_NOT_VISIBLE]
+        checked = any(name in each.casefold() for each in absent)
+        return "" if checked else "it was not checked that the text is not there"
+    waited_only = all(each.action is Action.WAIT_FOR for each in actions)
+    if intent.action in _CHANGING_ACTIONS and intent.checked is None and waited_only:
+        return "nothing was done, and the step says what to do"
+    return ""
 
 
-@asynccontextmanager
-async def model_time_limit(advisor: ModelSession) -> AsyncIterator[None]:
-    """Bounds how long models work on one step."""
-    try:
-        async with asyncio.timeout(advisor.step_seconds):
-            yield
-    except TimeoutError as error:
-        seconds = f"{advisor.step_seconds:g} s"
-        raise StepFailed(Category.STEP_TIMEOUT, f"the model did not finish this step within {seconds}") from error
+def _is_checked_by(intent: Intent, chosen: ChosenAction) -> bool:
+    """Whether the model checked an element that is as the sentence says."""
+    is_check = chosen.action is Action.ASSERT_VISIBLE or chosen.action in ELEMENT_CHECKS
+    return is_check and chosen.element is not None and ELEMENT_CHECKS[intent.action](intent, chosen.element)
 
 
-def model_error(failed: ModelFailed) -> StepFailed:
-    return StepFailed(failed.category, f"the model could not help: {failed.message}")
+def describe_action(chosen: ChosenAction) -> str:
+    """The action, and on what, for messages."""
+    if chosen.element is not None:
+        return f"{chosen.action} {chosen.element.describe()}"
+    if chosen.point is not None:
+        return f"{chosen.action} at {chosen.point.x:g}, {chosen.point.y:g}"
+    return str(chosen.action)

@@ -1,105 +1,128 @@
-"""What of a model's actions is remembered, and under which names."""
+"""Repeats from the step cache what carried out a sentence before, and stores what did so now."""
 
 from collections.abc import Callable
 
-from services.executor.automation.outcome import StepFailed, StepOutcome
-from services.executor.automation.ports import (
-    CacheLookup,
-    ChosenAction,
-    GetScreen,
-    ScreenView,
-    StepCache,
-    StepCacheKey,
-    StoredSteps,
-)
+from services.executor.automation.outcome import ResolutionCost, StepFailed, StepOutcome
+from services.executor.automation.ports import ChosenAction, GetScreen, StepCache, StepCacheKey, StoredSteps
 from services.executor.automation.screen.elements import Element
 from services.executor.automation.sentences.intents import Action
-from services.executor.automation.steps.model_runner import ModelRun, PerformedAction, ScreenReader
-from services.executor.automation.steps.sentence_actions import SentenceActions
-from services.executor.model.attempts import Resolution
+from services.executor.automation.step_cache.entries import recording_names
+from services.executor.automation.steps.device_actions import DeviceActions
+from services.executor.automation.steps.model_runner import ModelRun, PerformedAction
+from services.executor.automation.steps.screen_reader import ScreenReader
+from services.executor.model.attempts import CacheOutcome, Resolution
 from services.executor.model.failures import Category
+from services.executor.model.run_config import CacheRetryMode
 
-_PASSING = frozenset({Action.WAIT_FOR})
-"""What needs no repetition: remembered actions wait for their screen anyway."""
+_STALE_CATEGORIES = frozenset({Category.ELEMENT_NOT_FOUND, Category.STEP_TIMEOUT, Category.ASSERTION_FAILED})
+"""How a stored action fails when the screen is no longer what it was."""
 
-_NEVER_KEPT = frozenset({Action.ASSERT_NOT_VISIBLE, Action.NONE})
-
-
-def recording_names(sentence: str, count: int) -> tuple[str, ...]:
-    """The names under which the actions of a sentence are remembered, when it took several."""
-    return tuple(f"{sentence} (action {number} of {count})" for number in range(1, count + 1))
-
-
-def is_recording(sentence: str, kept: StoredSteps) -> bool:
-    """Whether it is a list of actions that were done for this sentence, and no plan of a goal."""
-    return kept.steps == recording_names(sentence, len(kept.steps))
-
-
-def actions_to_cache(guided: ModelRun) -> tuple[PerformedAction, ...]:
-    """The actions to remember; none when they would not repeat all of what was done and checked."""
-    if not guided.smooth or any(move.answer.action in _NEVER_KEPT for move in guided.moves):
-        return ()
-    return tuple(move for move in guided.moves if move.answer.action not in _PASSING)
+_NEVER_STORED = frozenset({Action.ASSERT_NOT_VISIBLE, Action.NONE})
+_NEEDLESS = frozenset({Action.WAIT_FOR})
+"""Stored actions wait for their screen anyway."""
 
 
 class StepReplay:
     """The step cache for the sentences of one attempt. Raises StepFailed and DeviceFailure.
 
-    One action is kept under its sentence; of several each is kept under a name of its own, and under the sentence the
-    list of these names: a recording.
+    A single action is stored under its sentence. Of several, each is stored under a name of its own, and the list of
+    these names, a recording, under the sentence.
     """
 
     def __init__(
-        self, cache: StepCache, cached: Callable[[str], StepCacheKey], performer: SentenceActions, sight: ScreenReader
+        self,
+        cache: StepCache,
+        key_of: Callable[[str], StepCacheKey],
+        actions: DeviceActions,
+        screen: ScreenReader,
+        retry: CacheRetryMode,
     ) -> None:
+        """`retry` says what happens when a stored action fails."""
         self._cache = cache
-        self._cached = cached
-        self._performer = performer
-        self._sight = sight
+        self._key_of = key_of
+        self._actions = actions
+        self._screen = screen
+        self._retry = retry
 
-    async def recall(self, sentence: str, look: GetScreen) -> CacheLookup:
-        return await self._cache.recall(self._cached(sentence), look)
+    async def run(self, sentence: str, look: GetScreen, cost: ResolutionCost) -> StepOutcome | None:
+        """Repeat what carried the sentence out; None if nothing is stored, or it does not fit the screen any more."""
+        found = await self.run_goal(sentence, look, cost)
+        if isinstance(found, StoredSteps):
+            cost.cache, cost.resolution = CacheOutcome.MISS, None
+            return None
+        return found
 
-    async def forget(self, sentence: str, tree: Element) -> None:
-        await self._cache.forget(self._cached(sentence), tree)
+    async def run_goal(self, goal: str, look: GetScreen, cost: ResolutionCost) -> StepOutcome | StoredSteps | None:
+        """As `run`; or the sentences that reached the goal, for the caller to run."""
+        found = await self._cache.lookup(self._key_of(goal), look)
+        cost.cache = found.outcome
+        if found.stored is None:
+            return None
+        if isinstance(found.stored, StoredSteps) and not _is_recording(goal, found.stored):
+            return found.stored
+        cost.resolution = Resolution.CACHE
+        try:
+            return await self._repeat(found.stored)
+        except StepFailed as failed:
+            if failed.category not in _STALE_CATEGORIES:
+                raise
+            await self.discard(goal, failed, cost)
+            return None
 
-    async def repeat(self, kept: ChosenAction | StoredSteps) -> StepOutcome:
-        """Do it again: one action on the screen as it is now, or a recording, each action once its screen is there."""
-        if isinstance(kept, ChosenAction):
-            await self._performer.apply(kept)
-            return StepOutcome(action=kept.action, resolution=Resolution.CACHE, element=kept.element)
+    async def discard(self, sentence: str, failed: StepFailed, cost: ResolutionCost) -> None:
+        """What is stored does not work any more. Raises `failed` unless the step may be carried out in another way."""
+        cost.cache = CacheOutcome.STALE
+        await self._cache.discard(self._key_of(sentence), self._screen.last)
+        if self._retry is CacheRetryMode.STEP:
+            return
+        cost.cache_failed = self._retry is CacheRetryMode.FULL_RERUN
+        raise failed
+
+    async def store(self, sentence: str, performed: tuple[PerformedAction, ...]) -> None:
+        """Store what reached its aim; the cache takes a recording only if it could take each of its actions."""
+        if len(performed) == 1:
+            await self._cache.store(self._key_of(sentence), performed[0].tree, performed[0].chosen)
+            return
+        names = recording_names(sentence, len(performed))
+        for name, each in zip(names, performed, strict=True):
+            await self._cache.store(self._key_of(name), each.tree, each.chosen)
+        if performed:
+            await self._cache.store(self._key_of(sentence), performed[0].tree, StoredSteps(names))
+
+    async def store_plan(self, goal: str, sentences: tuple[str, ...]) -> None:
+        await self._cache.store(self._key_of(goal), self._screen.last, StoredSteps(sentences))
+
+    async def _repeat(self, stored: ChosenAction | StoredSteps) -> StepOutcome:
+        """One action on the present screen; or those of a recording, each as soon as its screen is there."""
+        if isinstance(stored, ChosenAction):
+            await self._actions.perform(stored)
+            return StepOutcome(action=stored.action, resolution=Resolution.CACHE, element=stored.element)
         last = ChosenAction(Action.NONE)
-        for name in kept.steps:
+        for name in stored.steps:
             last = await self._recorded(name)
-            await self._performer.apply(last)
-        message = f"{len(kept.steps)} remembered actions"
+            await self._actions.perform(last)
+        message = f"{len(stored.steps)} cached actions"
         return StepOutcome(action=last.action, resolution=Resolution.CACHE, element=last.element, message=message)
 
     async def _recorded(self, name: str) -> ChosenAction:
-        recalled = await self.recall(name, shows(await self._sight.settled()))
-        if isinstance(recalled.kept, ChosenAction):
-            return recalled.kept
-        raise StepFailed(Category.ELEMENT_NOT_FOUND, "the screen is not what it was when this step was learnt")
+        view = await self._screen.settled()
 
-    async def keep(self, sentence: str, moves: tuple[PerformedAction, ...]) -> None:
-        """What reached its aim; the cache takes a recording only if it could keep each of its actions."""
-        if len(moves) == 1:
-            await self._cache.remember(self._cached(sentence), moves[0].tree, moves[0].answer)
-            return
-        names = recording_names(sentence, len(moves))
-        for name, move in zip(names, moves, strict=True):
-            await self._cache.remember(self._cached(name), move.tree, move.answer)
-        if moves:
-            await self._cache.remember(self._cached(sentence), moves[0].tree, StoredSteps(names))
+        async def look() -> Element:
+            return view.tree
 
-    async def keep_plan(self, goal: str, tree: Element, steps: tuple[str, ...]) -> None:
-        await self._cache.remember(self._cached(goal), tree, StoredSteps(steps))
+        found = await self._cache.lookup(self._key_of(name), look)
+        if isinstance(found.stored, ChosenAction):
+            return found.stored
+        raise StepFailed(Category.ELEMENT_NOT_FOUND, "the screen is not what it was when this step was recorded")
 
 
-def shows(view: ScreenView) -> GetScreen:
-    """A look at a screen that has been looked at already."""
+def _is_recording(sentence: str, stored: StoredSteps) -> bool:
+    """Whether it is a list of actions, and not the plan of a goal."""
+    return stored.steps == recording_names(sentence, len(stored.steps))
 
-    async def look() -> Element:
-        return view.tree
 
-    return look
+def actions_to_store(run: ModelRun) -> tuple[PerformedAction, ...]:
+    """The actions to store; none if they would not repeat all that was done and checked."""
+    if not run.all_worked or any(each.chosen.action in _NEVER_STORED for each in run.actions):
+        return ()
+    return tuple(each for each in run.actions if each.chosen.action not in _NEEDLESS)

@@ -1,29 +1,30 @@
-"""Carries out what a sentence means, waiting for what it needs."""
+"""Performs what a sentence means, waiting for the elements that it needs."""
 
-from collections.abc import Callable
-
-from services.executor.automation.devices.gestures import scroll, scroll_to_end, scroll_until, swipe
+from services.executor.automation.devices.gestures import scroll_until
 from services.executor.automation.devices.port import Device
 from services.executor.automation.devices.watcher import Watcher
-from services.executor.automation.outcome import StepFailed, not_found_error, not_visible_error, still_visible_error
-from services.executor.automation.ports import ChosenAction
-from services.executor.automation.screen.elements import Bounds, Element, Point
-from services.executor.automation.screen.outline import Outline
-from services.executor.automation.sentences.element_checks import (
-    ELEMENT_CHECKS,
-    SETTLE_SECONDS,
-    GroundingCondition,
-    describe_mismatch,
+from services.executor.automation.outcome import (
+    StepFailed,
+    not_found_error,
+    not_visible_error,
+    still_visible_error,
 )
+from services.executor.automation.screen.elements import Element
+from services.executor.automation.screen.outline import Outline
+from services.executor.automation.sentences.element_checks import ELEMENT_CHECKS, describe_mismatch
 from services.executor.automation.sentences.grounder import Grounding, RefusalReason, ground_intent
 from services.executor.automation.sentences.intents import Action, Intent
+from services.executor.automation.steps.device_actions import DeviceActions
 from services.executor.model.failures import Category
 
-LONG_PRESS_SECONDS = 1.0
+REFUSAL_SECONDS = 2.0
+"""How long a screen on which the sentence is refused may take to become another one."""
+
+_REFUSALS = (RefusalReason.AMBIGUOUS, RefusalReason.NEEDS_MODEL)
 
 
 class Undecided(Exception):
-    """The rules have no answer on this screen: ambiguous, or beyond them. `message` says why."""
+    """The rules have no answer on this screen: the sentence is ambiguous, or beyond them. `message` says why."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -34,142 +35,59 @@ class SentenceActions:
     """Raises Undecided, StepFailed, DeviceFailure."""
 
     def __init__(
-        self, device: Device, watcher: Watcher, *, app_name: str, seconds: float, patience: float = SETTLE_SECONDS
+        self,
+        device: Device,
+        watcher: Watcher,
+        actions: DeviceActions,
+        *,
+        seconds: float,
+        patience: float = REFUSAL_SECONDS,
     ) -> None:
-        """`patience` is how long words that may mean several things get to turn out to be a mere name."""
+        """`patience` is how long words that could be an instruction may take to turn out to be an element's name."""
         self._device = device
         self._watcher = watcher
-        self._app_name = app_name
+        self._actions = actions
         self._seconds = seconds
         self._patience = patience
+        self._last: tuple[Intent, Outline, Grounding] | None = None
 
-    async def perform(self, intent: Intent) -> Grounding:
-        """Do it; what was done comes back."""
+    def ground(self, intent: Intent, outline: Outline) -> Grounding:
+        """What the intent does on this screen; asked again about the same screen it does no work."""
+        if self._last is not None and self._last[0] is intent and self._last[1] is outline:
+            return self._last[2]
+        grounding = ground_intent(intent, outline)
+        self._last = (intent, outline, grounding)
+        return grounding
+
+    async def perform(self, intent: Intent, first: Outline | None = None) -> Grounding:
+        """Perform it; the grounding says what was done. `first` is the screen, if it has just been read."""
         match intent.action:
             case Action.WAIT_FOR | Action.ASSERT_VISIBLE:
-                return await self._wait_for(intent)
+                return await self._wait_for(intent, first)
             case Action.ASSERT_NOT_VISIBLE:
-                return await self._wait_until_gone(intent)
+                return await self._wait_until_gone(intent, first)
             case Action.SCROLL_UNTIL_VISIBLE:
                 return await self._scroll_until(intent)
             case action if action in ELEMENT_CHECKS:
-                return await self._wait_until_so(intent)
-            case _ if intent.target is not None or intent.action in (Action.TYPE, Action.CLEAR):
-                grounding = await self._ready(intent)
+                return await self._wait_for_check(intent, first)
+            case _ if intent.needs_screen:
+                grounding = await self._wait_until_ready(intent, first)
                 if grounding.action is intent.action:
-                    await self.act(intent, grounding.element)
+                    await self._actions.act(intent, grounding.element)
                 return grounding
             case _:
-                await self.act(intent, None)
+                await self._actions.act(intent, None)
                 return Grounding(action=intent.action, value=intent.value)
 
-    async def apply(self, answer: ChosenAction) -> None:
-        """What somebody else decided: the action, or the check, on this element as it is now, or at this point."""
-        intent, element = Intent(action=answer.action, value=answer.value), answer.element
-        check = ELEMENT_CHECKS.get(answer.action)
-        if check is not None:
-            if element is None or not check(intent, element):
-                what = describe_mismatch(intent, element) if element is not None else "the element is not there"
-                raise StepFailed(Category.ASSERTION_FAILED, what, element=element)
-        elif answer.action is Action.WAIT_FOR and element is None and answer.value:
-            await self._device.timer.sleep(float(answer.value))
-        elif answer.action in (Action.ASSERT_VISIBLE, Action.WAIT_FOR, Action.SCROLL_UNTIL_VISIBLE):
-            if element is None:
-                raise StepFailed(Category.ASSERTION_FAILED, "what is to be seen is not there")
-        elif answer.action is Action.ASSERT_NOT_VISIBLE:
-            if element is not None:
-                raise still_visible_error("what is not to be seen", 0, element, Category.ASSERTION_FAILED)
-        elif answer.point is not None and element is None:
-            await self._at(intent, answer.point)
-        else:
-            await self.act(intent, element)
-
-    async def _at(self, intent: Intent, point: Point) -> None:
-        """The action at a point of the screen; a field is typed into by tapping it first."""
-        device = self._device
-        match intent.action:
-            case Action.TAP:
-                await device.tap(point)
-            case Action.DOUBLE_TAP:
-                await device.double_tap(point)
-            case Action.LONG_PRESS:
-                await device.long_press(point, LONG_PRESS_SECONDS)
-            case Action.TYPE | Action.CLEAR:
-                await device.tap(point)
-                await self.act(intent, None)
-            case Action.SWIPE:
-                await swipe(device, intent.value or "up", source=Element(bounds=Bounds(point.x, point.y, 0, 0)))
-            case _:
-                await self.act(intent, None)
-
-    async def act(self, intent: Intent, element: Element | None) -> None:
-        """The action itself, now, on this element."""
-        device, value = self._device, intent.value
-        match intent.action, element:
-            case Action.TAP, Element():
-                await device.tap(element)
-            case Action.DOUBLE_TAP, Element():
-                await device.double_tap(element)
-            case Action.LONG_PRESS, Element():
-                await device.long_press(element, intent.seconds or LONG_PRESS_SECONDS)
-            case Action.TYPE, _:
-                if intent.replaces:
-                    await device.clear(element)
-                await device.type(value or "", element)
-            case Action.CLEAR, _:
-                await device.clear(element)
-            case Action.SWIPE, _:
-                await swipe(device, value or "up", source=element)
-            case Action.SCROLL, _:
-                await self._scroll(value or "down")
-            case _:
-                await self._plain(intent)
-
-    async def _plain(self, intent: Intent) -> None:
-        device, value = self._device, intent.value or ""
-        match intent.action:
-            case Action.BACK:
-                await device.back()
-            case Action.PRESS_KEY:
-                await device.press_key(value)
-            case Action.HIDE_KEYBOARD:
-                await device.hide_keyboard()
-            case Action.OPEN_LINK:
-                await device.open_link(value)
-            case Action.LAUNCH_APP:
-                await device.launch(self._app_id(value))
-            case Action.STOP_APP:
-                await device.stop(self._app_id(value))
-            case _:
-                raise StepFailed(Category.SCRIPT_ERROR, f"{intent.action} is nothing that can be done here")
-
-    def _app_id(self, name: str) -> str | None:
-        """None for the app under test, which may also be called by its name; other apps are called by their ids."""
-        if not name or name.casefold() == self._app_name.casefold():
-            return None
-        if "." in name:
-            return name
-        raise StepFailed(
-            Category.SCRIPT_ERROR,
-            f'which app "{name}" is, is not known: the app under test is {self._app_name}; say an id',
-        )
-
-    async def _scroll(self, direction: str) -> None:
-        ends = {"bottom": "down", "top": "up"}
-        if direction in ends:
-            await scroll_to_end(self._device, self._watcher, ends[direction])
-        else:
-            await scroll(self._device, direction)
-
-    async def _ready(self, intent: Intent) -> Grounding:
+    async def _wait_until_ready(self, intent: Intent, first: Outline | None) -> Grounding:
         """The element to act on, once it is there and enabled."""
-        patience = self._patience if intent.whole_phrase else SETTLE_SECONDS
-        decided = GroundingCondition(intent, self._device, patience, needs_enabled=intent.action is not Action.SWIPE)
-        grounding = await self._watcher.until(decided, self._seconds)
+        patience = self._patience if intent.whole_phrase else REFUSAL_SECONDS
+        condition = _Decision(self, intent, self._device, patience, needs_enabled=intent.action is not Action.SWIPE)
+        grounding = await self._watcher.until(condition, self._seconds, first)
         if grounding is not None:
-            return self._certain(grounding)
-        last = decided.last
-        if last is not None and last.reason in (RefusalReason.AMBIGUOUS, RefusalReason.NEEDS_MODEL):
+            return _certain(grounding)
+        last = condition.last
+        if last is not None and last.reason in _REFUSALS:
             raise Undecided(last.message)
         if last is not None and last.element is not None:
             what = last.element.describe()
@@ -183,68 +101,107 @@ class SentenceActions:
             raise StepFailed(Category.SCRIPT_ERROR, last.message if last else "no field has the focus")
         raise not_found_error(str(intent.target), self._seconds, self._watcher.seen)
 
-    def _certain(self, grounding: Grounding) -> Grounding:
-        if grounding.action is Action.NONE:
-            raise Undecided(grounding.message)
-        return grounding
-
-    async def _wait_for(self, intent: Intent) -> Grounding:
-        seconds = self._seconds if intent.seconds is None else intent.seconds
+    async def _wait_for(self, intent: Intent, first: Outline | None) -> Grounding:
+        seconds = self._limit(intent)
         if intent.target is None:
             await self._device.timer.sleep(seconds)
             return Grounding(action=intent.action, value=intent.value)
-        grounding = await self._watcher.until(_found(intent), seconds)
+
+        def found(outline: Outline) -> Grounding | None:
+            grounding = self.ground(intent, outline)
+            return grounding if grounding.element is not None else None
+
+        grounding = await self._watcher.until(found, seconds, first)
         if grounding is None:
             waiting = intent.action is Action.WAIT_FOR or intent.seconds is not None
             category = Category.STEP_TIMEOUT if waiting else Category.ASSERTION_FAILED
             raise not_visible_error(str(intent.target), seconds, self._watcher.seen, category)
         return grounding
 
-    async def _wait_until_gone(self, intent: Intent) -> Grounding:
-        seconds = self._seconds if intent.seconds is None else intent.seconds
-        first = await self._watcher.until(GroundingCondition(intent, self._device), SETTLE_SECONDS)
-        self._certain(first or ground_intent(intent, await self._watcher.look()))
-        present = _present(intent)
-        element = await self._watcher.until_gone(present, seconds)
+    async def _wait_until_gone(self, intent: Intent, first: Outline | None) -> Grounding:
+        seconds = self._limit(intent)
+        decided = await self._watcher.until(_Decision(self, intent, self._device), REFUSAL_SECONDS, first)
+        _certain(decided or self.ground(intent, await self._watcher.look()))
+        element = await self._watcher.until_gone(lambda outline: self.ground(intent, outline).element, seconds)
         if element is not None:
             category = Category.STEP_TIMEOUT if intent.seconds is not None else Category.ASSERTION_FAILED
             raise still_visible_error(str(intent.target), seconds, element, category)
-        return self._certain(ground_intent(intent, self._watcher.seen or await self._watcher.look()))
+        return _certain(self.ground(intent, self._watcher.seen or await self._watcher.look()))
 
     async def _scroll_until(self, intent: Intent) -> Grounding:
         def found(outline: Outline) -> Element | None:
-            return ground_intent(intent, outline).element
+            return self.ground(intent, outline).element
 
         element = await scroll_until(self._device, self._watcher, intent.value or "down", found, self._seconds)
         if element is None:
             raise not_found_error(str(intent.target), self._seconds, self._watcher.seen)
         return Grounding(action=intent.action, element=element, value=intent.value)
 
-    async def _wait_until_so(self, intent: Intent) -> Grounding:
-        """For checks of how an element is."""
-        seconds = self._seconds if intent.seconds is None else intent.seconds
-        decided = GroundingCondition(intent, self._device, holds=ELEMENT_CHECKS[intent.action])
-        grounding = await self._watcher.until(decided, seconds)
+    async def _wait_for_check(self, intent: Intent, first: Outline | None) -> Grounding:
+        """Until the element is as the sentence says."""
+        seconds = self._limit(intent)
+        condition = _Decision(self, intent, self._device)
+        grounding = await self._watcher.until(condition, seconds, first)
         if grounding is not None:
-            return self._certain(grounding)
-        last = decided.last
+            return _certain(grounding)
+        last = condition.last
         if last is None or last.element is None:
             raise not_found_error(str(intent.target), seconds, self._watcher.seen)
+        mismatch = describe_mismatch(intent, last.element)
         raise StepFailed(
-            Category.ASSERTION_FAILED,
-            f"{describe_mismatch(intent, last.element)} (waited {seconds:g} s)",
-            reason=describe_mismatch(intent, last.element),
-            element=last.element,
+            Category.ASSERTION_FAILED, f"{mismatch} (waited {seconds:g} s)", reason=mismatch, element=last.element
         )
 
-
-def _found(intent: Intent) -> Callable[[Outline], Grounding | None]:
-    def found(outline: Outline) -> Grounding | None:
-        grounding = ground_intent(intent, outline)
-        return grounding if grounding.element is not None else None
-
-    return found
+    def _limit(self, intent: Intent) -> float:
+        return self._seconds if intent.seconds is None else intent.seconds
 
 
-def _present(intent: Intent) -> Callable[[Outline], Element | None]:
-    return lambda outline: ground_intent(intent, outline).element
+def _certain(grounding: Grounding) -> Grounding:
+    if grounding.action is Action.NONE:
+        raise Undecided(grounding.message)
+    return grounding
+
+
+class _Decision:
+    """The grounding on a screen, once it counts.
+
+    A refusal counts when it has been the answer for `patience` seconds; an answer counts when its element is enabled,
+    where that is needed, and as a check wants it.
+    """
+
+    def __init__(
+        self,
+        actions: SentenceActions,
+        intent: Intent,
+        device: Device,
+        patience: float = REFUSAL_SECONDS,
+        *,
+        needs_enabled: bool = False,
+    ) -> None:
+        self._actions = actions
+        self._intent = intent
+        self._timer = device.timer
+        self._patience = patience
+        self._needs_enabled = needs_enabled
+        self._check = ELEMENT_CHECKS.get(intent.action)
+        self._refused_since: float | None = None
+        self.last: Grounding | None = None
+
+    def __call__(self, outline: Outline) -> Grounding | None:
+        grounding = self.last = self._actions.ground(self._intent, outline)
+        if grounding.reason in _REFUSALS:
+            return grounding if self._refused_for_long() else None
+        self._refused_since = None
+        if grounding.reason is RefusalReason.NOT_FOUND:
+            return None
+        element = grounding.element
+        if element is not None and self._needs_enabled and not element.enabled:
+            return None
+        if element is not None and self._check is not None and not self._check(self._intent, element):
+            return None
+        return grounding
+
+    def _refused_for_long(self) -> bool:
+        now = self._timer.now()
+        self._refused_since = now if self._refused_since is None else self._refused_since
+        return now - self._refused_since >= self._patience

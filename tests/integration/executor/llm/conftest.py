@@ -73,7 +73,7 @@ class World:
             step_seconds=5,
             run_seconds=run_seconds,
         )
-        return await automation.attempt(plan, evidence=self.evidence)
+        return await automation.run(plan, evidence=self.evidence)
 
 
 @pytest.fixture

@@ -121,7 +121,7 @@ async def test_done_without_any_action_is_questioned_once(world: World) -> None:
     world.endpoint.add(call("done"), call("done", why="no banner is there"))
     result = await world.run("If there is a cookie banner, close it")
     assert category(result) is None
-    assert result.steps[0].message == "nothing was to be done: no banner is there"
+    assert result.steps[0].message == "nothing had to be done: no banner is there"
 
 
 async def test_an_endless_loop_ends_at_the_step_limit(world: World) -> None:

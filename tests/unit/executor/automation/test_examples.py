@@ -50,7 +50,7 @@ async def categories(platform: str, content: bytes, steps: list[Any]) -> list[st
         plan = AttemptRequest(
             run_id=f"r{run}", attempt=1, platform=platform.lower(), steps=steps, build=build, config=config
         )
-        failure = (await automation.attempt(plan)).failure
+        failure = (await automation.run(plan)).failure
         ended.append(str(failure.category) if failure is not None else None)
     return ended
 

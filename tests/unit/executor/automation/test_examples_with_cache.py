@@ -8,21 +8,30 @@ import pytest
 from services.executor.automation.attempt import AttemptRequest, AttemptRunner
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.port import Build
-from services.executor.automation.ports import StepCache
+from services.executor.automation.ports import Judgement, ScreenView, StepCache
 from services.executor.automation.step_cache.cache import StoredStepCache
 from services.executor.model.attempts import AttemptResult, CacheOutcome
-from services.executor.model.run_config import FallbackTrigger, RunConfig
+from services.executor.model.run_config import ExecutionMode, FallbackTrigger, RunConfig
+from tests.fakes.devices import FakeModel
 from tests.fakes.step_cache import FakeStepCacheStore
 from tests.unit.executor.automation.test_examples import APPS, TESTS
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 RUNS = 2
+REFLECTING = RunConfig(fallback_trigger=FallbackTrigger.NEVER, execution_mode=ExecutionMode(enable_reflection=True))
 CASES = [
     pytest.param(app, test, id=f"{app['platform']}-{test['name']}")
     for app in APPS
     for test in TESTS
     if test["platform"] in (None, app["platform"])
 ]
+
+
+class ApprovingModel(FakeModel):
+    """Judges that every step reached its aim: what the rules did is stored then."""
+
+    async def judge(self, sentence: str, before: ScreenView, after: ScreenView) -> Judgement:
+        return Judgement(reached=True, why="")
 
 
 async def attempted(
@@ -40,9 +49,9 @@ async def attempted(
         platform=app["platform"].lower(),
         steps=test["steps"],
         build=Build(app_name="Example Shop", read=read),
-        config=RunConfig(fallback_trigger=FallbackTrigger.NEVER),
+        config=REFLECTING,
     )
-    return await AttemptRunner(PooledDevices.load(None), cache=cache).attempt(plan)
+    return await AttemptRunner(PooledDevices.load(None), cache=cache, model=ApprovingModel()).run(plan)
 
 
 def category(result: AttemptResult) -> str | None:

@@ -26,7 +26,7 @@ ELSEWHERE = {
 async def run(steps: object, platform: str = "android") -> AttemptResult:
     config = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
     plan = AttemptRequest(run_id="r", attempt=1, platform=platform, steps=steps, config=config, step_seconds=5)
-    return await AttemptRunner(PooledDevices.load(None)).attempt(plan)
+    return await AttemptRunner(PooledDevices.load(None)).run(plan)
 
 
 @pytest.mark.parametrize("platform", ["android", "ios"])

@@ -24,7 +24,7 @@ BUTTON = Bounds(100, 200, 80, 40)
 async def run(device: FakeDevice, *steps: object, platform: str = "android") -> AttemptResult:
     config = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
     plan = AttemptRequest(run_id="r", attempt=1, platform=platform, steps=list(steps), config=config, step_seconds=5)
-    return await AttemptRunner(FakeDevices(device)).attempt(plan)
+    return await AttemptRunner(FakeDevices(device)).run(plan)
 
 
 def pay(**fields: Any) -> Element:

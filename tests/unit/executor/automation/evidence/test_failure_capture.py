@@ -25,7 +25,7 @@ async def attempt(device: FakeDevice, *steps: object, evidence: Any = None, **fi
     plan = AttemptRequest(
         **{"run_id": "run", "attempt": 2, "platform": "android", "steps": list(steps), "config": NEVER, **fields}
     )
-    return await AttemptRunner(FakeDevices(device)).attempt(plan, evidence=evidence or FakeEvidence())
+    return await AttemptRunner(FakeDevices(device)).run(plan, evidence=evidence or FakeEvidence())
 
 
 def kept(result: AttemptResult) -> dict[str, tuple[str, str, int]]:
@@ -162,22 +162,22 @@ async def test_what_the_store_does_not_take_is_said() -> None:
     result = await attempt(FakeDevice(screen(button("Pay"))), *steps, evidence=FakeEvidence(OSError("full")))
     assert result.failure is not None
     assert (result.failure.category, result.artifacts) == (Category.ELEMENT_NOT_FOUND, ())
-    assert "the screenshot could not be kept" in result.steps[0].message
-    assert "no screenshot: it could not be kept; no UI tree: it could not be kept" in result.steps[1].message
+    assert "the screenshot could not be stored" in result.steps[0].message
+    assert "no screenshot: it could not be stored; no UI tree: it could not be stored" in result.steps[1].message
 
 
-async def test_a_device_that_does_not_answer_is_asked_once() -> None:
-    """The bound is for picture and tree together, and for nobody later."""
-    journal = StepRecorder(attempt=1, evidence=FakeEvidence(), now=SystemClock().now, progress=None)
-    witness = FailureCapture(journal, run_seconds=60, sight_seconds=0.05)
-    witness.device = device = Hanging("screenshot", "source", "log")
-    sight = await witness.sight(0)
-    await witness.log()
-    assert sight.missing == (
+async def test_an_unresponsive_device_is_asked_once() -> None:
+    """The limit is for screenshot and tree together; nothing is asked later."""
+    recorder = StepRecorder(attempt=1, evidence=FakeEvidence(), now=SystemClock().now, progress=None)
+    capture = FailureCapture(recorder, run_seconds=60, capture_seconds=0.05)
+    capture.device = device = Hanging("screenshot", "source", "log")
+    captured = await capture.capture_screen(0)
+    await capture.capture_log()
+    assert captured.missing == (
         "no screenshot: the device does not answer",
         "no UI tree: the device does not answer",
     )
-    assert (device.asked, journal.artifacts) == (["screenshot"], [])
+    assert (device.asked, recorder.artifacts) == (["screenshot"], [])
 
 
 async def test_looking_at_a_failure_does_not_make_it_one_of_time() -> None:
@@ -208,7 +208,7 @@ async def test_an_attempt_keeps_no_more_than_its_limit() -> None:
     pictures = {"repeat": {"times": ARTIFACTS_LIMIT + 10, "commands": [{"takeScreenshot": "x"}]}}
     result = await attempt(FakeDevice(), pictures)
     assert (result.failure, len(result.artifacts)) == (None, ARTIFACTS_LIMIT)
-    assert "could not be kept" in result.steps[-1].message
+    assert "could not be stored" in result.steps[-1].message
 
 
 async def test_a_step_that_fails_again_and_again_has_a_picture_for_each_time() -> None:

@@ -97,9 +97,11 @@ async def again(sentence: str, first: Element, answer: ChosenAction, then: Eleme
         return then
 
     cache, key = StoredStepCache(FakeStepCacheStore()), StepCacheKey("org", "app", "android", sentence)
-    await cache.remember(key, first, answer)
-    recalled = await cache.recall(key, look)
-    return recalled.kept if recalled.outcome is CacheOutcome.HIT and isinstance(recalled.kept, ChosenAction) else None
+    await cache.store(key, first, answer)
+    recalled = await cache.lookup(key, look)
+    return (
+        recalled.stored if recalled.outcome is CacheOutcome.HIT and isinstance(recalled.stored, ChosenAction) else None
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -8,8 +8,7 @@ from services.executor.automation.ports import CacheLookup, ChosenAction, StepCa
 from services.executor.automation.screen.elements import Bounds, Element, Point, Role, walk
 from services.executor.automation.sentences.intents import Action
 from services.executor.automation.step_cache.cache import StoredStepCache
-from services.executor.automation.step_cache.entries import SCREENS_LIMIT
-from services.executor.automation.steps.replay import recording_names
+from services.executor.automation.step_cache.entries import SCREENS_LIMIT, recording_names
 from services.executor.model.attempts import CacheOutcome
 from tests.fakes.step_cache import FakeStepCacheStore
 from tests.unit.executor.automation import sample_screens
@@ -33,13 +32,13 @@ async def recalled(cache: StoredStepCache, sentence: str, tree: Element, **field
     async def look() -> Element:
         return tree
 
-    return await cache.recall(key(sentence, **fields), look)
+    return await cache.lookup(key(sentence, **fields), look)
 
 
 async def after(sentence: str, first: Element, answer: ChosenAction, then: Element) -> CacheLookup:
     """What is recalled on `then` after the answer was remembered on `first`."""
     cache = StoredStepCache(FakeStepCacheStore())
-    await cache.remember(key(sentence), first, answer)
+    await cache.store(key(sentence), first, answer)
     return await recalled(cache, sentence, then)
 
 
@@ -52,7 +51,7 @@ async def test_what_worked_is_found_again_among_other_data() -> None:
 
 async def test_a_hit_is_for_its_own_sentence_app_platform_and_organisation() -> None:
     cache, tree = StoredStepCache(FakeStepCacheStore()), sample_screens.android_cart()
-    await cache.remember(key("Pay"), tree, ChosenAction(Action.TAP, find(tree, "checkout")))
+    await cache.store(key("Pay"), tree, ChosenAction(Action.TAP, find(tree, "checkout")))
     assert (await recalled(cache, "  Pay ", tree)).outcome is HIT
     assert (await recalled(cache, "Pay now", tree)).outcome is MISS
     for other in ({"org_id": "x"}, {"app": "x"}, {"platform": "ios"}):
@@ -62,7 +61,7 @@ async def test_a_hit_is_for_its_own_sentence_app_platform_and_organisation() -> 
 async def test_blanks_between_words_do_not_count_but_in_quotes_they_do() -> None:
     cache, tree = StoredStepCache(FakeStepCacheStore()), sample_screens.android_cart()
     for sentence in ("Go to the  checkout", 'Tap "Check  out"'):
-        await cache.remember(key(sentence), tree, ChosenAction(Action.TAP, find(tree, "checkout")))
+        await cache.store(key(sentence), tree, ChosenAction(Action.TAP, find(tree, "checkout")))
     assert (await recalled(cache, "Go  to the checkout", tree)).outcome is HIT
     assert (await recalled(cache, 'Tap "Check out"', tree)).outcome is MISS
 
@@ -76,10 +75,10 @@ async def test_another_screen_is_a_miss_and_is_looked_at_only_for_what_is_known(
         looks += 1
         return sample_screens.ios_login()
 
-    assert (await cache.recall(key("Pay"), look)).outcome is MISS
+    assert (await cache.lookup(key("Pay"), look)).outcome is MISS
     assert looks == 0
-    await cache.remember(key("Pay"), cart, ChosenAction(Action.TAP, find(cart, "checkout")))
-    assert (await cache.recall(key("Pay"), look)).outcome is MISS
+    await cache.store(key("Pay"), cart, ChosenAction(Action.TAP, find(cart, "checkout")))
+    assert (await cache.lookup(key("Pay"), look)).outcome is MISS
     assert looks == 1
 
 
@@ -89,10 +88,10 @@ async def test_one_sentence_may_be_known_on_several_screens() -> None:
         sample_screens.ios_login(email="x"),
         sample_screens.ios_register(),
     )
-    await cache.remember(key("Go on"), one, ChosenAction(Action.TAP, find(one, "Log in", 1)))
-    await cache.remember(key("Go on"), other, ChosenAction(Action.TAP, find(other, "Register", 1)))
-    assert (await recalled(cache, "Go on", one)).kept == ChosenAction(Action.TAP, find(one, "Log in", 1))
-    assert (await recalled(cache, "Go on", other)).kept == ChosenAction(Action.TAP, find(other, "Register", 1))
+    await cache.store(key("Go on"), one, ChosenAction(Action.TAP, find(one, "Log in", 1)))
+    await cache.store(key("Go on"), other, ChosenAction(Action.TAP, find(other, "Register", 1)))
+    assert (await recalled(cache, "Go on", one)).stored == ChosenAction(Action.TAP, find(one, "Log in", 1))
+    assert (await recalled(cache, "Go on", other)).stored == ChosenAction(Action.TAP, find(other, "Register", 1))
 
 
 def many(number: int) -> Element:
@@ -106,9 +105,9 @@ async def test_the_screens_of_a_sentence_are_bounded() -> None:
     cache = StoredStepCache(memories)
     for number in range(1, SCREENS_LIMIT + 6):
         tree = many(number)
-        await cache.remember(key("Go on"), tree, ChosenAction(Action.TAP, tree.children[0]))
-    (page,) = memories.pages.values()
-    assert len(page.memories) == SCREENS_LIMIT
+        await cache.store(key("Go on"), tree, ChosenAction(Action.TAP, tree.children[0]))
+    (page,) = memories.cached.values()
+    assert len(page.entries) == SCREENS_LIMIT
     assert (await recalled(cache, "Go on", many(1))).outcome is MISS
     assert (await recalled(cache, "Go on", many(SCREENS_LIMIT + 5))).outcome is HIT
 
@@ -158,7 +157,7 @@ async def test_of_equal_elements_the_same_one_in_the_same_place_or_none() -> Non
     first = pair()
     answer = ChosenAction(Action.TAP, first.children[1])
     then = pair(104)
-    assert (await after("Tap the second Add", first, answer, then)).kept == ChosenAction(Action.TAP, then.children[1])
+    assert (await after("Tap the second Add", first, answer, then)).stored == ChosenAction(Action.TAP, then.children[1])
     assert (await after("Tap the second Add", first, answer, pair(400))).outcome is STALE
     assert (await after("Tap the second Add", first, answer, pair(count=3))).outcome is STALE
     assert (
@@ -248,23 +247,23 @@ async def test_a_check_holds_for_the_very_text() -> None:
 )
 async def test_what_is_not_certain_or_not_the_sentences_is_not_kept(sentence: str, answer: ChosenAction) -> None:
     memories = FakeStepCacheStore()
-    await StoredStepCache(memories).remember(key(sentence), sample_screens.android_products("Mug"), answer)
-    assert memories.pages == {}
+    await StoredStepCache(memories).store(key(sentence), sample_screens.android_products("Mug"), answer)
+    assert memories.cached == {}
 
 
 async def test_typed_text_comes_from_the_sentence_and_is_not_stored() -> None:
     memories, tree = FakeStepCacheStore(), sample_screens.android_products("Mug")
     cache, sentence = StoredStepCache(memories), 'Type "s3cret!" into Search'
     answer = ChosenAction(Action.TYPE, find(tree, "search"), "s3cret!")
-    await cache.remember(key(sentence), tree, answer)
-    assert (await recalled(cache, sentence, tree)).kept == answer
-    assert "s3cret" not in repr(memories.pages)
+    await cache.store(key(sentence), tree, answer)
+    assert (await recalled(cache, sentence, tree)).stored == answer
+    assert "s3cret" not in repr(memories.cached)
 
 
 async def test_words_of_ours_are_kept() -> None:
     for action, value in ((Action.PRESS_KEY, "enter"), (Action.SCROLL, "down")):
         tree = sample_screens.android_cart()
-        assert (await after("Go on", tree, ChosenAction(action, None, value), tree)).kept == ChosenAction(
+        assert (await after("Go on", tree, ChosenAction(action, None, value), tree)).stored == ChosenAction(
             action, None, value
         )
 
@@ -273,7 +272,7 @@ async def test_a_point_moves_with_the_size_of_the_screen_but_not_to_another_shap
     first = sample_screens.android_cart()
     answer = ChosenAction(Action.TAP, point=Point(180, 320))
     larger = replace(first, bounds=Bounds(0, 0, 720, 1280))
-    found = (await after("Tap the map", first, answer, larger)).kept
+    found = (await after("Tap the map", first, answer, larger)).stored
     assert isinstance(found, ChosenAction)
     assert found.point == Point(360, 640)
     wide = replace(first, bounds=Bounds(0, 0, 640, 360))
@@ -283,9 +282,9 @@ async def test_a_point_moves_with_the_size_of_the_screen_but_not_to_another_shap
 async def test_a_plan_is_known_whatever_the_screen_until_it_is_forgotten() -> None:
     cache = StoredStepCache(FakeStepCacheStore())
     plan = StoredSteps(("Tap Cart", "Tap Checkout"))
-    await cache.remember(key("Buy a mug"), sample_screens.ios_login(), plan)
+    await cache.store(key("Buy a mug"), sample_screens.ios_login(), plan)
     assert await recalled(cache, "Buy a mug", sample_screens.android_cart()) == CacheLookup(HIT, plan)
-    await cache.forget(key("Buy a mug"), sample_screens.android_cart())
+    await cache.discard(key("Buy a mug"), sample_screens.android_cart())
     assert (await recalled(cache, "Buy a mug", sample_screens.android_cart())).outcome is MISS
 
 
@@ -293,13 +292,13 @@ async def test_a_recording_is_only_kept_whole() -> None:
     memories, tree = FakeStepCacheStore(), sample_screens.android_products("Mug")
     cache, sentence = StoredStepCache(memories), "Look for a mug"
     names = recording_names(sentence, 2)
-    await cache.remember(key(names[0]), tree, ChosenAction(Action.TAP, find(tree, "tab_cart")))
-    await cache.remember(key(names[1]), tree, ChosenAction(Action.TYPE, find(tree, "search"), "of the prompt"))
-    await cache.remember(key(sentence), tree, StoredSteps(names))
+    await cache.store(key(names[0]), tree, ChosenAction(Action.TAP, find(tree, "tab_cart")))
+    await cache.store(key(names[1]), tree, ChosenAction(Action.TYPE, find(tree, "search"), "of the prompt"))
+    await cache.store(key(sentence), tree, StoredSteps(names))
     assert (await recalled(cache, sentence, tree)).outcome is MISS
-    await cache.remember(key(names[1]), tree, ChosenAction(Action.TYPE, find(tree, "search"), "mug"))
-    await cache.remember(key(sentence), tree, StoredSteps(names))
-    assert (await recalled(cache, sentence, tree)).kept == StoredSteps(names)
+    await cache.store(key(names[1]), tree, ChosenAction(Action.TYPE, find(tree, "search"), "mug"))
+    await cache.store(key(sentence), tree, StoredSteps(names))
+    assert (await recalled(cache, sentence, tree)).stored == StoredSteps(names)
 
 
 async def test_what_did_not_work_is_forgotten_on_its_screen() -> None:
@@ -308,35 +307,35 @@ async def test_what_did_not_work_is_forgotten_on_its_screen() -> None:
         sample_screens.ios_login(email="x"),
         sample_screens.ios_register(),
     )
-    await cache.remember(key("Go on"), one, ChosenAction(Action.TAP, find(one, "Log in", 1)))
-    await cache.remember(key("Go on"), other, ChosenAction(Action.TAP, find(other, "Register", 1)))
-    await cache.forget(key("Go on"), sample_screens.ios_login(error="Wrong"))
+    await cache.store(key("Go on"), one, ChosenAction(Action.TAP, find(one, "Log in", 1)))
+    await cache.store(key("Go on"), other, ChosenAction(Action.TAP, find(other, "Register", 1)))
+    await cache.discard(key("Go on"), sample_screens.ios_login(error="Wrong"))
     assert (await recalled(cache, "Go on", one)).outcome is MISS
     assert (await recalled(cache, "Go on", other)).outcome is HIT
-    await cache.forget(key("Never heard of"), one)
+    await cache.discard(key("Never heard of"), one)
 
 
 @pytest.mark.parametrize("slow", [False, True])
 async def test_a_memory_that_is_away_costs_one_bounded_wait(slow: bool) -> None:
     memories, tree = FakeStepCacheStore(), sample_screens.android_cart()
     memories.down, memories.slow = OSError("no route"), slow
-    cache = StoredStepCache(memories, patience=0.01, rest=1000)
+    cache = StoredStepCache(memories, timeout=0.01, pause=1000)
     answer = ChosenAction(Action.TAP, find(tree, "checkout"))
     for _ in range(5):
         assert (await recalled(cache, "Check out", tree)).outcome is MISS
-        await cache.remember(key("Check out"), tree, answer)
-        await cache.forget(key("Check out"), tree)
+        await cache.store(key("Check out"), tree, answer)
+        await cache.discard(key("Check out"), tree)
     assert memories.calls == 1
 
 
 async def test_a_memory_that_is_back_is_asked_again() -> None:
     memories, tree = FakeStepCacheStore(), sample_screens.android_cart()
-    cache = StoredStepCache(memories, rest=0)
+    cache = StoredStepCache(memories, pause=0)
     answer = ChosenAction(Action.TAP, find(tree, "checkout"))
     memories.down = OSError("no route")
-    await cache.remember(key("Check out"), tree, answer)
+    await cache.store(key("Check out"), tree, answer)
     memories.down = None
-    await cache.remember(key("Check out"), tree, answer)
+    await cache.store(key("Check out"), tree, answer)
     assert (await recalled(cache, "Check out", tree)).outcome is HIT
 
 
@@ -357,7 +356,7 @@ def seat(number: int) -> Element:
 async def test_what_is_called_by_a_number_is_found_again_by_that_number_only() -> None:
     first, then = pager("1", "2", "3"), pager("2", "3", "4")
     found = await after('Tap "3"', first, ChosenAction(Action.TAP, find(first, "3")), then)
-    assert found.kept in (None, ChosenAction(Action.TAP, find(then, "3")))
+    assert found.stored in (None, ChosenAction(Action.TAP, find(then, "3")))
     answer = ChosenAction(Action.TAP, find(seat(12), "seat"))
     first = seat(12)
     answer = ChosenAction(Action.TAP, find(first, "seat"))
@@ -460,7 +459,7 @@ async def test_a_recording_has_nothing_of_an_older_one() -> None:
     sentence, names = "Go on", recording_names("Go on", 2)
     tap = ChosenAction(Action.TAP, find(tree, "checkout"))
     for name in names:
-        await cache.remember(key(name), tree, tap)
-    await cache.remember(key(names[1]), tree, ChosenAction(Action.ASSERT_NOT_VISIBLE, None, "Error"))
-    await cache.remember(key(sentence), tree, StoredSteps(names))
+        await cache.store(key(name), tree, tap)
+    await cache.store(key(names[1]), tree, ChosenAction(Action.ASSERT_NOT_VISIBLE, None, "Error"))
+    await cache.store(key(sentence), tree, StoredSteps(names))
     assert (await recalled(cache, sentence, tree)).outcome is MISS

@@ -11,7 +11,7 @@ from services.executor.automation.attempt import AttemptRequest, AttemptRunner
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.evidence.recorder import StepRecorder
-from services.executor.automation.outcome import StepFailed, StepOutcome
+from services.executor.automation.outcome import StepFailed
 from services.executor.automation.ports import HumanQuestion
 from services.executor.automation.screen.elements import Element, Role
 from services.executor.automation.steps.human_help import HumanHelp
@@ -53,7 +53,7 @@ async def run(
         human=human,
         **fields,
     )
-    return await AttemptRunner(FakeDevices(device)).attempt(plan, evidence=evidence)
+    return await AttemptRunner(FakeDevices(device)).run(plan, evidence=evidence)
 
 
 def said(result: AttemptResult) -> Sequence[tuple[str, str]]:
@@ -68,7 +68,7 @@ async def test_a_step_that_cannot_go_on_is_asked_about_with_a_picture() -> None:
     result = await run(FakeDevice(TWO), human, "back", "Tap Add", "Tap Pay", evidence=evidence)
     assert result.failure is None
     (question,) = human.questions
-    assert question.text.startswith("This step cannot go on: Tap Add\n")
+    assert question.text.startswith("This step cannot continue: Tap Add\n")
     assert "2 elements are Add" in question.text
     assert question.step_index == 1
     assert question.options == (
@@ -90,7 +90,7 @@ async def test_a_chosen_element_is_acted_on() -> None:
     result = await run(device, FakeHuman('tap the 2nd: button "Add"'), "Tap Add")
     assert result.failure is None
     assert device.done[-1] == "tap Add"
-    assert said(result) == [("passed", 'carried out instead by a person\'s answer: tap the 2nd: button "Add"')]
+    assert said(result) == [("passed", 'a person\'s answer was run instead: tap the 2nd: button "Add"')]
 
 
 async def test_a_choice_that_is_not_on_the_screen_any_more_is_asked_about_again() -> None:
@@ -115,7 +115,7 @@ async def test_a_step_in_words_is_carried_out_instead() -> None:
     result = await run(device, FakeHuman("Tap Pay"), "Tap Buy")
     assert result.failure is None
     assert device.done[-1] == "tap Pay"
-    assert said(result) == [("passed", "carried out instead by a person's answer: Tap Pay")]
+    assert said(result) == [("passed", "a person's answer was run instead: Tap Pay")]
     assert result.steps[0].text == "Tap Buy"
     assert (await run(device, FakeHuman("back"), "Tap Buy")).failure is None
     assert device.done[-1] == "back"
@@ -133,7 +133,7 @@ async def test_a_retry_carries_the_same_step_out_again() -> None:
 
     result = await run(device, Fixer("retry"), "Tap Buy")
     assert result.failure is None
-    assert said(result) == [("passed", "tried again at a person's word")]
+    assert said(result) == [("passed", "tried again as a person asked")]
 
 
 async def test_commands_are_asked_about_too() -> None:
@@ -163,9 +163,9 @@ async def test_answers_that_fail_are_asked_about_again_but_not_for_ever() -> Non
     human = FakeHuman("Tap Nothing", "juggle: five balls", "Tap Nowhere", "Tap Pay")
     result = await run(FakeDevice(TWO), human, "Tap Buy")
     assert len(human.questions) == 3
-    assert 'with a person\'s answer: "Tap Nothing"' in human.questions[1].text
+    assert 'after a person\'s answer: "Tap Nothing"' in human.questions[1].text
     assert result.failure is not None
-    assert 'with a person\'s answer: "Tap Nowhere"' in result.failure.message
+    assert 'after a person\'s answer: "Tap Nowhere"' in result.failure.message
     names = [question.screenshot for question in human.questions]
     assert len(set(names)) == 3
 
@@ -222,7 +222,7 @@ async def test_cancelling_while_a_person_is_asked_closes_the_device() -> None:
     assert device.closed == 1
 
 
-async def test_an_answer_is_heard_though_the_device_that_is_kept_awake_hangs() -> None:
+async def test_an_answer_ends_the_waiting_although_the_device_hangs() -> None:
     looked_at = asyncio.Event()
 
     class Hanging(FakeDevice):
@@ -236,15 +236,9 @@ async def test_an_answer_is_heard_though_the_device_that_is_kept_awake_hangs() -
             await looked_at.wait()
             return await super().ask(question)
 
-    async def failing() -> StepOutcome:
-        raise StepFailed(Category.ELEMENT_NOT_FOUND, "not there")
-
-    async def instead(text: str) -> StepOutcome:
-        raise AssertionError(text)
-
-    device = Hanging()
-    journal = StepRecorder(attempt=1, evidence=FakeEvidence(), now=lambda: datetime.now(UTC), progress=None)
+    device, failed = Hanging(), StepFailed(Category.ELEMENT_NOT_FOUND, "not there")
+    recorder = StepRecorder(attempt=1, evidence=FakeEvidence(), now=lambda: datetime.now(UTC), progress=None)
     step = Step(path="steps[0]", name="sentence", command=Sentence("Tap Pay"))
-    asking = HumanHelp(Late("skip"), device, Watcher(device), journal, awake_seconds=0.01)
+    human_help = HumanHelp(Late("skip"), device, Watcher(device), recorder, keepalive_seconds=0.01)
     async with asyncio.timeout(10):
-        assert await asking.helped(journal.begin(step, 0), step, failing, instead) is None
+        assert (await human_help.ask(recorder.begin(step, 0), step, failed, 0)).text == "skip"

@@ -39,7 +39,7 @@ class Slow(FakeModel):
         self.device, self.then, self.action, self.value = device, then, action, value
         self.happened: list[str] = []
 
-    def acting(self, task: ModelTask) -> ActionDialog:
+    def start_task(self, task: ModelTask) -> ActionDialog:
         return self
 
     async def next(self, view: ScreenView, happened: str) -> ChosenAction | TaskDone:
@@ -53,7 +53,7 @@ class Slow(FakeModel):
 
 async def run(device: FakeDevice, model: FakeModel) -> AttemptResult:
     plan = AttemptRequest(run_id="run", attempt=1, platform="android", steps=["Buy it"], step_seconds=10)
-    return await AttemptRunner(FakeDevices(device), model=model).attempt(plan)
+    return await AttemptRunner(FakeDevices(device), model=model).run(plan)
 
 
 async def test_an_element_that_has_moved_while_the_model_thought_is_tapped_where_it_is_now() -> None:

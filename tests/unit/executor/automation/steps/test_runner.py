@@ -20,7 +20,7 @@ from services.executor.model.run_config import (
     RunConfig,
 )
 from tests.eventually import eventually
-from tests.fakes.devices import FakeCache, FakeDevice, FakeDevices, FakeEvidence, FakeModel, button, screen
+from tests.fakes.devices import FakeDevice, FakeDevices, FakeEvidence, FakeModel, button, screen
 
 NEVER = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
 
@@ -32,7 +32,7 @@ def plan(steps: Sequence[object], **fields: Any) -> AttemptRequest:
 
 
 async def run(device: FakeDevice, *steps: object, config: RunConfig = NEVER, **ports: Any) -> AttemptResult:
-    return await AttemptRunner(FakeDevices(device), **ports).attempt(plan(steps, config=config))
+    return await AttemptRunner(FakeDevices(device), **ports).run(plan(steps, config=config))
 
 
 def statuses(result: AttemptResult) -> list[str]:
@@ -122,12 +122,12 @@ async def test_steps_wait_for_what_they_need() -> None:
         ({"tapOn": "Pay"}, Category.ELEMENT_NOT_FOUND, '"Pay" was not found'),
         ('I see "Pay"', Category.ASSERTION_FAILED, '"Pay" did not appear'),
         ({"assertVisible": "Pay"}, Category.ASSERTION_FAILED, '"Pay" did not appear'),
-        ('I do not see "Off"', Category.ASSERTION_FAILED, '"Off" was still to be seen'),
-        ({"assertNotVisible": "Off"}, Category.ASSERTION_FAILED, '"Off" was still to be seen'),
+        ('I do not see "Off"', Category.ASSERTION_FAILED, '"Off" was still visible'),
+        ({"assertNotVisible": "Off"}, Category.ASSERTION_FAILED, '"Off" was still visible'),
         ('Wait for "Pay" for up to 2 seconds', Category.STEP_TIMEOUT, '"Pay" did not appear'),
-        ('Wait until "Off" disappears within 2 s', Category.STEP_TIMEOUT, '"Off" was still to be seen'),
+        ('Wait until "Off" disappears within 2 s', Category.STEP_TIMEOUT, '"Off" was still visible'),
         ({"extendedWaitUntil": {"visible": "Pay", "timeout": 2000}}, Category.STEP_TIMEOUT, '"Pay" did not appear'),
-        ({"extendedWaitUntil": {"notVisible": "Off"}}, Category.STEP_TIMEOUT, '"Off" was still to be seen'),
+        ({"extendedWaitUntil": {"notVisible": "Off"}}, Category.STEP_TIMEOUT, '"Off" was still visible'),
         ("Tap Off", Category.STEP_TIMEOUT, 'button "Off" was disabled'),
         ('"Off" is enabled', Category.ASSERTION_FAILED, 'button "Off" is disabled'),
         ('"On" is disabled', Category.ASSERTION_FAILED, 'button "On" is enabled'),
@@ -145,7 +145,7 @@ async def test_steps_wait_for_what_they_need() -> None:
         (
             "Start the Mail app",
             Category.SCRIPT_ERROR,
-            'which app "Mail" is, is not known: the app under test is app; say an id',
+            'unknown app "Mail": give its bundle or package id (the app under test is app)',
         ),
     ],
 )
@@ -175,13 +175,13 @@ async def test_a_failure_says_what_is_on_the_screen() -> None:
     assert result.failure.message == '"Pay" was not found within 10 s. On the screen: button "On".'
     nothing = await run(FakeDevice(), 'Tap "Pay"')
     assert nothing.failure is not None
-    assert nothing.failure.message.endswith("The screen shows nothing that has a name.")
+    assert nothing.failure.message.endswith("No named element is on the screen.")
 
 
 async def test_a_store_or_camera_that_fails_changes_no_verdict() -> None:
     automation = AttemptRunner(FakeDevices(FakeDevice(screen(button("Pay")))))
     steps = [{"takeScreenshot": "x"}, "Take a screenshot", "Tap Nothing"]
-    result = await automation.attempt(plan(steps, config=NEVER), evidence=FakeEvidence(OSError("full")))
+    result = await automation.run(plan(steps, config=NEVER), evidence=FakeEvidence(OSError("full")))
     assert result.failure is not None
     assert (result.failure.category, result.artifacts) == (Category.ELEMENT_NOT_FOUND, ())
     device = FakeDevice()
@@ -220,7 +220,7 @@ async def test_what_the_device_says_in_a_step_is_the_failure(category: Category)
 
 async def test_without_a_device_there_is_no_verdict() -> None:
     failure = DeviceFailure(Category.DEVICE_UNAVAILABLE, "all busy")
-    result = await AttemptRunner(FakeDevices(failure=failure)).attempt(plan(["Tap Pay"]))
+    result = await AttemptRunner(FakeDevices(failure=failure)).run(plan(["Tap Pay"]))
     assert result.failure is not None
     assert (result.failure.category, result.device) == (Category.DEVICE_UNAVAILABLE, None)
 
@@ -315,7 +315,7 @@ async def test_retries_pass_over_failures_and_the_last_one_counts() -> None:
     retry = {"retry": {"maxRetries": 3, "commands": ["back", "Tap Pay"]}}
     result = await run(device, retry)
     assert result.failure is None
-    assert result.steps[0].message == "at try 3"
+    assert result.steps[0].message == "passed at try 3"
     assert [step.status for step in result.steps if step.text == "Tap Pay"] == ["warned", "warned", "passed"]
     failing = await run(FakeDevice(), retry)
     assert failing.failure is not None
@@ -353,9 +353,9 @@ async def test_a_sentence_beyond_the_rules_without_a_model() -> None:
 async def test_the_attempt_that_is_made_only_to_ask_a_model_takes_no_device_where_there_is_none() -> None:
     final = RunConfig(fallback_trigger=FallbackTrigger.FINAL_FAIL)
     device = FakeDevice(screen(button("Pay")))
-    without = await AttemptRunner(FakeDevices(device)).attempt(plan(["Tap Pay"], config=final, ask_model=False))
+    without = await AttemptRunner(FakeDevices(device)).run(plan(["Tap Pay"], config=final, ask_model=False))
     assert (without.failure, device.done) == (None, ["install", "launch", "tap Pay"])
-    extra = await AttemptRunner(FakeDevices()).attempt(plan(["Tap Pay"], config=final, ask_model=True))
+    extra = await AttemptRunner(FakeDevices()).run(plan(["Tap Pay"], config=final, ask_model=True))
     assert extra.failure is not None
     assert (extra.failure.category, extra.steps, extra.device) == (Category.CONFIG_INVALID, (), None)
     assert "MOBILETEST_LLM_BASE_URL" in extra.failure.message
@@ -411,13 +411,6 @@ async def test_what_a_model_checks_is_checked(answer: ChosenAction, passes: bool
     assert (result.failure is None) is passes
 
 
-async def test_what_was_done_is_remembered_and_done_again_from_memory() -> None:
-    device, cache = FakeDevice(screen(button("Pay"))), FakeCache()
-    assert (await run(device, "Tap Pay", cache=cache)).steps[0].resolution is Resolution.RULE
-    assert (await run(device, "Tap Pay", cache=cache)).steps[0].resolution is Resolution.CACHE
-    assert device.done.count("tap Pay") == 2
-
-
 async def test_progress_is_told_after_each_step() -> None:
     told: list[list[tuple[int, str]]] = []
 
@@ -425,7 +418,7 @@ async def test_progress_is_told_after_each_step() -> None:
         told.append([(step.index, step.status) for step in steps])
 
     automation = AttemptRunner(FakeDevices(FakeDevice()))
-    await automation.attempt(plan(["back", {"retry": {"commands": ["back"]}}]), progress=progress)
+    await automation.run(plan(["back", {"retry": {"commands": ["back"]}}]), progress=progress)
     assert told == [
         [(0, "passed")],
         [(0, "passed"), (1, "warned"), (2, "passed")],
@@ -439,7 +432,7 @@ async def test_progress_that_fails_ends_the_attempt_and_frees_the_device() -> No
 
     devices = FakeDevices(FakeDevice())
     with pytest.raises(ConnectionError):
-        await AttemptRunner(devices).attempt(plan(["back"]), progress=progress)
+        await AttemptRunner(devices).run(plan(["back"]), progress=progress)
     assert len(devices.released) == 1
 
 
@@ -463,7 +456,7 @@ class SlowDevice(FakeDevice):
 async def test_cancelling_closes_the_device_before_it_comes_out() -> None:
     device = SlowDevice()
     devices = FakeDevices(device)
-    task = asyncio.create_task(AttemptRunner(devices).attempt(plan(["Tap Pay"])))
+    task = asyncio.create_task(AttemptRunner(devices).run(plan(["Tap Pay"])))
     await device.tapping.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -482,7 +475,7 @@ async def test_a_device_that_does_not_close_holds_nobody_up() -> None:
             self.closed += 1
 
     device = Stuck()
-    task = asyncio.create_task(AttemptRunner(FakeDevices(device), release_seconds=0.01).attempt(plan(["Tap Pay"])))
+    task = asyncio.create_task(AttemptRunner(FakeDevices(device), release_seconds=0.01).run(plan(["Tap Pay"])))
     await device.tapping.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -494,7 +487,7 @@ async def test_a_device_that_does_not_close_holds_nobody_up() -> None:
 
 async def test_cancelling_lands_while_waiting_on_a_virtual_clock() -> None:
     device = FakeDevice()
-    task = asyncio.create_task(AttemptRunner(FakeDevices(device)).attempt(plan(["Tap Pay"], step_seconds=1e9)))
+    task = asyncio.create_task(AttemptRunner(FakeDevices(device)).run(plan(["Tap Pay"], step_seconds=1e9)))
     await eventually(lambda: device.timer.now() > 100)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -504,7 +497,7 @@ async def test_cancelling_lands_while_waiting_on_a_virtual_clock() -> None:
 
 async def test_a_run_that_takes_too_long_ends_without_a_verdict() -> None:
     device = SlowDevice()
-    result = await AttemptRunner(FakeDevices(device)).attempt(
+    result = await AttemptRunner(FakeDevices(device)).run(
         plan(["back", {"retry": {"commands": ["Tap Pay"]}}], run_seconds=0.05)
     )
     assert result.failure is not None

@@ -19,6 +19,7 @@ from services.executor.automation.ports import (
 )
 from services.executor.automation.screen.elements import Element, Point, Role
 from services.executor.automation.sentences.intents import Action
+from services.executor.automation.step_cache.cache import StoredStepCache
 from services.executor.model.attempts import AttemptResult, CacheOutcome, Resolution, StepStatus
 from services.executor.model.failures import Category, Fault
 from services.executor.model.run_config import (
@@ -30,6 +31,7 @@ from services.executor.model.run_config import (
     RunConfig,
 )
 from tests.fakes.devices import FakeCache, FakeDevice, FakeDevices, FakeModel, button, screen
+from tests.fakes.step_cache import FakeStepCacheStore
 
 PAY = button("Pay")
 ASKING = RunConfig()
@@ -46,7 +48,7 @@ async def run(
     plan = AttemptRequest(
         run_id="run", attempt=1, platform="android", steps=list(steps), config=config, step_seconds=10, ask_model=ask
     )
-    return await AttemptRunner(FakeDevices(device), **ports).attempt(plan)
+    return await AttemptRunner(FakeDevices(device), **ports).run(plan)
 
 
 def category(result: AttemptResult) -> Category | None:
@@ -161,8 +163,8 @@ async def test_actions_at_points_of_the_screen() -> None:
         "tap 10,20",
         "clear None",
     ]
-    [terms] = model.terms
-    assert (terms.vision, terms.grid, terms.config.primary_model) == (True, False, "eyes")
+    [options] = model.options
+    assert (options.vision, options.grid, options.config.primary_model) == (True, False, "eyes")
 
 
 async def test_what_replaces_a_text_removes_the_old_one_each_time() -> None:
@@ -176,6 +178,41 @@ async def test_what_replaces_a_text_removes_the_old_one_each_time() -> None:
     device = FakeDevice(screen(name))
     await run(device, 'Type "Eve" into "Name"', cache=cache)
     assert not [what for what in device.done if what.startswith("clear")]
+
+
+class CountingDevice(FakeDevice):
+    """Counts how often its screen is read."""
+
+    reads = 0
+
+    async def tree(self) -> Element:
+        self.reads += 1
+        return await super().tree()
+
+
+async def test_a_second_run_of_steps_of_the_rules_asks_storage_for_nothing() -> None:
+    name = Element(role=Role.FIELD, label="Name")
+    steps = ("Tap Pay", 'Type "Ada" into Name', 'I see "Pay"', "Pay is enabled", "Go back")
+    store, reads = FakeStepCacheStore(), []
+    for _ in range(2):
+        device = CountingDevice(screen(PAY, name))
+        result = await run(device, *steps, cache=StoredStepCache(store))
+        assert [(step.resolution, step.cache) for step in result.steps] == [(Resolution.RULE, None)] * 5
+        reads.append(device.reads)
+    assert (store.calls, reads) == (0, [4, 4])
+
+
+async def test_where_the_rules_refuse_the_screen_the_second_run_waits_for_no_model() -> None:
+    one, other = button("Add", id="one"), button("Add", id="other")
+    cache, model = StoredStepCache(FakeStepCacheStore()), FakeModel([ChosenAction(Action.TAP, other)])
+    first = await run(FakeDevice(screen(one, other)), "Tap Add", cache=cache, model=model)
+    device = FakeDevice(screen(one, other))
+    second = await run(device, "Tap Add", cache=cache, model=model)
+    assert [(result.steps[0].resolution, result.steps[0].cache) for result in (first, second)] == [
+        (Resolution.MODEL, CacheOutcome.MISS),
+        (Resolution.CACHE, CacheOutcome.HIT),
+    ]
+    assert (len(model.tasks), device.timer.now()) == (1, 0)
 
 
 async def test_what_a_model_did_is_done_again_from_memory_without_it() -> None:
@@ -387,8 +424,9 @@ async def test_a_device_lost_within_a_goal_ends_the_attempt_as_that() -> None:
 
 async def test_a_remembered_action_that_failed_and_was_tried_again_is_not_what_the_test_fails_by() -> None:
     config = RunConfig(cache_retry_mode=CacheRetryMode.FULL_RERUN)
-    cache = FakeCache({'I see "Pay"': ChosenAction(Action.ASSERT_VISIBLE)})
-    retry = {"retry": {"maxRetries": 1, "commands": ['I see "Pay"']}}
-    result = await run(FakeDevice(screen(PAY)), retry, 'I see "Nothing"', config=config, cache=cache)
+    cache = FakeCache({"Look for Pay": ChosenAction(Action.ASSERT_VISIBLE)})
+    retry = {"retry": {"maxRetries": 1, "commands": ["Look for Pay"]}}
+    model = FakeModel([ChosenAction(Action.ASSERT_VISIBLE, PAY)])
+    result = await run(FakeDevice(screen(PAY)), retry, 'I see "Nothing"', config=config, cache=cache, model=model)
     assert [step.status for step in result.steps] == ["passed", "warned", "passed", "failed"]
     assert (category(result), result.cache_failed) == (Category.ASSERTION_FAILED, False)
