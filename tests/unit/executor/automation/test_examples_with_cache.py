@@ -34,16 +34,14 @@ class ApprovingModel(FakeModel):
         return Judgement(reached=True, why="")
 
 
-async def attempted(
-    app: dict[str, Any], build: dict[str, str], test: dict[str, Any], run: int, cache: StepCache
-) -> AttemptResult:
+async def attempt(app: dict[str, Any], build: dict[str, str], test: dict[str, Any], cache: StepCache) -> AttemptResult:
     content = (EXAMPLES / build["file"]).read_bytes()
 
     async def read(limit: int) -> bytes:
         return content[:limit]
 
-    plan = AttemptRequest(
-        run_id=f"r{run}",
+    request = AttemptRequest(
+        run_id="r",
         app=app["name"],
         attempt=1,
         platform=app["platform"].lower(),
@@ -51,7 +49,7 @@ async def attempted(
         build=Build(app_name="Example Shop", read=read),
         config=REFLECTING,
     )
-    return await AttemptRunner(PooledDevices.load(None), cache=cache, model=ApprovingModel()).run(plan)
+    return await AttemptRunner(PooledDevices.load(None), cache=cache, model=ApprovingModel()).run(request)
 
 
 def category(result: AttemptResult) -> str | None:
@@ -60,13 +58,13 @@ def category(result: AttemptResult) -> str | None:
 
 @pytest.mark.parametrize(("app", "test"), CASES)
 async def test_every_verdict_stays_as_it_is(app: dict[str, Any], test: dict[str, Any]) -> None:
-    memory = StoredStepCache(FakeStepCacheStore())
+    cache = StoredStepCache(FakeStepCacheStore())
     outcomes: list[CacheOutcome | None] = []
     for build in app["builds"]:
+        uncached = await attempt(app, build, test, StoredStepCache(FakeStepCacheStore()))
         for run in range(RUNS):
-            without = await attempted(app, build, test, run, StoredStepCache(FakeStepCacheStore()))
-            remembering = await attempted(app, build, test, run, memory)
-            assert category(remembering) == category(without), (build["version"], run)
-            outcomes += [step.cache for step in remembering.steps]
+            cached = await attempt(app, build, test, cache)
+            assert category(cached) == category(uncached), (build["version"], run)
+            outcomes += [step.cache for step in cached.steps]
     asked = [outcome for outcome in outcomes if outcome is not None]
     assert not asked or CacheOutcome.HIT in asked

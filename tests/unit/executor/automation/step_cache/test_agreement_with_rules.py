@@ -13,6 +13,7 @@ from services.executor.automation.sentences.grounder import ground_intent
 from services.executor.automation.sentences.intents import Action, Intent
 from services.executor.automation.step_cache.cache import StoredStepCache
 from services.executor.model.attempts import CacheOutcome
+from tests.examples import examples
 from tests.fakes.step_cache import FakeStepCacheStore
 
 NAMES = (
@@ -107,7 +108,7 @@ async def again(sentence: str, first: Element, answer: ChosenAction, then: Eleme
 @pytest.mark.parametrize("seed", range(4))
 async def test_memory_of_what_the_rules_chose_never_does_what_they_would_not(seed: int) -> None:
     chance, hits = Chance(seed), 0
-    for _ in range(4_000):
+    for _ in range(examples(4_000)):
         sentence, first = chance.sentence(), chance.screen()
         meaning = parse_sentence(sentence)
         chosen = ground_intent(meaning, Outline(first)) if isinstance(meaning, Intent) else None
@@ -121,4 +122,4 @@ async def test_memory_of_what_the_rules_chose_never_does_what_they_would_not(see
         now = ground_intent(meaning, Outline(then))
         assert now.action is kept.action, sentence
         assert kept.element in (now.candidates if kept.action is Action.ASSERT_VISIBLE else (now.element,)), sentence
-    assert hits > 20
+    assert hits > examples(4_000) / 200
