@@ -8,12 +8,11 @@ import pytest
 from services.catalog.model.quarantine import Quarantine
 from services.catalog.model.tests import Test
 from services.catalog.model.values import Page, Platform
-from services.catalog.storage.tests import from_document, to_document
 from services.catalog.usecases.tests import NewTest, TestQuery
 from services.chassis import context
 from services.chassis.context import Caller
 from services.chassis.errors import DomainError, InvalidArgument, NotFound
-from tests.fakes.catalog_samples import ORG, a_test, at
+from tests.fakes.catalog_samples import ORG, at
 from tests.unit.catalog.conftest import KEY_ID, Catalog
 
 DAY = 24 * 60  # in minutes, as the clock of the tests counts
@@ -186,10 +185,3 @@ async def failure(call: object) -> str:
         await call  # type: ignore[misc]
     assert isinstance(error.value, DomainError)
     return error.value.message
-
-
-def test_a_test_written_before_there_was_quarantine_has_none() -> None:
-    """Its document lacks the field."""
-    document = to_document(a_test())
-    del document["quarantine"]
-    assert from_document(document) == a_test()
