@@ -31,7 +31,7 @@ class Attached(webdriver.Remote):
 
 async def official(driver: DriverSession, ask: Callable[[Any], T]) -> T:
     """What `ask` makes of the official client, which blocks."""
-    return await asyncio.to_thread(lambda: ask(Attached(driver, driver.wire.shown)))
+    return await asyncio.to_thread(lambda: ask(Attached(driver, driver.connection.display_url)))
 
 
 @pytest.mark.parametrize("name", ["save", "drop", "name", "news", "gone"])

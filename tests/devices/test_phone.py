@@ -89,7 +89,7 @@ async def test_web_views_are_contexts_and_the_native_one_is_first(phone: WebDriv
     assert await phone.driver.context() == "WEBVIEW_1"
     await phone.enter_context("NATIVE_APP")
     await seen(phone, "Save")
-    with pytest.raises(DeviceFailure, match="there is no context WEBVIEW_7; there are NATIVE_APP, ") as raised:
+    with pytest.raises(DeviceFailure, match="unknown context WEBVIEW_7; available contexts: NATIVE_APP, ") as raised:
         await phone.enter_context("WEBVIEW_7")
     assert raised.value.category is Category.SCRIPT_ERROR
 

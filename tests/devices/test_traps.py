@@ -42,7 +42,7 @@ async def test_what_cannot_be_scrolled_to_is_not_tapped(browser: WebDriverDevice
     script = "document.getElementById('press').style.cssText = 'position: fixed; left: -500px'"
     await browser.driver.execute(script)
     button = next(each for each in walk(await browser.tree()) if each.id == "press")
-    with pytest.raises(DeviceFailure, match='button "Press me" was out of the screen for 3 s'):
+    with pytest.raises(DeviceFailure, match='button "Press me" was outside the screen for 3 s'):
         await browser.tap(button)
 
 
@@ -64,7 +64,7 @@ async def test_an_option_whose_choice_opens_a_dialog_is_chosen(browser: WebDrive
     await browser.tap(await seen(browser, "Size", Role.PICKER))
     await browser.tap(await seen(browser, "Large"))
     await seen(browser, "Sure?")
-    with pytest.raises(DeviceFailure, match="takes the keys enter and escape, not tab"):
+    with pytest.raises(DeviceFailure, match="only takes the keys enter and escape, not tab"):
         await browser.press_key("tab")
     await browser.press_key("enter")
     await shows(browser, "Large")
@@ -93,7 +93,7 @@ async def test_a_location_leaves_other_permissions_and_may_come_first(open_brows
     await shows(browser, "granted denied")
     await browser.set_location(1, 2)
     await shows(browser, "granted granted")
-    with pytest.raises(DeviceFailure, match="a permission is allow, deny or unset, not alow"):
+    with pytest.raises(DeviceFailure, match="a permission must be allow, deny or unset, not alow"):
         await browser.launch(permissions={"camera": "alow"})
 
 
@@ -114,7 +114,7 @@ async def test_a_page_that_does_not_load_is_the_apps_failure_and_not_the_hubs(ch
 async def test_files_of_the_hubs_machine_are_no_pages(chromedriver: Hub) -> None:
     device = await open_device(browser_target(chromedriver), BROWSER, Build(static_url="file:///etc/passwd"))
     try:
-        with pytest.raises(DeviceFailure, match="static_url of the build is no address of a web page") as raised:
+        with pytest.raises(DeviceFailure, match=r"static_url is not an http\(s\) URL") as raised:
             await device.launch()
         assert raised.value.category is Category.CONFIG_INVALID
         assert await texts(device) == []

@@ -12,7 +12,7 @@ Reply: TypeAlias = "Json | Exception | Callable[[Mapping[str, Any]], Json]"
 class FakeHub:
     """`replies` are by "METHOD /path" within the session, or by the script that is executed; null otherwise."""
 
-    shown = "http://hub"
+    display_url = "http://hub"
 
     def __init__(self, replies: Mapping[str, Reply] | None = None) -> None:
         self.replies = dict(replies or {})

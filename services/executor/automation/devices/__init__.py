@@ -1,1 +1,1 @@
-"""The device port, and what works on any device; pools and drivers are packages of their own."""
+"""The device port, with gestures and waits that work on every device; pools and drivers are subpackages."""

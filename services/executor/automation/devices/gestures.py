@@ -1,4 +1,4 @@
-"""Swipes and scrolls: from words to points of the screen."""
+"""Swipes and scrolls by direction."""
 
 from collections.abc import Callable
 
@@ -15,26 +15,26 @@ _SWIPE_PATHS: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "left": ((0.9, 0.5), (0.1, 0.5)),
     "right": ((0.1, 0.5), (0.9, 0.5)),
 }
-"""Where the finger goes, as shares of the width and height."""
+"""Start and end of the finger, as fractions of width and height."""
 
 _FINGER_DIRECTION = {"down": "up", "up": "down", "left": "right", "right": "left"}
-"""To scroll down the finger moves up."""
+"""To scroll down, the finger moves up."""
 
 SCROLL_LIMIT = 50
 SEARCH_SECONDS = 0.5
-"""How long it looks for something before it scrolls on."""
+"""How long an element is searched for before the next scroll."""
 
 
 async def swipe(device: Device, direction: str, *, source: Element | None = None, seconds: float = 0.4) -> None:
-    """A swipe of the finger in this direction, across the screen or from the middle of an element."""
+    """Move the finger in a direction, across the screen or from the middle of an element."""
     screen = await device.screen_bounds()
     start, end = _SWIPE_PATHS[direction]
     if source is None:
         await device.swipe(screen.at(*start), screen.at(*end), seconds)
         return
     middle = source.bounds.center
-    way_x, way_y = (end[0] - start[0]) * screen.width / 2, (end[1] - start[1]) * screen.height / 2
-    await device.swipe(middle, _clamp(screen, middle.x + way_x, middle.y + way_y), seconds)
+    dx, dy = (end[0] - start[0]) * screen.width / 2, (end[1] - start[1]) * screen.height / 2
+    await device.swipe(middle, _clamp(screen, middle.x + dx, middle.y + dy), seconds)
 
 
 def _clamp(screen: Bounds, x: float, y: float) -> Point:
@@ -46,12 +46,12 @@ def point_at(position: Position, screen: Bounds) -> Point:
 
 
 async def scroll(device: Device, direction: str, seconds: float = 0.4) -> None:
-    """Show what is further in this direction."""
+    """Reveal what is further in a direction."""
     await swipe(device, _FINGER_DIRECTION[direction], seconds=seconds)
 
 
 async def scroll_to_end(device: Device, watcher: Watcher, direction: str) -> None:
-    """Scroll until the screen does not change any more."""
+    """Scroll until the screen no longer changes."""
     before: ScreenState | None = None
     for _ in range(SCROLL_LIMIT):
         now = screen_state(await watcher.look())
@@ -71,8 +71,9 @@ async def scroll_until(
     swipe_seconds: float = 0.4,
     settle_seconds: float = 0.0,
 ) -> Element | None:
-    """Scroll until something is found; None after so many seconds. After each swipe it looks for LOOK_SECONDS, or for
-    `settle_seconds` if that is longer.
+    """The element that `found` returns after scrolling as far as needed; None after `seconds`.
+
+    After each swipe it searches for SEARCH_SECONDS, or for `settle_seconds` if that is longer.
     """
     deadline = device.timer.now() + seconds
     while True:

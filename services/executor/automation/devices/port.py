@@ -1,4 +1,4 @@
-"""The device port: what the runner asks of a phone, a simulator or a browser, and how devices are had."""
+"""The device port: what a runner needs of a phone, a simulator or a browser, and where devices come from."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ from services.executor.model.runs import Session as Session
 
 
 class DeviceFailure(Exception):
-    """A device, or the app on it, did not do what was asked. `category` says whose fault it is."""
+    """A device, or the app on it, failed to carry out an operation. `category` says whose fault it is."""
 
     def __init__(self, category: Category, message: str) -> None:
         super().__init__(message)
@@ -34,10 +34,10 @@ class DeviceInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
-    """The app to test. `read(limit)` gives the first `limit` bytes of the artifact, `file()` the whole of it as a file
-    of this machine; both raise DeviceFailure and are None for a build without an artifact.
+    """The app to test. `read(limit)` returns the first `limit` bytes of the artifact, `file()` a local file of all of
+    it; both raise DeviceFailure, and are None for a build without an artifact.
 
-    `artifact_url` is where a build lies that the service only knows the address of; `static_url` a web build's page.
+    `artifact_url` is the location of an artifact that the service does not store, `static_url` a web build's page.
     """
 
     app_name: str = "app"
@@ -54,19 +54,19 @@ NO_BUILD = Build()
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """What chance is drawn from on a simulated device: the same run and attempt draw the same."""
+    """The seed of chances on a simulated device: the same run and attempt draw the same."""
 
     run_id: str
     attempt: int
 
 
 OnSession: TypeAlias = Callable[[Session], Awaitable[None]]
-"""Told of a session as soon as there is one, before anything is done in it; an exception from it ends the attempt."""
+"""Called with a session as soon as it is open, before it is used; an exception ends the attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageSource:
-    """What is on the screen, as the driver says it."""
+    """The screen as the driver describes it."""
 
     content: str
     content_type: str = "application/xml"
@@ -79,10 +79,10 @@ NO_ARGUMENTS: Mapping[str, Argument] = MappingProxyType({})
 
 
 class Timer(Protocol):
-    """The device's time; on a simulated device it is virtual, so waiting costs nothing."""
+    """The device's clock; a simulated device has a virtual one, so that waiting takes no real time."""
 
     def now(self) -> float:
-        """Seconds that never go back; only differences mean anything."""
+        """Monotonic seconds; only differences are meaningful."""
 
     async def sleep(self, seconds: float) -> None: ...
 
@@ -90,8 +90,8 @@ class Timer(Protocol):
 class Device(Protocol):
     """One device with one session. Every method but `close` may raise DeviceFailure.
 
-    Where no target is given, the element that has the focus is meant. Methods return when the device has taken the
-    order, not when the screen has settled: whoever looks for something afterwards waits for it.
+    Without a target, methods act on the focused element. They return when the device has accepted the command, not when
+    the screen has settled: a caller that needs its effect waits for it.
     """
 
     @property
@@ -101,10 +101,10 @@ class Device(Protocol):
     def timer(self) -> Timer: ...
 
     async def begin_step(self, title: str) -> None:
-        """A step begins: for the device's own log; a simulated device passes its configured real time here."""
+        """Mark the beginning of a step in the device's log. A simulated device spends its configured real time here."""
 
     async def install(self, build: Build) -> None:
-        """Put the build on the device, over what is there (app_install_failed, artifact_invalid)."""
+        """Install the build, or replace an installed one (app_install_failed, artifact_invalid)."""
 
     async def launch(
         self,
@@ -117,28 +117,28 @@ class Device(Protocol):
     ) -> None:
         """Start the app under test, or another one (app_launch_failed).
 
-        `permissions` are allow, deny or unset by their names ("camera", "all"); `arguments` are given to the app.
+        `permissions` maps names ("camera", "all") to allow, deny or unset; `arguments` are passed to the app.
         """
 
     async def stop(self, app_id: str | None = None) -> None: ...
 
     async def clear_state(self, app_id: str | None = None) -> None:
-        """Forget everything that the app has kept; a running one is stopped."""
+        """Delete the app's data; a running app is stopped."""
 
     async def tree(self) -> Element:
-        """What is on the screen now. The root's bounds are the screen's (app_crash when the app has died)."""
+        """The elements on the screen. The root's bounds are the screen's (app_crash if the app has crashed)."""
 
     async def screen_bounds(self) -> Bounds:
         """The screen in the pixels of `tree`, without reading what is on it."""
 
     async def source(self) -> PageSource:
-        """The screen as the driver itself describes it, for people."""
+        """The driver's own description of the screen, for people."""
 
     async def screenshot(self) -> bytes:
         """A PNG of the screen."""
 
     async def log(self) -> str:
-        """What the device logged since it was asked last; empty where there is no log."""
+        """The device's log since the last call; empty if the device has no log."""
 
     async def tap(self, target: Element | Point) -> None: ...
 
@@ -147,17 +147,17 @@ class Device(Protocol):
     async def long_press(self, target: Element | Point, seconds: float = 1.0) -> None: ...
 
     async def type(self, text: str, target: Element | None = None) -> None:
-        """Type at the end of what a field holds."""
+        """Append to the text of a field."""
 
     async def clear(self, target: Element | None = None, characters: int | None = None) -> None:
-        """Remove the last `characters` of what a field holds, or all of it."""
+        """Remove the last `characters` of a field's text, or all of it."""
 
     async def swipe(self, start: Point, end: Point, seconds: float = 0.4) -> None: ...
 
     async def back(self) -> None: ...
 
     async def press_key(self, key: str) -> None:
-        """A key by its name in lower case: enter, home, tab, delete, ... (script_error for one that it has not)."""
+        """Press a key by its lower-case name: enter, home, tab, delete, ... (script_error for an unknown one)."""
 
     async def hide_keyboard(self) -> None: ...
 
@@ -168,27 +168,27 @@ class Device(Protocol):
     async def set_orientation(self, orientation: Orientation) -> None: ...
 
     async def contexts(self) -> Sequence[str]:
-        """The views that can be entered, the native one first; a web view has a name of its own."""
+        """The names of the available contexts: the native one first, then web views."""
 
     async def enter_context(self, name: str) -> None:
-        """From now on this view is looked at and acted in (script_error for one that there is not)."""
+        """Switch to a context: from now on it is read and acted in (script_error if it does not exist)."""
 
     async def close(self) -> None:
-        """End the session whatever state it is in; may be called twice; never raises."""
+        """End the session in any state. Idempotent; never raises."""
 
 
 class Devices(Protocol):
     """Where devices come from."""
 
     async def acquire(self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None) -> Device:
-        """A free device of the platform (android, ios). Raises DeviceFailure: config_invalid, device_unavailable."""
+        """A free device of the platform (android, ios). Raise DeviceFailure: config_invalid, device_unavailable."""
 
     async def release(self, device: Device) -> None:
-        """Close the device and give its place to the next; never raises."""
+        """Close the device and free its slot; never raises."""
 
 
 class RealTimer:
-    """Time as it passes."""
+    """Real time."""
 
     def now(self) -> float:
         return monotonic()
@@ -198,7 +198,7 @@ class RealTimer:
 
 
 class VirtualTimer:
-    """Time that passes only when somebody waits for it; each of its seconds takes `scale` real ones."""
+    """Time that passes only in `sleep`; each second takes `scale` real seconds."""
 
     def __init__(self, scale: float = 0.0) -> None:
         self._now = 0.0
@@ -208,6 +208,6 @@ class VirtualTimer:
         return self._now
 
     async def sleep(self, seconds: float) -> None:
-        """Always gives way to other tasks once, so that waiting on a virtual clock can be cancelled."""
+        """Yields to other tasks at least once, so that waiting on a virtual clock can be cancelled."""
         await asyncio.sleep(seconds * self._scale)
         self._now += max(seconds, 0.0)

@@ -1,4 +1,4 @@
-"""Whether a screen moves: compares what it shows now with what it showed a moment ago."""
+"""Waits until a screen is stable, or changes, by comparing successive samples of it."""
 
 import asyncio
 import io
@@ -12,19 +12,19 @@ from services.executor.automation.screen.fingerprint import ScreenState, screen_
 
 PAUSE_SECONDS = 0.2
 PICTURE_TOLERANCE = 0.005
-"""Pictures that differ by at most this share of black to white, on average, count as the same: a cursor may blink."""
+"""Largest mean difference (0 to 1) of screenshots that count as equal: a cursor may blink."""
 
 COMPARED_SIZE = (90, 160)
-"""Pictures are compared at this size."""
+"""Screenshots are scaled to this size for the comparison."""
 
 
 async def wait_for_change(watcher: Watcher, before: ScreenState, seconds: float) -> bool:
-    """Whether the screen becomes another one within so many seconds."""
+    """Whether the screen changes within `seconds`."""
     return await watcher.until(lambda outline: screen_state(outline) != before or None, seconds) is not None
 
 
 async def wait_until_stable(device: Device, watcher: Watcher, seconds: float) -> bool:
-    """Wait until the screen stays as it is; False when it still moved after so many seconds."""
+    """Wait until two successive samples match; False if the screen is still changing after `seconds`."""
     deadline = device.timer.now() + seconds
     before = await _sample(device, watcher)
     while True:
@@ -41,12 +41,12 @@ ScreenSample = bytes | ScreenState | None
 
 
 async def _sample(device: Device, watcher: Watcher) -> ScreenSample:
-    """A picture of a real device; of a simulated one what is there, and None while that would be turning."""
+    """A screenshot of a real device, the state of a simulated one; None while it shows a progress indicator."""
     if not device.info.simulated:
         return await device.screenshot()
     outline = await watcher.look()
-    turning = any(each.role is Role.PROGRESS for each in outline.visible)
-    return None if turning else screen_state(outline)
+    in_progress = any(each.role is Role.PROGRESS for each in outline.visible)
+    return None if in_progress else screen_state(outline)
 
 
 async def _samples_match(one: ScreenSample, other: ScreenSample) -> bool:
@@ -58,7 +58,7 @@ async def _samples_match(one: ScreenSample, other: ScreenSample) -> bool:
 
 
 def pictures_match(one: bytes, other: bytes) -> bool:
-    """Whether two PNGs show the same but for a blinking cursor; what is no picture is only like itself."""
+    """Whether two PNGs differ by no more than a blinking cursor; an unreadable one matches none."""
     try:
         first, second = _thumbnail(one), _thumbnail(other)
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError):

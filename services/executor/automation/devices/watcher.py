@@ -1,4 +1,4 @@
-"""Watches the screen of a device until something is so, in the device's own time."""
+"""Reads the screen of a device until a condition holds, by the device's clock."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -12,11 +12,11 @@ T = TypeVar("T")
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 1.0
 ABSENT_FOR_SECONDS = 0.5
-"""What is not to be seen must stay away for so long: right after a tap the next screen may not be there yet."""
+"""How long an element must be absent: right after a tap the next screen may not be shown yet."""
 
 
 class Watcher:
-    """`seen` is what it saw last."""
+    """`seen` is the last screen read."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
@@ -29,9 +29,9 @@ class Watcher:
     async def until(
         self, found: Callable[[Outline], T | None], seconds: float, first: Outline | None = None
     ) -> T | None:
-        """What `found` returns for the screen, once that is not None; None after so many seconds.
+        """The first result of `found` that is not None, or None after `seconds`.
 
-        `first` is the screen, if it has just been read.
+        `first` is the current screen, if it has just been read.
         """
         timer = self._device.timer
         deadline = timer.now() + seconds
@@ -49,14 +49,14 @@ class Watcher:
             outline = await self.look()
 
     async def until_gone(self, present: Callable[[Outline], Element | None], seconds: float) -> Element | None:
-        """None as soon as it has been away for a while; else the element that is still there after so many seconds."""
-        away = _AbsenceCheck(self._device, present)
-        gone = await self.until(away, seconds + ABSENT_FOR_SECONDS)
-        return None if gone else away.element
+        """None once the element has been absent for ABSENT_FOR_SECONDS; after `seconds`, the element still there."""
+        absence = _AbsenceCheck(self._device, present)
+        gone = await self.until(absence, seconds + ABSENT_FOR_SECONDS)
+        return None if gone else absence.element
 
 
 class _AbsenceCheck:
-    """True once something has not been seen for GONE_FOR_SECONDS."""
+    """True once an element has been absent for ABSENT_FOR_SECONDS; `element` is the last one found."""
 
     def __init__(self, device: Device, present: Callable[[Outline], Element | None]) -> None:
         self._timer = device.timer

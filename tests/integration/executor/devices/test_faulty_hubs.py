@@ -68,11 +68,11 @@ def says(content: bytes, *, status: int = 200) -> Answer:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"<html>502 Bad Gateway</html>", "no JSON: '<html>502 Bad Gateway</html>'"),
-        (b"", "no JSON"),
+        (b"<html>502 Bad Gateway</html>", "without JSON: '<html>502 Bad Gateway</html>'"),
+        (b"", "without JSON"),
         (b"[1]", "without a value"),
         (b'{"status": 0}', "without a value"),
-        (b'{"value": "\xff"}', "no JSON"),
+        (b'{"value": "\xff"}', "without JSON"),
     ],
 )
 async def test_what_is_no_webdriver_is_a_network_error(hub: ScriptedHub, content: bytes, message: str) -> None:

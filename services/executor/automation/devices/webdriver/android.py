@@ -1,4 +1,4 @@
-"""Apps on Android, by the commands of the UiAutomator2 driver (its execute-method map, 8.7)."""
+"""Apps on Android, by the commands of the UiAutomator2 driver (execute-method map of version 8.7)."""
 
 from services.executor.automation.devices.port import Argument
 from services.executor.automation.devices.webdriver.driver_session import INSTALL_SECONDS, DriverSession
@@ -31,11 +31,11 @@ class AndroidCommands:
     async def install(self, app: str) -> None:
         await self._driver.mobile("installApp", appPath=app, replace=True, seconds=INSTALL_SECONDS)
 
-    async def start(self, app_id: str, order: LaunchOptions) -> None:
-        if not order.arguments:
+    async def start(self, app_id: str, options: LaunchOptions) -> None:
+        if not options.arguments:
             await self._driver.mobile("activateApp", appId=app_id)
             return
-        extras: list[Json] = [extra(name, value) for name, value in order.arguments.items()]
+        extras: list[Json] = [extra(name, value) for name, value in options.arguments.items()]
         await self._driver.mobile(
             "startActivity",
             wait=True,
@@ -51,12 +51,12 @@ class AndroidCommands:
     async def clear_data(self, app_id: str) -> None:
         await self._driver.mobile("clearApp", appId=app_id)
 
-    async def set_permissions(self, app_id: str, order: LaunchOptions) -> None:
-        for name, answer in sorted(order.permissions.items(), key=lambda each: each[0] != "all"):
+    async def set_permissions(self, app_id: str, options: LaunchOptions) -> None:
+        for name, answer in sorted(options.permissions.items(), key=lambda each: each[0] != "all"):
             names: Json = "all" if name == "all" else [*permissions(name)]
             action = _ACTIONS.get(answer)
             if action is None:
-                raise script_error(f"a permission is allow, deny or unset, not {answer}")
+                raise script_error(f"a permission must be allow, deny or unset, not {answer}")
             await self._driver.mobile("changePermissions", permissions=names, appPackage=app_id, action=action)
 
     async def state(self, app_id: str) -> int:
@@ -72,7 +72,7 @@ class AndroidCommands:
 
 
 def extra(name: str, value: Argument) -> list[Json]:
-    """An extra of an intent as `am` types it: z boolean, i integer, f float, s string."""
+    """An intent extra as `am` types it: z boolean, i integer, l long, f float, s string."""
     if isinstance(value, bool):
         return ["z", name, "true" if value else "false"]
     if isinstance(value, int):
@@ -81,10 +81,10 @@ def extra(name: str, value: Argument) -> list[Json]:
 
 
 def permissions(name: str) -> tuple[str, ...]:
-    """Android's names for a permission; one with a dot in it is Android's already."""
+    """Android's names of a permission; a name with a dot is already Android's."""
     if "." in name:
         return (name,)
     short = _PERMISSIONS.get(name.lower())
     if short is None:
-        raise script_error(f"there is no permission {name}; there are all, {', '.join(sorted(_PERMISSIONS))}")
+        raise script_error(f"unknown permission {name}; known permissions: all, {', '.join(sorted(_PERMISSIONS))}")
     return tuple(f"android.permission.{each}" for each in short)

@@ -1,4 +1,4 @@
-"""Appium's fake driver: an app in an XML file, for tests of what is behind a hub."""
+"""Appium's fake driver, whose app is an XML file: for tests with a real hub."""
 
 from services.executor.automation.devices.port import Build, DeviceFailure, Orientation, PageSource
 from services.executor.automation.devices.webdriver import w3c_actions
@@ -9,7 +9,7 @@ from services.executor.model.failures import Category
 
 
 class FakeApp:
-    """The app is loaded with the session and cannot be started or stopped: launching it is having it."""
+    """The app is loaded with the session; it cannot be started or stopped."""
 
     log_type = "actions"
 
@@ -19,7 +19,7 @@ class FakeApp:
     async def install(self, build: Build) -> None:
         return None
 
-    async def launch(self, order: LaunchOptions) -> None:
+    async def launch(self, options: LaunchOptions) -> None:
         return None
 
     async def stop(self, app_id: str | None) -> None:
@@ -29,7 +29,7 @@ class FakeApp:
         return None
 
     async def open_link(self, url: str) -> None:
-        raise script_error("the fake driver opens no links")
+        raise script_error("the fake driver cannot open links")
 
     async def set_location(self, latitude: float, longitude: float) -> None:
         await self._driver.set_location(latitude, longitude)
@@ -42,7 +42,7 @@ class FakeApp:
 
 
 class FakeView:
-    """Acts on elements through the driver, as its pointer moves nothing; finds them again by their attributes."""
+    """Acts on elements by the driver's own ids, found by their attributes: its pointer actions have no effect."""
 
     def __init__(self, driver: DriverSession) -> None:
         self._driver = driver
@@ -65,7 +65,7 @@ class FakeView:
         if isinstance(target, Point):
             await self._driver.perform(w3c_actions.tap(target, times=times))
             return
-        found = await self._found(target)
+        found = await self._driver_id(target)
         for _ in range(times):
             await self._driver.click(found)
 
@@ -75,18 +75,18 @@ class FakeView:
 
     async def type(self, text: str, target: Element | None) -> None:
         if target is None:
-            raise script_error("the fake driver types into a field that is named")
-        await self._driver.send_keys(await self._found(target), text)
+            raise script_error("the fake driver can only type into a named field")
+        await self._driver.send_keys(await self._driver_id(target), text)
 
     async def clear(self, target: Element | None, characters: int | None) -> None:
         if target is None:
-            raise script_error("the fake driver clears a field that is named")
-        found = await self._found(target)
+            raise script_error("the fake driver can only clear a named field")
+        found = await self._driver_id(target)
         if characters is None:
             await self._driver.clear(found)
         else:
-            held = await self._driver.text(found)
-            await self._driver.send_keys(found, held[: max(len(held) - characters, 0)])
+            text = await self._driver.text(found)
+            await self._driver.send_keys(found, text[: max(len(text) - characters, 0)])
 
     async def back(self) -> None:
         await self._driver.back()
@@ -97,13 +97,13 @@ class FakeView:
     async def hide_keyboard(self) -> None:
         return None
 
-    async def _found(self, target: Element) -> str:
-        """The element in the driver's own numbering: that with the same attributes, in the same place among such."""
+    async def _driver_id(self, target: Element) -> str:
+        """The driver's id of the element: of those with the same attributes, the one at the same position."""
         alike = [each for each in walk(self._tree or target) if dict(each.attributes) == dict(target.attributes)]
         place = next((number for number, each in enumerate(alike) if each is target), 0)
         found = await self._driver.find_all("xpath", _locator(target))
         if place >= len(found):
-            raise DeviceFailure(Category.ELEMENT_NOT_FOUND, f"{target.describe()} is not there any more")
+            raise DeviceFailure(Category.ELEMENT_NOT_FOUND, f"{target.describe()} is no longer on the screen")
         return found[place]
 
 
@@ -113,7 +113,7 @@ def _locator(target: Element) -> str:
 
 
 def _literal(value: str) -> str:
-    """A string of XPath 1.0, which knows no escapes."""
+    """A string literal of XPath 1.0, which has no escapes."""
     if '"' not in value:
         return f'"{value}"'
     parts = ", '\"', ".join(f'"{part}"' for part in value.split('"'))

@@ -1,4 +1,4 @@
-"""A web build in a browser: the app is a page, its state what the browser keeps for the page's origin."""
+"""A web build in a browser: the app is a page, its data the browser's data of the page's origin."""
 
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -19,11 +19,11 @@ _PERMISSIONS = {
     "motion": "sensors",
     "notifications": "notifications",
 }
-"""Our names, and what Browser.grantPermissions calls them."""
+"""Names of permissions, and their names in Browser.grantPermissions."""
 
 
 class BrowserApp:
-    """For chromedriver: what WebDriver has no command for goes over the DevTools protocol."""
+    """For chromedriver; uses the DevTools protocol where WebDriver has no command."""
 
     log_type = "browser"
 
@@ -34,18 +34,18 @@ class BrowserApp:
     async def install(self, build: Build) -> None:
         self._build = build
 
-    async def launch(self, order: LaunchOptions) -> None:
-        url = with_arguments(self._page(order.app_id), order.arguments)
+    async def launch(self, options: LaunchOptions) -> None:
+        url = with_arguments(self._page(options.app_id), options.arguments)
         await self._dismiss()
         here = await self._driver.url()
-        if not order.stop_first and not order.clear_state and origin(here) == origin(url):
+        if not options.stop_first and not options.clear_state and origin(here) == origin(url):
             return
-        if order.clear_state:
+        if options.clear_state:
             await self._clear_data(here, url)
         elif here != BLANK:
             await self._driver.open_url(BLANK)
-        if order.permissions:
-            await self._set_permissions(origin(url), order.permissions)
+        if options.permissions:
+            await self._set_permissions(origin(url), options.permissions)
         await self._open(url, Category.APP_LAUNCH_FAILED)
 
     async def stop(self, app_id: str | None) -> None:
@@ -58,17 +58,15 @@ class BrowserApp:
 
     async def open_link(self, url: str) -> None:
         if urlsplit(url).scheme not in ("http", "https", "about", "data"):
-            raise script_error(f"a browser opens no {url}")
+            raise script_error(f"a browser cannot open {url}")
         await self._dismiss()
         await self._open(url, Category.SCRIPT_ERROR)
 
     async def set_location(self, latitude: float, longitude: float) -> None:
         here = await self._driver.url()
-        asking = here if _is_web(here) else self._page(None)
+        page = here if _is_web(here) else self._page(None)
         geolocation: dict[str, Json] = {"name": "geolocation"}
-        await self._driver.cdp(
-            "Browser.setPermission", permission=geolocation, setting="granted", origin=origin(asking)
-        )
+        await self._driver.cdp("Browser.setPermission", permission=geolocation, setting="granted", origin=origin(page))
         await self._driver.cdp("Emulation.setGeolocationOverride", latitude=latitude, longitude=longitude, accuracy=1)
 
     async def set_orientation(self, orientation: Orientation) -> None:
@@ -96,17 +94,17 @@ class BrowserApp:
         if app_id is not None and _is_web(app_id):
             return app_id
         if app_id is not None and app_id != self._build.package_name:
-            raise DeviceFailure(Category.APP_LAUNCH_FAILED, f"a browser has no app {app_id}; say the address of a page")
+            raise DeviceFailure(Category.APP_LAUNCH_FAILED, f"a browser has no app {app_id}; give the URL of a page")
         if not self._build.static_url:
             raise DeviceFailure(
-                Category.CONFIG_INVALID, "this device is a browser, and the build has no static_url to open in it"
+                Category.CONFIG_INVALID, "this device is a browser and can only run a build with a static_url"
             )
         if not _is_web(self._build.static_url):
-            raise DeviceFailure(Category.CONFIG_INVALID, "the static_url of the build is no address of a web page")
+            raise DeviceFailure(Category.CONFIG_INVALID, "the build's static_url is not an http(s) URL")
         return self._build.static_url
 
     async def _dismiss(self) -> None:
-        """A dialog of the browser is in the way of everything else."""
+        """Dismiss a dialog of the browser, which blocks every other command."""
         try:
             await self._driver.post("/alert/dismiss")
         except DriverError as error:
@@ -119,7 +117,7 @@ class BrowserApp:
             shown = await self._driver.execute("return document.URL")
         except DriverError as error:
             if error.code == OPEN_ALERT:
-                return  # it is open, and begins with a dialog
+                return  # the page is open and shows a dialog
             if "net::" not in error.message and error.code not in ("timeout", "invalid argument"):
                 raise
             raise DeviceFailure(category, f"{url} could not be opened: {error.message}") from error
@@ -127,7 +125,7 @@ class BrowserApp:
             raise DeviceFailure(category, f"{url} could not be opened")
 
     async def _clear_data(self, here: str, url: str) -> None:
-        """Cookies, cache and storage; what the tab itself keeps goes while its page is still there."""
+        """Delete cookies, cache and storage; session storage only while a page of the origin is open."""
         if origin(here) == origin(url):
             await self._driver.execute("try { sessionStorage.clear() } catch {}")
         await self._driver.open_url(BLANK)
@@ -140,11 +138,11 @@ class BrowserApp:
         unknown = sorted(set(permissions) - set(known) - {"all"})
         if unknown:
             raise script_error(
-                f"a browser has no permission {unknown[0]}; there are all, {', '.join(sorted(_PERMISSIONS))}"
+                f"unknown permission {unknown[0]}; known permissions: all, {', '.join(sorted(_PERMISSIONS))}"
             )
-        strange = sorted(set(permissions.values()) - {"allow", "deny", "unset"})
-        if strange:
-            raise script_error(f"a permission is allow, deny or unset, not {strange[0]}")
+        invalid = sorted(set(permissions.values()) - {"allow", "deny", "unset"})
+        if invalid:
+            raise script_error(f"a permission must be allow, deny or unset, not {invalid[0]}")
         granted: list[Json] = [_PERMISSIONS[name] for name, answer in known.items() if answer == "allow"]
         await self._driver.cdp("Browser.resetPermissions")
         if "allow" in known.values() or "deny" in known.values():
@@ -161,10 +159,10 @@ def origin(url: str) -> str:
 
 
 def with_arguments(url: str, arguments: Mapping[str, Argument]) -> str:
-    """Launch arguments of a page are query parameters."""
+    """The URL with launch arguments as query parameters."""
     if not arguments:
         return url
     parts = urlsplit(url)
-    said = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in arguments.items()}
-    query = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name not in said]
-    return urlunsplit(parts._replace(query=urlencode([*query, *said.items()])))
+    values = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in arguments.items()}
+    query = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name not in values]
+    return urlunsplit(parts._replace(query=urlencode([*query, *values.items()])))

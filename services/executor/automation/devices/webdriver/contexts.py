@@ -1,4 +1,4 @@
-"""Which view of a device is looked at: the native one, a web view in it, or a tab of a browser."""
+"""The contexts of a device: the native one and web views, or the tabs of a browser."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -12,7 +12,7 @@ TAB = "CHROMIUM"
 
 
 class Contexts(Protocol):
-    """`view` is the one that was entered last."""
+    """`view` is the current context."""
 
     @property
     def view(self) -> ContextView: ...
@@ -23,10 +23,10 @@ class Contexts(Protocol):
 
 
 class AppiumContexts:
-    """Appium's contexts: NATIVE_APP is native, all others are web views."""
+    """Appium's contexts: NATIVE_APP is the native one, all others are web views."""
 
     def __init__(self, driver: DriverSession, native: ContextView, web: ContextView, *, in_web: bool = False) -> None:
-        """`in_web`: the session begins in a web view, as that of a browser on a phone does."""
+        """`in_web`: the session begins in a web view, as in a browser on a phone."""
         self._driver = driver
         self._native = native
         self._web = web
@@ -48,13 +48,13 @@ class AppiumContexts:
     async def enter(self, name: str) -> None:
         names = await self.names()
         if name not in names:
-            raise script_error(f"there is no context {name}; there are {', '.join(names)}")
+            raise script_error(f"unknown context {name}; available contexts: {', '.join(names)}")
         await self._driver.enter_context(name)
         self._in_web = name != NATIVE
 
 
 class BrowserTabs:
-    """The tabs of a browser, in the order in which they were first seen; the first is the app's."""
+    """The tabs of a browser in the order in which they were first seen; the first is the app's."""
 
     def __init__(self, driver: DriverSession, view: ContextView) -> None:
         self._driver = driver
@@ -70,7 +70,7 @@ class BrowserTabs:
     async def enter(self, name: str) -> None:
         names = await self.names()
         if name not in names:
-            raise script_error(f"there is no context {name}; there are {', '.join(names)}")
+            raise script_error(f"unknown context {name}; available contexts: {', '.join(names)}")
         handle = next(handle for number, handle in enumerate(self._known) if _tab(number) == name)
         await self._driver.post("/window", {"handle": handle})
 

@@ -1,4 +1,4 @@
-"""The device port over one WebDriver session."""
+"""The device port over a WebDriver session."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from services.executor.automation.devices.port import (
 )
 from services.executor.automation.devices.webdriver import w3c_actions
 from services.executor.automation.devices.webdriver.contexts import Contexts
-from services.executor.automation.devices.webdriver.driver_session import DriverSession, end_session
+from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, Json
 from services.executor.automation.devices.webdriver.interfaces import AppControl, LaunchOptions
 from services.executor.automation.screen.elements import Bounds, Element, Point
@@ -27,7 +27,7 @@ LOG_LIMIT = 256 * 1024
 
 
 class WebDriverDevice:
-    """A phone, a simulator or a browser that a hub drives for us."""
+    """A phone, a simulator or a browser behind a hub."""
 
     def __init__(
         self, info: DeviceInfo, driver: DriverSession, session: Session, app: AppControl, contexts: Contexts
@@ -56,7 +56,7 @@ class WebDriverDevice:
         permissions: Mapping[str, str] = NO_PERMISSIONS,
         arguments: Mapping[str, Argument] = NO_ARGUMENTS,
     ) -> None:
-        order = LaunchOptions(
+        options = LaunchOptions(
             app_id=app_id,
             clear_state=clear_state,
             stop_first=stop_first,
@@ -64,7 +64,7 @@ class WebDriverDevice:
             arguments=arguments,
         )
         self._screen = None
-        await self._app.launch(order)
+        await self._app.launch(options)
 
     async def stop(self, app_id: str | None = None) -> None:
         await self._app.stop(app_id)
@@ -79,7 +79,7 @@ class WebDriverDevice:
         return root
 
     async def screen_bounds(self) -> Bounds:
-        """As the last tree had them; the driver is asked when there was none since the screen may have changed."""
+        """The bounds of the last tree; asks the driver if the screen may have changed since."""
         if self._screen is None:
             self._screen = await self._contexts.view.screen_bounds()
         return self._screen
@@ -96,7 +96,7 @@ class WebDriverDevice:
         except DriverError as error:
             if error.code in ("invalid session id", "no such window"):
                 raise
-            return ""  # a driver without such a log
+            return ""  # the driver has no such log
         return _bounded("\n".join(_line(entry) for entry in entries))
 
     async def tap(self, target: Element | Point) -> None:
@@ -144,11 +144,11 @@ class WebDriverDevice:
         await self._contexts.enter(name)
 
     async def close(self) -> None:
-        """Bounded; also when it is cancelled, the session is ended and the connection closed."""
+        """Bounded in time. Ends the session and closes the connection even if cancelled."""
         if self._closed:
             return
         self._closed = True
-        await asyncio.shield(asyncio.create_task(end_session(self.driver, seconds=CLOSE_SECONDS)))
+        await asyncio.shield(asyncio.create_task(self.driver.end(seconds=CLOSE_SECONDS)))
 
 
 def _line(entry: Mapping[str, Json]) -> str:
@@ -158,5 +158,5 @@ def _line(entry: Mapping[str, Json]) -> str:
 
 
 def _bounded(text: str) -> str:
-    """Its end, when it is too long: what came last tells most."""
+    """The end of a text that is too long."""
     return text if len(text) <= LOG_LIMIT else "[...]\n" + text[-LOG_LIMIT:]

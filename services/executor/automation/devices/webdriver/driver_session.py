@@ -1,4 +1,4 @@
-"""The WebDriver commands that devices need: W3C's, and those of Appium that its drivers share."""
+"""A session's WebDriver commands: W3C's, and those that Appium's drivers share."""
 
 import base64
 import binascii
@@ -18,6 +18,8 @@ from services.executor.automation.devices.webdriver.hub_connection import (
 from services.executor.automation.screen.elements import NOWHERE, Bounds
 from services.executor.model.failures import Category
 
+log = logs.get(__name__)
+
 ELEMENT_KEY = "element-6066-11e4-a52e-4f735466cecf"
 
 NO_ARGUMENTS: Mapping[str, Json] = MappingProxyType({})
@@ -31,13 +33,13 @@ INSTALL_SECONDS = 300.0
 async def new_session(
     connection: HubConnection, capabilities: Mapping[str, Json], *, seconds: float
 ) -> tuple[str, Mapping[str, Json]]:
-    """The id of a new session and what the hub says that it can."""
+    """The id and capabilities of a new session."""
     asked: dict[str, Json] = {"capabilities": {"alwaysMatch": dict(capabilities), "firstMatch": [{}]}}
     value = await connection.call("POST", "/session", asked, seconds=seconds)
     if isinstance(value, dict) and isinstance(value.get("sessionId"), str):
         got = value.get("capabilities")
         return str(value["sessionId"]), got if isinstance(got, dict) else {}
-    raise HubUnreachable(f"the hub {connection.shown} opened a session without an id")
+    raise HubUnreachable(f"the hub {connection.display_url} opened a session without an id")
 
 
 async def delete_session(connection: HubConnection, session_id: str, *, seconds: float) -> None:
@@ -45,13 +47,13 @@ async def delete_session(connection: HubConnection, session_id: str, *, seconds:
 
 
 async def status(connection: HubConnection, *, seconds: float) -> bool:
-    """Whether the hub says that it takes sessions; one that says nothing of it does."""
+    """Whether the hub accepts sessions; a hub that does not say is taken to accept them."""
     value = await connection.call("GET", "/status", seconds=seconds)
     return not isinstance(value, dict) or value.get("ready") is not False
 
 
 class DriverSession:
-    """One session. Every method raises DriverError or HubAway, and returns within its time."""
+    """One session. Every method raises DriverError or HubUnreachable, and is bounded in time."""
 
     def __init__(self, connection: HubConnection, session_id: str, capabilities: Mapping[str, Json]) -> None:
         self.connection = connection
@@ -67,10 +69,18 @@ class DriverSession:
     ) -> Json:
         return await self.connection.call("POST", self._path + path, body, seconds=seconds)
 
-    async def delete(self, *, seconds: float) -> None:
-        await delete_session(self.connection, self.id, seconds=seconds)
+    async def end(self, *, seconds: float) -> None:
+        """Delete the session within `seconds`, and close the connection. Failures of the hub are logged."""
+        try:
+            await delete_session(self.connection, self.id, seconds=seconds)
+        except DeviceFailure as failure:
+            if failure.category is not Category.SESSION_LOST:
+                hub = self.connection.display_url
+                log.warning("session_not_deleted", hub=hub, session=self.id, error=failure.message)
+        finally:
+            await self.connection.close()
 
-    # what is shown
+    # screen
 
     async def source(self) -> str:
         return _text(await self.get("/source", seconds=LOOK_SECONDS))
@@ -82,7 +92,7 @@ class DriverSession:
         except binascii.Error as error:
             raise HubUnreachable("the driver's screenshot is not Base64") from error
         if not picture.startswith(b"\x89PNG"):
-            raise HubUnreachable("the driver's screenshot is no PNG")
+            raise HubUnreachable("the driver's screenshot is not a PNG")
         return picture
 
     async def window(self) -> Bounds:
@@ -97,7 +107,7 @@ class DriverSession:
     # elements
 
     async def find_all(self, using: str, value: str) -> Sequence[str]:
-        """The ids of the elements that a locator finds, in the driver's order."""
+        """The ids of the elements that match a locator, in the driver's order."""
         found = await self.post("/elements", {"using": using, "value": value})
         return [_element(each) for each in found] if isinstance(found, list) else []
 
@@ -105,7 +115,7 @@ class DriverSession:
         return _element(await self.post("/element", {"using": using, "value": value}))
 
     async def active(self) -> str:
-        """The element that has the focus."""
+        """The focused element."""
         return _element(await self.get("/element/active"))
 
     async def attribute(self, element: str, name: str) -> str | None:
@@ -127,10 +137,10 @@ class DriverSession:
     async def clear(self, element: str) -> None:
         await self.post(f"/element/{quote(element, safe='')}/clear")
 
-    # acting
+    # actions
 
     async def execute(self, script: str, *arguments: Json, seconds: float = COMMAND_SECONDS) -> Json:
-        """JavaScript in a page, or a driver's extension by its name."""
+        """Run JavaScript in a page, or a driver's extension by its name."""
         return await self.post("/execute/sync", {"script": script, "args": list(arguments)}, seconds=seconds)
 
     async def mobile(
@@ -141,15 +151,15 @@ class DriverSession:
         seconds: float = COMMAND_SECONDS,
         **arguments: Json,
     ) -> Json:
-        """`mobile: COMMAND` of Appium's drivers; arguments are named as the driver documents them."""
+        """Run `mobile: COMMAND` of Appium's drivers; arguments have the names that the driver documents."""
         return await self.execute(f"mobile: {command}", {**more, **arguments}, seconds=seconds)
 
     async def cdp(self, command: str, **arguments: Json) -> Json:
-        """A command of the Chrome DevTools Protocol, as chromedriver passes it on."""
+        """Run a command of the Chrome DevTools Protocol through chromedriver."""
         return await self.post("/goog/cdp/execute", {"cmd": command, "params": dict(arguments)})
 
     async def perform(self, actions: Sequence[Json], *, lasting: float = 0.0) -> None:
-        """W3C actions that take `lasting` seconds; what they leave pressed when the driver refuses one is released."""
+        """Perform W3C actions that take `lasting` seconds. If they fail, release what is still pressed."""
         try:
             await self.post("/actions", {"actions": list(actions)}, seconds=COMMAND_SECONDS + lasting)
         except DriverError:
@@ -169,7 +179,7 @@ class DriverSession:
     async def url(self) -> str:
         return _text(await self.get("/url"))
 
-    # the device
+    # device
 
     async def contexts(self) -> Sequence[str]:
         value = await self.get("/contexts")
@@ -194,13 +204,13 @@ class DriverSession:
         await self.post("/location", {"location": {"latitude": latitude, "longitude": longitude, "altitude": 0}})
 
     async def log(self, kind: str) -> Sequence[Mapping[str, Json]]:
-        """What was logged since it was asked last: timestamp (ms since 1970), level, message."""
+        """Log entries since the last call: timestamp (ms since 1970), level, message."""
         value = await self.post("/se/log", {"type": kind})
         return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def element_of(value: Json) -> str | None:
-    """The id of the element that a value of the protocol refers to."""
+    """The id in an element reference of the protocol."""
     found = value.get(ELEMENT_KEY) if isinstance(value, dict) else None
     return found if isinstance(found, str) else None
 
@@ -208,13 +218,13 @@ def element_of(value: Json) -> str | None:
 def _element(value: Json) -> str:
     found = element_of(value)
     if found is None:
-        raise HubUnreachable("the driver found an element and gave no reference to it")
+        raise HubUnreachable("the driver found an element but sent no reference to it")
     return found
 
 
 def _text(value: Json) -> str:
     if not isinstance(value, str):
-        raise HubUnreachable(f"the driver answered {type(value).__name__} where text is due")
+        raise HubUnreachable(f"the driver sent {type(value).__name__} instead of a text")
     return value
 
 
@@ -225,17 +235,3 @@ def _bounds(value: Json) -> Bounds:
 
 def _number(value: Json) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
-
-
-log = logs.get(__name__)
-
-
-async def end_session(driver: DriverSession, *, seconds: float) -> None:
-    """Delete the session within so many seconds, and close the connection. Raises nothing that hubs do."""
-    try:
-        await driver.delete(seconds=seconds)
-    except DeviceFailure as failure:
-        if failure.category is not Category.SESSION_LOST:
-            log.warning("session_not_deleted", hub=driver.connection.shown, session=driver.id, error=failure.message)
-    finally:
-        await driver.connection.close()

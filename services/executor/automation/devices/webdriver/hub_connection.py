@@ -1,4 +1,4 @@
-"""HTTP as WebDriver hubs speak it: JSON in and out, bounded in time and size, its errors as failures of the device."""
+"""HTTP to a WebDriver hub: JSON, bounded in time and size; errors become failures of the device."""
 
 import asyncio
 import re
@@ -9,6 +9,7 @@ import aiohttp
 import orjson
 from yarl import URL
 
+from services.chassis.http_body import BodyTooLarge, read_body
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.model.failures import Category
 
@@ -19,7 +20,7 @@ MESSAGE_LIMIT = 500
 CONNECT_SECONDS = 10.0
 OPEN_ALERT = "unexpected alert open"
 KEEP_ALIVE_SECONDS = 4.0
-"""Less than node's 5 s: a connection that the hub is closing must not be used once more."""
+"""Less than the 5 s of Node.js, so that a connection is not reused while the hub closes it."""
 
 _CATEGORIES: Mapping[str, Category] = {
     "invalid session id": Category.SESSION_LOST,
@@ -40,10 +41,10 @@ _CATEGORIES: Mapping[str, Category] = {
     "unknown method": Category.SCRIPT_ERROR,
     "unsupported operation": Category.SCRIPT_ERROR,
 }
-"""Whose fault an error of the protocol is; any other is the driver's own, and so the device's."""
+"""Categories of the protocol's error codes; every other error is the driver's, and so the device's."""
 
 _CRASHED = re.compile(r"tab crashed|page crash|has crashed|app.{0,40}not running", re.IGNORECASE)
-_GONE = re.compile(
+_SESSION_LOST = re.compile(
     r"chrome not reachable|not connected to devtools|target window already closed|instrumentation process"
     r"|socket hang up|could not proxy command|ECONNREFUSED|ECONNRESET"
     r"|session.{0,20}(terminated|not started|does not exist)",
@@ -52,7 +53,7 @@ _GONE = re.compile(
 
 
 class DriverError(DeviceFailure):
-    """The hub refused a command. `code` is the protocol's error code ("no such element")."""
+    """The hub reported an error. `code` is the protocol's error code ("no such element")."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(
@@ -62,23 +63,23 @@ class DriverError(DeviceFailure):
 
 
 class HubUnreachable(DeviceFailure):
-    """The hub cannot be reached, does not answer in time, or does not speak the protocol."""
+    """The hub cannot be reached, does not answer in time, or does not speak WebDriver."""
 
     def __init__(self, message: str) -> None:
         super().__init__(Category.NETWORK_ERROR, message)
 
 
 def category_of(code: str, message: str) -> Category:
-    """Whose fault an error of a driver is; drivers report dead browsers and apps under several codes."""
+    """The category of a driver's error; drivers report crashed browsers and apps under several codes."""
     if _CRASHED.search(message):
         return Category.APP_CRASH
-    if _GONE.search(message):
+    if _SESSION_LOST.search(message):
         return Category.SESSION_LOST
     return _CATEGORIES.get(code, Category.DEVICE_UNAVAILABLE)
 
 
 class HubConnection:
-    """One hub. Close it after use."""
+    """Connections to one hub. Close it after use."""
 
     def __init__(self, url: str, *, reply_limit: int = REPLY_LIMIT) -> None:
         self._url = url.rstrip("/")
@@ -90,49 +91,48 @@ class HubConnection:
         )
 
     @property
-    def shown(self) -> str:
-        """The address without the user and password in it, for messages."""
+    def display_url(self) -> str:
+        """The URL without user and password, for messages."""
         return str(URL(self._url).with_user(None).with_password(None))
 
     async def call(self, method: str, path: str, body: Mapping[str, Json] | None = None, *, seconds: float) -> Json:
-        """The `value` of the reply. DriverError for what the hub refuses, HubAway for anything but an answer."""
+        """The `value` of the reply. Raise DriverError for a reported error, HubUnreachable without a valid reply."""
         if self._http.closed:
             raise DeviceFailure(Category.SESSION_LOST, "the session is closed")
         try:
             async with asyncio.timeout(seconds):
-                status, content = await self._exchange(method, path, body)
+                status, content = await self._send(method, path, body)
         except TimeoutError as error:
             raise HubUnreachable(
-                f"the hub {self.shown} did not answer {method} {_path_without_ids(path)} within {seconds:g} s"
+                f"the hub {self.display_url} did not answer {method} {_path_without_ids(path)} within {seconds:g} s"
             ) from error
         except (aiohttp.ClientError, OSError) as error:
-            said = str(error) or type(error).__name__
-            raise HubUnreachable(f"the hub {self.shown} cannot be reached: {said[:MESSAGE_LIMIT]}") from error
+            reason = str(error) or type(error).__name__
+            raise HubUnreachable(f"the hub {self.display_url} cannot be reached: {reason[:MESSAGE_LIMIT]}") from error
         return self._value(status, content)
 
     async def close(self) -> None:
         await self._http.close()
 
-    async def _exchange(self, method: str, path: str, body: Mapping[str, Json] | None) -> tuple[int, bytes]:
+    async def _send(self, method: str, path: str, body: Mapping[str, Json] | None) -> tuple[int, bytes]:
         sent = None if method == "GET" else orjson.dumps(body or {})
         headers = {"Content-Type": "application/json; charset=utf-8"} if sent is not None else {}
         url = URL(self._url + path, encoded=True)
         async with self._http.request(method, url, data=sent, headers=headers, allow_redirects=False) as reply:
-            content = bytearray()
-            async for part in reply.content.iter_any():
-                content += part
-                if len(content) > self._reply_limit:
-                    raise HubUnreachable(f"a reply of the hub {self.shown} is larger than {self._reply_limit} bytes")
-            return reply.status, bytes(content)
+            try:
+                return reply.status, await read_body(reply, self._reply_limit)
+            except BodyTooLarge as error:
+                message = f"a reply of the hub {self.display_url} is larger than {self._reply_limit} bytes"
+                raise HubUnreachable(message) from error
 
     def _value(self, status: int, content: bytes) -> Json:
         try:
             reply = orjson.loads(content)
         except orjson.JSONDecodeError as error:
-            shown = content[:80].decode(errors="replace")
-            raise HubUnreachable(f"the hub {self.shown} answered {status} and no JSON: {shown!r}") from error
+            start = content[:80].decode(errors="replace")
+            raise HubUnreachable(f"the hub {self.display_url} answered {status} without JSON: {start!r}") from error
         if not isinstance(reply, dict) or "value" not in reply:
-            raise HubUnreachable(f"the hub {self.shown} answered {status} without a value: it speaks no WebDriver")
+            raise HubUnreachable(f"the hub {self.display_url} answered {status} without a value: not WebDriver")
         value: Json = reply["value"]
         if status >= 400:
             raise _driver_error(value, status)
@@ -140,12 +140,12 @@ class HubConnection:
 
 
 def _driver_error(value: Json, status: int) -> DriverError:
-    said = value if isinstance(value, dict) else {}
-    code, message = said.get("error"), said.get("message")
+    details = value if isinstance(value, dict) else {}
+    code, message = details.get("error"), details.get("message")
     lines = message.strip().splitlines() if isinstance(message, str) else []
     return DriverError(code if isinstance(code, str) else f"status {status}", (lines or [""])[0][:MESSAGE_LIMIT])
 
 
 def _path_without_ids(path: str) -> str:
-    """What a path asks for, without the ids in it."""
+    """The path without the session's id."""
     return re.sub(r"/session/[^/]+", "", path) or "session"

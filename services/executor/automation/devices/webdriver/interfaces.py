@@ -1,4 +1,4 @@
-"""What a WebDriver device is put together from: the app under test, and the view that is looked at and acted in."""
+"""The parts of a WebDriver device: control of the app under test, and the context that is read and acted in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ _PLATFORMS = {"android": "Android", "ios": "iOS"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchOptions:
-    """How an app is to be started, as `Device.launch` has it; `app_id` is None for the app under test."""
+    """The arguments of `Device.launch`; `app_id` is None for the app under test."""
 
     app_id: str | None = None
     clear_state: bool = False
@@ -33,11 +33,11 @@ class LaunchOptions:
 
 
 class AppControl(Protocol):
-    """The app under test and the device that it is on. Methods mean what those of `Device` mean."""
+    """Control of the app under test and its device. Methods are those of `Device`."""
 
     @property
     def log_type(self) -> str:
-        """What the driver calls the log of the device or the page."""
+        """The driver's name of the log of the device or page."""
 
     async def install(self, build: Build) -> None: ...
 
@@ -54,11 +54,11 @@ class AppControl(Protocol):
     async def set_orientation(self, orientation: Orientation) -> None: ...
 
     async def check(self) -> None:
-        """Raises app_crash when the app has ended although nobody stopped it."""
+        """Raise app_crash if the app has ended without being stopped."""
 
 
 class ContextView(Protocol):
-    """What is on the screen and can be acted on. Methods mean what those of `Device` mean."""
+    """The screen of one context, native or web. Methods are those of `Device`."""
 
     async def tree(self) -> Element: ...
 
@@ -85,12 +85,12 @@ class ContextView(Protocol):
 
 
 def script_error(what: str) -> DeviceFailure:
-    """For what this kind of device cannot do."""
+    """The failure of a step that this device cannot carry out as written."""
     return DeviceFailure(Category.SCRIPT_ERROR, what)
 
 
 def read_tree(source: str, platform: str | None = None) -> Element:
-    """The elements of a driver's source; `platform` is android or ios, None for what is neither."""
+    """The elements of a driver's page source; `platform` is android, ios, or None for any other."""
     try:
         return read_source(source, _PLATFORMS.get(platform or ""))
     except SourceError as error:

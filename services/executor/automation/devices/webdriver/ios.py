@@ -1,4 +1,4 @@
-"""Apps on iOS, by the commands of the XCUITest driver (its execute-method map, 12.13)."""
+"""Apps on iOS, by the commands of the XCUITest driver (execute-method map of version 12.13)."""
 
 from services.executor.automation.devices.webdriver.driver_session import INSTALL_SECONDS, DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import Json
@@ -31,10 +31,10 @@ class IosCommands:
     async def install(self, app: str) -> None:
         await self._driver.mobile("installApp", app=app, seconds=INSTALL_SECONDS)
 
-    async def start(self, app_id: str, order: LaunchOptions) -> None:
-        if order.arguments or order.stop_first:
+    async def start(self, app_id: str, options: LaunchOptions) -> None:
+        if options.arguments or options.stop_first:
             given: list[Json] = []
-            for name, value in order.arguments.items():
+            for name, value in options.arguments.items():
                 given += [f"-{name}", str(value).lower() if isinstance(value, bool) else str(value)]
             await self._driver.mobile("launchApp", bundleId=app_id, arguments=given)
         else:
@@ -46,10 +46,10 @@ class IosCommands:
     async def clear_data(self, app_id: str) -> None:
         await self._driver.mobile("clearApp", bundleId=app_id)
 
-    async def set_permissions(self, app_id: str, order: LaunchOptions) -> None:
-        said = dict(order.permissions)
-        general = said.pop("all", None)
-        wanted = {**(dict.fromkeys(_SERVICES, general) if general else {}), **said}
+    async def set_permissions(self, app_id: str, options: LaunchOptions) -> None:
+        named = dict(options.permissions)
+        general = named.pop("all", None)
+        wanted = {**(dict.fromkeys(_SERVICES, general) if general else {}), **named}
         access: dict[str, Json] = {service: _access(answer) for service, answer in wanted.items()}
         await self._driver.mobile("setPermission", bundleId=app_id, access=access)
 
@@ -67,5 +67,5 @@ class IosCommands:
 
 def _access(answer: str) -> str:
     if answer not in _ANSWERS:
-        raise script_error(f"a permission is allow, deny or unset, not {answer}")
+        raise script_error(f"a permission must be allow, deny or unset, not {answer}")
     return _ANSWERS[answer]

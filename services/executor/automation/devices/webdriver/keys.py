@@ -1,4 +1,4 @@
-"""Keys by their names: W3C's characters, Android's key codes, the buttons of an iPhone."""
+"""Names of keys and their W3C characters, Android key codes, and iPhone buttons."""
 
 from collections.abc import Mapping
 from typing import TypeVar
@@ -32,10 +32,10 @@ WEB: Mapping[str, str] = {
     "home": "\ue011",
     "end": END,
 }
-"""The keyboard of a browser (W3C WebDriver, table of normalised key values). A phone's delete key deletes backwards."""
+"""A browser's keyboard (W3C WebDriver, normalised key values). As on phones, delete deletes backwards."""
 
 TYPED: Mapping[str, str] = {"\n": WEB["enter"], "\r": WEB["enter"], "\t": WEB["tab"]}
-"""Characters of a text that are keys."""
+"""Characters of a text that are typed as keys."""
 
 ANDROID: Mapping[str, int] = {
     "home": 3,
@@ -74,7 +74,7 @@ ANDROID: Mapping[str, int] = {
 """android.view.KeyEvent's KEYCODE_*."""
 
 IOS_BUTTONS: Mapping[str, str] = {"home": "home", "volume up": "volumeup", "volume down": "volumedown"}
-"""What `mobile: pressButton` of the XCUITest driver knows."""
+"""Buttons of `mobile: pressButton` of the XCUITest driver."""
 
 IOS_TYPED: Mapping[str, str] = {
     "enter": "\n",
@@ -86,12 +86,12 @@ IOS_TYPED: Mapping[str, str] = {
     "backspace": "\b",
     "delete": "\b",
 }
-"""Keys that an iPhone's keyboard has: they are typed into the field that has the focus."""
+"""Keys of an iPhone's keyboard, which are typed into the focused field."""
 
 
 def find_key(keys: Mapping[str, K], name: str, device: str) -> K:
-    """The key of that name; script_error for one that the device has not."""
+    """The key of that name; script_error if the device does not have it."""
     plain = " ".join(name.lower().replace("_", " ").replace("-", " ").split())
     if plain not in keys:
-        raise DeviceFailure(Category.SCRIPT_ERROR, f"{device} has no key {name}; there are {', '.join(sorted(keys))}")
+        raise DeviceFailure(Category.SCRIPT_ERROR, f"{device} has no key {name}; known keys: {', '.join(sorted(keys))}")
     return keys[plain]

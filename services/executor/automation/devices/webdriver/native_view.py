@@ -1,4 +1,4 @@
-"""The native view of a phone: its tree from the driver's source, acted on by touch."""
+"""The native context of a phone: elements from the driver's page source, acted on by touch."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,16 +16,16 @@ PressKey = Callable[[DriverSession, str], Awaitable[None]]
 
 FOCUSED_WITHIN_SECONDS = 3.0
 _PAUSE_SECONDS = 0.1
-_NO_FOCUS = "no field that can be typed into has the focus"
+_NO_FOCUS = "no editable field has the focus"
 
 
 class NativeView:
-    """For UiAutomator2 and XCUITest. A tap goes to the middle of what can be seen of an element."""
+    """For UiAutomator2 and XCUITest. A tap goes to the middle of the visible part of an element."""
 
     def __init__(
         self, driver: DriverSession, platform: str, press: PressKey, *, patience: float = FOCUSED_WITHIN_SECONDS
     ) -> None:
-        """`platform` is android or ios; `press` how a key is pressed there; `patience` how long a focus may take."""
+        """`platform` is android or ios; `press` presses a key there; `patience` is how long a focus may take."""
         self._driver = driver
         self._platform = platform
         self._press = press
@@ -63,7 +63,7 @@ class NativeView:
         elif self._platform == "ios":
             await self._driver.send_keys(field, "\b" * characters)
         else:
-            await self._press(self._driver, "end")  # a tap has put the caret where it went
+            await self._press(self._driver, "end")  # the tap has put the caret somewhere in the text
             for _ in range(characters):
                 await self._press(self._driver, "delete")
 
@@ -80,14 +80,14 @@ class NativeView:
     def _at(self, target: Element | Point) -> Point:
         if isinstance(target, Point):
             return target
-        seen = target.bounds.intersection(target.bounds if self._screen == NOWHERE else self._screen)
-        if seen is None:
-            what = f"{target.describe()} is not on the screen, so it was not touched"
-            raise DeviceFailure(Category.ELEMENT_NOT_FOUND, what)
-        return seen.center
+        visible = target.bounds.intersection(target.bounds if self._screen == NOWHERE else self._screen)
+        if visible is None:
+            message = f"{target.describe()} is not on the screen and was not tapped"
+            raise DeviceFailure(Category.ELEMENT_NOT_FOUND, message)
+        return visible.center
 
     async def _field(self, target: Element | None) -> str:
-        """The field that keys go to: after a tap that of the target, which takes a moment to have the focus."""
+        """The focused field; a target is tapped first, and waited for until it has the focus."""
         if target is None or target.focused:
             if (field := await self._focused()) is None:
                 raise script_error(_NO_FOCUS)
@@ -96,14 +96,14 @@ class NativeView:
         place = await self._driver.rect(before) if before is not None else None
         await self.tap(target)
         deadline = monotonic() + self._patience
-        while (taken := await self._taken(target, place)) is None:
+        while (field := await self._field_at(target, place)) is None:
             if monotonic() >= deadline:
                 raise script_error(f"{_NO_FOCUS} after a tap on {target.describe()}")
             await asyncio.sleep(_PAUSE_SECONDS)
-        return taken
+        return field
 
-    async def _taken(self, target: Element, before: Bounds | None) -> str | None:
-        """The focused field, if it is at the target, or somewhere else than before: a keyboard may have moved all."""
+    async def _field_at(self, target: Element, before: Bounds | None) -> str | None:
+        """The focused field, if it is at the target, or not where it was before: a keyboard may move everything."""
         found = await self._focused()
         if found is None:
             return None

@@ -1,4 +1,4 @@
-"""Pages as they are now: asks page.js, and makes elements of its answer."""
+"""Snapshots of pages, taken by page.js and converted to elements."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,16 +22,16 @@ from services.executor.automation.screen.page_source.html_semantics import (
 )
 
 TEXT_LIMIT = 300
-"""Characters of an element's inner text: what is longer is no name."""
+"""Characters of an element's inner text; a longer text is not a name."""
 
 
 _TRIES = 3
-"""chromedriver answers null when a dialog opened, or the document went, while the script ran."""
+"""chromedriver answers null when a dialog opens, or the document is replaced, while the script runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageNode:
-    """A node of the page: `token` says of which document."""
+    """A node of the document `token`."""
 
     token: str
     number: int
@@ -39,19 +39,19 @@ class PageNode:
 
 @dataclass(frozen=True, slots=True)
 class PageSnapshot:
-    """The tree, and which node each of its elements is."""
+    """The tree of elements, and the node of each."""
 
     root: Element
     nodes: Mapping[Element, PageNode]
 
 
 async def query_page(driver: DriverSession, what: str, **request: Json) -> dict[str, Any]:
-    """page.js's answer. With `refer` the node itself is under "element"."""
+    """The answer of page.js. With `refer`, "element" holds the id of the node."""
     value: Json = None
     for _ in range(_TRIES):
         value = value or await driver.execute(_script(), {"what": what, **request})
     if not (isinstance(value, list) and value and isinstance(value[0], str)):
-        raise HubUnreachable("the driver's answer from inside the page has the wrong shape")
+        raise HubUnreachable("the driver's answer from the page is malformed")
     answer: dict[str, Any] = orjson.loads(value[0])
     if len(value) > 1:
         answer["element"] = element_of(value[1])
@@ -63,9 +63,9 @@ async def take_snapshot(driver: DriverSession) -> PageSnapshot:
 
 
 def read_snapshot(answer: Mapping[str, Any]) -> PageSnapshot:
-    """Elements of what page.js saw; the root's bounds are the viewport. script_error when it saw a part only."""
+    """The elements of an answer of page.js; the root's bounds are the viewport. script_error if it is incomplete."""
     if answer["cut"]:
-        raise script_error("the page is too large to be looked at: more than 20,000 elements, or 200 levels")
+        raise script_error("the page is too large: more than 20,000 elements, or 200 levels")
     reader = _Reader(answer["token"])
     body = answer["root"]
     children = (reader.element(body),) if body is not None else ()
@@ -85,12 +85,12 @@ class _Reader:
         self.nodes: dict[Element, PageNode] = {}
 
     def element(self, seen: Mapping[str, Any]) -> Element:
-        return self._made(seen)[0]
+        return self._convert(seen)[0]
 
-    def _made(self, seen: Mapping[str, Any]) -> tuple[Element, str]:
-        """The element, and all the text inside it."""
+    def _convert(self, seen: Mapping[str, Any]) -> tuple[Element, str]:
+        """The element and its inner text."""
         tag, attributes = seen["t"], seen["a"]
-        children, own, inner = self._inside(seen["k"])
+        children, own, inner = self._convert_children(seen["k"])
         role = role_of(tag, attributes)
         value = seen.get("v")
         content = value if tag == "select" else inner if role in NAMED_BY_CONTENT or tag == "option" else own
@@ -114,23 +114,23 @@ class _Reader:
         self.nodes[element] = PageNode(self._token, seen["n"])
         return element, inner
 
-    def _inside(self, kids: list[Any]) -> tuple[tuple[Element, ...], str, str]:
-        """The child elements, the text that is directly inside, and all of it."""
+    def _convert_children(self, items: list[Any]) -> tuple[tuple[Element, ...], str, str]:
+        """The child elements, the text directly inside, and all the text inside."""
         children: list[Element] = []
         own: list[str] = []
         inner: list[str] = []
-        for kid in kids:
-            if isinstance(kid, str):
-                own.append(kid)
-                inner.append(kid)
+        for item in items:
+            if isinstance(item, str):
+                own.append(item)
+                inner.append(item)
             else:
-                child, text = self._made(kid)
+                child, text = self._convert(item)
                 children.append(child)
                 inner.append(text if child.visible else "")
-        return tuple(children), _flat(own), _flat(inner)
+        return tuple(children), _join(own), _join(inner)
 
 
-def _flat(parts: list[str]) -> str:
+def _join(parts: list[str]) -> str:
     return " ".join(" ".join(parts).split())[:TEXT_LIMIT]
 
 

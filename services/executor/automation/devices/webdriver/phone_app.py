@@ -1,4 +1,4 @@
-"""The app under test on a phone: what is alike for Android and iOS."""
+"""The app under test on a phone, for Android and iOS alike."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -23,13 +23,13 @@ class PhoneCommands(Protocol):
 
     async def install(self, app: str) -> None: ...
 
-    async def start(self, app_id: str, order: LaunchOptions) -> None: ...
+    async def start(self, app_id: str, options: LaunchOptions) -> None: ...
 
     async def terminate(self, app_id: str) -> None: ...
 
     async def clear_data(self, app_id: str) -> None: ...
 
-    async def set_permissions(self, app_id: str, order: LaunchOptions) -> None: ...
+    async def set_permissions(self, app_id: str, options: LaunchOptions) -> None: ...
 
     async def state(self, app_id: str) -> int: ...
 
@@ -39,7 +39,7 @@ class PhoneCommands(Protocol):
 
 
 class PhoneApp:
-    """Starts and stops apps, and knows whether the one under test should be running."""
+    """Starts and stops apps, and checks that an app that should be running is."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class PhoneApp:
         app: str | None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """`app_id` is that of the app under test, if it is known; `app` where the hub can read it from."""
+        """`app_id` is that of the app under test, if known; `app` is where the hub can read the app."""
         self._driver = driver
         self._phone = phone
         self._app_id = app_id
@@ -73,34 +73,34 @@ class PhoneApp:
                 raise
             raise DeviceFailure(Category.APP_INSTALL_FAILED, f"the app was not installed: {error.message}") from error
 
-    async def launch(self, order: LaunchOptions) -> None:
-        app_id = self._named(order.app_id)
+    async def launch(self, options: LaunchOptions) -> None:
+        app_id = self._resolve_app_id(options.app_id)
         try:
-            await self._start(app_id, order)
+            await self._start(app_id, options)
         except DriverError as error:
             if error.category is Category.SESSION_LOST:
                 raise
             raise DeviceFailure(Category.APP_LAUNCH_FAILED, f"{app_id} was not launched: {error.message}") from error
         self._running, self._checked = app_id, self._clock()
 
-    async def _start(self, app_id: str, order: LaunchOptions) -> None:
-        if order.stop_first or order.clear_state:
+    async def _start(self, app_id: str, options: LaunchOptions) -> None:
+        if options.stop_first or options.clear_state:
             self._running = None
             await self._phone.terminate(app_id)
-        if order.clear_state:
+        if options.clear_state:
             await self._phone.clear_data(app_id)
-        if order.permissions:
-            await self._phone.set_permissions(app_id, order)
-        await self._phone.start(app_id, order)
+        if options.permissions:
+            await self._phone.set_permissions(app_id, options)
+        await self._phone.start(app_id, options)
 
     async def stop(self, app_id: str | None) -> None:
-        named = self._named(app_id)
+        named = self._resolve_app_id(app_id)
         self._running = None if self._running == named else self._running
         await self._phone.terminate(named)
 
     async def clear_state(self, app_id: str | None) -> None:
         await self.stop(app_id)
-        await self._phone.clear_data(self._named(app_id))
+        await self._phone.clear_data(self._resolve_app_id(app_id))
 
     async def open_link(self, url: str) -> None:
         await self._phone.open_link(url, None)
@@ -117,14 +117,14 @@ class PhoneApp:
             return
         self._checked = now
         if await self._phone.state(self._running) <= NOT_RUNNING:
-            raise DeviceFailure(Category.APP_CRASH, f"{self._running} is not running any more: it has crashed or quit")
+            raise DeviceFailure(Category.APP_CRASH, f"{self._running} is no longer running: it has crashed or quit")
 
-    def _named(self, app_id: str | None) -> str:
+    def _resolve_app_id(self, app_id: str | None) -> str:
         named = app_id or self._app_id
         if named is None:
             raise DeviceFailure(
                 Category.CONFIG_INVALID,
-                "which app is to be tested is not known: the build has no package name, and the pool names none "
+                "unknown app under test: the build has no package name, and the pool names no app "
                 "(capability appium:appPackage or appium:bundleId)",
             )
         return named

@@ -1,4 +1,4 @@
-"""Opens sessions at hubs, and closes them whatever happens."""
+"""Opens sessions at hubs, and ends them in every case."""
 
 import asyncio
 import re
@@ -14,7 +14,7 @@ from services.executor.automation.devices.webdriver.appium_fake import FakeApp, 
 from services.executor.automation.devices.webdriver.browser_app import BrowserApp
 from services.executor.automation.devices.webdriver.contexts import AppiumContexts, BrowserTabs
 from services.executor.automation.devices.webdriver.device import WebDriverDevice
-from services.executor.automation.devices.webdriver.driver_session import DriverSession, end_session
+from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import (
     DriverError,
     HubConnection,
@@ -42,12 +42,12 @@ log = logs.get(__name__)
 NEW_COMMAND_SECONDS = 90.0
 OPENING_SECONDS = 240.0
 LATE_SECONDS = 900.0
-"""How long a session that nobody waits for any more may still come, and then is deleted."""
+"""How long to wait for a session after its caller gave up, to delete it when it comes."""
 CANCELLED_SECONDS = 1.0
-"""How long a cancelled opening waits for its session to come and to go; the rest happens behind its back."""
+"""How long a cancelled caller waits for the cleanup, which then continues in the background."""
 DELETE_SECONDS = 20.0
 PAGE_TIMEOUTS: Mapping[str, Json] = {"pageLoad": 25_000, "script": 25_000}
-"""Milliseconds, less than a command is waited for: a page that does not load is to be blamed, and not the hub."""
+"""Milliseconds, less than the timeout of a command, so that a slow page is not blamed on the hub."""
 
 _NO_APP = re.compile(
     r"does not exist or is not accessible|INSTALL_FAILED|INSTALL_PARSE_FAILED|not installed|could not be installed"
@@ -60,16 +60,15 @@ _NO_START = re.compile(
 )
 
 _unfinished: set[asyncio.Task[None]] = set()
-"""Sessions that come, or go, when nobody waits for them any more."""
+"""Cleanup of sessions in the background."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubTarget:
-    """A hub and what to ask it for.
+    """A hub and the capabilities of the sessions to open there.
 
-    `url` is where its `/session` and `/status` are; `capabilities` are W3C ones (vendor prefixes included), the hub
-    decides by them which of its devices it takes; `new_command_timeout` is after how many idle seconds an Appium hub
-    ends a session by itself.
+    `url` is the base of `/session` and `/status`; by the W3C `capabilities` (with vendor prefixes) the hub chooses one
+    of its devices; an Appium hub ends a session after `new_command_timeout` idle seconds.
     """
 
     url: str
@@ -82,12 +81,12 @@ class HubTarget:
 async def open_device(
     target: HubTarget, info: DeviceInfo, build: Build, *, app: str | None = None, on_session: OnSession | None = None
 ) -> Device:
-    """A device with a session of its own at the hub.
+    """A device with a new session at the hub.
 
-    `app` is a path or URL that the hub can read the app from; None installs nothing. `on_session` is told of the
-    session before anything is done in it. Raises DeviceFailure: device_unavailable, app_install_failed,
-    app_launch_failed, network_error. Whatever ends it early, no session is left behind: neither by a cancellation,
-    nor by an `on_session` that raises, nor by a hub that answers when nobody waits any more.
+    `app` is a path or URL from which the hub can read the app; None installs nothing. `on_session` is called with the
+    session before it is used. Raise DeviceFailure: device_unavailable, app_install_failed, app_launch_failed,
+    network_error. No session is left behind, even after a cancellation, an exception from `on_session`, or a late
+    answer of the hub.
     """
     connection = HubConnection(target.url)
     driver = await _create_session(connection, target, app)
@@ -95,21 +94,21 @@ async def open_device(
     try:
         if on_session is not None:
             await on_session(session)
-        return assemble(driver, session, info, build, app)
+        return assemble_device(driver, session, info, build, app)
     except BaseException:
-        await _end_in_background(end_session(driver, seconds=DELETE_SECONDS))
+        await _end_in_background(driver.end(seconds=DELETE_SECONDS))
         raise
 
 
 async def delete_session(session: Session, *, timeout: float = DELETE_SECONDS) -> bool:
-    """End a session that somebody left behind; whether it is certainly gone now. Never raises."""
+    """End a session that a crashed worker left behind. Return whether it is certainly gone. Never raises."""
     connection = HubConnection(session.hub)
     try:
         await driver_session.delete_session(connection, session.id, seconds=timeout)
     except DriverError as error:
         return error.category is Category.SESSION_LOST
     except HubUnreachable as error:
-        log.info("session_not_deleted", hub=connection.shown, error=error.message)
+        log.info("session_not_deleted", hub=connection.display_url, error=error.message)
         return False
     finally:
         await connection.close()
@@ -117,7 +116,7 @@ async def delete_session(session: Session, *, timeout: float = DELETE_SECONDS) -
 
 
 async def is_ready(url: str, *, timeout: float = 5.0) -> bool:
-    """Whether the hub answers and says that it takes sessions. Never raises."""
+    """Whether the hub answers and accepts sessions. Never raises."""
     connection = HubConnection(url)
     try:
         return await driver_session.status(connection, seconds=timeout)
@@ -128,7 +127,7 @@ async def is_ready(url: str, *, timeout: float = 5.0) -> bool:
 
 
 async def wait_for_unfinished(timeout: float) -> bool:
-    """Wait for what goes on behind everybody's back; for the end of a process. False if some still does."""
+    """Wait for cleanup in the background, at the end of a process. False if some is unfinished."""
     if not _unfinished:
         return True
     _, pending = await asyncio.wait(set(_unfinished), timeout=timeout)
@@ -136,9 +135,9 @@ async def wait_for_unfinished(timeout: float) -> bool:
 
 
 async def _create_session(connection: HubConnection, target: HubTarget, app: str | None) -> DriverSession:
-    """The session; the request for it is never given up, as the hub would then answer to nobody."""
-    asked = capabilities_of(target, app)
-    creating = asyncio.create_task(driver_session.new_session(connection, asked, seconds=LATE_SECONDS))
+    """The session. The request is never cancelled, because the hub would open a session that nobody deletes."""
+    requested = capabilities_of(target, app)
+    creating = asyncio.create_task(driver_session.new_session(connection, requested, seconds=LATE_SECONDS))
     try:
         done, _ = await asyncio.wait({creating}, timeout=target.opening_seconds)
     except asyncio.CancelledError:
@@ -148,7 +147,7 @@ async def _create_session(connection: HubConnection, target: HubTarget, app: str
         _start_task(_end_when_created(connection, creating))
         raise DeviceFailure(
             Category.DEVICE_UNAVAILABLE,
-            f"the hub {connection.shown} opened no session within {target.opening_seconds:g} s",
+            f"the hub {connection.display_url} opened no session within {target.opening_seconds:g} s",
         )
     try:
         session_id, got = creating.result()
@@ -161,14 +160,14 @@ async def _create_session(connection: HubConnection, target: HubTarget, app: str
 
 
 def capabilities_of(target: HubTarget, app: str | None) -> dict[str, Json]:
-    """What the hub is asked for. Only Appium knows commands' timeouts, and is asked by its own capabilities."""
-    asked = dict(target.capabilities)
-    if not any(name.startswith("appium:") for name in asked):
-        return {"unhandledPromptBehavior": "ignore", "timeouts": dict(PAGE_TIMEOUTS), **asked}
-    asked["appium:newCommandTimeout"] = target.new_command_timeout
-    if str(asked.get("appium:automationName", "")).lower() == "fake" and app is not None:
-        asked["appium:app"] = app  # it has no command to install one
-    return asked
+    """The capabilities to request. Appium has its own for the command timeout."""
+    requested = dict(target.capabilities)
+    if not any(name.startswith("appium:") for name in requested):
+        return {"unhandledPromptBehavior": "ignore", "timeouts": dict(PAGE_TIMEOUTS), **requested}
+    requested["appium:newCommandTimeout"] = target.new_command_timeout
+    if str(requested.get("appium:automationName", "")).lower() == "fake" and app is not None:
+        requested["appium:app"] = app  # the fake driver has no install command
+    return requested
 
 
 def _creation_failure(error: DriverError) -> DeviceFailure:
@@ -185,10 +184,10 @@ async def _end_when_created(
     try:
         session_id, got = await creating
     except DeviceFailure:
-        await connection.close()  # it was not created after all
+        await connection.close()  # no session was created
         return
-    log.info("late_session", hub=connection.shown, session=session_id)
-    await end_session(DriverSession(connection, session_id, got), seconds=DELETE_SECONDS)
+    log.info("late_session", hub=connection.display_url, session=session_id)
+    await DriverSession(connection, session_id, got).end(seconds=DELETE_SECONDS)
 
 
 def _start_task(ending: Coroutine[object, object, None]) -> asyncio.Task[None]:
@@ -199,16 +198,16 @@ def _start_task(ending: Coroutine[object, object, None]) -> asyncio.Task[None]:
 
 
 async def _end_in_background(ending: Coroutine[object, object, None]) -> None:
-    """Wait a moment for it; it goes on by itself after that."""
+    """Wait for it up to CANCELLED_SECONDS; it continues in the background after that."""
     task = _start_task(ending)
     with suppress(asyncio.CancelledError):
         await asyncio.wait({task}, timeout=CANCELLED_SECONDS)
 
 
-def assemble(
+def assemble_device(
     driver: DriverSession, session: Session, info: DeviceInfo, build: Build, app: str | None
 ) -> WebDriverDevice:
-    """The device of a session; `app` is where the hub can read the app from."""
+    """The device of a session; `app` is where the hub can read the app."""
     got = driver.capabilities
     automation = text_capability(got, "automationName").lower()
     if not automation:
@@ -230,6 +229,6 @@ def assemble(
 
 
 def text_capability(capabilities: Mapping[str, Json], name: str) -> str:
-    """A capability that is text, with or without Appium's prefix; empty if there is none."""
+    """A text capability, with or without Appium's prefix; empty if missing."""
     value = capabilities.get(name, capabilities.get(f"appium:{name}"))
     return value if isinstance(value, str) else ""

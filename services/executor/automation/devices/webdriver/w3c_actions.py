@@ -1,4 +1,4 @@
-"""What a finger does, as W3C pointer actions; what a keyboard does, as key actions."""
+"""Gestures as W3C pointer actions, and keys as W3C key actions."""
 
 from collections.abc import Iterable, Sequence
 
@@ -24,14 +24,14 @@ def long_press(point: Point, seconds: float) -> list[Json]:
 
 
 def swipe(start: Point, end: Point, seconds: float) -> list[Json]:
-    """A stroke in small steps, as drivers differ in whether they draw a line themselves."""
+    """A stroke in small steps, because not every driver interpolates."""
     part = seconds / _SWIPE_STEPS
-    way: list[Json] = [_move(_between(start, end, step / _SWIPE_STEPS), part) for step in range(1, _SWIPE_STEPS + 1)]
-    return [_finger([_move(start), _DOWN, *way, _UP])]
+    path: list[Json] = [_move(_between(start, end, step / _SWIPE_STEPS), part) for step in range(1, _SWIPE_STEPS + 1)]
+    return [_finger([_move(start), _DOWN, *path, _UP])]
 
 
 def keys(values: Iterable[str]) -> list[Json]:
-    """Each of them pressed and released."""
+    """Each key is pressed and released."""
     strokes: list[Json] = []
     for value in values:
         strokes += [{"type": "keyDown", "value": value}, {"type": "keyUp", "value": value}]

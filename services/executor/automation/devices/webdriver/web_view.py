@@ -1,4 +1,4 @@
-"""The view of a page: its live DOM, acted on by a finger and a keyboard where they meet what was seen."""
+"""The context of a page: elements from its live DOM, acted on by touch and keyboard."""
 
 import asyncio
 from collections import deque
@@ -16,10 +16,10 @@ from services.executor.automation.devices.webdriver.page_snapshot import PageNod
 from services.executor.automation.screen.elements import Bounds, Element, Point, Role
 from services.executor.model.failures import Category
 
-REMEMBERED_TREES = 16
+SNAPSHOT_LIMIT = 16
 UNCOVERED_WITHIN_SECONDS = 3.0
 PASTED_CHARACTERS = 300
-"""A longer text is not typed key by key, which takes milliseconds for each of them."""
+"""A longer text is inserted at once, because each key takes milliseconds."""
 _PAUSE_SECONDS = 0.05
 _ANSWERS = {keys.WEB["enter"]: "accept", keys.WEB["escape"]: "dismiss"}
 
@@ -28,10 +28,10 @@ class WebView:
     """For browsers, and for web views inside an app."""
 
     def __init__(self, driver: DriverSession, *, by_element: bool = False) -> None:
-        """`by_element`: clicks and keys go through the driver's elements, where it has no W3C actions for pages."""
+        """`by_element`: clicks and keys use the driver's element commands, where it has no W3C actions for pages."""
         self._driver = driver
         self._by_element = by_element
-        self._trees: deque[Mapping[Element, PageNode]] = deque(maxlen=REMEMBERED_TREES)
+        self._trees: deque[Mapping[Element, PageNode]] = deque(maxlen=SNAPSHOT_LIMIT)
         self._alert: _Alert | None = None
 
     async def tree(self) -> Element:
@@ -64,7 +64,7 @@ class WebView:
             for _ in range(times):
                 await self._driver.click(aimed.element)
         elif aimed.point is not None:
-            # of two taps on a touch screen Chromium makes no double click
+            # Chromium does not turn two touch taps into a double click
             pointer = "touch" if times == 1 else "mouse"
             await self._driver.perform(w3c_actions.tap(aimed.point, times=times, pointer=pointer))
 
@@ -84,7 +84,7 @@ class WebView:
             await self._write(text, at_end=not found.get("end"))
 
     async def _write(self, text: str, *, at_end: bool) -> None:
-        """Key by key, but for a long text, which comes like one that was pasted."""
+        """Type key by key; a long text is inserted like a pasted one."""
         text = text.replace("\r\n", "\n")
         before = [] if at_end else [keys.END]
         if len(text) <= PASTED_CHARACTERS or self._by_element:
@@ -115,7 +115,7 @@ class WebView:
         elif pressed in _ANSWERS:
             await self._answer(_ANSWERS[pressed])
         else:
-            raise script_error(f"a dialog of the browser takes the keys enter and escape, not {key}")
+            raise script_error(f"a dialog of the browser only takes the keys enter and escape, not {key}")
 
     async def hide_keyboard(self) -> None:
         await query_page(self._driver, "blur")
@@ -125,7 +125,7 @@ class WebView:
         await self._driver.post(f"/alert/{answer}")
 
     async def _aim_at(self, target: Element | Point, *, picks: bool) -> "_TapTarget":
-        """Where a tap meets the target, once it stands still and nothing covers it."""
+        """Where a tap hits the target, once it is stationary and not covered."""
         if isinstance(target, Point):
             return _TapTarget(point=target)
         node = self._node(target)
@@ -169,13 +169,13 @@ class WebView:
             raise _gone_error(target)
         if "refused" in found:
             what = target.describe() if target is not None else found["refused"]
-            raise script_error(f"no field that can be typed into has the focus, but {what}")
+            raise script_error(f"no editable field has the focus, but {what}")
         return found
 
     async def _put(self, found: Mapping[str, Any], text: str) -> None:
         held = await query_page(self._driver, "put", token=found["token"], number=found["put"], text=text)
         if text and held.get("held") != text:
-            raise script_error(f'the field does not take "{text}"; dates are written 2026-01-31, times 13:45')
+            raise script_error(f'the field does not accept "{text}"; write dates as 2026-01-31 and times as 13:45')
 
     async def _keys(self, values: list[str]) -> None:
         if self._by_element:
@@ -186,7 +186,7 @@ class WebView:
 
 @dataclass(frozen=True, slots=True)
 class _TapTarget:
-    """Neither point nor element: it is done already."""
+    """Where to tap; neither point nor element if page.js has already done it."""
 
     point: Point | None = None
     element: str | None = None
@@ -194,7 +194,7 @@ class _TapTarget:
 
 @dataclass(frozen=True, slots=True)
 class _Alert:
-    """A dialog of the browser itself, which is not in the page."""
+    """A dialog of the browser itself, which is not part of the page."""
 
     tree: Element
     accept: Element
@@ -202,22 +202,22 @@ class _Alert:
 
 
 async def _open_alert(driver: DriverSession) -> _Alert:
-    said = str(await driver.get("/alert/text"))
+    text = str(await driver.get("/alert/text"))
     accept = Element(role=Role.BUTTON, text="OK", bounds=Bounds(0, 40, 100, 40))
     dismiss = Element(role=Role.BUTTON, text="Cancel", bounds=Bounds(100, 40, 100, 40))
-    words = Element(role=Role.TEXT, text=said, bounds=Bounds(0, 0, 200, 40))
+    words = Element(role=Role.TEXT, text=text, bounds=Bounds(0, 0, 200, 40))
     dialog = Element(role=Role.DIALOG, bounds=Bounds(0, 0, 200, 80), children=(words, accept, dismiss))
     root = Element(role=Role.SCREEN, bounds=Bounds(0, 0, 200, 80), children=(dialog,))
     return _Alert(root, accept, dismiss)
 
 
 def _gone_error(target: Element) -> DeviceFailure:
-    return DeviceFailure(Category.ELEMENT_NOT_FOUND, f"{target.describe()} is not on the page any more")
+    return DeviceFailure(Category.ELEMENT_NOT_FOUND, f"{target.describe()} is no longer on the page")
 
 
 def _unreachable_error(target: Element, answer: Mapping[str, Any]) -> DeviceFailure:
-    lies = "was out of the screen" if "outside" in answer else "was still moving"
-    why = f"was covered by {answer['covered']}" if "covered" in answer else lies
+    uncovered = "was outside the screen" if "outside" in answer else "was still moving"
+    why = f"was covered by {answer['covered']}" if "covered" in answer else uncovered
     return DeviceFailure(
-        Category.STEP_TIMEOUT, f"{target.describe()} {why} for {UNCOVERED_WITHIN_SECONDS:g} s, so it was not tapped"
+        Category.STEP_TIMEOUT, f"{target.describe()} {why} for {UNCOVERED_WITHIN_SECONDS:g} s and was not tapped"
     )

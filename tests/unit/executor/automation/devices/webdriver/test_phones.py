@@ -15,7 +15,7 @@ from services.executor.automation.devices.webdriver.hub_connection import Driver
 from services.executor.automation.devices.webdriver.interfaces import LaunchOptions
 from services.executor.automation.devices.webdriver.native_view import NativeView, press_android
 from services.executor.automation.devices.webdriver.phone_app import PhoneApp
-from services.executor.automation.devices.webdriver.sessions import assemble
+from services.executor.automation.devices.webdriver.sessions import assemble_device
 from services.executor.automation.screen.elements import NOWHERE, Bounds, Element, Role, walk
 from services.executor.model.failures import Category
 from tests.fakes.webdriver import FakeHub, fake_driver
@@ -30,7 +30,7 @@ BOTH = pytest.mark.parametrize("platform", ["android", "ios"])
 def phone(platform: str, hub: FakeHub, *, app: str | None = "/apps/shop", package: str | None = APP) -> WebDriverDevice:
     info = DeviceInfo("phone-1", platform, "webdriver", simulated=False)
     driver = fake_driver(hub, {"automationName": AUTOMATION[platform]})
-    return assemble(driver, Session("http://hub", "one"), info, Build(package_name=package), app)
+    return assemble_device(driver, Session("http://hub", "one"), info, Build(package_name=package), app)
 
 
 def documented(platform: str, hub: FakeHub) -> list[str]:
@@ -73,7 +73,7 @@ async def test_permissions_by_androids_names_the_general_one_first() -> None:
         ["a.b.OWN"],
     ]
     assert [each["action"] for each in given] == ["revoke", "grant", "revoke"]
-    with pytest.raises(DeviceFailure, match="there is no permission cammera; there are all, bluetooth"):
+    with pytest.raises(DeviceFailure, match="unknown permission cammera; known permissions: all, bluetooth"):
         await phone("android", hub).launch(permissions={"cammera": "allow"})
 
 
@@ -131,7 +131,7 @@ async def test_an_app_that_quits_by_itself_has_crashed_and_one_that_was_stopped_
     await app.check()
     assert "mobile: queryAppState" not in hub.orders()  # it has just been launched
     now[0] = 2.0
-    with pytest.raises(DeviceFailure, match=f"{APP} is not running any more") as raised:
+    with pytest.raises(DeviceFailure, match=f"{APP} is no longer running") as raised:
         await app.check()
     assert raised.value.category is Category.APP_CRASH
     now[0] = 4.0
@@ -145,7 +145,7 @@ async def test_without_an_app_nothing_is_installed_and_a_nameless_one_cannot_be_
     device = phone(platform, hub, app=None, package=None)
     await device.install(Build())
     assert hub.asked == []
-    with pytest.raises(DeviceFailure, match="which app is to be tested is not known") as raised:
+    with pytest.raises(DeviceFailure, match="unknown app under test") as raised:
         await device.launch()
     assert raised.value.category is Category.CONFIG_INVALID
 
@@ -158,14 +158,14 @@ async def test_keys_by_their_names() -> None:
     assert arguments(hub, "pressButton") == {"name": "volumedown"}
     await phone("ios", hub).press_key("enter")
     assert hub.asked[-1] == ("POST /element/field-1/value", {"text": "\n"})
-    with pytest.raises(DeviceFailure, match="an iPhone has no key power; there are backspace, "):
+    with pytest.raises(DeviceFailure, match="an iPhone has no key power; known keys: backspace, "):
         await phone("ios", hub).press_key("power")
 
 
 @BOTH
 async def test_typing_without_focus_is_refused(platform: str) -> None:
     hub = FakeHub({"GET /element/active": DriverError("no such element", "")})
-    with pytest.raises(DeviceFailure, match="no field that can be typed into has the focus") as raised:
+    with pytest.raises(DeviceFailure, match="no editable field has the focus") as raised:
         await phone(platform, hub).type("Ada")
     assert raised.value.category is Category.SCRIPT_ERROR
 
@@ -185,7 +185,7 @@ async def test_what_is_not_on_the_screen_is_not_touched() -> None:
     device = phone("android", hub)
     await device.tree()
     for bounds in (Bounds(0, 900, 100, 100), NOWHERE):
-        with pytest.raises(DeviceFailure, match="is not on the screen, so it was not touched") as raised:
+        with pytest.raises(DeviceFailure, match="is not on the screen and was not tapped") as raised:
             await device.tap(Element(text="Below", bounds=bounds))
         assert raised.value.category is Category.ELEMENT_NOT_FOUND
     assert "POST /actions" not in hub.orders()
@@ -242,7 +242,7 @@ async def test_a_web_view_is_looked_at_and_tapped_by_its_elements(platform: str)
     device = phone(platform, hub)
     assert await device.contexts() == ("NATIVE_APP", "WEBVIEW_shop")
     await device.enter_context("WEBVIEW_shop")
-    with pytest.raises(DeviceFailure, match="from inside the page"):
+    with pytest.raises(DeviceFailure, match="answer from the page is malformed"):
         await device.tree()
 
 

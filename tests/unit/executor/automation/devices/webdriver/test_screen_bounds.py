@@ -3,7 +3,7 @@
 from services.executor.automation.devices.gestures import scroll, swipe
 from services.executor.automation.devices.port import Build, DeviceInfo, Session
 from services.executor.automation.devices.webdriver.device import WebDriverDevice
-from services.executor.automation.devices.webdriver.sessions import assemble
+from services.executor.automation.devices.webdriver.sessions import assemble_device
 from services.executor.automation.screen.elements import Bounds
 from tests.fakes.webdriver import FakeHub, fake_driver
 
@@ -15,12 +15,12 @@ VIEWPORT = "return [innerWidth, innerHeight]"
 def phone(hub: FakeHub) -> WebDriverDevice:
     info = DeviceInfo("phone-1", "android", "webdriver", simulated=False)
     driver = fake_driver(hub, {"automationName": "UiAutomator2"})
-    return assemble(driver, Session("http://hub", "one"), info, Build(package_name="com.example.shop"), None)
+    return assemble_device(driver, Session("http://hub", "one"), info, Build(package_name="com.example.shop"), None)
 
 
 def browser(hub: FakeHub) -> WebDriverDevice:
     info = DeviceInfo("browser-1", "android", "webdriver", simulated=False)
-    return assemble(fake_driver(hub), Session("http://hub", "one"), info, Build(), None)
+    return assemble_device(fake_driver(hub), Session("http://hub", "one"), info, Build(), None)
 
 
 async def test_swipes_read_no_page_source_and_ask_for_the_window_once() -> None:
