@@ -1,1 +1,1 @@
-"""Device pools: what devices a worker has, as a YAML file says, who holds them, and which of their hubs are well."""
+"""Device pools: the devices of a worker, configured by a YAML file, their allocation, and the health of their hubs."""

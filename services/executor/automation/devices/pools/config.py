@@ -1,4 +1,4 @@
-"""Reads the YAML file that says which pools there are."""
+"""Reads the YAML file of device pools."""
 
 import re
 from collections import Counter
@@ -33,11 +33,11 @@ T = TypeVar("T")
 
 
 class PoolFileError(DocumentError):
-    """The pools file cannot be used: path, line and column, and what is wrong there."""
+    """The pools file is invalid: path, line, column and message."""
 
 
 def load_pools(path: Path | None) -> tuple[Pool, ...]:
-    """From a YAML file; without one, simulated devices of both platforms. PoolsError, or OSError."""
+    """The pools of a YAML file, or DEFAULT_POOLS without one. Raise PoolFileError or OSError."""
     if path is None:
         return DEFAULT_POOLS
     try:
@@ -49,16 +49,16 @@ def load_pools(path: Path | None) -> tuple[Pool, ...]:
 
 
 def read_pools(text: str) -> tuple[Pool, ...]:
-    """The pools of a YAML text: `pools:` and a list of them."""
+    """The pools of a YAML text: `pools:` with a list."""
     try:
         entries = read_yaml(text, "").fields(("pools",), required=("pools",))
         pools = tuple(_pool(node) for node in entries["pools"].items())
         if not pools:
-            raise entries["pools"].error("there is no pool")
+            raise entries["pools"].error("expected at least one pool")
         names = Counter(pool.name for pool in pools)
         for node, pool in zip(entries["pools"].items(), pools, strict=True):
             if names[pool.name] > 1:
-                raise node.error(f'two pools are called "{pool.name}"')
+                raise node.error(f'duplicate pool name "{pool.name}"')
     except DocumentError as error:
         raise PoolFileError(error.path, error.line, error.column, error.message) from error
     return pools
@@ -68,28 +68,28 @@ def _pool(node: Node) -> Pool:
     entries = node.fields((*_COMMON, *_SIMULATED, *_WEBDRIVER), required=("platform", "kind"))
     platform = entries["platform"].choice(PLATFORMS)
     kind = PoolKind(entries["kind"].choice(PoolKind))
-    _refuse_fields(entries, _SIMULATED if kind is PoolKind.WEBDRIVER else _WEBDRIVER, kind)
+    _reject_fields(entries, _SIMULATED if kind is PoolKind.WEBDRIVER else _WEBDRIVER, kind)
     labels = read_optional(entries, "labels", _labels) or ()
     return Pool(
-        name=_given_or(entries, "name", lambda found: found.string(limit=100).strip(), "") or f"{kind}-{platform}",
+        name=_optional(entries, "name", lambda found: found.string(limit=100).strip(), "") or f"{kind}-{platform}",
         platform=platform,
         kind=kind,
-        slots=_given_or(entries, "slots", lambda found: found.integer(1, SLOTS_LIMIT), DEFAULT_SLOTS),
+        slots=_optional(entries, "slots", lambda found: found.integer(1, SLOTS_LIMIT), DEFAULT_SLOTS),
         pace=_pace(entries),
         hub=_hub(node, entries, labels) if kind is PoolKind.WEBDRIVER else None,
         labels=labels,
     )
 
 
-def _given_or(entries: Mapping[str, Node], key: str, read: Callable[[Node], T], otherwise: T) -> T:
+def _optional(entries: Mapping[str, Node], key: str, read: Callable[[Node], T], otherwise: T) -> T:
     found = read_optional(entries, key, read)
     return otherwise if found is None else found
 
 
-def _refuse_fields(entries: Mapping[str, Node], foreign: tuple[str, ...], kind: PoolKind) -> None:
-    for name in foreign:
+def _reject_fields(entries: Mapping[str, Node], inapplicable: tuple[str, ...], kind: PoolKind) -> None:
+    for name in inapplicable:
         if name in entries:
-            raise entries[name].error_at_key(f"{name} says nothing about a pool of the kind {kind}: remove it")
+            raise entries[name].error_at_key(f"{name} does not apply to a pool of kind {kind}: remove it")
 
 
 def _labels(node: Node) -> tuple[str, ...]:
@@ -100,41 +100,41 @@ def _labels(node: Node) -> tuple[str, ...]:
 
 def _pace(entries: Mapping[str, Node]) -> Pace:
     return Pace(
-        step=_given_or(entries, "step_delay", lambda found: found.seconds(0, 600), 0.0),
-        scale=_given_or(entries, "time_scale", lambda found: found.number(0, 10), 0.0),
+        step=_optional(entries, "step_delay", lambda found: found.seconds(0, 600), 0.0),
+        scale=_optional(entries, "time_scale", lambda found: found.number(0, 10), 0.0),
     )
 
 
 def _hub(node: Node, entries: Mapping[str, Node], labels: tuple[str, ...]) -> Hub:
     if "url" not in entries:
-        raise node.error("url is missing: a pool of the kind webdriver needs the address of its hub")
+        raise node.error("url is missing: a pool of kind webdriver needs the URL of its hub")
     url = _url(entries["url"])
     target = HubTarget(
         url=url.geturl().rstrip("/"),
-        capabilities=_given_or(entries, "capabilities", read_capabilities, {}),
+        capabilities=_optional(entries, "capabilities", read_capabilities, {}),
         labels=labels,
-        new_command_timeout=_given_or(
+        new_command_timeout=_optional(
             entries, "new_command_timeout", lambda found: found.seconds(10, 3600), NEW_COMMAND_SECONDS
         ),
     )
     usual = AppDelivery.PATH if _is_loopback(url.hostname or "") else AppDelivery.URL
     return Hub(
-        target=target, delivery=_given_or(entries, "app", lambda found: AppDelivery(found.choice(AppDelivery)), usual)
+        target=target, delivery=_optional(entries, "app", lambda found: AppDelivery(found.choice(AppDelivery)), usual)
     )
 
 
 def _url(node: Node) -> SplitResult:
     try:
         url = urlsplit(node.string(limit=2_000).strip())
-        named = bool(url.hostname) and url.port != 0
+        has_host = bool(url.hostname) and url.port != 0
     except ValueError as error:
-        raise node.error(f"this is no address: {error}") from error
-    if url.scheme not in ("http", "https") or not named:
-        raise node.error("expected an address such as http://127.0.0.1:4723")
+        raise node.error(f"invalid URL: {error}") from error
+    if url.scheme not in ("http", "https") or not has_host:
+        raise node.error("expected a URL such as http://127.0.0.1:4723")
     if url.username is not None or url.password is not None:
-        raise node.error("no name and password in the address, please: it is shown and stored")
+        raise node.error("the URL must not contain a user or password: it is shown and stored")
     if url.query or url.fragment:
-        raise node.error("the address of a hub ends with its path")
+        raise node.error("the URL of a hub must not have a query or fragment")
     return url
 
 
@@ -161,17 +161,17 @@ STANDARD_CAPABILITIES = (
     "userAgent",
     "webSocketUrl",
 )
-"""Those of https://www.w3.org/TR/webdriver2/#capabilities; every other name has a vendor before a colon."""
+"""Standard names (https://www.w3.org/TR/webdriver2/#capabilities); all others have a vendor prefix."""
 
 _VENDOR = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,60}:[^\s:]\S{0,100}")
 _RESERVED = {
-    "app": "the build under test is given to the hub by the service: remove it",
-    "newCommandTimeout": "write it as new_command_timeout, in seconds, beside capabilities",
+    "app": "the service passes the build under test to the hub: remove it",
+    "newCommandTimeout": "set new_command_timeout, in seconds, beside capabilities",
 }
 
 
 def read_capabilities(node: Node) -> Mapping[str, Json]:
-    """The capabilities as JSON values. DocumentError for a name that no W3C driver takes, and for what we set."""
+    """The capabilities as JSON. Raise DocumentError for a name without vendor prefix, and for reserved ones."""
     for name, value in node.mapping().items():
         _check_name(name, value)
     return {name: _json(value) for name, value in node.mapping().items()}
@@ -181,21 +181,21 @@ def _check_name(name: str, value: Node) -> None:
     if name in STANDARD_CAPABILITIES:
         return
     if not _VENDOR.fullmatch(name):
-        hint = suggest(name, STANDARD_CAPABILITIES) or f"; write it with its vendor, such as appium:{name}"
-        raise value.error_at_key(f"{quote(name)} is no standard capability{hint}")
-    _refuse_reserved(name.removeprefix("appium:"), value)
+        hint = suggest(name, STANDARD_CAPABILITIES) or f"; add a vendor prefix, such as appium:{name}"
+        raise value.error_at_key(f"{quote(name)} is not a standard capability{hint}")
+    _reject_reserved(name.removeprefix("appium:"), value)
     if name == "appium:options":
         for option, inside in value.mapping().items():
-            _refuse_reserved(option, inside)
+            _reject_reserved(option, inside)
 
 
-def _refuse_reserved(name: str, value: Node) -> None:
+def _reject_reserved(name: str, value: Node) -> None:
     if name in _RESERVED:
         raise value.error_at_key(f"appium:{name} cannot be set here: {_RESERVED[name]}")
 
 
 def _json(node: Node) -> Json:
-    """The node's value; documents are limited in depth."""
+    """The node's value; the depth of documents is limited."""
     if isinstance(node.value, tuple):
         return [_json(item) for item in node.value]
     if isinstance(node.value, Mapping):

@@ -1,4 +1,4 @@
-"""The health of a hub: it rests after a failure, longer each time, and comes back after one good status."""
+"""The health of a hub: after a failure it gets no sessions until its status is good again, checked with backoff."""
 
 import asyncio
 import random
@@ -11,107 +11,108 @@ from services.chassis import logs
 log = logs.get(__name__)
 
 StatusCheck = Callable[[str], Awaitable[bool]]
-"""Whether the hub at an address answers and takes sessions."""
+"""Whether the hub at a URL answers and accepts sessions."""
 
 
 @dataclass(frozen=True, slots=True)
 class HealthPolicy:
-    """Seconds: how often a hub that is well is asked for its status, and how long one that is not is left alone."""
+    """Seconds between checks of a healthy hub, of backoff for an unhealthy one, and to wait for an answer."""
 
-    every: float = 5.0
-    first: float = 1.0
-    most: float = 60.0
-    answer: float = 5.0
+    interval: float = 5.0
+    first_backoff: float = 1.0
+    max_backoff: float = 60.0
+    timeout: float = 5.0
 
-    def after(self, misses: int) -> float:
-        """The rest after so many failures in a row, with jitter, so that workers do not come back together."""
-        rest = min(self.most, self.first * 2.0 ** min(misses - 1, 30))
-        return rest * random.uniform(0.75, 1.25)  # noqa: S311 (jitter)
+    def backoff(self, failures: int) -> float:
+        """The pause after `failures` in a row, with jitter, so that workers do not retry together."""
+        pause = min(self.max_backoff, self.first_backoff * 2.0 ** min(failures - 1, 30))
+        return pause * random.uniform(0.75, 1.25)  # noqa: S311 (jitter)
 
 
 class HubHealth:
-    """One hub. It is taken to be well until it fails; `changed` is called when that changes.
+    """One hub, healthy until it fails; `changed` is called when that changes.
 
-    The rests grow until a session could be opened, or until it has been well for as long as the longest rest: a hub
-    whose status is good and whose sessions fail is not tried at every status.
+    The backoff grows until a session is opened, or until the hub has been healthy for as long as the longest backoff:
+    a good status alone does not reset it, because sessions may still fail.
     """
 
     def __init__(
-        self, url: str, *, rests: HealthPolicy, changed: Callable[[], None], now: Callable[[], float] = monotonic
+        self, url: str, *, policy: HealthPolicy, changed: Callable[[], None], now: Callable[[], float] = monotonic
     ) -> None:
         self.url = url
-        self.up = True
-        self._rests = rests
+        self.healthy = True
+        self._policy = policy
         self._changed = changed
         self._now = now
-        self._misses = 0
+        self._failures = 0
         self._failed_at = float("-inf")
-        self._look_at = float("-inf")
-        self._sooner = asyncio.Event()
+        self._check_at = float("-inf")
+        self._rescheduled = asyncio.Event()
 
-    def failed(self, why: str) -> None:
-        """It did not do what hubs are for: nobody is sent there until it is well again."""
-        self._misses += 1
-        rest = self._rests.after(self._misses)
+    def report_failure(self, why: str) -> None:
+        """A session or check failed: the hub is unhealthy until a later check."""
+        self._failures += 1
+        backoff = self._policy.backoff(self._failures)
         self._failed_at = self._now()
-        self._look_at = self._failed_at + rest
-        self._sooner.set()
-        log.warning("endpoint_rests", url=self.url, seconds=round(rest, 1), failures=self._misses, why=why)
-        self._turn(up=False)
+        self._check_at = self._failed_at + backoff
+        self._rescheduled.set()
+        log.warning("endpoint_rests", url=self.url, seconds=round(backoff, 1), failures=self._failures, why=why)
+        self._set_healthy(False)
 
-    def worked(self) -> None:
-        """A session was opened there."""
-        self._misses = 0
-        self._turn(up=True)
+    def report_success(self) -> None:
+        """A session was opened."""
+        self._failures = 0
+        self._set_healthy(True)
 
     def check_soon(self) -> None:
-        """Ask for its status at once, unless it rests."""
-        if self.up:
-            self._look_at = self._now()
-            self._sooner.set()
+        """Check the status at once, unless the hub is unhealthy."""
+        if self.healthy:
+            self._check_at = self._now()
+            self._rescheduled.set()
 
-    async def due(self) -> None:
-        """Wait until its status is to be asked for."""
-        while (left := self._look_at - self._now()) > 0:
-            self._sooner.clear()
+    async def wait_until_due(self) -> None:
+        """Wait until the status is due for a check."""
+        while (left := self._check_at - self._now()) > 0:
+            self._rescheduled.clear()
             try:
                 async with asyncio.timeout(left):
-                    await self._sooner.wait()
+                    await self._rescheduled.wait()
             except TimeoutError:
                 continue
 
-    async def look(self, ready: StatusCheck) -> None:
-        """Ask for its status, and draw the conclusions."""
-        asked_at = self._now()
+    async def check(self, ready: StatusCheck) -> None:
+        """Check the status and update the health. A failure reported meanwhile outweighs a good status."""
+        started_at = self._now()
         try:
-            async with asyncio.timeout(self._rests.answer):
-                well = await ready(self.url)
+            async with asyncio.timeout(self._policy.timeout):
+                good = await ready(self.url)
         except TimeoutError:
-            well = False
-        if self._failed_at > asked_at:
+            good = False
+        if self._failed_at > started_at:
             return
-        if well:
-            self._is_well()
+        if good:
+            self._pass_check()
         else:
-            self.failed("its status is not good")
+            self.report_failure("its status is not good")
 
-    def _is_well(self) -> None:
+    def _pass_check(self) -> None:
         now = self._now()
-        self._look_at = now + self._rests.every
-        if self.up and now - self._failed_at > self._rests.most:
-            self._misses = 0
-        self._turn(up=True)
+        self._check_at = now + self._policy.interval
+        if self.healthy and now - self._failed_at > self._policy.max_backoff:
+            self._failures = 0
+        self._set_healthy(True)
 
-    def _turn(self, *, up: bool) -> None:
-        if up != self.up:
-            self.up = up
-            if up:
-                log.info("endpoint_is_back", url=self.url)
-            self._changed()
+    def _set_healthy(self, healthy: bool) -> None:
+        if healthy == self.healthy:
+            return
+        self.healthy = healthy
+        if healthy:
+            log.info("endpoint_is_back", url=self.url)
+        self._changed()
 
 
-async def watch(endpoint: HubHealth, ready: StatusCheck) -> None:
-    """Look after an endpoint until cancelled."""
+async def watch(health: HubHealth, ready: StatusCheck) -> None:
+    """Check a hub whenever it is due, until cancelled."""
     while True:
-        await endpoint.due()
-        await endpoint.look(ready)
+        await health.wait_until_due()
+        await health.check(ready)

@@ -1,4 +1,4 @@
-"""The hubs that pools have their devices from: a port, and WebDriver behind it."""
+"""The hubs of pools: the port, its WebDriver adapter, and how an app gets to a hub."""
 
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
@@ -13,19 +13,19 @@ from services.executor.model.failures import Category
 
 
 class Hubs(Protocol):
-    """What pools ask of hubs."""
+    """Where pools open devices."""
 
     async def open(
         self, target: HubTarget, info: DeviceInfo, build: Build, *, app: str | None, on_session: OnSession | None
     ) -> Device:
-        """A device with a session of its own. Raises DeviceFailure, and then has left no session behind."""
+        """A device with a new session. Raise DeviceFailure; then no session is left behind."""
 
     async def ready(self, url: str) -> bool:
-        """Whether the hub answers and takes sessions; never raises."""
+        """Whether the hub answers and accepts sessions; never raises."""
 
 
 class WebDriverHubs:
-    """The port over W3C WebDriver."""
+    """Hubs that speak W3C WebDriver."""
 
     async def open(
         self, target: HubTarget, info: DeviceInfo, build: Build, *, app: str | None, on_session: OnSession | None
@@ -37,14 +37,14 @@ class WebDriverHubs:
 
 
 class FileServing(Protocol):
-    """Where this worker serves files to hubs that do not see its disk."""
+    """Serves files of this worker to hubs that cannot read its disk."""
 
     def offered(self, path: Path) -> AbstractContextManager[str]:
-        """An address of the file that nobody can guess, and that is good inside the block only."""
+        """An unguessable URL of the file, valid inside the block only."""
 
 
 async def app_location(build: Build, hub: Hub, files: FileServing | None, held: ExitStack) -> str | None:
-    """The app as the hub is told of it; what is offered stays so while `held` is open. Raises DeviceFailure."""
+    """The path or URL of the app for the hub, valid while `held` is open. Raise DeviceFailure."""
     if build.static_url is not None or hub.opens_browsers:
         return None
     if build.file is None:
@@ -55,19 +55,17 @@ async def app_location(build: Build, hub: Hub, files: FileServing | None, held: 
     if files is None:
         raise DeviceFailure(
             Category.CONFIG_INVALID,
-            f"the hub {hub.target.url} is to get the app from this worker, which serves no files: "
+            f"the hub {hub.target.url} needs the app from this worker, which serves no files: "
             "set MOBILETEST_EXECUTOR_FILES_LISTEN and MOBILETEST_EXECUTOR_FILES_URL, or `app: path` in its pool",
         )
     return held.enter_context(files.offered(path))
 
 
 def _external_address(build: Build) -> str | None:
-    """Where the hub is to fetch the app itself; a path would be one on the hub's machine, which is no build's."""
+    """The URL from which the hub fetches the app itself. Raise DeviceFailure for a path, which would be the hub's."""
     address = build.artifact_url
     scheme = urlsplit(address).scheme if address is not None else None
     if scheme is not None and (len(scheme) < 2 or scheme == "file"):
-        message = (
-            "the build's artifact_url is no address that a hub can fetch it from, such as https://builds.example/a"
-        )
+        message = "the build's artifact_url must be a URL such as https://builds.example/a"
         raise DeviceFailure(Category.ARTIFACT_INVALID, message)
     return address

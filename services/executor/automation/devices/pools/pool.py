@@ -1,4 +1,4 @@
-"""What a pool is: a number of devices of one kind."""
+"""A device pool: a number of devices of one kind."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,14 +11,14 @@ DEFAULT_SLOTS = 4
 
 
 class PoolKind(StrEnum):
-    """What the devices of a pool are."""
+    """The kind of a pool's devices."""
 
     SIMULATED = "simulated"
     WEBDRIVER = "webdriver"
 
 
 class AppDelivery(StrEnum):
-    """How a hub gets the app: as a file that it sees under the same path, or from an address of this worker."""
+    """How a hub gets the app: by the path of a file that it can read too, or by a URL of this worker."""
 
     PATH = "path"
     URL = "url"
@@ -26,22 +26,22 @@ class AppDelivery(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hub:
-    """Where the devices of a pool are had, and how the app gets there."""
+    """The hub of a pool, and how it gets the app."""
 
     target: HubTarget
     delivery: AppDelivery = AppDelivery.PATH
 
     @property
     def opens_browsers(self) -> bool:
-        """Whether it opens browsers, which show web builds and nothing else."""
+        """Whether its devices are browsers, which can only run web builds."""
         return "browserName" in self.target.capabilities
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
-    """Devices of one kind: simulated ones, which take `pace`, or those of `hub`.
+    """Devices of one kind: simulated ones with `pace`, or those of `hub`.
 
-    `slots` is how many may be held at once; `labels` describe the devices to people.
+    `slots` is how many runs may use them at once; `labels` describe the devices to people.
     """
 
     name: str
@@ -52,13 +52,13 @@ class Pool:
     hub: Hub | None = None
     labels: tuple[str, ...] = ()
 
-    def named(self, number: int) -> str:
-        """The name of its device in the place `number`."""
-        described = f" ({', '.join(self.labels)})" if self.labels else ""
-        return f"{self.name}-{number}{described}"
+    def device_name(self, number: int) -> str:
+        """The name of the device in slot `number`."""
+        description = f" ({', '.join(self.labels)})" if self.labels else ""
+        return f"{self.name}-{number}{description}"
 
 
 DEFAULT_POOLS = tuple(
     Pool(name=f"simulated-{platform}", platform=platform, kind=PoolKind.SIMULATED) for platform in PLATFORMS
 )
-"""The pools of a worker that was given no file."""
+"""The pools of a worker without a pools file."""

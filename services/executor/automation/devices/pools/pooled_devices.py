@@ -1,4 +1,4 @@
-"""The Devices port over pools: who holds which place, and where the next run goes."""
+"""The Devices port over pools: which device is in use, and where the next run goes."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -20,23 +20,23 @@ log = logs.get(__name__)
 
 WAIT_SECONDS = 30.0
 BUSY_SECONDS = 900.0
-"""Runs are claimed by platform: where its pools take different builds, more may have come than devices that fit."""
+"""Runs are claimed by platform, so more may be claimed than there are devices that fit their builds."""
 CLOSE_SECONDS = 20.0
 
 _HUB_FAILURES = frozenset({Category.DEVICE_UNAVAILABLE, Category.NETWORK_ERROR, Category.SESSION_LOST})
-"""How opening a session fails when the hub, or the device behind it, is to blame."""
+"""Categories of a failed session that the hub, or its device, is to blame for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeviceSlot:
-    """One device of a pool, counted from 1."""
+    """One device of a pool; numbers begin at 1."""
 
     pool: Pool
     number: int
 
 
 class _HubFailure(Exception):
-    """A session could not be opened, which another hub may do."""
+    """A session could not be opened; another hub may open it."""
 
     def __init__(self, failure: DeviceFailure) -> None:
         super().__init__(failure.message)
@@ -44,7 +44,7 @@ class _HubFailure(Exception):
 
 
 class PooledDevices:
-    """Devices of pools, each given to one run at a time; the health of their hubs decides which pools are used."""
+    """Devices of pools, each used by one run at a time; only pools with healthy hubs are used."""
 
     def __init__(
         self,
@@ -54,11 +54,11 @@ class PooledDevices:
         files: FileServing | None = None,
         wait_seconds: float = WAIT_SECONDS,
         busy_seconds: float = BUSY_SECONDS,
-        rests: HealthPolicy = HealthPolicy(),  # noqa: B008 (frozen)
+        health_policy: HealthPolicy = HealthPolicy(),  # noqa: B008 (frozen)
     ) -> None:
-        """How long a run waits: `wait_seconds` for hubs that rest, `busy_seconds` for devices that other runs have.
+        """A run waits up to `wait_seconds` for unhealthy hubs, up to `busy_seconds` for devices in use.
 
-        `files` is for hubs that do not see our disk.
+        `files` is for hubs that cannot read this worker's disk.
         """
         self._pools = tuple(pools)
         self._hubs = hubs or WebDriverHubs()
@@ -66,80 +66,82 @@ class PooledDevices:
         self._wait_seconds = wait_seconds
         self._busy_seconds = busy_seconds
         urls = dict.fromkeys(pool.hub.target.url for pool in self._pools if pool.hub is not None)
-        self._endpoints = {url: HubHealth(url, rests=rests, changed=self._turned) for url in urls}
-        self._taken: set[DeviceSlot] = set()
+        self._health = {url: HubHealth(url, policy=health_policy, changed=self._on_health_change) for url in urls}
+        self._in_use: set[DeviceSlot] = set()
         self._holders: dict[Device, tuple[DeviceSlot, ExitStack]] = {}
         self._freed = asyncio.Event()
-        self._told: list[Callable[[], None]] = []
-        self._show()
+        self._listeners: list[Callable[[], None]] = []
+        self._update_metrics()
 
     @classmethod
     def load(cls, path: Path | None, *, files: FileServing | None = None) -> "PooledDevices":
-        """From a YAML file; without one, simulated devices of both platforms. PoolsError, or OSError."""
+        """The pools of a YAML file, or DEFAULT_POOLS without one. Raise PoolFileError or OSError."""
         return cls(load_pools(path), files=files)
 
     @property
     def platforms(self) -> Sequence[str]:
-        """Those that there are pools of, in health or not."""
+        """The platforms of all pools, healthy or not."""
         return list(dict.fromkeys(pool.platform for pool in self._pools))
 
     def slots(self, platform: str) -> int:
-        """How many runs of the platform can go on at once: those on a hub that rests do, but no other can join them."""
-        return sum(pool.slots if self._up(pool) else self._held(pool) for pool in self._of(platform))
+        """How many runs of the platform can go on at once; on an unhealthy hub only those that already run."""
+        return sum(pool.slots if self._is_healthy(pool) else self._count_in_use(pool) for pool in self._of(platform))
 
     def free(self, platform: str) -> int:
-        return sum(self._room(pool) for pool in self._of(platform))
+        return sum(self._free_slots(pool) for pool in self._of(platform))
 
     def on_change(self, call: Callable[[], None]) -> None:
-        """Call this whenever a hub begins or ends to rest."""
-        self._told.append(call)
+        """Call this whenever the health of a hub changes."""
+        self._listeners.append(call)
 
     async def check(self) -> None:
-        """Ask every hub for its status once."""
-        await asyncio.gather(*(endpoint.look(self._hubs.ready) for endpoint in self._endpoints.values()))
+        """Check the status of every hub once."""
+        await asyncio.gather(*(health.check(self._hubs.ready) for health in self._health.values()))
 
     async def watch(self) -> None:
-        """Look after the hubs until cancelled."""
+        """Check the hubs until cancelled."""
         async with asyncio.TaskGroup() as group:
-            for endpoint in self._endpoints.values():
-                group.create_task(watch(endpoint, self._hubs.ready), name=f"hub {endpoint.url}")
+            for health in self._health.values():
+                group.create_task(watch(health, self._hubs.ready), name=f"hub {health.url}")
             await asyncio.Event().wait()
 
     async def acquire(self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None) -> Device:
-        """As the port says. A hub that cannot open a session rests, and the run goes to another pool at once."""
-        left = self._fitting(platform, build)
+        """Implement the port. If a hub cannot open a session, the run goes to another pool at once."""
+        left = self._suitable_pools(platform, build)
         since = asyncio.get_running_loop().time()
         failure: DeviceFailure | None = None
         while left:
-            place = await self._place(left, since, failure)
+            slot = await self._take_slot(left, since, failure)
             try:
-                return await self._held_open(place, build, seed, on_session)
-            except _HubFailure as failed:
-                failure = failed.failure
+                return await self._open_in_slot(slot, build, seed, on_session)
+            except _HubFailure as error:
+                failure = error.failure
                 left = [
-                    pool for pool in left if pool.hub is None or self._endpoint(pool) is not self._endpoint(place.pool)
+                    pool
+                    for pool in left
+                    if pool.hub is None or self._hub_health(pool) is not self._hub_health(slot.pool)
                 ]
-        raise failure or DeviceFailure(Category.DEVICE_UNAVAILABLE, f"there is no device for {platform}")
+        raise failure or DeviceFailure(Category.DEVICE_UNAVAILABLE, f"no device for {platform}")
 
     async def release(self, device: Device) -> None:
-        place, held = self._holders.pop(device, (None, ExitStack()))
+        slot, held = self._holders.pop(device, (None, ExitStack()))
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await device.close()
-        except Exception as error:  # a device that cannot be closed must not keep its place
+        except Exception as error:  # a device that cannot be closed must not block its slot
             log.warning("device_not_closed", device=device.info.name, error=repr(error))
         finally:
             held.close()
-            if place is not None:
-                self._give_back(place)
-                if (endpoint := self._endpoint(place.pool)) is not None:
-                    endpoint.check_soon()
+            if slot is not None:
+                self._free_slot(slot)
+                if (health := self._hub_health(slot.pool)) is not None:
+                    health.check_soon()
 
     def _of(self, platform: str) -> list[Pool]:
         return [pool for pool in self._pools if pool.platform == platform]
 
-    def _fitting(self, platform: str, build: Build) -> list[Pool]:
-        """The pools that the build can run on: a browser shows web builds only, and these prefer one."""
+    def _suitable_pools(self, platform: str, build: Build) -> list[Pool]:
+        """The pools that can run the build: browsers run only web builds, which prefer them."""
         pools = self._of(platform)
         if not pools:
             raise DeviceFailure(Category.CONFIG_INVALID, f"no device pool for {platform} is configured")
@@ -149,14 +151,14 @@ class PooledDevices:
         if len(browsers) == len(pools):
             raise DeviceFailure(
                 Category.CONFIG_INVALID,
-                f"every device pool for {platform} is of browsers, which show builds with a static_url only",
+                f"every device pool for {platform} has browsers, which only run builds with a static_url",
             )
         return [pool for pool in pools if pool not in browsers]
 
-    async def _place(self, pools: Sequence[Pool], since: float, failure: DeviceFailure | None) -> DeviceSlot:
-        """A place in the pool with the most room, as soon as there is one."""
-        while not any(self._room(pool) for pool in pools):
-            busy = failure is None and any(self._up(pool) for pool in pools)
+    async def _take_slot(self, pools: Sequence[Pool], since: float, failure: DeviceFailure | None) -> DeviceSlot:
+        """A slot in the pool with the most free slots, as soon as there is one."""
+        while not any(self._free_slots(pool) for pool in pools):
+            busy = failure is None and any(self._is_healthy(pool) for pool in pools)
             patience = self._busy_seconds if busy else self._wait_seconds
             self._freed.clear()
             try:
@@ -164,38 +166,38 @@ class PooledDevices:
                     await self._freed.wait()
             except TimeoutError as error:
                 raise failure or self._none_free(pools, patience) from error
-        pool = max(pools, key=self._room)
-        numbers = {place.number for place in self._taken if place.pool is pool}
-        place = DeviceSlot(pool, next(number for number in range(1, pool.slots + 1) if number not in numbers))
-        self._taken.add(place)
-        self._show()
-        return place
+        pool = max(pools, key=self._free_slots)
+        numbers = {slot.number for slot in self._in_use if slot.pool is pool}
+        slot = DeviceSlot(pool, next(number for number in range(1, pool.slots + 1) if number not in numbers))
+        self._in_use.add(slot)
+        self._update_metrics()
+        return slot
 
     def _none_free(self, pools: Sequence[Pool], patience: float) -> DeviceFailure:
-        resting = [endpoint.url for pool in pools if (endpoint := self._endpoint(pool)) and not endpoint.up]
-        why = f" ({', '.join(dict.fromkeys(resting))} cannot be used at the moment)" if resting else ""
+        unhealthy = [health.url for pool in pools if (health := self._hub_health(pool)) and not health.healthy]
+        why = f" (unhealthy hubs: {', '.join(dict.fromkeys(unhealthy))})" if unhealthy else ""
         message = f"no device for {pools[0].platform} became free within {patience:g} s{why}"
         return DeviceFailure(Category.DEVICE_UNAVAILABLE, message)
 
-    async def _held_open(self, place: DeviceSlot, build: Build, seed: Seed, on_session: OnSession | None) -> Device:
-        """The device of the place, which is given back if there is none."""
+    async def _open_in_slot(self, slot: DeviceSlot, build: Build, seed: Seed, on_session: OnSession | None) -> Device:
+        """The device of the slot, which is freed if opening fails."""
         held = ExitStack()
         try:
-            device = await self._open(place, build, seed, on_session, held)
+            device = await self._open(slot, build, seed, on_session, held)
         except BaseException:
             held.close()
-            self._give_back(place)
+            self._free_slot(slot)
             raise
-        self._holders[device] = (place, held)
+        self._holders[device] = (slot, held)
         return device
 
     async def _open(
-        self, place: DeviceSlot, build: Build, seed: Seed, on_session: OnSession | None, held: ExitStack
+        self, slot: DeviceSlot, build: Build, seed: Seed, on_session: OnSession | None, held: ExitStack
     ) -> Device:
-        pool, endpoint = place.pool, self._endpoint(place.pool)
+        pool, health = slot.pool, self._hub_health(slot.pool)
         simulated = pool.kind is PoolKind.SIMULATED
-        info = DeviceInfo(pool.named(place.number), pool.platform, pool.kind, simulated=simulated)
-        if pool.hub is None or endpoint is None:
+        info = DeviceInfo(pool.device_name(slot.number), pool.platform, pool.kind, simulated=simulated)
+        if pool.hub is None or health is None:
             return SimulatedDevice(info, build, seed, pool.pace)
         app = await app_location(build, pool.hub, self._files, held)
         try:
@@ -204,42 +206,41 @@ class PooledDevices:
             telemetry.device_sessions.labels(pool.name, "failed").inc()
             if failure.category not in _HUB_FAILURES:
                 raise
-            endpoint.failed(failure.message)
+            health.report_failure(failure.message)
             raise _HubFailure(failure) from failure
         telemetry.device_sessions.labels(pool.name, "opened").inc()
-        endpoint.worked()
+        health.report_success()
         return device
 
-    def _give_back(self, place: DeviceSlot) -> None:
-        self._taken.discard(place)
+    def _free_slot(self, slot: DeviceSlot) -> None:
+        self._in_use.discard(slot)
         self._freed.set()
-        self._show()
+        self._update_metrics()
 
-    def _endpoint(self, pool: Pool) -> HubHealth | None:
-        return self._endpoints[pool.hub.target.url] if pool.hub is not None else None
+    def _hub_health(self, pool: Pool) -> HubHealth | None:
+        return self._health[pool.hub.target.url] if pool.hub is not None else None
 
-    def _up(self, pool: Pool) -> bool:
-        endpoint = self._endpoint(pool)
-        return endpoint is None or endpoint.up
+    def _is_healthy(self, pool: Pool) -> bool:
+        health = self._hub_health(pool)
+        return health is None or health.healthy
 
-    def _held(self, pool: Pool) -> int:
-        return sum(place.pool is pool for place in self._taken)
+    def _count_in_use(self, pool: Pool) -> int:
+        return sum(slot.pool is pool for slot in self._in_use)
 
-    def _room(self, pool: Pool) -> int:
-        return pool.slots - self._held(pool) if self._up(pool) else 0
+    def _free_slots(self, pool: Pool) -> int:
+        return pool.slots - self._count_in_use(pool) if self._is_healthy(pool) else 0
 
-    def _turned(self) -> None:
-        """A hub has begun or ended to rest."""
+    def _on_health_change(self) -> None:
         self._freed.set()
-        self._show()
+        self._update_metrics()
         for platform in self.platforms:
-            if not any(self._up(pool) for pool in self._of(platform)):
+            if not any(self._is_healthy(pool) for pool in self._of(platform)):
                 log.warning("no_endpoint_is_up", platform=platform)
-        for call in self._told:
+        for call in self._listeners:
             call()
 
-    def _show(self) -> None:
+    def _update_metrics(self) -> None:
         for pool in self._pools:
-            busy, free = self._held(pool), self._room(pool)
+            busy, free = self._count_in_use(pool), self._free_slots(pool)
             for state, slots in (("busy", busy), ("free", free), ("resting", pool.slots - busy - free)):
                 telemetry.device_slots.labels(pool.name, state).set(slots)

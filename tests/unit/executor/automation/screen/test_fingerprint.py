@@ -64,14 +64,14 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize("pair", EQUAL.values(), ids=EQUAL.keys())
-def test_data_do_not_make_another_screen(pair: tuple[Element, Element]) -> None:
+def test_changed_data_do_not_change_the_fingerprint(pair: tuple[Element, Element]) -> None:
     one, other = map(fingerprint_of, pair)
     assert same_screen(one, other)
     assert same_screen(other, one)
 
 
 @pytest.mark.parametrize("pair", DIFFERENT.values(), ids=DIFFERENT.keys())
-def test_different_screens_are_told_apart(pair: tuple[Element, Element]) -> None:
+def test_different_screens_have_different_fingerprints(pair: tuple[Element, Element]) -> None:
     one, other = map(fingerprint_of, pair)
     assert not same_screen(one, other)
     assert not same_screen(other, one)
@@ -144,7 +144,7 @@ async def _signed_in(model: str, platform: str, seen: dict[str, list[Element]]) 
 
 
 @pytest.mark.parametrize("platform", ["android", "ios"])
-async def test_the_screens_of_the_example_shop(platform: str) -> None:
+async def test_fingerprints_of_the_example_shop(platform: str) -> None:
     seen = await visited(platform)
     assert set(seen) == {"log in", "products", "product", "cart", "profile"}
     for name, states in seen.items():
@@ -170,9 +170,9 @@ async def test_the_screens_of_the_example_shop(platform: str) -> None:
         ("", ""),
     ],
 )
-def test_ids_without_what_changes(identifier: str, shape: str) -> None:
+def test_id_shapes_leave_out_variable_parts(identifier: str, shape: str) -> None:
     assert id_shape(identifier) == shape
 
 
-def test_words_are_without_numbers_signs_and_case() -> None:
+def test_normalized_words_leave_out_numbers_signs_and_case() -> None:
     assert normalized_words("Cart, 3 items ($12.50)") == "cart items"

@@ -126,12 +126,12 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize("pair", EQUAL.values(), ids=EQUAL.keys())
-def test_data_do_not_make_another_screen(pair: tuple[str, str]) -> None:
+def test_changed_data_do_not_change_the_fingerprint(pair: tuple[str, str]) -> None:
     one, other = (fingerprint_of(read_source(source)) for source in pair)
     assert same_screen(one, other)
 
 
 @pytest.mark.parametrize("pair", DIFFERENT.values(), ids=DIFFERENT.keys())
-def test_different_screens_are_told_apart(pair: tuple[str, str]) -> None:
+def test_different_screens_have_different_fingerprints(pair: tuple[str, str]) -> None:
     one, other = (fingerprint_of(read_source(source)) for source in pair)
     assert not same_screen(one, other)

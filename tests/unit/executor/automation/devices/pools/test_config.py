@@ -10,12 +10,12 @@ from services.executor.automation.devices.simulated.app_model import Pace
 from services.executor.automation.devices.webdriver.sessions import NEW_COMMAND_SECONDS, HubTarget
 
 
-def test_without_a_file_there_are_simulated_devices_of_both_platforms() -> None:
+def test_without_a_file_both_platforms_have_simulated_devices() -> None:
     assert load_pools(None) == DEFAULT_POOLS
     assert [pool.platform for pool in DEFAULT_POOLS] == ["android", "ios"]
 
 
-def test_a_file_says_which_pools_there_are(tmp_path: Path) -> None:
+def test_pools_are_read_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "pools.yaml"
     path.write_text(
         """
@@ -54,7 +54,7 @@ pools:
     assert second == Pool(
         name="lab", platform="ios", kind=PoolKind.WEBDRIVER, slots=3, hub=hub, labels=("iPhone 15", "rack 3")
     )
-    assert second.named(2) == "lab-2 (iPhone 15, rack 3)"
+    assert second.device_name(2) == "lab-2 (iPhone 15, rack 3)"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def hub(fields: str, url: str = "http://lab:4723") -> str:
 @pytest.mark.parametrize(
     ("text", "line", "column", "message"),
     [
-        ("pools: []", 1, 8, "there is no pool"),
+        ("pools: []", 1, 8, "expected at least one pool"),
         ("pols: []", 1, 1, "did you mean pools?"),
         ("pools:\n  - {platform: android}", 2, 5, "kind is missing"),
         ("pools:\n  - {platform: windows, kind: simulated}", 2, 16, "android, ios"),
@@ -93,29 +93,29 @@ def hub(fields: str, url: str = "http://lab:4723") -> str:
         ("pools:\n  - {platform: ios, kind: simulated, slots: 0}", 2, 45, "from 1 to 1000"),
         ("pools:\n  - {platform: ios, kind: simulated, slot: 1}", 2, 38, "did you mean slots?"),
         ("pools:\n  - &a {platform: ios, kind: simulated}\n  - *a", 2, 5, "anchors"),
-        ("pools:\n" + "  - {platform: ios, kind: simulated}\n" * 2, 2, 5, 'two pools are called "simulated-ios"'),
-        ("pools:\n  - {platform: ios, kind: simulated,\nurl: x}", 3, 1, "url says nothing about a pool of the kind"),
+        ("pools:\n" + "  - {platform: ios, kind: simulated}\n" * 2, 2, 5, 'duplicate pool name "simulated-ios"'),
+        ("pools:\n  - {platform: ios, kind: simulated,\nurl: x}", 3, 1, "url does not apply to a pool of kind"),
         ("pools:\n  - {platform: ios, kind: webdriver}", 2, 5, "url is missing"),
-        (hub("step_delay: 1s"), 3, 1, "step_delay says nothing about a pool of the kind webdriver"),
+        (hub("step_delay: 1s"), 3, 1, "step_delay does not apply to a pool of kind webdriver"),
         (hub("labels: x"), 3, 9, "expected a list"),
         (hub("app: file"), 3, 6, "expected one of path, url"),
         (hub("new_command_timeout: 1s"), 3, 22, "from 10 to 3600"),
         (hub("capabilities: [1]"), 3, 15, "expected a mapping"),
         (hub("capabilities: {browsername: chrome}"), 3, 16, "did you mean browserName?"),
-        (hub("capabilities: {automationName: X}"), 3, 16, "write it with its vendor, such as appium:automationName"),
-        (hub("capabilities: {'appium:': X}"), 3, 16, "no standard capability"),
+        (hub("capabilities: {automationName: X}"), 3, 16, "add a vendor prefix, such as appium:automationName"),
+        (hub("capabilities: {'appium:': X}"), 3, 16, "not a standard capability"),
         (hub("capabilities: {'appium:app': x}"), 3, 16, "appium:app cannot be set here"),
-        (hub("capabilities: {'appium:newCommandTimeout': 5}"), 3, 16, "write it as new_command_timeout"),
+        (hub("capabilities: {'appium:newCommandTimeout': 5}"), 3, 16, "set new_command_timeout"),
         (hub("capabilities: {'appium:options': {app: x}}"), 3, 35, "appium:app cannot be set here"),
-        (hub("slots: 1", url="lab:4723"), 2, 43, "expected an address such as"),
-        (hub("slots: 1", url="ftp://lab"), 2, 43, "expected an address such as"),
-        (hub("slots: 1", url="http://lab:99999"), 2, 43, "this is no address"),
-        (hub("slots: 1", url="http://"), 2, 43, "expected an address such as"),
-        (hub("slots: 1", url="http://me:secret@lab"), 2, 43, "no name and password"),
-        (hub("slots: 1", url="http://lab?x=1"), 2, 43, "ends with its path"),
+        (hub("slots: 1", url="lab:4723"), 2, 43, "expected a URL such as"),
+        (hub("slots: 1", url="ftp://lab"), 2, 43, "expected a URL such as"),
+        (hub("slots: 1", url="http://lab:99999"), 2, 43, "invalid URL"),
+        (hub("slots: 1", url="http://"), 2, 43, "expected a URL such as"),
+        (hub("slots: 1", url="http://me:secret@lab"), 2, 43, "must not contain a user or password"),
+        (hub("slots: 1", url="http://lab?x=1"), 2, 43, "must not have a query or fragment"),
     ],
 )
-def test_a_wrong_file_is_refused_where_it_is_wrong(text: str, line: int, column: int, message: str) -> None:
+def test_errors_point_to_the_wrong_field_of_the_file(text: str, line: int, column: int, message: str) -> None:
     with pytest.raises(PoolFileError) as error:
         read_pools(text)
     assert message in error.value.message
@@ -123,7 +123,7 @@ def test_a_wrong_file_is_refused_where_it_is_wrong(text: str, line: int, column:
     assert (error.value.line, error.value.column) == (line, column)
 
 
-def test_the_complaint_names_the_file(tmp_path: Path) -> None:
+def test_errors_name_the_file(tmp_path: Path) -> None:
     path = tmp_path / "pools.yaml"
     path.write_text("pools:\n  - {platform: ios, kind: tent}")
     with pytest.raises(PoolFileError, match=r"line 2, column 27 \(.*pools\.yaml, pools\[0\]\.kind\): expected one of"):
@@ -133,7 +133,7 @@ def test_the_complaint_names_the_file(tmp_path: Path) -> None:
 ROOT = Path(__file__).parents[6]
 
 
-def test_the_files_that_we_show_can_be_used() -> None:
+def test_documented_pool_files_are_valid() -> None:
     page = (ROOT / "docs" / "devices.md").read_text()
     shown = read_pools(page.split("```yaml\n", 1)[1].split("```", 1)[0])
     assert [pool.name for pool in shown] == ["emulators", "browser", "simulated-ios"]

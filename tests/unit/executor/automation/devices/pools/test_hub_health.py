@@ -7,7 +7,7 @@ import pytest
 from services.executor.automation.devices.pools.hub_health import HealthPolicy, HubHealth, watch
 from tests.eventually import eventually
 
-RESTS = HealthPolicy(every=5, first=2, most=60)
+POLICY = HealthPolicy(interval=5, first_backoff=2, max_backoff=60)
 
 
 class Clock:
@@ -35,89 +35,89 @@ class Hub:
         return self.well
 
 
-def endpoint(clock: Clock, rests: HealthPolicy = RESTS) -> tuple[HubHealth, list[bool]]:
+def endpoint(clock: Clock, policy: HealthPolicy = POLICY) -> tuple[HubHealth, list[bool]]:
     """An endpoint, and what it told of its health."""
     turns: list[bool] = []
-    made = HubHealth("http://hub:4723", rests=rests, changed=lambda: turns.append(made.up), now=clock)
+    made = HubHealth("http://hub:4723", policy=policy, changed=lambda: turns.append(made.healthy), now=clock)
     return made, turns
 
 
-@pytest.mark.parametrize(("misses", "rest"), [(1, 2), (2, 4), (3, 8), (6, 60), (1000, 60)])
-def test_rests_double_up_to_a_bound_with_jitter(misses: int, rest: float) -> None:
-    drawn = {RESTS.after(misses) for _ in range(20)}
-    assert all(0.75 * rest <= seconds <= 1.25 * rest for seconds in drawn)
+@pytest.mark.parametrize(("failures", "seconds"), [(1, 2), (2, 4), (3, 8), (6, 60), (1000, 60)])
+def test_backoff_doubles_up_to_a_bound_with_jitter(failures: int, seconds: float) -> None:
+    drawn = {POLICY.backoff(failures) for _ in range(20)}
+    assert all(0.75 * seconds <= each <= 1.25 * seconds for each in drawn)
     assert len(drawn) > 1
 
 
-async def test_a_bad_status_is_a_rest_and_a_good_one_its_end() -> None:
+async def test_a_hub_is_unhealthy_from_a_bad_status_to_a_good_one() -> None:
     hub, (found, turns) = Hub(), endpoint(Clock())
     hub.well = False
-    await found.look(hub.ready)
-    await found.look(hub.ready)
-    assert (found.up, turns) == (False, [False])
+    await found.check(hub.ready)
+    await found.check(hub.ready)
+    assert (found.healthy, turns) == (False, [False])
     hub.well = True
-    await found.look(hub.ready)
-    await found.look(hub.ready)
-    assert (found.up, turns) == (True, [False, True])
+    await found.check(hub.ready)
+    await found.check(hub.ready)
+    assert (found.healthy, turns) == (True, [False, True])
 
 
-async def test_a_status_that_does_not_come_is_a_bad_one() -> None:
-    hub, (found, _) = Hub(), endpoint(Clock(), HealthPolicy(answer=0))
+async def test_a_status_timeout_makes_a_hub_unhealthy() -> None:
+    hub, (found, _) = Hub(), endpoint(Clock(), HealthPolicy(timeout=0))
     hub.hangs = True
-    await found.look(hub.ready)
-    assert not found.up
+    await found.check(hub.ready)
+    assert not found.healthy
 
 
-async def test_a_hub_whose_status_is_good_and_whose_sessions_fail_rests_longer_each_time() -> None:
+async def test_backoff_grows_while_sessions_fail_despite_a_good_status() -> None:
     clock, hub = Clock(), Hub()
     found, _ = endpoint(clock)
     waits = []
     for _ in range(4):
-        found.failed("no device")
+        found.report_failure("no device")
         waits.append(await waited(found, clock))
-        await found.look(hub.ready)
-        assert found.up
+        await found.check(hub.ready)
+        assert found.healthy
     assert waits == sorted(waits)
     assert waits[-1] > 10
-    found.worked()
-    found.failed("no device")
+    found.report_success()
+    found.report_failure("no device")
     assert await waited(found, clock) < 3
 
 
 async def waited(found: HubHealth, clock: Clock) -> float:
     """Seconds until the endpoint wants its status asked for, which pass."""
     began = clock.now
-    task = asyncio.create_task(found.due())
+    task = asyncio.create_task(found.wait_until_due())
     for _ in range(1000):
         await asyncio.sleep(0)
         if task.done():
             break
         clock.now += 0.1
-        found._sooner.set()
+        found._rescheduled.set()
     assert task.done()
     return clock.now - began
 
 
-async def test_a_failure_counts_more_than_a_good_status_that_was_asked_for_before() -> None:
+async def test_a_failure_outweighs_a_status_requested_before_it() -> None:
     clock = Clock()
     found, _ = endpoint(clock)
 
     async def slow(url: str) -> bool:
         clock.now += 1
-        found.failed("refused")
+        found.report_failure("refused")
         return True
 
-    await found.look(slow)
-    assert not found.up
+    await found.check(slow)
+    assert not found.healthy
 
 
-async def test_it_is_asked_at_once_when_suspected_and_left_alone_while_it_rests() -> None:
+async def test_check_soon_applies_to_healthy_hubs_only() -> None:
     hub, (found, _) = Hub(), endpoint(Clock())
     watching = asyncio.create_task(watch(found, hub.ready))
     await eventually(lambda: hub.asked == 1)
     found.check_soon()
     await eventually(lambda: hub.asked == 2)
-    found.failed("refused")
+    found.report_failure("refused")
     found.check_soon()
     for _ in range(10):
         await asyncio.sleep(0)

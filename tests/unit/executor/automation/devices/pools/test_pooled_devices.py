@@ -20,7 +20,7 @@ from tests.fakes.hubs import FakeHubs
 SEED = Seed("run", 1)
 
 
-async def test_a_place_is_held_until_it_is_given_back() -> None:
+async def test_a_slot_is_in_use_until_its_device_is_released() -> None:
     pools = PooledDevices([Pool(name="a", platform="ios", kind=PoolKind.SIMULATED, slots=2)])
     first = await pools.acquire("ios", NO_BUILD, SEED)
     second = await pools.acquire("ios", NO_BUILD, SEED)
@@ -44,7 +44,7 @@ async def test_runs_are_spread_over_the_pools_of_a_platform() -> None:
     assert sorted(device.info.name for device in devices) == ["a-1", "a-2", "b-1", "b-2"]
 
 
-async def test_who_stops_waiting_takes_no_place() -> None:
+async def test_a_cancelled_waiter_takes_no_slot() -> None:
     pools = PooledDevices([Pool(name="a", platform="ios", kind=PoolKind.SIMULATED, slots=1)])
     device = await pools.acquire("ios", NO_BUILD, SEED)
     waiting = asyncio.create_task(pools.acquire("ios", NO_BUILD, SEED))
@@ -55,7 +55,7 @@ async def test_who_stops_waiting_takes_no_place() -> None:
     assert pools.free("ios") == 1
 
 
-async def test_many_waiters_all_get_their_turn() -> None:
+async def test_every_waiter_gets_a_device() -> None:
     pools = PooledDevices([Pool(name="a", platform="ios", kind=PoolKind.SIMULATED, slots=3)])
 
     async def use() -> None:
@@ -68,13 +68,13 @@ async def test_many_waiters_all_get_their_turn() -> None:
     assert pools.free("ios") == 3
 
 
-async def test_a_platform_without_a_pool_is_a_fault_of_the_configuration() -> None:
+async def test_a_platform_without_a_pool_is_a_configuration_error() -> None:
     with pytest.raises(DeviceFailure, match="no device pool for ios is configured") as error:
         await PooledDevices([]).acquire("ios", NO_BUILD, SEED)
     assert error.value.category is Category.CONFIG_INVALID
 
 
-async def test_no_free_device_in_time_is_the_infrastructures_fault() -> None:
+async def test_waiting_too_long_for_a_device_is_an_infrastructure_failure() -> None:
     pools = PooledDevices([Pool(name="a", platform="ios", kind=PoolKind.SIMULATED, slots=1)], busy_seconds=0)
     await pools.acquire("ios", NO_BUILD, SEED)
     with pytest.raises(DeviceFailure, match="no device for ios became free within 0 s") as error:
@@ -82,8 +82,8 @@ async def test_no_free_device_in_time_is_the_infrastructures_fault() -> None:
     assert error.value.category is Category.DEVICE_UNAVAILABLE
 
 
-AT_ONCE = HealthPolicy(every=0.01, first=0.01, most=0.02)
-NEVER = HealthPolicy(first=1000, most=1000)
+AT_ONCE = HealthPolicy(interval=0.01, first_backoff=0.01, max_backoff=0.02)
+NEVER = HealthPolicy(first_backoff=1000, max_backoff=1000)
 
 
 def hub_pool(name: str, *, slots: int = 1, delivery: AppDelivery = AppDelivery.PATH, **capabilities: Json) -> Pool:
@@ -104,7 +104,7 @@ async def unreadable() -> Path:
 APP = Build(file=file)
 
 
-async def test_a_device_of_a_hub_is_opened_and_told_of() -> None:
+async def test_a_hub_opens_a_device_and_reports_its_session() -> None:
     hubs, noted = FakeHubs(), []
 
     async def note(session: Session) -> None:
@@ -124,7 +124,7 @@ async def test_a_device_of_a_hub_is_opened_and_told_of() -> None:
     assert pools.free("ios") == 2
 
 
-async def test_places_that_are_being_opened_at_once_have_numbers_of_their_own() -> None:
+async def test_slots_opened_at_the_same_time_have_different_numbers() -> None:
     hubs = FakeHubs()
     pools = PooledDevices([hub_pool("a", slots=3)], hubs=hubs)
     await asyncio.gather(*(pools.acquire("ios", NO_BUILD, SEED) for _ in range(3)))
@@ -132,9 +132,9 @@ async def test_places_that_are_being_opened_at_once_have_numbers_of_their_own() 
 
 
 @pytest.mark.parametrize("category", [Category.DEVICE_UNAVAILABLE, Category.NETWORK_ERROR, Category.SESSION_LOST])
-async def test_a_hub_that_opens_no_session_rests_and_the_run_goes_elsewhere_at_once(category: Category) -> None:
+async def test_a_run_moves_to_another_pool_when_a_hub_opens_no_session(category: Category) -> None:
     hubs = FakeHubs(broken={"http://a:4723": DeviceFailure(category, "refused")})
-    pools = PooledDevices([hub_pool("a", slots=3), hub_pool("b")], hubs=hubs, rests=NEVER)
+    pools = PooledDevices([hub_pool("a", slots=3), hub_pool("b")], hubs=hubs, health_policy=NEVER)
     device = await pools.acquire("ios", NO_BUILD, SEED)
     assert device.info.name == "b-1"
     assert (pools.slots("ios"), pools.free("ios")) == (1, 0)
@@ -143,11 +143,11 @@ async def test_a_hub_that_opens_no_session_rests_and_the_run_goes_elsewhere_at_o
     assert [opened.url for opened in hubs.opened] == ["http://a:4723", "http://b:4723", "http://b:4723"]
 
 
-async def test_when_every_hub_has_refused_the_last_reason_is_given() -> None:
+async def test_the_last_failure_is_raised_when_every_hub_fails() -> None:
     hubs = FakeHubs(
         broken={f"http://{name}:4723": DeviceFailure(Category.NETWORK_ERROR, f"no {name}") for name in "ab"}
     )
-    pools = PooledDevices([hub_pool("a", slots=2), hub_pool("b")], hubs=hubs, rests=NEVER)
+    pools = PooledDevices([hub_pool("a", slots=2), hub_pool("b")], hubs=hubs, health_policy=NEVER)
     with pytest.raises(DeviceFailure, match="no b") as raised:
         await pools.acquire("ios", NO_BUILD, SEED)
     assert raised.value.category is Category.NETWORK_ERROR
@@ -155,7 +155,7 @@ async def test_when_every_hub_has_refused_the_last_reason_is_given() -> None:
 
 
 @pytest.mark.parametrize("category", [Category.APP_INSTALL_FAILED, Category.CONFIG_INVALID, Category.ARTIFACT_INVALID])
-async def test_what_is_not_the_hubs_fault_ends_the_attempt_and_leaves_the_hub_in_use(category: Category) -> None:
+async def test_failures_of_the_app_do_not_make_the_hub_unhealthy(category: Category) -> None:
     hubs = FakeHubs(broken={"http://a:4723": DeviceFailure(category, "broken app")})
     pools = PooledDevices([hub_pool("a"), hub_pool("b")], hubs=hubs)
     with pytest.raises(DeviceFailure, match="broken app"):
@@ -163,7 +163,7 @@ async def test_what_is_not_the_hubs_fault_ends_the_attempt_and_leaves_the_hub_in
     assert (len(hubs.opened), pools.free("ios")) == (1, 2)
 
 
-async def test_a_file_that_cannot_be_had_is_not_the_hubs_fault() -> None:
+async def test_a_failed_download_does_not_make_the_hub_unhealthy() -> None:
     hubs = FakeHubs()
     pools = PooledDevices([hub_pool("a")], hubs=hubs)
     with pytest.raises(DeviceFailure, match="no catalog"):
@@ -171,7 +171,7 @@ async def test_a_file_that_cannot_be_had_is_not_the_hubs_fault() -> None:
     assert (hubs.opened, pools.free("ios")) == ([], 1)
 
 
-async def test_whoever_is_told_of_the_session_may_end_the_attempt_without_blaming_the_hub() -> None:
+async def test_a_failing_session_callback_does_not_make_the_hub_unhealthy() -> None:
     async def refuse(session: Session) -> None:
         raise DeviceFailure(Category.EXECUTOR_LOST, "not ours any more")
 
@@ -181,7 +181,7 @@ async def test_whoever_is_told_of_the_session_may_end_the_attempt_without_blamin
     assert pools.free("ios") == 1
 
 
-async def test_a_cancelled_opening_gives_its_place_back() -> None:
+async def test_a_cancelled_opening_frees_its_slot() -> None:
     hubs = FakeHubs(hanging=True)
     pools = PooledDevices([hub_pool("a")], hubs=hubs)
     acquiring = asyncio.create_task(pools.acquire("ios", NO_BUILD, SEED))
@@ -192,9 +192,9 @@ async def test_a_cancelled_opening_gives_its_place_back() -> None:
     assert pools.free("ios") == 1
 
 
-async def test_a_hub_comes_back_after_a_good_status_and_those_who_wait_go_on() -> None:
+async def test_waiters_continue_when_a_hub_recovers() -> None:
     hubs = FakeHubs(down={"http://a:4723"})
-    pools, changes = PooledDevices([hub_pool("a")], hubs=hubs, rests=AT_ONCE), []
+    pools, changes = PooledDevices([hub_pool("a")], hubs=hubs, health_policy=AT_ONCE), []
     pools.on_change(lambda: changes.append(pools.slots("ios")))
     await pools.check()
     assert (pools.slots("ios"), changes) == (0, [0])
@@ -208,9 +208,9 @@ async def test_a_hub_comes_back_after_a_good_status_and_those_who_wait_go_on() -
     watching.cancel()
 
 
-async def test_runs_on_a_hub_that_begins_to_rest_keep_their_places_and_nobody_joins_them() -> None:
+async def test_runs_on_an_unhealthy_hub_keep_their_slots_but_no_others_join() -> None:
     hubs = FakeHubs()
-    pools = PooledDevices([hub_pool("a", slots=3), hub_pool("b")], hubs=hubs, rests=NEVER)
+    pools = PooledDevices([hub_pool("a", slots=3), hub_pool("b")], hubs=hubs, health_policy=NEVER)
     device = await pools.acquire("ios", NO_BUILD, SEED)
     hubs.down.add("http://a:4723")
     await pools.check()
@@ -219,29 +219,29 @@ async def test_runs_on_a_hub_that_begins_to_rest_keep_their_places_and_nobody_jo
     assert (pools.slots("ios"), pools.free("ios")) == (1, 1)
 
 
-async def test_waiting_for_hubs_that_rest_says_which() -> None:
+async def test_unhealthy_hubs_are_named_when_no_device_is_free() -> None:
     hubs = FakeHubs(down={"http://a:4723"})
-    pools = PooledDevices([hub_pool("a")], hubs=hubs, rests=NEVER, wait_seconds=0)
+    pools = PooledDevices([hub_pool("a")], hubs=hubs, health_policy=NEVER, wait_seconds=0)
     await pools.check()
-    with pytest.raises(DeviceFailure, match=r"within 0 s \(http://a:4723 cannot be used") as raised:
+    with pytest.raises(DeviceFailure, match=r"within 0 s \(unhealthy hubs: http://a:4723\)") as raised:
         await pools.acquire("ios", NO_BUILD, SEED)
     assert raised.value.category is Category.DEVICE_UNAVAILABLE
 
 
-async def test_pools_at_the_same_hub_rest_together() -> None:
+async def test_pools_of_one_hub_share_its_health() -> None:
     url = "http://a:4723"
     same = Hub(target=HubTarget(url=url, capabilities={}))
     pools = PooledDevices(
         [Pool(name=name, platform="ios", kind=PoolKind.WEBDRIVER, slots=1, hub=same) for name in "xy"],
         hubs=(hubs := FakeHubs(broken={url: DeviceFailure(Category.NETWORK_ERROR, "gone")})),
-        rests=NEVER,
+        health_policy=NEVER,
     )
     with pytest.raises(DeviceFailure, match="gone"):
         await pools.acquire("ios", NO_BUILD, SEED)
     assert (len(hubs.opened), pools.slots("ios")) == (1, 0)
 
 
-async def test_browsers_are_for_web_builds_only_and_get_no_file() -> None:
+async def test_browsers_only_run_web_builds_and_get_no_file() -> None:
     hubs = FakeHubs()
     browser, phone = hub_pool("chrome", slots=2, browserName="chrome"), hub_pool("phone", slots=1)
     pools = PooledDevices([browser, phone], hubs=hubs, busy_seconds=0)
@@ -251,12 +251,12 @@ async def test_browsers_are_for_web_builds_only_and_get_no_file() -> None:
     assert [(opened.name, opened.app) for opened in hubs.opened] == [("chrome-1", None), ("phone-1", "/cache/app.ipa")]
     with pytest.raises(DeviceFailure, match="became free"):
         await pools.acquire("ios", APP, SEED)
-    with pytest.raises(DeviceFailure, match="every device pool for ios is of browsers") as raised:
+    with pytest.raises(DeviceFailure, match="every device pool for ios has browsers") as raised:
         await PooledDevices([browser], hubs=hubs).acquire("ios", APP, SEED)
     assert raised.value.category is Category.CONFIG_INVALID
 
 
-async def test_a_run_waits_for_the_only_device_that_fits_while_other_pools_have_room() -> None:
+async def test_a_run_waits_for_the_only_suitable_device_while_others_are_free() -> None:
     """Such a run was claimed for the room of the others: it must not use up its tries by waiting."""
     browser, phone = hub_pool("chrome", slots=2, browserName="chrome"), hub_pool("phone", slots=1)
     pools = PooledDevices([browser, phone], hubs=FakeHubs(), wait_seconds=0)
@@ -290,7 +290,7 @@ class FakeFiles:
             self.open.remove(address)
 
 
-async def test_a_hub_elsewhere_gets_an_address_that_is_good_while_the_device_is_held() -> None:
+async def test_a_remote_hub_gets_a_url_that_is_valid_while_the_device_is_in_use() -> None:
     hubs, files = FakeHubs(), FakeFiles()
     pools = PooledDevices([hub_pool("a", delivery=AppDelivery.URL)], hubs=hubs, files=files)
     device = await pools.acquire("ios", APP, SEED)
@@ -303,14 +303,14 @@ async def test_a_hub_elsewhere_gets_an_address_that_is_good_while_the_device_is_
     assert files.open == []
 
 
-async def test_without_a_file_server_such_a_hub_is_a_fault_of_the_configuration() -> None:
+async def test_a_remote_hub_without_a_file_server_is_a_configuration_error() -> None:
     pools = PooledDevices([hub_pool("a", delivery=AppDelivery.URL)], hubs=FakeHubs())
     with pytest.raises(DeviceFailure, match="MOBILETEST_EXECUTOR_FILES_LISTEN") as raised:
         await pools.acquire("ios", APP, SEED)
     assert raised.value.category is Category.CONFIG_INVALID
 
 
-async def test_an_address_that_the_build_has_elsewhere_is_passed_on() -> None:
+async def test_an_external_artifact_url_is_passed_to_the_hub() -> None:
     hubs = FakeHubs()
     pools = PooledDevices([hub_pool("a", slots=2)], hubs=hubs)
     await pools.acquire("ios", Build(artifact_url="https://builds.example/app.ipa"), SEED)
@@ -319,19 +319,19 @@ async def test_an_address_that_the_build_has_elsewhere_is_passed_on() -> None:
 
 
 @pytest.mark.parametrize("address", ["/etc/passwd", "../a.apk", "file:///etc/passwd", "FILE:/a", "C:\\\\a.apk", ""])
-async def test_no_build_names_a_file_of_the_hubs_machine(address: str) -> None:
+async def test_builds_cannot_name_files_of_the_hubs_machine(address: str) -> None:
     hubs = FakeHubs()
     pools = PooledDevices([hub_pool("a")], hubs=hubs)
-    with pytest.raises(DeviceFailure, match="no address that a hub can fetch it from") as raised:
+    with pytest.raises(DeviceFailure, match="artifact_url must be a URL such as") as raised:
         await pools.acquire("ios", Build(artifact_url=address), SEED)
     assert raised.value.category is Category.ARTIFACT_INVALID
     assert (hubs.opened, pools.free("ios")) == ([], 1)
 
 
-async def test_slots_are_shown_as_metrics() -> None:
+async def test_slots_are_reported_as_metrics() -> None:
     name = "measured"
     hubs = FakeHubs()
-    pools = PooledDevices([hub_pool(name, slots=3)], hubs=hubs, rests=NEVER)
+    pools = PooledDevices([hub_pool(name, slots=3)], hubs=hubs, health_policy=NEVER)
     device = await pools.acquire("ios", NO_BUILD, SEED)
 
     def shown() -> list[float]:

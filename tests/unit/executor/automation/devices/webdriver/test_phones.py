@@ -47,7 +47,7 @@ def arguments(hub: FakeHub, name: str) -> Mapping[str, Any]:
 
 
 @BOTH
-async def test_every_command_is_one_that_the_driver_documents(platform: str) -> None:
+async def test_only_documented_driver_commands_are_used(platform: str) -> None:
     hub = FakeHub({"mobile: queryAppState": 4, "mobile: isKeyboardShown": True, "GET /element/active": dict(FIELD)})
     device = phone(platform, hub)
     await device.install(Build())
@@ -63,7 +63,7 @@ async def test_every_command_is_one_that_the_driver_documents(platform: str) -> 
     assert set(DOCUMENTED[platform]) - set(documented(platform, hub)) <= {"launchApp", "queryAppState"}
 
 
-async def test_permissions_by_androids_names_the_general_one_first() -> None:
+async def test_android_permissions_are_set_with_all_first() -> None:
     hub = FakeHub()
     await phone("android", hub).launch(permissions={"location": "allow", "all": "deny", "a.b.OWN": "unset"})
     given = [said for order, said in hub.asked if order == "mobile: changePermissions"]
@@ -77,14 +77,14 @@ async def test_permissions_by_androids_names_the_general_one_first() -> None:
         await phone("android", hub).launch(permissions={"cammera": "allow"})
 
 
-async def test_permissions_by_the_simulators_names() -> None:
+async def test_ios_permissions_use_the_simulators_names() -> None:
     hub = FakeHub()
     await phone("ios", hub).launch(permissions={"all": "deny", "photos": "allow"})
     access = arguments(hub, "setPermission")["access"]
     assert (access["photos"], access["camera"]) == ("yes", "no")
 
 
-async def test_arguments_are_extras_of_the_intent_on_android() -> None:
+async def test_android_launch_arguments_are_intent_extras() -> None:
     hub = FakeHub()
     await phone("android", hub).launch(arguments={"name": "Ada", "count": 3, "big": 2**40, "on": True, "share": 0.5})
     assert arguments(hub, "startActivity")["extras"] == [
@@ -96,14 +96,14 @@ async def test_arguments_are_extras_of_the_intent_on_android() -> None:
     ]
 
 
-async def test_arguments_are_arguments_of_the_process_on_ios() -> None:
+async def test_ios_launch_arguments_are_process_arguments() -> None:
     hub = FakeHub()
     await phone("ios", hub).launch(arguments={"name": "Ada", "on": True})
     assert arguments(hub, "launchApp")["arguments"] == ["-name", "Ada", "-on", "true"]
 
 
 @BOTH
-async def test_an_app_that_does_not_install_or_launch_says_so(platform: str) -> None:
+async def test_failed_installs_and_launches_have_their_own_categories(platform: str) -> None:
     refusal = DriverError("unknown error", "INSTALL_FAILED_NO_MATCHING_ABIS")
     hub = FakeHub({"mobile: installApp": refusal, "mobile: terminateApp": DriverError("unknown error", "no such app")})
     with pytest.raises(DeviceFailure, match="INSTALL_FAILED_NO_MATCHING_ABIS") as raised:
@@ -115,14 +115,14 @@ async def test_an_app_that_does_not_install_or_launch_says_so(platform: str) -> 
 
 
 @BOTH
-async def test_a_lost_session_stays_one_while_launching(platform: str) -> None:
+async def test_a_session_lost_during_launch_keeps_its_category(platform: str) -> None:
     hub = FakeHub({"mobile: terminateApp": DriverError("invalid session id", "")})
     with pytest.raises(DeviceFailure) as raised:
         await phone(platform, hub).launch()
     assert raised.value.category is Category.SESSION_LOST
 
 
-async def test_an_app_that_quits_by_itself_has_crashed_and_one_that_was_stopped_has_not() -> None:
+async def test_an_app_that_ends_without_being_stopped_has_crashed() -> None:
     hub, now = FakeHub({"mobile: queryAppState": 1}), [0.0]
     driver = fake_driver(hub)
     app = PhoneApp(driver, AndroidCommands(driver), app_id=APP, app=None, clock=lambda: now[0])
@@ -140,7 +140,7 @@ async def test_an_app_that_quits_by_itself_has_crashed_and_one_that_was_stopped_
 
 
 @BOTH
-async def test_without_an_app_nothing_is_installed_and_a_nameless_one_cannot_be_launched(platform: str) -> None:
+async def test_an_unknown_app_is_neither_installed_nor_launched(platform: str) -> None:
     hub = FakeHub()
     device = phone(platform, hub, app=None, package=None)
     await device.install(Build())
@@ -150,7 +150,7 @@ async def test_without_an_app_nothing_is_installed_and_a_nameless_one_cannot_be_
     assert raised.value.category is Category.CONFIG_INVALID
 
 
-async def test_keys_by_their_names() -> None:
+async def test_keys_are_pressed_by_name() -> None:
     hub = FakeHub({"GET /element/active": dict(FIELD)})
     await phone("android", hub).press_key("Volume Up")
     assert arguments(hub, "pressKey") == {"keycode": 24}
@@ -163,14 +163,14 @@ async def test_keys_by_their_names() -> None:
 
 
 @BOTH
-async def test_typing_without_focus_is_refused(platform: str) -> None:
+async def test_typing_without_focus_is_a_script_error(platform: str) -> None:
     hub = FakeHub({"GET /element/active": DriverError("no such element", "")})
     with pytest.raises(DeviceFailure, match="no editable field has the focus") as raised:
         await phone(platform, hub).type("Ada")
     assert raised.value.category is Category.SCRIPT_ERROR
 
 
-async def test_a_tap_goes_to_the_middle_of_what_can_be_seen_of_an_element() -> None:
+async def test_a_tap_goes_to_the_middle_of_the_visible_part() -> None:
     hub = FakeHub({"GET /source": _SOURCES["android"]})
     device = phone("android", hub)
     tree = await device.tree()
@@ -180,7 +180,7 @@ async def test_a_tap_goes_to_the_middle_of_what_can_be_seen_of_an_element() -> N
     assert (move["x"], move["y"]) == (100, 580)
 
 
-async def test_what_is_not_on_the_screen_is_not_touched() -> None:
+async def test_elements_outside_the_screen_are_not_tapped() -> None:
     hub = FakeHub({"GET /source": _SOURCES["android"]})
     device = phone("android", hub)
     await device.tree()
@@ -192,7 +192,7 @@ async def test_what_is_not_on_the_screen_is_not_touched() -> None:
 
 
 @BOTH
-async def test_a_text_goes_to_the_field_that_was_tapped_once_it_has_the_focus(platform: str) -> None:
+async def test_typing_waits_until_the_tapped_field_has_the_focus(platform: str) -> None:
     """Drivers answer a tap before the phone has moved the focus: the field before must not get the text."""
     hub = FakeHub({"GET /element/field-1/rect": _rect(0, 100), "GET /element/field-2/rect": _rect(0, 200)})
     hub.replies["GET /element/active"] = moving("field-1", "field-1", "field-1", "field-2")
@@ -200,7 +200,7 @@ async def test_a_text_goes_to_the_field_that_was_tapped_once_it_has_the_focus(pl
     assert hub.asked[-1] == ("POST /element/field-2/value", {"text": "Ada"})
 
 
-async def test_a_field_that_a_keyboard_pushes_up_is_the_one_that_was_tapped() -> None:
+async def test_a_field_moved_by_the_keyboard_is_still_the_tapped_one() -> None:
     hub = FakeHub({"GET /element/field-1/rect": _rect(0, 100), "GET /element/active": dict(FIELD)})
     native = NativeView(fake_driver(hub), "android", press_android, patience=0.0)
     field = Element(role=Role.FIELD, label="Name", bounds=Bounds(0, 500, 100, 40))
@@ -212,7 +212,7 @@ async def test_a_field_that_a_keyboard_pushes_up_is_the_one_that_was_tapped() ->
     assert hub.asked[-1] == ("POST /element/field-1/value", {"text": "Ada"})
 
 
-async def test_the_last_characters_are_removed_wherever_the_tap_has_put_the_caret() -> None:
+async def test_clearing_removes_the_last_characters_wherever_the_caret_is() -> None:
     hub = FakeHub({"GET /element/active": dict(FIELD)})
     await phone("android", hub).clear(characters=2)
     pressed = [said["keycode"] for order, said in hub.asked if order == "mobile: pressKey"]
@@ -237,7 +237,7 @@ def _rect(x: int, y: int) -> Json:
 
 
 @BOTH
-async def test_a_web_view_is_looked_at_and_tapped_by_its_elements(platform: str) -> None:
+async def test_a_web_view_is_read_and_tapped_by_its_elements(platform: str) -> None:
     hub = FakeHub({"GET /contexts": ["WEBVIEW_shop", "NATIVE_APP"]})
     device = phone(platform, hub)
     assert await device.contexts() == ("NATIVE_APP", "WEBVIEW_shop")

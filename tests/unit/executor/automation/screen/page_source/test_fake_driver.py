@@ -23,7 +23,7 @@ APP = """<?xml version="1.0" encoding="UTF-8"?>
 </app></AppiumAUT>"""
 
 
-def test_roles_of_mocks_and_of_the_web_view() -> None:
+def test_roles_of_mocks_and_web_view_elements() -> None:
     roles = {element.id: element.role for element in read(APP) if element.id}
     assert roles == {
         "nav": Role.OTHER,
@@ -42,7 +42,7 @@ def test_roles_of_mocks_and_of_the_web_view() -> None:
     }
 
 
-def test_bounds_are_where_the_driver_says() -> None:
+def test_bounds_come_from_the_driver() -> None:
     assert box(read_source(APP)) == (0, 0, 400, 852)
     assert box(by_id(APP, "web")) == (10.5, 10, 20.25, 20)
     assert box(by_id(APP, "input")) == (0, 0, 0, 0)
@@ -58,10 +58,10 @@ def test_names_and_states() -> None:
     assert by_id(APP, "box").checked is True
 
 
-def test_alerts_and_what_is_outside_are_not_visible() -> None:
+def test_alerts_and_elements_outside_are_not_visible() -> None:
     assert [by_id(APP, name).visible for name in ("alert", "far")] == [False, False]
 
 
-def test_the_file_itself_reads_the_same() -> None:
+def test_the_app_file_and_the_page_source_read_the_same() -> None:
     bare = APP.replace("<AppiumAUT>", "").replace("</AppiumAUT>", "")
     assert [element.attributes for element in read(bare)] == [element.attributes for element in read(APP)]

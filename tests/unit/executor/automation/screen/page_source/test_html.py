@@ -79,7 +79,7 @@ def test_hints_and_values() -> None:
     assert only('<select id="x"><option>A<option selected>B</select>').text == "B"
 
 
-def test_texts_of_what_is_named_by_its_content() -> None:
+def test_texts_of_elements_named_by_content() -> None:
     assert only('<button id="x"><svg><title>Plus</title></svg> Add <b>to</b>\n cart</button>').text == "Add to cart"
     assert (
         only('<p id="x">Hel<b>lo</b>, <a href="/">you</a><br>there<span hidden> not me</span></p>').text
@@ -91,7 +91,7 @@ def test_texts_of_what_is_named_by_its_content() -> None:
     assert only('<p id="x">&lt;b&gt; &amp; &eacute;&#233;</p>').text == "<b> & éé"
 
 
-def test_ids_or_what_stands_for_them() -> None:
+def test_ids_and_their_substitutes() -> None:
     assert names_of("button", {"id": "a", "data-testid": "b"}, content="").id == "a"
     assert names_of("button", {"data-testid": "b", "name": "c"}, content="").id == "b"
     assert names_of("input", {"name": "c"}, content="").id == "c"
@@ -110,7 +110,7 @@ def test_ids_or_what_stands_for_them() -> None:
         '<details><p id="x">A</p></details>',
     ],
 )
-def test_what_is_hidden(body: str) -> None:
+def test_hidden_elements(body: str) -> None:
     assert only(body).visible is False
 
 
@@ -124,7 +124,7 @@ def test_what_is_hidden(body: str) -> None:
         '<details><summary id="x">A</summary></details>',
     ],
 )
-def test_what_is_not(body: str) -> None:
+def test_visible_elements(body: str) -> None:
     assert only(body).visible is True
 
 
@@ -141,14 +141,14 @@ def test_states() -> None:
     assert only('<input id="x" autofocus>').focused is True
 
 
-def test_scripts_and_styles_are_no_content() -> None:
+def test_scripts_and_styles_are_not_content() -> None:
     source = page(
         "<script>'<p>no</p>'</script><style>p{}</style><template><p>no</p></template><p>yes<noscript>no</noscript></p>"
     )
     assert [element.text for element in read(source) if element.text] == ["yes"]
 
 
-def test_end_tags_that_are_left_out() -> None:
+def test_omitted_end_tags() -> None:
     lists = "<ul><li>A<li>B<ul><li>C</ul></ul><p>D<p>E<div>F</div><table><tr><td>G<td>H<tr><td>I</table>"
     texts = [element.text for element in read(page(lists)) if element.text]
     assert texts == ["A", "B", "C", "D", "E", "F", "G", "H", "I"]
@@ -156,7 +156,7 @@ def test_end_tags_that_are_left_out() -> None:
     assert [len(row.children) for row in rows] == [0, 1, 0, 2, 1]
 
 
-def test_attributes_are_kept_as_they_are() -> None:
+def test_html_attributes_are_unchanged() -> None:
     body = "<INPUT ID=x Data-A='1 > 0' disabled value=\"&quot;a&quot;\" value=b x:y=z/>"
     assert only(body).attributes == {
         "id": "x",
@@ -167,7 +167,7 @@ def test_attributes_are_kept_as_they_are() -> None:
     }
 
 
-def test_lines_stand_for_bounds() -> None:
+def test_bounds_follow_the_lines_of_the_source() -> None:
     body = "<h1>A</h1><p>B <b>C</b> <i>D</i></p><table><tr><td>E<td>F<tr><td>G<td>H</table>"
     at = {each.text: each.bounds for each in read(page(body)) if each.text and not each.children}
     assert at["A"].bottom <= at["C"].y

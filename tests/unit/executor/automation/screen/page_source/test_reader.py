@@ -19,13 +19,13 @@ FAKE = '<app><MockButton text="Go"/></app>'
 
 @pytest.mark.parametrize("source", [ANDROID, IOS, FAKE, "<button>Go</button>", "<!DOCTYPE HTML><p><button>Go"])
 @pytest.mark.parametrize("before", ["", "\ufeff", "\n\n ", "<?xml version='1.0' encoding='utf-16'?>", "<!-- a --> "])
-def test_every_kind_is_recognised_whatever_stands_before_it(source: str, before: str) -> None:
+def test_every_kind_is_recognised_after_prologs_and_comments(source: str, before: str) -> None:
     (button,) = [element for element in walk(read_source(before + source)) if element.role is Role.BUTTON]
     assert "Go" in (button.text, button.label)
 
 
 @pytest.mark.parametrize(("source", "platform"), [(ANDROID, "iOS"), (IOS, "Android")])
-def test_the_other_platform_is_refused(source: str, platform: str) -> None:
+def test_a_source_of_the_other_platform_is_an_error(source: str, platform: str) -> None:
     with pytest.raises(SourceError, match="platform"):
         read_source(source, platform)
     for other in (FAKE, "<p>Hi"):
@@ -48,7 +48,7 @@ def test_the_other_platform_is_refused(source: str, platform: str) -> None:
         ("<AppiumAUT/>", None, None),
     ],
 )
-def test_errors_say_where(source: str, line: int | None, column: int | None) -> None:
+def test_errors_have_line_and_column(source: str, line: int | None, column: int | None) -> None:
     if line is None:
         assert read_source(source).children == ()
         return
@@ -65,7 +65,7 @@ LAUGHS = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 10))
     "doctype",
     [f"<!DOCTYPE h [<!ENTITY a0 'ha'>{LAUGHS}]>", "<!DOCTYPE h SYSTEM 'file:///etc/passwd'>", "<!DOCTYPE h>"],
 )
-def test_document_types_are_refused(doctype: str) -> None:
+def test_document_types_are_an_error(doctype: str) -> None:
     with pytest.raises(SourceError, match="document type"):
         read_source(f"{doctype}<hierarchy>&a9;</hierarchy>")
 
@@ -86,7 +86,7 @@ def test_the_limit_of_bytes() -> None:
             read_source(f"<p>{more}</p>")
 
 
-def test_what_no_encoding_has_is_refused() -> None:
+def test_lone_surrogates_are_an_error() -> None:
     with pytest.raises(SourceError, match="surrogate"):
         read_source("<p>\ud800</p>")
 
@@ -132,7 +132,7 @@ PIECES = st.sampled_from([" ", "\n", *_TEXTS.split()])
 
 @settings(max_examples=examples(300), deadline=None)
 @given(st.sampled_from(["<html>", "<hierarchy>", "<app>", "<AppiumAUT>", ""]), st.lists(PIECES, max_size=40))
-def test_nothing_but_a_source_error_is_raised(begin: str, pieces: list[str]) -> None:
+def test_any_text_is_a_source_or_a_source_error(begin: str, pieces: list[str]) -> None:
     with suppress(SourceError):
         root = read_source(begin + "".join(pieces))
         assert all(element.bounds.width >= 0 or not element.visible for element in walk(root))

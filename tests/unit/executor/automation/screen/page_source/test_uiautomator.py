@@ -13,7 +13,7 @@ def screen(*nodes: str, size: str = 'width="1080" height="2340"') -> str:
     return f"<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>\n<hierarchy {size}>{''.join(nodes)}</hierarchy>"
 
 
-def test_every_attribute_is_kept_as_the_source_has_it() -> None:
+def test_attributes_are_unchanged() -> None:
     found = by_id(screen(f'<node resource-id="a:id/b" NAF="true" odd-one="1 &amp; 2" {BOUNDS}/>'), "a:id/b")
     assert found.attributes == {"resource-id": "a:id/b", "NAF": "true", "odd-one": "1 & 2", "bounds": "[0,0][100,50]"}
 
@@ -41,14 +41,14 @@ def test_every_attribute_is_kept_as_the_source_has_it() -> None:
         ("android.view.View", Role.OTHER),
     ],
 )
-def test_the_class_says_the_role_as_tag_or_as_attribute(kind: str, role: Role) -> None:
+def test_the_class_decides_the_role_as_tag_or_attribute(kind: str, role: Role) -> None:
     sources = [screen(f'<node class="{kind}" resource-id="x" {BOUNDS}/>')]
     if "$" not in kind:
         sources.append(screen(f'<{kind} resource-id="x" {BOUNDS}/>'))
     assert [by_id(source, "x").role for source in sources] == [role] * len(sources)
 
 
-def test_compose_says_roles_by_attributes() -> None:
+def test_compose_roles_come_from_attributes() -> None:
     view = 'class="android.view.View" resource-id="x"'
     assert by_id(screen(f'<node {view} checkable="true" checked="true" {BOUNDS}/>'), "x").checked is True
     assert by_id(screen(f'<node {view} password="true" {BOUNDS}/>'), "x").role is Role.FIELD
@@ -56,7 +56,7 @@ def test_compose_says_roles_by_attributes() -> None:
     assert by_id(screen(f"<node {text} {BOUNDS}/>"), "x").role is Role.HEADING
 
 
-def test_the_hint_of_an_empty_field_is_no_text() -> None:
+def test_the_hint_of_an_empty_field_is_not_its_text() -> None:
     field = 'class="android.widget.EditText" resource-id="x" text="E-mail"'
     for more in ('hint="E-mail"', 'showing-hint="true"'):
         found = by_id(screen(f"<node {field} {more} {BOUNDS}/>"), "x")
@@ -76,11 +76,11 @@ def test_the_hint_of_an_empty_field_is_no_text() -> None:
         ('bounds="[-100,0][1,50]"', True),
     ],
 )
-def test_what_is_not_on_the_screen_is_not_visible(attributes: str, visible: bool) -> None:
+def test_elements_outside_the_screen_are_not_visible(attributes: str, visible: bool) -> None:
     assert by_id(screen(f'<node resource-id="x" {attributes}/>'), "x").visible is visible
 
 
-def test_without_a_size_the_windows_are_the_screen() -> None:
+def test_without_a_size_the_windows_define_the_screen() -> None:
     source = screen(
         '<node bounds="[0,0][1080,2000]"><node resource-id="x" bounds="[0,2100][50,2200]"/></node>', size=""
     )
@@ -100,7 +100,7 @@ def test_states() -> None:
     )
 
 
-def test_what_stands_in_a_list_is_a_row() -> None:
+def test_children_of_a_list_are_rows() -> None:
     row = f'<node class="android.widget.LinearLayout" resource-id="row" {BOUNDS}/>'
     source = screen(f'<node class="android.widget.ListView" {BOUNDS}>{row}<node class="a.Button" {BOUNDS}/></node>')
     assert [element.role for element in read(source)] == [Role.SCREEN, Role.LIST, Role.CELL, Role.BUTTON]

@@ -49,11 +49,11 @@ def test_the_application_is_the_screen() -> None:
         ("WhateverComes", Role.OTHER),
     ],
 )
-def test_the_type_says_the_role(kind: str, role: Role) -> None:
+def test_the_type_decides_the_role(kind: str, role: Role) -> None:
     assert by_id(screen(node(kind)), "x").role is role
 
 
-def test_texts_of_fields_texts_and_buttons() -> None:
+def test_texts_of_fields_labels_and_buttons() -> None:
     field = by_id(screen(node("TextField", 'label="Name" value="Ada" placeholderValue="Your name"')), "x")
     assert (field.text, field.label, field.hint) == ("Ada", "Name", "Your name")
     empty = by_id(screen(node("TextField", 'value="Your name" placeholderValue="Your name"')), "x")
@@ -72,7 +72,7 @@ def test_states() -> None:
     assert by_id(screen(node("Other", 'traits="Button, NotEnabled"')), "x").clickable is True
 
 
-def test_bars_say_what_is_in_them() -> None:
+def test_bars_decide_the_roles_of_their_children() -> None:
     tab = node("TabBar", inside=node("Button", 'value="1"'))
     assert [(each.role, each.on) for each in read(screen(tab))][-1] == (Role.TAB, True)
     bar = node("NavigationBar", inside=node("StaticText", 'label="Cart"') + node("Button"))
@@ -90,12 +90,12 @@ def test_bars_say_what_is_in_them() -> None:
         ("", True),
     ],
 )
-def test_what_is_not_on_the_screen_is_not_visible(attributes: str, visible: bool) -> None:
+def test_elements_outside_the_screen_are_not_visible(attributes: str, visible: bool) -> None:
     source = screen(f'<XCUIElementTypeButton name="x" {attributes}/>')
     assert by_id(source, "x").visible is visible
 
 
-def test_a_wrapper_that_is_said_to_be_hidden_does_not_hide_what_is_to_be_seen() -> None:
+def test_a_hidden_wrapper_does_not_hide_visible_children() -> None:
     inner = '<XCUIElementTypeButton name="y" visible="true" x="0" y="0" width="9" height="9"/>'
     outer = '<XCUIElementTypeOther name="x" visible="false" x="0" y="0" width="0" height="0">'
     source = screen(f"{outer}{inner}</XCUIElementTypeOther>")
