@@ -15,6 +15,7 @@ from services.executor.automation.devices.webdriver.hub_connection import Driver
 from services.executor.automation.devices.webdriver.sessions import (
     HubTarget,
     delete_session,
+    is_ready,
     open_device,
     wait_for_unfinished,
 )
@@ -75,7 +76,9 @@ def says(content: bytes, *, status: int = 200) -> Answer:
         (b'{"value": "\xff"}', "without JSON"),
     ],
 )
-async def test_what_is_no_webdriver_is_a_network_error(hub: ScriptedHub, content: bytes, message: str) -> None:
+async def test_replies_that_are_not_webdriver_are_network_errors(
+    hub: ScriptedHub, content: bytes, message: str
+) -> None:
     hub.answers["GET /session/one/source"] = says(content)
     async with driving(hub) as driver:
         with pytest.raises(HubUnreachable, match=message) as raised:
@@ -83,7 +86,7 @@ async def test_what_is_no_webdriver_is_a_network_error(hub: ScriptedHub, content
     assert raised.value.category is Category.NETWORK_ERROR
 
 
-async def test_a_reply_without_end_is_cut_off(hub: ScriptedHub) -> None:
+async def test_an_endless_reply_is_cut_off(hub: ScriptedHub) -> None:
     async def endless(request: web.Request) -> web.StreamResponse:
         reply = web.StreamResponse()
         await reply.prepare(request)
@@ -96,7 +99,7 @@ async def test_a_reply_without_end_is_cut_off(hub: ScriptedHub) -> None:
             await driver.source()
 
 
-async def test_a_hub_that_does_not_answer_is_waited_for_so_long_and_no_longer(hub: ScriptedHub) -> None:
+async def test_commands_time_out(hub: ScriptedHub) -> None:
     hub.answers["GET /session/one/url"] = never
     async with driving(hub) as driver:
         with pytest.raises(HubUnreachable, match=r"did not answer GET /url within 0\.2 s"):
@@ -115,9 +118,7 @@ async def test_a_hub_that_does_not_answer_is_waited_for_so_long_and_no_longer(hu
         (b'{"value": null}', Category.DEVICE_UNAVAILABLE),
     ],
 )
-async def test_errors_have_a_category_whatever_their_shape(
-    hub: ScriptedHub, content: bytes, category: Category
-) -> None:
+async def test_errors_of_any_shape_have_a_category(hub: ScriptedHub, content: bytes, category: Category) -> None:
     hub.answers["GET /session/one/source"] = says(content, status=500)
     async with driving(hub) as driver:
         with pytest.raises(DriverError) as raised:
@@ -126,7 +127,7 @@ async def test_errors_have_a_category_whatever_their_shape(
 
 
 @pytest.mark.parametrize("picture", ["not base64!", "", base64.b64encode(b"GIF89a").decode()])
-async def test_a_screenshot_that_is_none_is_refused(hub: ScriptedHub, picture: str) -> None:
+async def test_an_invalid_screenshot_is_an_error(hub: ScriptedHub, picture: str) -> None:
     hub.answers["GET /session/one/screenshot"] = says(b'{"value": "%s"}' % picture.encode())
     async with driving(hub) as driver:
         with pytest.raises(HubUnreachable, match="screenshot"):
@@ -144,7 +145,7 @@ async def test_a_redirect_is_not_followed(hub: ScriptedHub) -> None:
     assert "GET /secret" not in hub.asked
 
 
-async def test_a_user_and_password_in_the_address_are_in_no_message(hub: ScriptedHub) -> None:
+async def test_messages_do_not_contain_the_urls_password(hub: ScriptedHub) -> None:
     hub.answers["GET /session/one/source"] = says(b"no")
     wire = HubConnection(hub.url.replace("http://", "http://ada:lovelace@"))
     try:
@@ -155,7 +156,7 @@ async def test_a_user_and_password_in_the_address_are_in_no_message(hub: Scripte
     assert "lovelace" not in raised.value.message
 
 
-async def test_a_session_that_comes_too_late_is_deleted(hub: ScriptedHub) -> None:
+async def test_a_late_session_is_deleted(hub: ScriptedHub) -> None:
     answered = asyncio.Event()
 
     async def late(request: web.Request) -> web.StreamResponse:
@@ -172,7 +173,7 @@ async def test_a_session_that_comes_too_late_is_deleted(hub: ScriptedHub) -> Non
     assert hub.asked == ["POST /session", "DELETE /session/one"]
 
 
-async def test_a_session_that_comes_after_a_cancellation_is_deleted(hub: ScriptedHub) -> None:
+async def test_a_session_opened_after_a_cancellation_is_deleted(hub: ScriptedHub) -> None:
     answered = asyncio.Event()
 
     async def late(request: web.Request) -> web.StreamResponse:
@@ -190,7 +191,7 @@ async def test_a_session_that_comes_after_a_cancellation_is_deleted(hub: Scripte
     assert hub.asked == ["POST /session", "DELETE /session/one"]
 
 
-async def test_closing_waits_for_no_hub_that_has_stopped_answering(hub: ScriptedHub) -> None:
+async def test_closing_does_not_wait_for_a_dead_hub(hub: ScriptedHub) -> None:
     hub.answers["POST /session"] = opened
     hub.answers["DELETE /session/one"] = never
     assert not await delete_session(Session(hub.url, "one"), timeout=0.1)
@@ -203,7 +204,7 @@ async def test_closing_waits_for_no_hub_that_has_stopped_answering(hub: Scripted
 
 
 @pytest.mark.parametrize(("code", "told"), [("unknown error", True), ("invalid session id", False)])
-async def test_a_session_that_may_be_left_behind_is_said_in_the_log(hub: ScriptedHub, code: str, told: bool) -> None:
+async def test_a_session_that_may_be_left_behind_is_logged(hub: ScriptedHub, code: str, told: bool) -> None:
     hub.answers["POST /session"] = opened
     refusal = b'{"value": {"error": "%s", "message": "no"}}' % code.encode()
     hub.answers["DELETE /session/one"] = says(refusal, status=500)
@@ -214,7 +215,7 @@ async def test_a_session_that_may_be_left_behind_is_said_in_the_log(hub: Scripte
 
 
 @pytest.mark.parametrize(
-    ("content", "is_ready"),
+    ("content", "expected"),
     [
         (b'{"value": {"ready": true}}', True),
         (b'{"value": {"ready": false}}', False),
@@ -222,12 +223,12 @@ async def test_a_session_that_may_be_left_behind_is_said_in_the_log(hub: Scripte
         (b"nonsense", False),
     ],
 )
-async def test_whether_a_hub_is_ready_is_what_it_says(hub: ScriptedHub, content: bytes, is_ready: bool) -> None:
+async def test_readiness_is_what_the_hub_reports(hub: ScriptedHub, content: bytes, expected: bool) -> None:
     hub.answers["GET /status"] = says(content)
-    assert await is_ready(hub.url) is is_ready
+    assert await is_ready(hub.url) is expected
 
 
-async def test_appium_is_always_told_when_to_end_an_idle_session(hub: ScriptedHub) -> None:
+async def test_appium_always_gets_an_idle_timeout(hub: ScriptedHub) -> None:
     hub.answers["POST /session"] = opened
     target = HubTarget(url=hub.url, capabilities={"platformName": "Android", "appium:automationName": "UiAutomator2"})
     device = await open_device(target, PHONE, Build())
@@ -237,7 +238,7 @@ async def test_appium_is_always_told_when_to_end_an_idle_session(hub: ScriptedHu
     assert asked["capabilities"]["alwaysMatch"]["appium:newCommandTimeout"] == 90.0
 
 
-async def test_a_browser_gives_up_a_page_before_we_give_up_the_hub(hub: ScriptedHub) -> None:
+async def test_page_timeouts_are_shorter_than_command_timeouts(hub: ScriptedHub) -> None:
     hub.answers["POST /session"] = opened
     device = await open_device(HubTarget(url=hub.url, capabilities={"browserName": "chrome"}), PHONE, Build())
     await device.close()

@@ -31,9 +31,7 @@ def app_run(shelf: Shelf) -> str:
     return shelf.workflow(shelf.planned(SEE, build_id=shelf.build(APP), file_name="Shop.apk"))
 
 
-async def test_a_hub_that_sees_the_disk_gets_the_path_of_the_whole_file(
-    executor: Any, connect: Any, shelf: Shelf, tmp_path: Path
-) -> None:
+async def test_a_local_hub_gets_the_path_of_the_file(executor: Any, connect: Any, shelf: Shelf, tmp_path: Path) -> None:
     files = tmp_path / "files"
     async with serving_hub(ScriptedHub()) as hub:
         settings = {"device_pools": pools(tmp_path, hub), "executor_files_folder": str(files)}
@@ -50,7 +48,7 @@ async def test_a_hub_that_sees_the_disk_gets_the_path_of_the_whole_file(
             await eventually(lambda: not hub.open)
 
 
-async def test_a_hub_elsewhere_fetches_the_file_from_the_worker_while_its_session_is_open(
+async def test_a_remote_hub_fetches_the_file_while_its_session_is_open(
     executor: Any, connect: Any, shelf: Shelf, tmp_path: Path
 ) -> None:
     async with serving_hub(ScriptedHub()) as hub:
@@ -66,7 +64,7 @@ async def _is_404(url: str | None) -> bool:
         return answer.status == 404
 
 
-async def test_a_run_that_installs_nothing_gives_the_hub_no_app(
+async def test_a_run_without_install_gives_the_hub_no_app(
     executor: Any, connect: Any, shelf: Shelf, tmp_path: Path
 ) -> None:
     config = run_config_pb2.RunConfig(execution_mode=run_config_pb2.ExecutionMode(skip_app_install=True))
@@ -79,7 +77,7 @@ async def test_a_run_that_installs_nothing_gives_the_hub_no_app(
         assert hub.apps == [None]
 
 
-async def test_runs_wait_in_the_queue_while_their_only_hub_is_away(
+async def test_runs_stay_queued_while_their_only_hub_is_down(
     executor: Any, connect: Any, shelf: Shelf, tmp_path: Path
 ) -> None:
     """Nobody claims them, so that no attempt is lost; they go on when the hub is there."""
@@ -96,7 +94,7 @@ async def test_runs_wait_in_the_queue_while_their_only_hub_is_away(
             assert run.attempt_number == 1
 
 
-async def test_a_hub_that_opens_no_session_costs_no_attempt_when_another_does(
+async def test_a_failing_hub_costs_no_attempt_when_another_works(
     executor: Any, connect: Any, shelf: Shelf, tmp_path: Path
 ) -> None:
     async with serving_hub(ScriptedHub(refuses=True)) as broken, serving_hub(ScriptedHub()) as good:
