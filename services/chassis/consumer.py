@@ -16,8 +16,7 @@ from services.chassis.events import Event, InvalidMessage, TransientError
 from services.chassis.group_member import FETCH_WAIT_MS, GroupConfig, GroupMember, join_group
 from services.chassis.producer import Producer
 from services.chassis.record_batch import RecordBatch
-from services.chassis.retry import backoff_seconds as backoff_seconds
-from services.chassis.retry import is_transient as is_transient
+from services.chassis.retry import backoff_seconds, is_transient
 
 Handler = Callable[[list[Event]], Awaitable[Sequence[InvalidMessage] | None]]
 Join = Callable[[GroupConfig], AbstractAsyncContextManager[GroupMember]]

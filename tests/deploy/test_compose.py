@@ -56,7 +56,7 @@ def test_each_environment_is_valid(service: Service, monkeypatch: pytest.MonkeyP
     loaded(module(service), environment(service), monkeypatch)
 
 
-def test_services_listen_where_others_look_for_them(service: Service) -> None:
+def test_services_listen_at_the_addresses_that_others_use(service: Service) -> None:
     services = document()["services"]
     for name, value in environment(service).items():
         if name.endswith("_ADDRESS"):
@@ -83,7 +83,7 @@ def test_all_wait_for_their_servers() -> None:
     assert "healthcheck" in services["kafka"]
 
 
-def test_what_is_stored_is_on_named_volumes() -> None:
+def test_data_is_on_named_volumes() -> None:
     """Artifacts on one that the catalog and the executor share."""
     services, volumes = document()["services"], document()["volumes"].keys()
     mounts = {name: each["volumes"][0].partition(":")[0] for name, each in services.items() if "volumes" in each}
@@ -96,7 +96,7 @@ def test_what_is_stored_is_on_named_volumes() -> None:
     }
 
 
-def test_the_executors_roles_are_apart() -> None:
+def test_the_executor_runs_in_two_roles() -> None:
     roles = {
         name: each["environment"].get("MOBILETEST_EXECUTOR_ROLE")
         for name, each in document()["services"].items()
@@ -105,6 +105,6 @@ def test_the_executors_roles_are_apart() -> None:
     assert {name: role for name, role in roles.items() if role} == {"executor-api": "api", "executor-worker": "worker"}
 
 
-def test_only_the_gateway_is_open_and_only_to_this_machine() -> None:
+def test_only_the_gateway_is_published_and_only_on_loopback() -> None:
     open_ones = {name: each["ports"] for name, each in document()["services"].items() if "ports" in each}
     assert {name: interpolated(ports[0]) for name, ports in open_ones.items()} == {"gateway": "127.0.0.1:8080:8080"}

@@ -38,7 +38,7 @@ def test_every_manifest_follows_its_schema(target: str) -> None:
         ("PrometheusRule", "mobiletest", ("spec", "groups"), []),
     ],
 )
-def test_a_mistake_is_refused(kind: str, name: str, path: tuple[str, str], value: object) -> None:
+def test_an_invalid_manifest_is_refused(kind: str, name: str, path: tuple[str, str], value: object) -> None:
     """The checks above are worth something: wrong types, unknown and missing fields do not pass."""
     original = named(of_kind("overlays/prod", kind))[name]
     manifest = {**original, path[0]: {**original[path[0]], path[1]: value}}
@@ -76,7 +76,7 @@ def test_no_secret_is_committed(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_the_five_parts_are_there(target: str) -> None:
+def test_all_services_are_deployed(target: str) -> None:
     parts = {component(deployment) for deployment in of_kind(target, "Deployment")}
     assert parts == {"gateway", "catalog", "executor-api", "executor-worker", "reporting"}
 

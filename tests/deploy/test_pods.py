@@ -64,7 +64,7 @@ def process_settings(target: str, deployment: Manifest, monkeypatch: pytest.Monk
     return settings
 
 
-def test_it_runs_as_nobody_with_nothing(deployment: Manifest) -> None:
+def test_pods_run_unprivileged(deployment: Manifest) -> None:
     spec, only = pod(deployment), container(deployment)
     assert spec["securityContext"]["runAsNonRoot"] is True
     assert spec["securityContext"]["runAsUser"] == image_user()
@@ -80,14 +80,14 @@ def image_user() -> int:
     return int(found[1])
 
 
-def test_it_may_not_ask_the_cluster_for_anything(target: str, deployment: Manifest) -> None:
+def test_pods_have_no_access_to_the_kubernetes_api(target: str, deployment: Manifest) -> None:
     spec = pod(deployment)
     account = named(of_kind(target, "ServiceAccount"))[spec["serviceAccountName"]]
     assert spec["automountServiceAccountToken"] is account["automountServiceAccountToken"] is False
     assert spec["serviceAccountName"] == deployment["metadata"]["name"]
 
 
-def test_it_can_write_to_what_is_bounded_only(deployment: Manifest) -> None:
+def test_writable_volumes_have_a_size_limit(deployment: Manifest) -> None:
     """/tmp with a limit, and volumes of a claim; what comes from a ConfigMap is for reading."""
     for volume in pod(deployment)["volumes"]:
         assert "persistentVolumeClaim" in volume or "configMap" in volume or "sizeLimit" in volume["emptyDir"]
@@ -98,14 +98,14 @@ def test_it_can_write_to_what_is_bounded_only(deployment: Manifest) -> None:
     }
 
 
-def test_it_says_what_it_needs_and_is_never_throttled(deployment: Manifest) -> None:
+def test_containers_have_requests_and_no_cpu_limit(deployment: Manifest) -> None:
     resources = container(deployment)["resources"]
     assert {"cpu", "memory"} <= resources["requests"].keys()
     assert "memory" in resources["limits"]
     assert "cpu" not in resources["limits"]
 
 
-def test_a_dependency_that_is_down_does_not_restart_it(deployment: Manifest) -> None:
+def test_liveness_does_not_depend_on_dependencies(deployment: Manifest) -> None:
     """Readiness may follow the dependencies; what ends a container is /healthz, which does not."""
     only = container(deployment)
     for probe in ("startupProbe", "livenessProbe"):
@@ -132,7 +132,9 @@ def services_in_protos() -> set[str]:
     }
 
 
-def test_it_has_time_to_leave(target: str, deployment: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_grace_period_covers_the_shutdown(
+    target: str, deployment: Manifest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """First no new calls reach it, then it gets its own grace, and there is time to close before it is killed."""
     before = container(deployment)["lifecycle"]["preStop"]["sleep"]["seconds"]
     grace = process_settings(target, deployment, monkeypatch).shutdown_grace_seconds
@@ -140,7 +142,7 @@ def test_it_has_time_to_leave(target: str, deployment: Manifest, monkeypatch: py
     assert before + grace + 10 <= pod(deployment)["terminationGracePeriodSeconds"]
 
 
-def test_a_rollout_takes_nothing_away(deployment: Manifest) -> None:
+def test_a_rollout_keeps_all_replicas(deployment: Manifest) -> None:
     spec = deployment["spec"]
     assert spec["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
     assert (spec["minReadySeconds"], spec["progressDeadlineSeconds"]) == (10, 300)
@@ -152,11 +154,11 @@ def test_pods_of_one_kind_are_spread(deployment: Manifest) -> None:
     assert all(each["labelSelector"] == deployment["spec"]["selector"] for each in constraints)
 
 
-def test_every_variable_is_one_that_a_service_reads(target: str, deployment: Manifest) -> None:
+def test_every_variable_is_known(target: str, deployment: Manifest) -> None:
     assert environment(target, deployment).keys() <= known()
 
 
-def test_its_own_variables_are_ones_that_it_reads(target: str, deployment: Manifest) -> None:
+def test_containers_get_only_variables_that_they_read(target: str, deployment: Manifest) -> None:
     """The shared ConfigMap may hold more than each service reads; its own and the Secrets may not."""
     shared = next(config for config in of_kind(target, "ConfigMap") if component(config) == "shared")
     own = environment(target, deployment).keys() - shared["data"].keys()
@@ -165,7 +167,7 @@ def test_its_own_variables_are_ones_that_it_reads(target: str, deployment: Manif
 
 @pytest.mark.parametrize("target", OVERLAYS)
 @pytest.mark.parametrize("service", SERVICES)
-def test_an_overlay_gives_each_service_all_it_needs(target: str, service: str) -> None:
+def test_an_overlay_sets_all_required_variables(target: str, service: str) -> None:
     for _, deployment in each_deployment([target]):
         if module(deployment) == f"services.{service}":
             missing = needed(service) - environment(target, deployment).keys()
@@ -173,7 +175,7 @@ def test_an_overlay_gives_each_service_all_it_needs(target: str, service: str) -
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_the_executors_roles_are_apart(target: str) -> None:
+def test_the_executor_runs_in_two_roles(target: str) -> None:
     executors = [
         deployment for deployment in of_kind(target, "Deployment") if module(deployment) == "services.executor"
     ]

@@ -22,11 +22,11 @@ dev = ["pytest==9.2.0"]
 """
 
 
-def test_entries_are_printed_as_they_are_with_their_hashes() -> None:
+def test_entries_keep_their_hashes() -> None:
     assert part_of(entries(LOCK), ["typing-extensions"]) == "Typing_Extensions==4.16.0 \\\n    --hash=sha256:33\n"
 
 
-def test_what_the_lock_does_not_have_is_an_error() -> None:
+def test_a_distribution_missing_in_the_lock_is_an_error() -> None:
     with pytest.raises(NotLocked, match="yarl"):
         part_of(entries(LOCK), ["aiohttp", "yarl"])
 
@@ -40,6 +40,6 @@ def test_groups_are_added_by_name() -> None:
     assert direct_requirements(PYPROJECT, ["build"]) == ["aiohttp==3.14.5", "grpcio-tools==1.85.1"]
 
 
-def test_names_of_a_dry_run_are_compared_as_pep_503_says() -> None:
+def test_names_are_normalised_as_in_pep_503() -> None:
     plan = '{"install": [{"metadata": {"name": "Typing_Extensions"}}, {"metadata": {"name": "aiohttp"}}]}'
     assert needed(plan) == ["aiohttp", "typing-extensions"]

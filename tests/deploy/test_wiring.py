@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from services.chassis.consumer import MAX_POLL_AGE_SECONDS, backoff_seconds
+from services.chassis.consumer import MAX_POLL_AGE_SECONDS
 from services.chassis.group_member import COMMIT_SECONDS, JOIN_SECONDS
+from services.chassis.retry import backoff_seconds
 from services.executor.automation.devices.pools.config import load_pools, read_pools
 from services.executor.events import RUN_REQUESTS, TOPICS
 from tests.deploy.kustomize import (
@@ -40,7 +41,7 @@ def ports(deployment: Manifest) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_each_selector_takes_the_pods_of_its_own_deployment_only(target: str) -> None:
+def test_each_selector_matches_only_its_own_pods(target: str) -> None:
     labels = {component(deployment): pod_labels(deployment) for deployment in of_kind(target, "Deployment")}
     for kind in ("Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy"):
         for manifest in of_kind(target, kind):
@@ -62,7 +63,7 @@ def test_each_deployment_has_a_budget_and_a_network_policy(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_processes_listen_where_their_containers_say(target: str) -> None:
+def test_processes_listen_on_the_ports_of_their_containers(target: str) -> None:
     for deployment in of_kind(target, "Deployment"):
         given = environment(target, deployment)
         for name, number in ports(deployment).items():
@@ -147,7 +148,7 @@ def test_claims_that_are_mounted_exist(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_one_scaler_at_most_and_then_no_fixed_number_of_replicas(target: str) -> None:
+def test_a_scaled_deployment_has_one_scaler_and_no_fixed_replicas(target: str) -> None:
     """Else each deployment of a new version would set the number back."""
     scalers = [*of_kind(target, "HorizontalPodAutoscaler"), *of_kind(target, "ScaledObject")]
     scaled = [scaler["spec"]["scaleTargetRef"]["name"] for scaler in scalers]
@@ -163,7 +164,7 @@ def triggers() -> list[tuple[Manifest, dict[str, Any]]]:
     ]
 
 
-def test_kafka_triggers_watch_topics_that_exist_and_ask_for_no_more_pods_than_partitions() -> None:
+def test_kafka_triggers_use_existing_topics_and_at_most_one_pod_per_partition() -> None:
     for scaled, trigger in triggers():
         if trigger["type"] == "kafka":
             assert scaled["spec"]["maxReplicaCount"] <= TOPICS[trigger["metadata"]["topic"]]
@@ -193,14 +194,14 @@ def test_scalers_find_the_broker_in_the_environment_of_what_they_scale() -> None
             assert trigger["metadata"]["bootstrapServersFromEnv"] in environment("overlays/prod", deployment)
 
 
-def test_metrics_that_are_asked_for_exist() -> None:
+def test_metrics_of_scalers_exist() -> None:
     sources = "".join(path.read_text() for path in (ROOT / "services").rglob("*.py"))
     queries = [trigger["metadata"]["query"] for _, trigger in triggers() if trigger["type"] == "prometheus"]
     for metric in re.findall(r"mobiletest_\w+", " ".join(queries)):
         assert f'"{metric}"' in sources
 
 
-def test_alerts_ask_for_metrics_that_there_are_by_labels_that_they_have() -> None:
+def test_metrics_and_labels_of_alerts_exist() -> None:
     sources = "".join(path.read_text() for path in (ROOT / "services").rglob("*.py"))
     (rules,) = of_kind("overlays/prod", "PrometheusRule")
     for rule in [each for group in rules["spec"]["groups"] for each in group["rules"]]:
@@ -211,7 +212,7 @@ def test_alerts_ask_for_metrics_that_there_are_by_labels_that_they_have() -> Non
         assert labels <= set(", ".join(re.findall(r"by \((.*?)\)", rule["expr"])).split(", ")), rule["alert"]
 
 
-def test_a_stuck_consumer_is_told_of_before_liveness_ends_it_and_a_broker_that_is_away_is_no_stuck_one() -> None:
+def test_the_stuck_consumer_alert_fires_before_liveness_and_not_in_broker_outages() -> None:
     (rules,) = of_kind("overlays/prod", "PrometheusRule")
     alerts = {rule["alert"]: rule for group in rules["spec"]["groups"] for rule in group["rules"]}
     stuck = alerts["MobiletestConsumerStuck"]
@@ -220,7 +221,7 @@ def test_a_stuck_consumer_is_told_of_before_liveness_ends_it_and_a_broker_that_i
     assert "for" not in stuck
 
 
-def test_every_pod_is_scraped_on_a_port_that_it_has() -> None:
+def test_every_pod_is_scraped_on_an_existing_port() -> None:
     (monitor,) = of_kind("overlays/prod", "PodMonitor")
     (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
     for _, deployment in each_deployment(["overlays/prod"]):
@@ -228,12 +229,12 @@ def test_every_pod_is_scraped_on_a_port_that_it_has() -> None:
         assert endpoint["port"] in ports(deployment)
 
 
-def test_the_pools_that_come_along_can_be_read() -> None:
+def test_the_example_pools_are_valid() -> None:
     pools = load_pools(ROOT / "deploy" / "k8s" / "components" / "devices" / "device-pools.yaml")
     assert {pool.platform for pool in pools} == {"android", "ios"}
 
 
-def test_workers_find_their_pools_and_tell_hubs_where_the_apps_are() -> None:
+def test_workers_have_their_pools_and_file_server() -> None:
     target = "overlays/prod"
     worker = named(of_kind(target, "Deployment"))["mobiletest-executor-worker"]
     given = environment(target, worker)

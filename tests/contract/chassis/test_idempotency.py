@@ -35,7 +35,7 @@ async def run_once(
     return await idempotency.run_once(caller, "/s/Create", body, work)
 
 
-async def test_a_repeat_gets_the_first_answer(idempotency: Idempotency) -> None:
+async def test_a_repeated_request_gets_the_first_response(idempotency: Idempotency) -> None:
     work = Work()
     first, second = await run_once(idempotency, work), await run_once(idempotency, work)
     assert first.response == second.response
@@ -43,21 +43,21 @@ async def test_a_repeat_gets_the_first_answer(idempotency: Idempotency) -> None:
     assert len(work.ids) == 1
 
 
-async def test_another_body_under_the_same_key_is_refused(idempotency: Idempotency) -> None:
+async def test_another_request_with_the_same_key_is_refused(idempotency: Idempotency) -> None:
     await run_once(idempotency, Work())
     with pytest.raises(AlreadyExists) as error:
         await run_once(idempotency, Work(), body=b"other")
     assert error.value.reason == "IDEMPOTENCY_KEY_REUSED"
 
 
-async def test_keys_of_other_organisations_do_not_matter(idempotency: Idempotency) -> None:
+async def test_organisations_do_not_share_keys(idempotency: Idempotency) -> None:
     work = Work()
     await run_once(idempotency, work)
     await run_once(idempotency, work, caller=Caller("org-2", idempotency_key="key-1"))
     assert len(set(work.ids)) == 2
 
 
-async def test_what_failed_may_be_tried_again(idempotency: Idempotency) -> None:
+async def test_a_failed_request_may_be_retried(idempotency: Idempotency) -> None:
     async def fail() -> bytes:
         raise FailedPrecondition("not now")
 
@@ -66,7 +66,7 @@ async def test_what_failed_may_be_tried_again(idempotency: Idempotency) -> None:
     assert not (await run_once(idempotency, Work())).replayed
 
 
-async def test_while_the_first_is_under_way_others_are_told_to_wait(idempotency: Idempotency) -> None:
+async def test_a_repeat_during_the_first_request_is_aborted(idempotency: Idempotency) -> None:
     begun, go = asyncio.Event(), asyncio.Event()
 
     async def slow() -> bytes:
@@ -83,14 +83,14 @@ async def test_while_the_first_is_under_way_others_are_told_to_wait(idempotency:
     assert (await first).response == b"done"
 
 
-async def test_of_many_at_once_one_does_the_work(idempotency: Idempotency) -> None:
+async def test_one_of_many_concurrent_requests_does_the_work(idempotency: Idempotency) -> None:
     work = Work()
     results = await asyncio.gather(*(run_once(idempotency, work) for _ in range(50)), return_exceptions=True)
     assert len(work.ids) == 1
     assert all(isinstance(result, StoredResponse | Aborted) for result in results)
 
 
-async def test_a_key_that_a_dead_process_held_is_free_after_its_time_and_derives_the_same_ids(
+async def test_the_claim_of_a_dead_process_expires_and_ids_stay_the_same(
     idempotency: Idempotency, mongo: Mongo
 ) -> None:
     work = Work()

@@ -11,21 +11,21 @@ async def test_one_owner_at_a_time(mongo: Mongo) -> None:
     assert await first.acquire()
 
 
-async def test_a_lease_given_up_is_free_at_once(mongo: Mongo) -> None:
+async def test_a_released_lease_is_free_at_once(mongo: Mongo) -> None:
     first, second = (Lease(mongo, "sweeper", owner, seconds=60) for owner in ("a", "b"))
     assert await first.acquire()
     await first.release()
     assert await second.acquire()
 
 
-async def test_only_its_owner_gives_it_up(mongo: Mongo) -> None:
+async def test_only_the_owner_releases_a_lease(mongo: Mongo) -> None:
     first, second = (Lease(mongo, "sweeper", owner, seconds=60) for owner in ("a", "b"))
     assert await first.acquire()
     await second.release()
     assert not await second.acquire()
 
 
-async def test_a_lease_that_ran_out_is_free(mongo: Mongo) -> None:
+async def test_an_expired_lease_is_free(mongo: Mongo) -> None:
     first, second = (Lease(mongo, "sweeper", owner, seconds=60) for owner in ("a", "b"))
     assert await first.acquire()
     long_ago = {"$set": {"expires_at": {"$subtract": ["$$NOW", 1]}}}
@@ -34,11 +34,11 @@ async def test_a_lease_that_ran_out_is_free(mongo: Mongo) -> None:
     assert not await first.acquire()
 
 
-async def test_of_many_that_ask_at_once_one_gets_it(mongo: Mongo) -> None:
+async def test_one_of_many_concurrent_owners_gets_the_lease(mongo: Mongo) -> None:
     leases = [Lease(mongo, "sweeper", f"owner-{n}", seconds=60) for n in range(10)]
     assert sum(await asyncio.gather(*(lease.acquire() for lease in leases))) == 1
 
 
-async def test_leases_of_other_names_do_not_matter(mongo: Mongo) -> None:
+async def test_leases_of_different_names_are_independent(mongo: Mongo) -> None:
     assert await Lease(mongo, "one", "a", seconds=60).acquire()
     assert await Lease(mongo, "two", "b", seconds=60).acquire()

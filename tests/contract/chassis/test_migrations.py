@@ -33,26 +33,26 @@ async def test_migrations_are_applied_in_order_and_once(mongo: Mongo, steps: Ste
     assert steps.applied == ["1", "2", "3"]
 
 
-async def test_processes_that_start_together_apply_each_once(mongo: Mongo, steps: Steps) -> None:
+async def test_concurrent_processes_apply_each_migration_once(mongo: Mongo, steps: Steps) -> None:
     migrations = [steps.step("1"), steps.step("2"), steps.step("3")]
     await asyncio.gather(*(migrate(mongo, migrations, wait_seconds=0.01) for _ in range(4)))
     assert steps.applied == ["1", "2", "3"]
 
 
-async def test_one_that_failed_is_tried_again_by_the_next_start(mongo: Mongo, steps: Steps) -> None:
+async def test_a_failed_migration_is_retried_at_the_next_start(mongo: Mongo, steps: Steps) -> None:
     with pytest.raises(RuntimeError):
         await migrate(mongo, [steps.step("1"), steps.step("2", fails=True)])
     await migrate(mongo, [steps.step("1"), steps.step("2")])
     assert steps.applied == ["1", "2"]
 
 
-async def test_a_newer_schema_is_not_touched(mongo: Mongo, steps: Steps) -> None:
+async def test_a_newer_schema_is_refused(mongo: Mongo, steps: Steps) -> None:
     await migrate(mongo, [steps.step("1"), steps.step("2")])
     with pytest.raises(SchemaIsNewer, match="2"):
         await migrate(mongo, [steps.step("1")])
 
 
-async def test_the_order_is_that_of_the_ids(mongo: Mongo, steps: Steps) -> None:
+async def test_migrations_must_be_in_the_order_of_their_ids(mongo: Mongo, steps: Steps) -> None:
     with pytest.raises(ValueError, match="order"):
         await migrate(mongo, [steps.step("2"), steps.step("1")])
     assert await mongo.collection(MIGRATIONS).count_documents({}) == 0

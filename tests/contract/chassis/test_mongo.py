@@ -11,7 +11,7 @@ from tests.contract.chassis.conftest import Driver
 NOWHERE = "mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=200"
 
 
-async def test_a_transaction_is_seen_as_a_whole_and_gives_its_result(mongo: Mongo) -> None:
+async def test_a_transaction_is_atomic_and_returns_its_result(mongo: Mongo) -> None:
     async def work(session: Session) -> str:
         await mongo.collection("a").insert_one({"_id": 1}, session=session)
         await mongo.collection("b").insert_one({"_id": 1}, session=session)
@@ -22,7 +22,7 @@ async def test_a_transaction_is_seen_as_a_whole_and_gives_its_result(mongo: Mong
     assert await mongo.collection("b").count_documents({}) == 1
 
 
-async def test_a_transaction_that_fails_leaves_nothing(mongo: Mongo) -> None:
+async def test_a_failed_transaction_is_rolled_back(mongo: Mongo) -> None:
     async def work(session: Session) -> None:
         await mongo.collection("a").insert_one({"_id": 1}, session=session)
         raise LookupError("no")
@@ -32,7 +32,7 @@ async def test_a_transaction_that_fails_leaves_nothing(mongo: Mongo) -> None:
     assert await mongo.collection("a").count_documents({}) == 0
 
 
-async def test_transactions_that_meet_are_run_again(mongo: Mongo) -> None:
+async def test_conflicting_transactions_are_retried(mongo: Mongo) -> None:
     counters = mongo.collection("counters")
     await counters.insert_one({"_id": 1, "n": 0})
 
@@ -44,7 +44,7 @@ async def test_transactions_that_meet_are_run_again(mongo: Mongo) -> None:
     assert (await counters.find_one({"_id": 1}))["n"] == 8
 
 
-async def test_an_error_of_the_data_is_not_run_again(mongo: Mongo) -> None:
+async def test_a_data_error_is_not_retried(mongo: Mongo) -> None:
     runs = 0
 
     async def work(session: Session) -> None:
@@ -57,18 +57,18 @@ async def test_an_error_of_the_data_is_not_run_again(mongo: Mongo) -> None:
     assert runs == 1
 
 
-async def test_writes_and_reads_are_those_of_the_majority(mongo: Mongo) -> None:
+async def test_reads_and_writes_use_majority_concern(mongo: Mongo) -> None:
     assert mongo.database.write_concern.document == {"w": "majority", "j": True}
     assert mongo.database.read_concern.level == "majority"
 
 
-async def test_times_come_back_as_they_were_stored(mongo: Mongo) -> None:
+async def test_times_survive_storage(mongo: Mongo) -> None:
     moment = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
     await mongo.collection("a").insert_one({"_id": 1, "at": moment})
     assert (await mongo.collection("a").find_one({"_id": 1}))["at"] == moment
 
 
-async def test_a_pipeline_gives_all_its_documents(mongo: Mongo) -> None:
+async def test_aggregate_returns_all_documents(mongo: Mongo) -> None:
     await mongo.collection("a").insert_many([{"_id": n} for n in range(250)])
     found = await mongo.aggregate("a", [{"$match": {"_id": {"$gte": 50}}}, {"$sort": {"_id": 1}}])
     assert [row["_id"] for row in found] == list(range(50, 250))
@@ -81,7 +81,7 @@ async def test_changes_are_watched(mongo: Mongo) -> None:
     assert change["documentKey"] == {"_id": 7}
 
 
-async def test_a_database_that_is_away_is_unavailable_for_a_second(driver: Driver) -> None:
+async def test_an_absent_database_is_unavailable_with_retry_after(driver: Driver) -> None:
     mongo = Mongo.unconnected(NOWHERE, "db", driver)
     with pytest.raises(PyMongoError) as error:
         await mongo.collection("a").find_one({})
@@ -91,14 +91,14 @@ async def test_a_database_that_is_away_is_unavailable_for_a_second(driver: Drive
     assert found.retry_after == 1.0
 
 
-async def test_readiness_fails_at_once_while_no_primary_is_known(driver: Driver) -> None:
+async def test_readiness_fails_at_once_without_a_primary(driver: Driver) -> None:
     mongo = Mongo.unconnected(NOWHERE, "db", driver)
     with pytest.raises(Unavailable):
         await mongo.ping()
     await mongo.close()
 
 
-async def test_a_start_waits_for_a_database_that_is_not_there(driver: Driver) -> None:
+async def test_connect_waits_for_an_absent_database(driver: Driver) -> None:
     connecting = asyncio.create_task(Mongo.connect(NOWHERE, "db", driver))
     _, pending = await asyncio.wait([connecting], timeout=1.0)
     assert pending
@@ -106,7 +106,7 @@ async def test_a_start_waits_for_a_database_that_is_not_there(driver: Driver) ->
     await asyncio.wait([connecting])
 
 
-async def test_an_error_of_the_data_is_no_outage(mongo: Mongo) -> None:
+async def test_a_data_error_is_not_unavailable(mongo: Mongo) -> None:
     await mongo.collection("a").insert_one({"_id": 1})
     with pytest.raises(DuplicateKeyError) as error:
         await mongo.collection("a").insert_one({"_id": 1})

@@ -32,7 +32,7 @@ async def content(store: ObjectStore, key: str) -> bytes:
     return b"".join([chunk async for chunk in store.get_stream(key)])
 
 
-async def test_what_was_put_is_got(store: ObjectStore) -> None:
+async def test_a_stored_object_can_be_read(store: ObjectStore) -> None:
     stored = await store.put_bytes("org/a b.txt", b"hello")
     assert await content(store, "org/a b.txt") == b"hello"
     assert (stored.size, stored.sha256) == (5, sha256(b"hello").hexdigest())
@@ -51,21 +51,21 @@ async def test_an_empty_stream_is_an_empty_object(store: ObjectStore) -> None:
     assert await content(store, "k") == b""
 
 
-async def test_a_large_object_comes_in_pieces(store: ObjectStore) -> None:
+async def test_a_large_object_is_read_in_chunks(store: ObjectStore) -> None:
     await store.put_stream("k", chunks(9))
     sizes = [len(chunk) async for chunk in store.get_stream("k")]
     assert max(sizes) <= 9 * MIB
     assert sum(sizes) == 9 * MIB
 
 
-async def test_a_stream_that_breaks_leaves_no_object(store: ObjectStore) -> None:
+async def test_a_broken_stream_leaves_no_object(store: ObjectStore) -> None:
     with pytest.raises(ConnectionResetError):
         await store.put_stream("k", broken(12))
     with pytest.raises(NotFound):
         await store.head("k")
 
 
-async def test_a_stream_that_breaks_leaves_what_was_there(store: ObjectStore) -> None:
+async def test_a_broken_stream_leaves_the_existing_object(store: ObjectStore) -> None:
     await store.put_bytes("k", b"before")
     with pytest.raises(ConnectionResetError):
         await store.put_stream("k", broken(12))
@@ -80,14 +80,14 @@ async def test_a_stream_that_is_too_large_is_refused_and_leaves_no_object(store:
         await content(store, "k")
 
 
-async def test_what_is_absent_is_not_found(store: ObjectStore) -> None:
+async def test_a_missing_object_is_not_found(store: ObjectStore) -> None:
     with pytest.raises(NotFound):
         await store.head("nothing")
     with pytest.raises(NotFound):
         await content(store, "nothing")
 
 
-async def test_deleting_twice_is_no_error(store: ObjectStore) -> None:
+async def test_delete_is_idempotent(store: ObjectStore) -> None:
     await store.put_bytes("k", b"x")
     await store.delete("k")
     await store.delete("k")

@@ -42,7 +42,7 @@ WRITES: dict[str, Callable[[OrgCollection], Awaitable[Any]]] = {
 
 
 @pytest.mark.parametrize("operation", READS)
-async def test_reads_are_the_organisations_own(apps: OrgCollection, operation: str) -> None:
+async def test_reads_are_limited_to_the_organisation(apps: OrgCollection, operation: str) -> None:
     with bind(ALICE):
         assert not await READS[operation](apps)
     with bind(BOB):
@@ -50,7 +50,7 @@ async def test_reads_are_the_organisations_own(apps: OrgCollection, operation: s
 
 
 @pytest.mark.parametrize("operation", WRITES)
-async def test_writes_reach_the_organisations_own_only(apps: OrgCollection, operation: str) -> None:
+async def test_writes_are_limited_to_the_organisation(apps: OrgCollection, operation: str) -> None:
     with bind(ALICE):
         assert not await WRITES[operation](apps)
     with bind(BOB):
@@ -58,7 +58,7 @@ async def test_writes_reach_the_organisations_own_only(apps: OrgCollection, oper
         assert await WRITES[operation](apps)
 
 
-async def test_what_is_inserted_belongs_to_the_caller(apps: OrgCollection, mongo: Mongo) -> None:
+async def test_inserted_documents_belong_to_the_callers_organisation(apps: OrgCollection, mongo: Mongo) -> None:
     with bind(ALICE):
         await apps.insert_one({"_id": "a1"})
         await apps.insert_many([{"_id": "a2"}])
@@ -66,17 +66,17 @@ async def test_what_is_inserted_belongs_to_the_caller(apps: OrgCollection, mongo
     assert owners == {"a1": "org-a", "a2": "org-a", "b1": "org-b"}
 
 
-async def test_nobody_writes_for_another_organisation(apps: OrgCollection) -> None:
+async def test_a_document_of_another_organisation_is_refused(apps: OrgCollection) -> None:
     with bind(ALICE), pytest.raises(ValueError, match="another organisation"):
         await apps.insert_one({"_id": "a1", "org_id": "org-b"})
 
 
-async def test_a_filter_cannot_choose_the_organisation(apps: OrgCollection) -> None:
+async def test_a_filter_on_the_organisation_is_refused(apps: OrgCollection) -> None:
     with bind(ALICE), pytest.raises(ValueError, match="comes from the caller"):
         await apps.find_one({"org_id": "org-b"})
 
 
-async def test_without_an_organisation_there_is_nothing(apps: OrgCollection) -> None:
+async def test_a_caller_without_organisation_is_refused(apps: OrgCollection) -> None:
     with bind(Caller("")), pytest.raises(LookupError):
         await apps.find_one({})
     with pytest.raises(LookupError):

@@ -34,7 +34,7 @@ async def test_an_event_carries_its_message_and_the_trace_of_the_caller(outbox: 
     assert (event.source, event.traceparent) == ("tests", "00-a-b-01")
 
 
-async def test_rows_come_and_go_with_the_transaction(mongo: Mongo, outbox: Outbox) -> None:
+async def test_events_are_stored_with_the_transaction(mongo: Mongo, outbox: Outbox) -> None:
     async def work(session: Session) -> None:
         await outbox.add(session, [an_event(outbox)])
         raise LookupError("no")
@@ -46,12 +46,12 @@ async def test_rows_come_and_go_with_the_transaction(mongo: Mongo, outbox: Outbo
     assert await mongo.collection(OUTBOX).count_documents({"pending": True}) == 1
 
 
-async def test_no_events_are_no_rows(mongo: Mongo, outbox: Outbox) -> None:
+async def test_adding_no_events_stores_nothing(mongo: Mongo, outbox: Outbox) -> None:
     await store(mongo, outbox)
     assert await mongo.collection(OUTBOX).count_documents({}) == 0
 
 
-async def test_the_log_of_a_subject_is_read_back_in_order(mongo: Mongo, outbox: Outbox) -> None:
+async def test_the_history_of_a_subject_is_in_order(mongo: Mongo, outbox: Outbox) -> None:
     events = [an_event(outbox, subject="e-1", sequence=n) for n in (3, 1, 2)]
     await store(mongo, outbox, *events, an_event(outbox, subject="e-2", sequence=9), an_event(outbox))
     log = await outbox.history("e-1")
@@ -61,19 +61,19 @@ async def test_the_log_of_a_subject_is_read_back_in_order(mongo: Mongo, outbox: 
     assert len(await outbox.history("e-1", limit=2)) == 2
 
 
-async def test_handing_over_never_blocks_and_keeps_within_its_bounds(outbox: Outbox) -> None:
+async def test_publish_soon_never_blocks_and_is_bounded(outbox: Outbox) -> None:
     event = an_event(outbox)
     outbox.publish_soon([event] * (FRESH_LIMIT + 5))
     assert outbox.fresh.qsize() == FRESH_LIMIT
 
 
-async def test_sent_rows_are_kept_for_seven_days(mongo: Mongo, outbox: Outbox) -> None:
+async def test_sent_events_are_retained_for_seven_days(mongo: Mongo, outbox: Outbox) -> None:
     indexes = await mongo.collection(OUTBOX).index_information()
     assert indexes["expiry"]["expireAfterSeconds"] == 7 * 24 * 3600
     assert indexes["expiry"]["key"] == [("sent_at", 1)]
 
 
-async def test_the_log_of_a_subject_is_looked_up_by_its_index(mongo: Mongo, outbox: Outbox) -> None:
+async def test_the_history_of_a_subject_uses_an_index(mongo: Mongo, outbox: Outbox) -> None:
     """Every watcher of an execution asks; a scan would cost more with each execution there ever was."""
     await store(mongo, outbox, *(an_event(outbox, subject=f"e-{n}", sequence=1) for n in range(50)))
     level = {"profile": 2, "filter": {"ns": f"{mongo.database.name}.{OUTBOX}", "op": "query"}}

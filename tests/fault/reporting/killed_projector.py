@@ -18,10 +18,10 @@ from typing import Any
 
 from pymongo import MongoClient, monitoring
 
-from services.chassis.consumer import is_transient
 from services.chassis.events import Event
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
+from services.chassis.retry import is_transient
 from services.reporting.events import parse_event
 from services.reporting.model.batch import Batch
 from services.reporting.storage import MIGRATIONS, MongoProjections

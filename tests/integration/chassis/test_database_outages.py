@@ -64,7 +64,7 @@ async def bench(request: pytest.FixtureRequest, own_mongod: Mongod) -> AsyncIter
     await mongo.close()
 
 
-async def test_while_it_is_away_calls_are_unavailable_and_later_work_again(bench: Bench, own_mongod: Mongod) -> None:
+async def test_calls_are_unavailable_during_an_outage_and_work_after_it(bench: Bench, own_mongod: Mongod) -> None:
     await own_mongod.child.kill()
     error = await bench.create()
     assert isinstance(error, errors.Unavailable)
@@ -76,7 +76,9 @@ async def test_while_it_is_away_calls_are_unavailable_and_later_work_again(bench
     await eventually(bench.works, within=30)
 
 
-async def test_one_that_hangs_is_noticed_within_the_time_of_a_call(bench: Bench, own_mongod: Mongod) -> None:
+async def test_a_database_that_hangs_is_detected_within_the_deadline_of_a_call(
+    bench: Bench, own_mongod: Mongod
+) -> None:
     own_mongod.child.send(signal.SIGSTOP)
     try:
         error = await bench.create()

@@ -34,7 +34,7 @@ async def committed(bootstrap: str, group: str, offsets: dict[TopicPartition, in
         await consumer.stop()
 
 
-async def test_a_group_is_behind_until_it_has_committed_all(kafka_bootstrap: str, topic_suffix: str) -> None:
+async def test_a_group_is_behind_until_it_has_committed_everything(kafka_bootstrap: str, topic_suffix: str) -> None:
     topic, group = f"events-{topic_suffix}", f"group-{topic_suffix}"
     results = await published(kafka_bootstrap, topic, 10)
     assert len(results) == 10
@@ -51,12 +51,12 @@ async def test_a_group_is_behind_until_it_has_committed_all(kafka_bootstrap: str
     assert await progress.behind({name: end + 5 for name, end in ends.items()}) == 0  # there is nothing to read there
 
 
-async def test_a_topic_that_does_not_exist_has_no_end(kafka_bootstrap: str, topic_suffix: str) -> None:
+async def test_a_missing_topic_has_no_end_offsets(kafka_bootstrap: str, topic_suffix: str) -> None:
     progress = GroupProgress(kafka_bootstrap, f"group-{topic_suffix}", [f"nothing-{topic_suffix}"])
     ends = await progress.ends()
     assert await progress.behind(ends) == 0
 
 
-async def test_a_broker_that_is_away_may_come_back() -> None:
+async def test_an_absent_broker_is_unavailable() -> None:
     with pytest.raises(Unavailable):
         await GroupProgress("127.0.0.1:9", "group", ["topic"]).ends()

@@ -39,7 +39,7 @@ async def failure(call: object) -> DomainError | None:
     return to_domain_error(error.value)
 
 
-async def test_the_caller_arrives_as_it_was_sent(probe: Probe) -> None:
+async def test_the_caller_is_passed_on(probe: Probe) -> None:
     await probe.stub.ListApps(apps_pb2.ListAppsRequest())
     assert probe.apps.callers == [CALLER]
 
@@ -49,7 +49,7 @@ async def test_a_servicer_sees_defaults(probe: Probe) -> None:
     assert (probe.apps.requests[0].page, probe.apps.requests[0].page_size) == (1, 50)
 
 
-async def test_a_request_that_breaks_rules_never_reaches_the_servicer(probe: Probe) -> None:
+async def test_an_invalid_request_does_not_reach_the_servicer(probe: Probe) -> None:
     error = await failure(probe.stub.ListApps(apps_pb2.ListAppsRequest(page=0, page_size=501)))
     assert isinstance(error, errors.InvalidArgument)
     assert {(v.field, v.type) for v in error.violations} == {("page", "int32.gte"), ("page_size", "int32.gte_lte")}
@@ -65,7 +65,7 @@ async def test_a_request_that_breaks_rules_never_reaches_the_servicer(probe: Pro
         errors.ResourceExhausted("too many", retry_after=30),
     ],
 )
-async def test_a_domain_error_arrives_as_it_was_raised(probe: Probe, raised: DomainError) -> None:
+async def test_a_domain_error_is_passed_on(probe: Probe, raised: DomainError) -> None:
     async def fail() -> None:
         raise raised
 
@@ -75,7 +75,7 @@ async def test_a_domain_error_arrives_as_it_was_raised(probe: Probe, raised: Dom
     assert vars(received) == vars(raised)
 
 
-async def test_of_very_many_violations_the_first_arrive(probe: Probe) -> None:
+async def test_a_long_list_of_violations_is_truncated(probe: Probe) -> None:
     many = [Violation(f"test_ids[{place}]", "x" * 600, "not_found") for place in range(1000)]
 
     async def fail() -> None:
@@ -87,7 +87,7 @@ async def test_of_very_many_violations_the_first_arrive(probe: Probe) -> None:
     assert [v.field for v in received.violations] == [v.field for v in many[:MOST_VIOLATIONS]]
 
 
-async def test_what_nobody_foresaw_is_not_told_to_the_caller(probe: Probe) -> None:
+async def test_the_details_of_an_unexpected_error_are_not_sent(probe: Probe) -> None:
     async def fail() -> None:
         raise KeyError("a secret detail")
 
@@ -98,7 +98,7 @@ async def test_what_nobody_foresaw_is_not_told_to_the_caller(probe: Probe) -> No
     assert error.value.details() == "Internal error (request r-1)"
 
 
-async def test_a_servicer_that_calls_another_service_passes_its_answer_on(probe: Probe) -> None:
+async def test_the_error_of_a_called_service_is_passed_on(probe: Probe) -> None:
     async with serving() as other:
 
         async def refuse() -> None:
@@ -132,19 +132,19 @@ async def test_a_missing_scope_is_refused(probe: Probe) -> None:
     assert error.metadata == {"scope": "write"}
 
 
-async def test_without_an_organisation_nothing_is_answered(probe: Probe) -> None:
+async def test_a_call_without_organisation_is_refused(probe: Probe) -> None:
     with bind(Caller("")):
         assert isinstance(await failure(probe.stub.ListApps(apps_pb2.ListAppsRequest())), errors.Unauthenticated)
 
 
-async def test_every_call_has_a_deadline_that_the_servicer_knows(probe: Probe) -> None:
+async def test_every_call_has_a_deadline(probe: Probe) -> None:
     await probe.stub.ListApps(apps_pb2.ListAppsRequest())
     (left,) = probe.apps.time_left
     assert left is not None
     assert 0 < left <= 5.0
 
 
-async def test_a_call_made_for_a_request_has_no_more_time_than_the_request(probe: Probe) -> None:
+async def test_an_outgoing_call_is_limited_by_the_deadline_of_its_request(probe: Probe) -> None:
     with context.limit_time(1.0):
         await probe.stub.ListApps(apps_pb2.ListAppsRequest())
     (left,) = probe.apps.time_left
@@ -152,13 +152,13 @@ async def test_a_call_made_for_a_request_has_no_more_time_than_the_request(probe
     assert left <= 0.95
 
 
-async def test_a_request_without_time_makes_no_call(probe: Probe) -> None:
+async def test_a_request_past_its_deadline_makes_no_calls(probe: Probe) -> None:
     with context.limit_time(0.01), pytest.raises(errors.DeadlineExceeded):
         probe.stub.ListApps(apps_pb2.ListAppsRequest())
     assert probe.apps.callers == []
 
 
-async def test_a_servicer_is_stopped_when_the_caller_gives_up(probe: Probe) -> None:
+async def test_a_servicer_is_cancelled_with_its_call(probe: Probe) -> None:
     reached, stopped = asyncio.Event(), asyncio.Event()
 
     async def hang() -> None:
@@ -206,7 +206,7 @@ async def test_a_download_is_a_stream_of_messages(probe: Probe) -> None:
     assert received == [b"org-1\x00", b"org-1\x01", b"org-1\x02"]
 
 
-async def test_a_stream_ends_when_its_reader_goes(probe: Probe) -> None:
+async def test_a_stream_ends_when_the_client_cancels(probe: Probe) -> None:
     probe.builds.pieces = 256
     call = probe.builds_stub.DownloadBuild(builds_pb2.DownloadBuildRequest(version_id=VERSION))
     async for _ in call:
@@ -215,7 +215,7 @@ async def test_a_stream_ends_when_its_reader_goes(probe: Probe) -> None:
     await probe.builds.closed.wait()
 
 
-async def test_a_message_beyond_the_limit_is_refused_and_the_server_goes_on(probe: Probe) -> None:
+async def test_a_message_that_is_too_large_is_refused(probe: Probe) -> None:
     large = apps_pb2.CreateAppRequest(name="x" * (MAX_MESSAGE_BYTES + 1), platform=1)
     with pytest.raises(grpc.aio.AioRpcError) as refused:
         await probe.stub.CreateApp(large)
@@ -223,7 +223,7 @@ async def test_a_message_beyond_the_limit_is_refused_and_the_server_goes_on(prob
     await probe.stub.ListApps(apps_pb2.ListAppsRequest())
 
 
-async def test_what_may_be_repeated_is_tried_again_while_unavailable(probe: Probe) -> None:
+async def test_idempotent_calls_are_retried_while_unavailable(probe: Probe) -> None:
     remaining = [1, 1]
 
     async def fail_twice() -> None:
@@ -236,7 +236,7 @@ async def test_what_may_be_repeated_is_tried_again_while_unavailable(probe: Prob
     assert len(probe.apps.callers) == 3
 
 
-async def test_what_may_not_be_repeated_is_tried_once(probe: Probe) -> None:
+async def test_other_calls_are_not_retried(probe: Probe) -> None:
     async def fail() -> None:
         raise errors.Unavailable("not yet")
 
@@ -245,7 +245,7 @@ async def test_what_may_not_be_repeated_is_tried_once(probe: Probe) -> None:
     assert len(probe.apps.callers) == 1
 
 
-async def test_calls_are_counted_on_both_sides(probe: Probe) -> None:
+async def test_client_and_server_count_calls(probe: Probe) -> None:
     await probe.stub.ListApps(apps_pb2.ListAppsRequest())
     labels = 'grpc_code="OK",grpc_method="ListApps",grpc_service="mobiletest.catalog.v1.Apps"'
 
@@ -256,7 +256,7 @@ async def test_calls_are_counted_on_both_sides(probe: Probe) -> None:
     await eventually(shown)
 
 
-async def test_a_stopping_server_finishes_what_it_has() -> None:
+async def test_a_stopping_server_finishes_running_calls() -> None:
     entered, go = asyncio.Event(), asyncio.Event()
 
     async def wait() -> None:
@@ -279,7 +279,7 @@ async def _list(stub: apps_pb2_grpc.AppsStub) -> apps_pb2.ListAppsResponse:
     return response
 
 
-async def test_calls_are_refused_at_once_while_the_database_is_away(probe: Probe) -> None:
+async def test_calls_fail_at_once_during_an_outage_of_the_database(probe: Probe) -> None:
     async def away() -> None:
         raise errors.Unavailable("The database is not available, try again", retry_after=1.0)
 
@@ -291,7 +291,7 @@ async def test_calls_are_refused_at_once_while_the_database_is_away(probe: Probe
     assert probe.apps.callers == []
 
 
-async def test_a_channel_is_ready_only_while_its_server_is_there() -> None:
+async def test_a_channel_is_ready_only_while_it_is_connected() -> None:
     async with serving() as probe:
         await eventually(lambda: _ready(probe))
         address = probe.address
@@ -308,7 +308,7 @@ async def _ready(probe: Probe) -> bool:
     return True
 
 
-async def test_health_needs_no_token() -> None:
+async def test_health_checks_need_no_token() -> None:
     async with serving() as probe, grpc.aio.insecure_channel(probe.address) as channel:
         await probe.health.started()
         stub = health_pb2_grpc.HealthStub(channel)
@@ -317,7 +317,7 @@ async def test_health_needs_no_token() -> None:
 
 
 @pytest.mark.parametrize("on", [True, False])
-async def test_reflection_is_there_when_the_setting_says_so(on: bool) -> None:
+async def test_reflection_can_be_enabled(on: bool) -> None:
     async with serving(process_settings(reflection=on)) as probe, grpc.aio.insecure_channel(probe.address) as channel:
         stub = reflection_pb2_grpc.ServerReflectionStub(channel)
         asked = reflection_pb2.ServerReflectionRequest(list_services="")

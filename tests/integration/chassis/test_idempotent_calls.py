@@ -25,7 +25,7 @@ async def probe(mongo_uri: str, mongo_database: str) -> AsyncIterator[Probe]:
     await mongo.close()
 
 
-async def test_a_repeat_with_the_key_answers_the_same_and_says_so(probe: Probe) -> None:
+async def test_a_replayed_response_is_marked(probe: Probe) -> None:
     with bind(Caller("org-1", idempotency_key="k")):
         first = await probe.stub.CreateApp(REQUEST)
         call = probe.stub.CreateApp(REQUEST)
@@ -34,13 +34,13 @@ async def test_a_repeat_with_the_key_answers_the_same_and_says_so(probe: Probe) 
     assert len(probe.apps.callers) == 1
 
 
-async def test_without_a_key_each_call_is_one_of_its_own(probe: Probe) -> None:
+async def test_without_a_key_each_call_is_executed(probe: Probe) -> None:
     with bind(Caller("org-1")):
         first, second = await probe.stub.CreateApp(REQUEST), await probe.stub.CreateApp(REQUEST)
     assert first.id != second.id
 
 
-async def test_fifty_at_once_are_one_creation(probe: Probe) -> None:
+async def test_fifty_concurrent_calls_with_one_key_create_once(probe: Probe) -> None:
     async def create() -> object:
         try:
             return (await probe.stub.CreateApp(REQUEST)).id
@@ -55,7 +55,7 @@ async def test_fifty_at_once_are_one_creation(probe: Probe) -> None:
     assert all(isinstance(result, str | errors.Aborted) for result in results)
 
 
-async def test_a_creation_that_was_cut_off_has_the_same_id_when_repeated(probe: Probe) -> None:
+async def test_a_repeated_creation_has_the_same_id(probe: Probe) -> None:
     """The commit went through, the answer did not: the repeat creates under the id that is there already."""
     ids: list[str] = []
 

@@ -90,7 +90,7 @@ async def process(folder: Path, mongo_uri: str, **environment: str) -> AsyncIter
         await child.stop()
 
 
-async def test_a_running_service_is_ready_and_shows_its_metrics(tmp_path: Path, mongo_uri: str) -> None:
+async def test_a_running_service_is_ready_and_serves_metrics(tmp_path: Path, mongo_uri: str) -> None:
     async with process(tmp_path, mongo_uri) as sample:
         await sample.ready()
         assert await sample.get("/healthz") == 200
@@ -98,7 +98,9 @@ async def test_a_running_service_is_ready_and_shows_its_metrics(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_a_signal_ends_it_with_0(tmp_path: Path, mongo_uri: str, number: signal.Signals) -> None:
+async def test_a_signal_stops_the_process_with_exit_code_0(
+    tmp_path: Path, mongo_uri: str, number: signal.Signals
+) -> None:
     async with process(tmp_path, mongo_uri) as sample:
         await sample.ready()
         sample.child.expected_to_run = False
@@ -106,7 +108,7 @@ async def test_a_signal_ends_it_with_0(tmp_path: Path, mongo_uri: str, number: s
         assert await sample.ended() == 0
 
 
-async def test_a_call_in_flight_is_finished_before_it_ends(tmp_path: Path, mongo_uri: str) -> None:
+async def test_running_calls_finish_before_the_process_ends(tmp_path: Path, mongo_uri: str) -> None:
     async with process(tmp_path, mongo_uri) as sample:
         await sample.ready()
         async with sample.stub() as stub:
@@ -120,7 +122,7 @@ async def test_a_call_in_flight_is_finished_before_it_ends(tmp_path: Path, mongo
         assert await sample.ended() == 0
 
 
-async def test_the_death_of_a_part_ends_it_with_1_and_the_traceback_in_the_log(tmp_path: Path, mongo_uri: str) -> None:
+async def test_a_dying_background_task_ends_the_process_with_exit_code_1(tmp_path: Path, mongo_uri: str) -> None:
     async with process(tmp_path, mongo_uri) as sample:
         await sample.ready()
         sample.child.expected_to_run = False
@@ -132,9 +134,7 @@ async def test_the_death_of_a_part_ends_it_with_1_and_the_traceback_in_the_log(t
     assert "LookupError: this part is broken" in json.loads(line)["exception"]
 
 
-async def test_a_service_without_its_database_is_alive_and_becomes_ready_by_itself(
-    tmp_path: Path, own_mongod: Mongod
-) -> None:
+async def test_a_service_without_database_is_alive_and_becomes_ready_later(tmp_path: Path, own_mongod: Mongod) -> None:
     await own_mongod.stop()
     async with process(tmp_path, own_mongod.uri) as sample:
         await eventually(sample.alive_but_not_ready, within=30)
@@ -146,7 +146,7 @@ async def test_a_service_without_its_database_is_alive_and_becomes_ready_by_itse
         await sample.ready()
 
 
-async def test_a_signal_ends_a_service_that_waits_for_its_database(tmp_path: Path) -> None:
+async def test_a_signal_stops_a_service_that_waits_for_its_database(tmp_path: Path) -> None:
     async with process(tmp_path, "mongodb://127.0.0.1:9") as sample:
         await eventually(sample.alive_but_not_ready, within=30)
         sample.child.expected_to_run = False
@@ -154,7 +154,7 @@ async def test_a_signal_ends_a_service_that_waits_for_its_database(tmp_path: Pat
         assert await sample.ended() == 0
 
 
-async def test_wrong_settings_end_it_with_2_and_say_which(tmp_path: Path, mongo_uri: str) -> None:
+async def test_invalid_settings_end_the_process_with_exit_code_2(tmp_path: Path, mongo_uri: str) -> None:
     async with process(tmp_path, mongo_uri, MOBILETEST_LOG_LEVEL="loud") as sample:
         sample.child.expected_to_run = False
         assert await sample.ended() == 2

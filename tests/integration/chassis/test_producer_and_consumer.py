@@ -72,14 +72,14 @@ async def bench(kafka_bootstrap: str, topic_suffix: str) -> AsyncIterator[Bench]
         yield Bench(kafka_bootstrap, topic, producer, background)
 
 
-async def test_what_is_published_is_consumed(bench: Bench) -> None:
+async def test_published_events_are_consumed(bench: Bench) -> None:
     async with bench.consuming():
         sent = await bench.publish(100)
         await eventually(lambda: len(bench.events) >= 100)
     assert Counter(bench.ids) == Counter(sent)
 
 
-async def test_a_group_goes_on_where_it_stopped(bench: Bench) -> None:
+async def test_a_group_continues_at_its_committed_offsets(bench: Bench) -> None:
     async with bench.consuming():
         first = await bench.publish(10)
         await eventually(lambda: len(bench.events) >= 10)
@@ -96,7 +96,7 @@ async def test_each_group_gets_everything_from_the_beginning(bench: Bench) -> No
     assert Counter(bench.ids) == Counter(sent * 2)
 
 
-async def test_what_was_not_handled_comes_again(bench: Bench) -> None:
+async def test_events_that_were_not_handled_are_delivered_again(bench: Bench) -> None:
     async def refuse(_: list[Event]) -> None:
         raise ValueError("a bug")
 
@@ -137,7 +137,7 @@ async def test_members_of_a_group_share_the_work(bench: Bench) -> None:
         await eventually(lambda: set(sent) <= set(bench.ids))
 
 
-async def test_poison_goes_to_the_dead_letters_and_the_rest_is_handled(bench: Bench) -> None:
+async def test_poison_messages_are_dead_lettered_and_the_others_handled(bench: Bench) -> None:
     poison = [
         Record(bench.topic, b"k", b"\xff" * 10, []),
         Record(bench.topic, b"k", None, [("ce_id", b"x")]),
@@ -150,7 +150,7 @@ async def test_poison_goes_to_the_dead_letters_and_the_rest_is_handled(bench: Be
         assert await _count(bench.bootstrap, f"{bench.topic}.dlq", 3)
 
 
-async def test_a_message_that_is_too_large_to_be_put_away_with_its_reason_goes_without_its_value(bench: Bench) -> None:
+async def test_a_dead_letter_that_is_too_large_is_published_without_its_value(bench: Bench) -> None:
     """Too large for the client, on Tansu; on Apache Kafka for the broker, whose limit is lower."""
     huge = (Record(bench.topic, b"k", b"x" * (limit - 200), []) for limit in (MAX_MESSAGE_BYTES, APACHE_KAFKA_BYTES))
     results = [(await bench.producer.publish_records([each]))[0] for each in huge]
@@ -188,7 +188,7 @@ async def test_a_message_that_is_too_large_fails_alone(bench: Bench) -> None:
     assert isinstance(second, PublishResult)
 
 
-async def test_without_room_nothing_is_taken_and_waking_is_enough(bench: Bench) -> None:
+async def test_nothing_is_fetched_without_capacity_until_wake(bench: Bench) -> None:
     room = [0]
     async with bench.consuming(capacity=lambda: room[0]) as consumer:
         await bench.publish(4)
@@ -199,7 +199,7 @@ async def test_without_room_nothing_is_taken_and_waking_is_enough(bench: Bench) 
         await eventually(lambda: len(bench.events) == 4)
 
 
-async def test_topics_are_made_once_with_their_dead_letters(bench: Bench) -> None:
+async def test_topics_are_created_once_with_their_dlq(bench: Bench) -> None:
     await ensure_topics(bench.bootstrap, {bench.topic: 3})
     await ensure_topics(bench.bootstrap, {bench.topic: 3})
     results = await bench.producer.publish_records([Record(f"{bench.topic}.dlq", b"k", b"x", [])])

@@ -84,7 +84,7 @@ def test_the_command_reports_what_it_did(
         assert capsys.readouterr().out == line
 
 
-def test_a_wrong_time_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_time_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     parser = ArgumentParser()
     add_command(parser.add_subparsers())
     with pytest.raises(SystemExit):

@@ -80,7 +80,7 @@ async def bench(kafka_bootstrap: str, topic_suffix: str) -> AsyncIterator[Bench]
         yield Bench(topic, sender)
 
 
-async def test_the_partition_moves_on_and_the_others_lose_nothing(bench: Bench) -> None:
+async def test_unreadable_records_are_dead_lettered_and_no_others_are_lost(bench: Bench) -> None:
     for number in range(3):
         await bench.publish(*bench.good(f"before-{number}", 50))
         await bench.publish(bench.bad())
@@ -96,7 +96,7 @@ async def test_the_partition_moves_on_and_the_others_lose_nothing(bench: Bench) 
     assert len(bench.seen) == len(set(bench.seen)) == 250
 
 
-async def test_what_shares_a_batch_with_it_is_named_with_it(bench: Bench) -> None:
+async def test_the_rest_of_a_producers_batch_is_unreadable_too(bench: Bench) -> None:
     key = bench.bad().key
     await bench.publish(Record(bench.topic, key, b"v", encode_headers(an_event(bench.topic, key="first"))), bench.bad())
     await bench.publish(*bench.good("after", 30))
@@ -107,7 +107,7 @@ async def test_what_shares_a_batch_with_it_is_named_with_it(bench: Bench) -> Non
     assert letter.origin.endswith("/1")
 
 
-async def test_what_lies_between_two_of_them_is_not_lost(bench: Bench) -> None:
+async def test_records_between_two_unreadable_ones_are_not_lost(bench: Bench) -> None:
     """Where a batch ends is read, not tried out: leaps from the first would land in the second."""
     key = bench.bad().key
     alike = [Record(bench.topic, key, b"v", encode_headers(an_event(bench.topic, key=f"lost-{n}"))) for n in range(4)]

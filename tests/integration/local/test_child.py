@@ -48,14 +48,14 @@ async def test_a_child_that_ignores_sigterm_is_killed_after_its_grace(tmp_path: 
     assert child.exit_code == -signal.SIGKILL
 
 
-async def test_a_child_that_ends_while_it_is_awaited_shows_its_last_lines(tmp_path: Path) -> None:
+async def test_a_child_that_ends_while_starting_shows_its_last_log_lines(tmp_path: Path) -> None:
     child = child_of(tmp_path, "raise SystemExit('no disk left')")
     child.start()
     with pytest.raises(ChildDied, match=r"(?s)child ended with exit code 1.*no disk left"):
         await child.ready(lambda: said_hello(child), within=20)
 
 
-async def test_a_child_that_is_never_ready_is_given_up(tmp_path: Path) -> None:
+async def test_waiting_for_a_child_times_out(tmp_path: Path) -> None:
     child = child_of(tmp_path, SLEEPS)
     child.start()
     with pytest.raises(TimeoutError, match="child was not ready"):

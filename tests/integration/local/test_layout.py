@@ -20,7 +20,7 @@ def services(layout: Layout) -> dict[str, ServiceSpec]:
     return {spec.name: spec for spec in layout.services(workers=2)}
 
 
-def test_the_front_door_opens_last(services: dict[str, ServiceSpec]) -> None:
+def test_the_gateway_starts_last(services: dict[str, ServiceSpec]) -> None:
     assert list(services) == ["catalog", "executor", "reporting", "worker-1", "worker-2", "gateway"]
 
 
@@ -31,7 +31,7 @@ def test_every_service_finds_the_others_and_the_servers(layout: Layout, services
             assert spec.env[f"MOBILETEST_{name.upper()}_ADDRESS"] == address
 
 
-def test_each_service_has_addresses_and_an_instance_name_of_its_own(services: dict[str, ServiceSpec]) -> None:
+def test_services_have_distinct_addresses_and_instance_names(services: dict[str, ServiceSpec]) -> None:
     variables = ("MOBILETEST_ADMIN_LISTEN", "MOBILETEST_GRPC_LISTEN", "MOBILETEST_HTTP_LISTEN", "MOBILETEST_INSTANCE")
     values = [spec.env[name] for spec in services.values() for name in variables if name in spec.env]
     assert len(values) == len(set(values))
@@ -43,6 +43,6 @@ def test_api_and_workers_are_one_program_in_two_roles(services: dict[str, Servic
     assert services["worker-1"].env["MOBILETEST_EXECUTOR_ROLE"] == "worker"
 
 
-def test_the_gateway_listens_where_people_look(layout: Layout, services: dict[str, ServiceSpec]) -> None:
+def test_the_gateway_listens_on_the_requested_port(layout: Layout, services: dict[str, ServiceSpec]) -> None:
     assert services["gateway"].env["MOBILETEST_HTTP_LISTEN"] == "127.0.0.1:8080"
     assert layout.url == "http://127.0.0.1:8080"

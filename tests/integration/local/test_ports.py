@@ -12,7 +12,7 @@ def listener(port: int = 0) -> socket.socket:
     return socket.create_server((LOOPBACK, port))
 
 
-async def test_a_taken_port_can_be_listened_on() -> None:
+async def test_a_server_can_listen_on_a_reserved_port() -> None:
     with Ports() as ports:
         port = ports.take()
         assert not await accepts(port)
@@ -21,7 +21,7 @@ async def test_a_taken_port_can_be_listened_on() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a port be held for another process")
-def test_a_taken_port_is_given_to_nobody_else_until_it_is_let_go() -> None:
+def test_a_reserved_port_is_not_assigned_to_others() -> None:
     with Ports() as ports, socket.socket() as other:
         port = ports.take()
         with pytest.raises(OSError, match="in use"):
@@ -30,13 +30,13 @@ def test_a_taken_port_is_given_to_nobody_else_until_it_is_let_go() -> None:
         other.bind((LOOPBACK, port))
 
 
-def test_the_wanted_port_is_used_if_it_is_free_and_the_next_one_if_not() -> None:
+def test_the_next_port_is_used_when_the_requested_one_is_in_use() -> None:
     with Ports() as ports, listener() as busy:
         port = busy.getsockname()[1]
         assert not can_listen(port)
         assert port < ports.first_from(port) <= port + 100
 
 
-def test_any_port_will_do_for_zero() -> None:
+def test_zero_means_any_port() -> None:
     with Ports() as ports:
         assert can_listen(ports.first_from(0))

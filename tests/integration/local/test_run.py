@@ -82,7 +82,7 @@ async def test_a_signal_stops_everything_and_removes_the_ready_file(tmp_path: Pa
         assert not run.ready_file.exists()
 
 
-async def test_the_ready_file_says_where_the_stack_is_and_is_for_its_owner_only(tmp_path: Path) -> None:
+async def test_the_ready_file_has_the_addresses_and_is_private(tmp_path: Path) -> None:
     async with started(tmp_path) as run:
         await run.serving()
         document = json.loads(run.ready_file.read_text())
@@ -93,7 +93,7 @@ async def test_the_ready_file_says_where_the_stack_is_and_is_for_its_owner_only(
 
 
 @pytest.mark.parametrize("name", ["catalog", "worker-1", "broker", "mongod"])
-async def test_a_dying_child_stops_the_stack_with_its_last_lines(tmp_path: Path, name: str) -> None:
+async def test_a_dying_child_stops_the_stack_and_shows_its_last_log_lines(tmp_path: Path, name: str) -> None:
     async with started(tmp_path) as run:
         await run.serving()
         os.kill(run.pids[name], signal.SIGKILL)
@@ -114,7 +114,7 @@ async def test_a_killed_supervisor_leaves_no_process_and_the_folder_can_be_used_
         await again.serving()
 
 
-async def test_a_second_run_on_the_same_folder_says_that_one_runs_already(tmp_path: Path) -> None:
+async def test_a_second_run_on_the_same_folder_is_refused(tmp_path: Path) -> None:
     async with started(tmp_path) as run:
         await run.serving()
         async with started(tmp_path) as second:

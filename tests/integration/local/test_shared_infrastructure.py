@@ -38,7 +38,7 @@ async def test_missing_infrastructure_fails_in_ci() -> None:
     assert "3 errors in" in output
 
 
-async def test_workers_are_given_the_servers_that_exist(mongo_uri: str, kafka_bootstrap: str) -> None:
+async def test_xdist_workers_share_the_servers(mongo_uri: str, kafka_bootstrap: str) -> None:
     given = {"MOBILETEST_MONGO_URI": mongo_uri, "MOBILETEST_KAFKA_BOOTSTRAP": kafka_bootstrap}
     code, output = await pytest_run("-n", "2", **given)
     assert code == 0, output

@@ -44,7 +44,7 @@ async def test_servers_come_back_at_the_same_addresses(tmp_path: Path) -> None:
         await producer.stop()
 
 
-async def test_a_broker_without_its_topics_is_given_what_the_outboxes_retain(tmp_path: Path) -> None:
+async def test_events_are_republished_to_a_restarted_broker(tmp_path: Path) -> None:
     republished = tmp_path / "republished"
     async with stack_on(tmp_path) as first:
         assert not republished.exists()
@@ -55,7 +55,7 @@ async def test_a_broker_without_its_topics_is_given_what_the_outboxes_retain(tmp
         assert sorted(republished.read_text().split()) == ["catalog", "executor"]
 
 
-async def test_a_part_that_was_killed_on_purpose_is_no_alarm_and_starts_again(tmp_path: Path) -> None:
+async def test_a_part_that_was_killed_on_purpose_can_be_started_again(tmp_path: Path) -> None:
     async with stack_on(tmp_path) as stack:
         first = stack.pid_of("worker-1")
         await stack.kill("worker-1")

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from random import Random
 
-from services.chassis.consumer import is_transient
 from services.chassis.events import Event
 from services.chassis.mongo import Mongo
+from services.chassis.retry import is_transient
 from services.reporting.consumer import EventHandler
 from services.reporting.events import parse_event
 from services.reporting.storage import MongoProjections

@@ -71,7 +71,7 @@ def on(*guilty: str) -> Fails:
     return lambda ids: KeyError("colour") if set(guilty) & set(ids) else None
 
 
-async def test_one_event_of_a_thousand_is_found_and_put_away_with_the_error() -> None:
+async def test_one_failing_event_of_a_thousand_is_found_and_dead_lettered() -> None:
     bench = Bench(1000, on("617"))
     await bench.consumer.run()
     (letter,) = bench.producer.published
@@ -83,7 +83,7 @@ async def test_one_event_of_a_thousand_is_found_and_put_away_with_the_error() ->
     assert bench.calls <= 2 * 10 + 1 + MAX_ATTEMPTS
 
 
-async def test_several_are_found_and_the_others_are_handled_in_order() -> None:
+async def test_several_failing_events_are_found_and_the_others_handled_in_order() -> None:
     guilty = {"0", "1", "500", "998", "999"}
     bench = Bench(1000, on(*guilty))
     await bench.consumer.run()
@@ -92,14 +92,14 @@ async def test_several_are_found_and_the_others_are_handled_in_order() -> None:
 
 
 @pytest.mark.parametrize("pair", [("3", "4"), ("0", "999"), ("499", "500")])
-async def test_a_pair_that_fails_together_only_is_handled_apart(pair: tuple[str, str]) -> None:
+async def test_two_events_that_fail_only_together_are_handled_separately(pair: tuple[str, str]) -> None:
     bench = Bench(1000, lambda ids: KeyError("both") if set(pair) <= set(ids) else None)
     await bench.consumer.run()
     assert bench.producer.published == []
     assert bench.handled == [str(n) for n in range(1000)]
 
 
-async def test_a_bug_that_hits_all_stops_the_consumer_and_puts_nothing_away() -> None:
+async def test_a_bug_that_affects_all_events_stops_the_consumer() -> None:
     bench = Bench(1000, lambda _: KeyError("colour"))
     with pytest.raises(
         DlqLimitExceeded, match=r"200 of the newest 200 messages of t .*HANDLER_FAILED \(KeyError: 'col"
@@ -110,7 +110,7 @@ async def test_a_bug_that_hits_all_stops_the_consumer_and_puts_nothing_away() ->
     assert bench.calls <= 200 * (2 + MAX_ATTEMPTS) + 10
 
 
-async def test_a_bug_that_hits_messages_one_by_one_stops_the_consumer_when_the_window_is_full() -> None:
+async def test_the_limit_stops_the_consumer_when_the_window_is_full() -> None:
     bench = Bench(1000, lambda _: KeyError("colour"), dlq_limit=DlqLimit(0.5, 10), capacity=lambda: 1)
     with pytest.raises(DlqLimitExceeded):
         await bench.consumer.run()
@@ -126,14 +126,14 @@ async def test_bugs_and_invalid_messages_are_counted_together() -> None:
         await bench.consumer.run()
 
 
-async def test_an_event_is_not_to_blame_for_what_passes() -> None:
+async def test_a_transient_error_does_not_dead_letter_an_event() -> None:
     left = [KeyError("once"), KeyError("twice")]
     bench = Bench(1, lambda _: left.pop() if left else None)
     await bench.consumer.run()
     assert (bench.handled, bench.write()) == (["0"], [])
 
 
-async def test_what_passes_by_itself_is_waited_for_in_the_midst_of_the_search() -> None:
+async def test_transient_errors_are_retried_during_bisection() -> None:
     raised: list[Exception] = []
 
     def fails(ids: Sequence[str]) -> Exception | None:
@@ -148,7 +148,7 @@ async def test_what_passes_by_itself_is_waited_for_in_the_midst_of_the_search() 
     assert bench.handled == [str(n) for n in range(10) if n != 7]
 
 
-async def test_while_it_searches_the_consumer_is_seen_polling() -> None:
+async def test_the_consumer_polls_during_bisection() -> None:
     def slow(ids: Sequence[str]) -> Exception | None:
         assert bench.consumer.poll_age() <= MAX_POLL_AGE_SECONDS
         return on("1", "40")(ids)
@@ -158,34 +158,34 @@ async def test_while_it_searches_the_consumer_is_seen_polling() -> None:
     assert len(bench.handled) == 62
 
 
-async def test_only_the_first_event_that_an_error_is_found_on_is_given_time() -> None:
+async def test_only_the_first_event_of_an_error_is_retried_with_pauses() -> None:
     bench = Bench(64, on("1", "2", "40"))
     await bench.consumer.run()
     assert bench.member.pauses == MAX_ATTEMPTS - 1
 
 
-async def test_what_another_member_has_by_now_is_neither_handled_nor_put_away() -> None:
+async def test_events_lost_in_a_rebalance_are_neither_handled_nor_dead_lettered() -> None:
     bench = Bench(10, on("7"), seconds=2.0)
     bench.member.on_pause = lambda: setattr(bench.member, "revoked", True)
     await bench.consumer.run()
     assert (bench.handled, bench.write(), bench.member.committed) == ([], [], [])
 
 
-async def test_a_stop_ends_the_search() -> None:
+async def test_stop_ends_bisection() -> None:
     bench = Bench(1000, on("7"), seconds=2.0)
     bench.member.on_pause = bench.consumer.stop
     await bench.consumer.run()
     assert (bench.calls, bench.write(), bench.member.committed) == (1, [], [])
 
 
-async def test_an_event_that_comes_twice_is_put_away_twice() -> None:
+async def test_a_duplicate_event_is_dead_lettered_twice() -> None:
     twin = record_of(an_event(id_="twin"), 1)
     bench = Bench(3, on("twin"), records=[record_of(an_event(id_="a"), 0), twin, replace(twin, offset=2)])
     await bench.consumer.run()
     assert (bench.handled, bench.write()) == (["a"], ["twin", "twin"])
 
 
-async def test_without_a_limit_a_bug_ends_the_consumer_as_ever() -> None:
+async def test_without_a_limit_a_bug_ends_the_consumer() -> None:
     bench = Bench(10, on("7"), dlq_limit=None)
     with pytest.raises(KeyError):
         await bench.consumer.run()
@@ -195,14 +195,14 @@ async def test_without_a_limit_a_bug_ends_the_consumer_as_ever() -> None:
 @pytest.mark.parametrize(
     "error", [OperationFailure("not authorised"), OSError("disk full"), MemoryError(), RuntimeError("loop is closed")]
 )
-async def test_no_event_is_blamed_for_the_world_around(error: Exception) -> None:
+async def test_no_event_is_dead_lettered_for_an_error_of_a_dependency(error: Exception) -> None:
     bench = Bench(10, lambda _: error)
     with pytest.raises(type(error)):
         await bench.consumer.run()
     assert (bench.calls, bench.write()) == (1, [])
 
 
-async def test_of_unnamed_refusals_few_calls_find_the_events() -> None:
+async def test_invalid_events_that_are_not_named_are_found_by_bisection() -> None:
     bench = Bench(1000, lambda ids: InvalidMessage("REFUSED") if "617" in ids else None)
     await bench.consumer.run()
     assert (bench.write(), len(bench.handled)) == (["617"], 999)
@@ -222,11 +222,11 @@ async def test_of_unnamed_refusals_few_calls_find_the_events() -> None:
         (TimeoutError(), False),
     ],
 )
-def test_what_is_a_bug(error: Exception, bug: bool) -> None:
+def test_is_bug(error: Exception, bug: bool) -> None:
     assert is_bug(error) == bug
 
 
-async def test_a_refusal_of_what_was_not_given_is_a_bug_and_refuses_nothing() -> None:
+async def test_refusing_an_event_of_another_batch_is_a_bug() -> None:
     bench = Bench(1, lambda _: None)
     strange = [[InvalidMessage("REFUSED", event=an_event(id_=id_)) for id_ in ("0", "another")]]
     handle = bench.handle

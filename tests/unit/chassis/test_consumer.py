@@ -7,12 +7,13 @@ import pytest
 from aiokafka import ConsumerRecord
 from pymongo.errors import AutoReconnect
 
-from services.chassis.consumer import MAX_POLL_AGE_SECONDS, Consumer, Handler, backoff_seconds, is_transient
+from services.chassis.consumer import MAX_POLL_AGE_SECONDS, Consumer, Handler
 from services.chassis.dead_letters.limit import DlqLimit, DlqLimitExceeded
-from services.chassis.errors import Aborted, InvalidArgument, NotFound, Unavailable
+from services.chassis.errors import Aborted, NotFound, Unavailable
 from services.chassis.events import Event, InvalidMessage, TransientError
 from services.chassis.group_member import COMMIT_SECONDS, JOIN_SECONDS
 from services.chassis.producer import PublishResult, Record
+from services.chassis.retry import backoff_seconds
 from tests.fakes.chassis import FakeClock, FakeGroupMember, FakeProducer, raw_record, record_of
 from tests.unit.chassis.samples import an_event
 
@@ -73,7 +74,7 @@ async def test_a_batch_is_handled_in_order_and_then_committed() -> None:
 @pytest.mark.parametrize(
     "failure", [TransientError("later"), Unavailable("down"), Aborted("lost a race"), AutoReconnect("mongod went away")]
 )
-async def test_what_passes_is_waited_for_with_the_partitions_paused(failure: Exception) -> None:
+async def test_transient_errors_are_retried_with_paused_partitions(failure: Exception) -> None:
     bench = Bench(records("a"), failures=[failure, failure])
     await bench.consumer.run()
     assert bench.batches == [["a"]]
@@ -81,21 +82,21 @@ async def test_what_passes_is_waited_for_with_the_partitions_paused(failure: Exc
     assert bench.member.committed == [0]
 
 
-async def test_while_it_waits_the_consumer_is_seen_polling() -> None:
+async def test_the_consumer_polls_while_it_waits() -> None:
     bench = Bench(records("a"), failures=[TransientError("later")] * 5)
     await bench.consumer.run()
     assert bench.consumer.poll_age() <= MAX_POLL_AGE_SECONDS
 
 
 @pytest.mark.parametrize("failure", [ValueError("a bug"), NotFound("x"), OSError("disk"), TimeoutError()])
-async def test_anything_else_ends_the_consumer_and_commits_nothing(failure: Exception) -> None:
+async def test_any_other_error_ends_the_consumer_without_a_commit(failure: Exception) -> None:
     bench = Bench(records("a"), failures=[failure])
     with pytest.raises(type(failure)):
         await bench.consumer.run()
     assert bench.member.committed == []
 
 
-async def test_an_undecodable_record_is_put_away_and_the_others_are_handled() -> None:
+async def test_an_undecodable_record_is_dead_lettered_and_the_others_handled() -> None:
     bench = Bench([raw_record("t", 0, value=b"\xff", headers=[("ce_id", b"x")]), *records("a")])
     await bench.consumer.run()
     assert bench.batches == [["a"]]
@@ -107,7 +108,7 @@ async def test_an_undecodable_record_is_put_away_and_the_others_are_handled() ->
     assert bench.member.committed == [0, 0]
 
 
-async def test_an_event_that_the_handler_names_is_put_away_alone() -> None:
+async def test_only_the_event_that_the_handler_names_is_dead_lettered() -> None:
     named: list[str] = []
 
     async def handle(events: list[Event]) -> None:
@@ -123,7 +124,7 @@ async def test_an_event_that_the_handler_names_is_put_away_alone() -> None:
     assert bench.member.committed == [0, 1, 2]
 
 
-async def test_all_that_the_handler_refuses_costs_it_one_call() -> None:
+async def test_several_refused_events_take_one_call() -> None:
     calls: list[int] = []
 
     async def handle(events: list[Event]) -> list[InvalidMessage]:
@@ -137,7 +138,7 @@ async def test_all_that_the_handler_refuses_costs_it_one_call() -> None:
     assert bench.member.committed == list(range(1000))
 
 
-async def test_only_what_was_refused_is_put_away_though_another_has_its_id() -> None:
+async def test_an_event_with_the_same_id_is_not_dead_lettered() -> None:
     async def handle(events: list[Event]) -> list[InvalidMessage]:
         return [InvalidMessage("REFUSED", event=event) for event in events if event.payload == b"bad"]
 
@@ -157,14 +158,14 @@ async def test_refusing_an_event_of_another_batch_ends_the_consumer() -> None:
     assert bench.member.committed == []
 
 
-async def test_a_record_of_nothing_at_all_is_put_away() -> None:
+async def test_a_record_without_key_and_value_is_dead_lettered() -> None:
     bench = Bench([raw_record("t", 0, key=None, value=None, headers=[("ce_id", None)])])
     await bench.consumer.run()
     (letter,) = bench.producer.published
     assert (letter.key, letter.value, letter.headers[0]) == (None, b"", ("ce_id", None))
 
 
-async def test_too_many_invalid_ones_stop_the_consumer_before_any_is_put_away() -> None:
+async def test_exceeding_the_dlq_limit_stops_the_consumer_before_any_dead_letter() -> None:
     bench = Bench(records(*(f"{n}" for n in range(10))), bad={f"{n}" for n in range(3, 10)}, dlq_limit=DlqLimit(0.5, 6))
     with pytest.raises(DlqLimitExceeded, match=r"4 of the newest 6 messages of t .* REFUSED .* list t"):
         await bench.consumer.run()
@@ -172,7 +173,7 @@ async def test_too_many_invalid_ones_stop_the_consumer_before_any_is_put_away() 
     assert bench.member.committed == []
 
 
-async def test_what_was_dealt_with_before_too_many_were_invalid_stays_committed() -> None:
+async def test_batches_before_the_dlq_limit_stay_committed() -> None:
     bench = Bench(records(*(f"{n}" for n in range(10))), bad={f"{n}" for n in range(3, 10)}, dlq_limit=DlqLimit(0.5, 6))
     bench.capacity = lambda: 1
     consumer = bench.made()
@@ -182,7 +183,7 @@ async def test_what_was_dealt_with_before_too_many_were_invalid_stays_committed(
     assert bench.member.committed == [0, 1, 2, 3, 4, 5]
 
 
-async def test_an_event_that_the_handler_does_not_name_is_found() -> None:
+async def test_an_invalid_event_that_the_handler_does_not_name_is_found() -> None:
     bench = Bench(records("a", "bad", "b"), bad={"bad"})
     await bench.consumer.run()
     assert [id_ for batch in bench.batches for id_ in batch] == ["a", "b"]
@@ -197,7 +198,7 @@ async def test_nothing_is_committed_before_the_dead_letter_is_written() -> None:
     assert bench.member.committed == [0]
 
 
-async def test_a_stop_does_not_wait_for_dead_letters_that_cannot_be_written() -> None:
+async def test_stop_does_not_wait_for_dead_letters_that_cannot_be_written() -> None:
     bench = Bench(records("bad"), bad={"bad"}, producer=FakeProducer(failures=[TimeoutError("no broker")] * 100))
     bench.member.on_pause = bench.consumer.stop
     await bench.consumer.run()
@@ -205,7 +206,7 @@ async def test_a_stop_does_not_wait_for_dead_letters_that_cannot_be_written() ->
     assert bench.member.committed == []
 
 
-async def test_records_that_went_to_another_member_are_dropped() -> None:
+async def test_records_lost_in_a_rebalance_are_dropped() -> None:
     bench = Bench(records("a"), failures=[TransientError("later")])
     bench.member.revoked = True
     await bench.consumer.run()
@@ -213,7 +214,7 @@ async def test_records_that_went_to_another_member_are_dropped() -> None:
     assert bench.member.committed == []
 
 
-async def test_what_went_to_another_member_and_came_back_unhandled_is_not_committed() -> None:
+async def test_records_that_were_lost_for_a_while_are_not_committed() -> None:
     bench = Bench(
         [records("a")[0], replace(records("b")[0], partition=1, offset=7)], failures=[TransientError("later")]
     )
@@ -229,7 +230,7 @@ async def test_what_went_to_another_member_and_came_back_unhandled_is_not_commit
     assert bench.member.committed == [0]
 
 
-async def test_a_letter_that_another_member_was_to_write_is_not_taken_for_written_when_it_comes_back() -> None:
+async def test_dead_letters_lost_in_a_rebalance_are_not_committed() -> None:
     """What could not be put away here is dropped with its partition; the other one comes to it again."""
     producer = FakeProducer(failures=[TimeoutError("no broker")])
     here = records("bad")[0]
@@ -247,7 +248,7 @@ async def test_a_letter_that_another_member_was_to_write_is_not_taken_for_writte
     assert bench.member.committed == [0]
 
 
-async def test_capacity_bounds_the_batch() -> None:
+async def test_capacity_limits_the_batch() -> None:
     bench = Bench(records("a", "b", "c"), capacity=lambda: 2)
     await bench.consumer.run()
     assert bench.batches == [["a", "b"], ["c"]]
@@ -262,7 +263,7 @@ async def test_without_capacity_nothing_is_fetched() -> None:
     assert bench.batches == [["a"]]
 
 
-async def test_a_stopped_consumer_leaves_what_it_could_not_handle() -> None:
+async def test_a_stopped_consumer_does_not_commit_unhandled_records() -> None:
     bench = Bench(records("a"), failures=[TransientError("later")])
     bench.member.on_pause = bench.consumer.stop
     await bench.consumer.run()
@@ -278,15 +279,5 @@ async def test_liveness_fails_when_the_loop_is_stuck() -> None:
         await bench.consumer.check()
 
 
-def test_a_broker_that_does_not_let_us_join_is_no_reason_to_restart() -> None:
+def test_liveness_survives_failed_joins() -> None:
     assert JOIN_SECONDS + COMMIT_SECONDS + backoff_seconds(50, most=2.0) < MAX_POLL_AGE_SECONDS
-
-
-def test_pauses_double_up_to_a_limit() -> None:
-    assert 0.07 < backoff_seconds(1) < 0.13
-    assert 0.15 < backoff_seconds(2) < 0.26
-    assert backoff_seconds(50) <= 37.5
-
-
-def test_a_wrong_request_never_passes_by_itself() -> None:
-    assert not is_transient(InvalidArgument("x"))

@@ -50,27 +50,27 @@ class Bench:
         return metrics.REGISTRY.get_sample_value("mobiletest_kafka_consumer_lag_records", labels)
 
 
-async def test_a_partition_that_waits_for_its_turn_counts() -> None:
+async def test_a_partition_without_fetches_yet_has_a_lag() -> None:
     bench = Bench(FakeClient(ends={HERE: 100, THERE: 50}, positions={THERE: 20}))
     lag = bench.lag()
     await lag.learn(lag.fetched({HERE: 10}))
     assert (bench.shown(HERE), bench.shown(THERE)) == (90, 30)
 
 
-async def test_of_a_partition_nothing_was_fetched_from_nothing_is_said() -> None:
+async def test_a_partition_of_unknown_position_shows_no_lag() -> None:
     bench = Bench(FakeClient(ends={HERE: 100, THERE: None}))
     assert bench.lag().fetched({HERE: 10}) == set()
     assert bench.shown(THERE) is None
 
 
-async def test_what_is_taken_away_while_it_is_learned_is_not_shown() -> None:
+async def test_a_partition_reassigned_while_asking_shows_no_lag() -> None:
     bench = Bench(FakeClient(ends={THERE: 5}))
     lag = bench.lag()
     await lag.learn(lag.fetched({}))
     assert bench.shown(THERE) is None
 
 
-async def test_what_is_committed_is_behind_no_more() -> None:
+async def test_a_commit_reduces_the_lag() -> None:
     bench = Bench(FakeClient(ends={HERE: 100}))
     lag = bench.lag()
     lag.fetched({HERE: 10})
@@ -78,7 +78,7 @@ async def test_what_is_committed_is_behind_no_more() -> None:
     assert bench.shown(HERE) == 0
 
 
-async def test_what_another_member_has_now_is_its_to_show() -> None:
+async def test_a_reassigned_partition_shows_no_lag() -> None:
     bench = Bench(FakeClient(ends={HERE: 100, THERE: 50}))
     lag = bench.lag()
     lag.fetched({HERE: 10, THERE: 0})
@@ -100,7 +100,7 @@ async def test_while_nothing_is_fetched_the_lag_grows() -> None:
     assert bench.shown(HERE) == 490
 
 
-async def test_the_broker_is_not_asked_all_the_time() -> None:
+async def test_the_broker_is_asked_only_now_and_then() -> None:
     bench = Bench(FakeClient(ends={HERE: 100}, now={HERE: 500}))
     lag = bench.lag(ask_seconds=3600)
     lag.fetched({HERE: 10})

@@ -25,7 +25,7 @@ async def test_tasks_started_for_a_caller_have_that_caller() -> None:
     assert context.current_or_none() is None
 
 
-def test_time_is_unlimited_until_somebody_limits_it() -> None:
+def test_there_is_no_deadline_by_default() -> None:
     assert context.time_remaining() is None
     with context.limit_time(5.0):
         left = context.time_remaining()

@@ -18,7 +18,7 @@ kinds = st.sampled_from(sorted(error_status.CODES, key=lambda kind: kind.__name_
     retry_after=st.none() | st.integers(0, 100_000).map(lambda milliseconds: milliseconds / 1000),
     metadata=st.dictionaries(text, text, max_size=3),
 )
-def test_an_error_survives_the_way_over_grpc(
+def test_a_domain_error_survives_grpc(
     kind: type[DomainError],
     message: str,
     reason: str,
@@ -32,7 +32,7 @@ def test_an_error_survives_the_way_over_grpc(
     assert vars(received) == vars(sent)
 
 
-def test_each_kind_has_a_code_of_its_own() -> None:
+def test_each_error_class_has_its_code() -> None:
     assert len(set(error_status.CODES.values())) == len(error_status.CODES) == len(DomainError.__subclasses__())
 
 
@@ -41,37 +41,37 @@ def rpc_error(code: grpc.StatusCode, error: DomainError | None = None) -> grpc.a
     return grpc.aio.AioRpcError(code, grpc.aio.Metadata(), trailing, details=error.message if error else "broken")
 
 
-def test_what_another_service_answered_is_the_answer() -> None:
+def test_the_domain_error_of_a_called_service_is_kept() -> None:
     found = error_status.to_domain_error(rpc_error(grpc.StatusCode.NOT_FOUND, errors.NotFound("Test not found")))
     assert isinstance(found, errors.NotFound)
     assert found.message == "Test not found"
 
 
-def test_a_service_that_is_away_is_unavailable_for_a_second() -> None:
+def test_an_absent_service_is_unavailable_with_retry_after() -> None:
     found = error_status.to_domain_error(rpc_error(grpc.StatusCode.UNAVAILABLE))
     assert isinstance(found, errors.Unavailable)
     assert found.retry_after == 1.0
 
 
-def test_a_service_that_refuses_our_token_is_our_own_fault() -> None:
+def test_a_refused_service_token_is_an_internal_error() -> None:
     refused = errors.Unauthenticated("no", reason="SERVICE_TOKEN_INVALID")
     assert error_status.to_domain_error(rpc_error(grpc.StatusCode.UNAUTHENTICATED, refused)) is None
 
 
 @pytest.mark.parametrize("code", [grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.UNIMPLEMENTED])
-def test_what_failed_inside_another_service_is_not_passed_on(code: grpc.StatusCode) -> None:
+def test_an_internal_error_of_a_called_service_is_not_passed_on(code: grpc.StatusCode) -> None:
     assert error_status.to_domain_error(rpc_error(code)) is None
 
 
-def test_a_message_too_large_for_grpc_is_our_own_fault() -> None:
+def test_a_message_too_large_for_grpc_is_an_internal_error() -> None:
     assert error_status.to_domain_error(rpc_error(grpc.StatusCode.RESOURCE_EXHAUSTED)) is None
 
 
-def test_time_that_ran_out_is_a_deadline_exceeded() -> None:
+def test_a_timeout_is_deadline_exceeded() -> None:
     assert isinstance(error_status.to_domain_error(TimeoutError()), errors.DeadlineExceeded)
 
 
-def test_the_unforeseen_tells_nothing_but_the_request_id() -> None:
+def test_an_unexpected_error_shows_only_the_request_id() -> None:
     answer = error_status.internal_error("r-1")
     assert answer.code is grpc.StatusCode.INTERNAL
     assert answer.details == "Internal error (request r-1)"

@@ -25,11 +25,11 @@ events = st.builds(
 
 
 @given(events)
-def test_an_event_survives_the_way_over_kafka(event: Event) -> None:
+def test_an_event_survives_encoding(event: Event) -> None:
     assert decode_event(event.topic, event.key.encode(), event.payload, encode_headers(event)) == event
 
 
-def test_the_form_is_cloudevents_in_binary_mode() -> None:
+def test_events_are_cloudevents_in_binary_mode() -> None:
     headers = dict(encode_headers(an_event(id_="e-1")))
     assert headers["ce_specversion"] == b"1.0"
     assert headers["ce_id"] == b"e-1"
@@ -41,7 +41,7 @@ def test_the_form_is_cloudevents_in_binary_mode() -> None:
 
 
 @pytest.mark.parametrize("value", [b"1", b"\xff\xfe", None])
-def test_headers_of_others_are_ignored(value: bytes | None) -> None:
+def test_unknown_headers_are_ignored(value: bytes | None) -> None:
     event = an_event()
     assert decode_event("t", b"k", event.payload, [*encode_headers(event), ("x-more", value)]) == event
 
@@ -61,7 +61,7 @@ def test_a_header_without_a_value_is_missing() -> None:
     st.none() | st.binary(max_size=30),
     st.dictionaries(st.sampled_from(sorted(dict(encode_headers(an_event())))), st.none() | st.binary(max_size=30)),
 )
-def test_whatever_a_record_holds_it_is_an_event_or_invalid(
+def test_any_record_is_an_event_or_invalid(
     key: bytes | None, value: bytes | None, headers: dict[str, bytes | None]
 ) -> None:
     named = {**dict(encode_headers(an_event())), **headers}
@@ -93,14 +93,14 @@ def test_times_are_in_utc() -> None:
         ({"ce_time": b"9999-12-31T23:59:59-01:00"}, "INVALID_HEADER"),
     ],
 )
-def test_what_is_no_event_says_why(change: dict[str, bytes | None], reason: str) -> None:
+def test_an_invalid_record_has_a_reason(change: dict[str, bytes | None], reason: str) -> None:
     headers = {**dict(encode_headers(an_event())), **change}
     with pytest.raises(InvalidMessage) as error:
         decode_event("t", b"k", b"x", [(name, value) for name, value in headers.items() if value is not None])
     assert error.value.reason == reason
 
 
-def test_a_record_without_a_value_is_no_event() -> None:
+def test_a_record_without_a_value_is_invalid() -> None:
     with pytest.raises(InvalidMessage) as error:
         decode_event("t", b"k", None, encode_headers(an_event()))
     assert error.value.reason == "NO_VALUE"

@@ -48,27 +48,27 @@ async def test_a_started_process_is_ready_while_its_checks_pass(health: Health) 
     assert (await health.readiness()).ok
 
 
-async def test_a_failing_check_says_what_fails_and_why(health: Health) -> None:
+async def test_a_failing_check_is_reported_with_its_error(health: Health) -> None:
     health.register("store", broken)
     health.register("mongodb", fine)
     await health.started()
     assert (await health.readiness()).failures == {"store": "the disk is full"}
 
 
-async def test_a_check_that_hangs_has_failed(health: Health) -> None:
+async def test_a_check_that_hangs_fails(health: Health) -> None:
     health.register("mongodb", hanging)
     await health.started()
     assert (await health.readiness()).failures == {"mongodb": "no answer within 0.05 s"}
 
 
-async def test_a_dependency_that_is_away_makes_it_unready_but_never_dead(health: Health) -> None:
+async def test_an_outage_of_a_dependency_affects_only_readiness(health: Health) -> None:
     health.register("mongodb", away)
     await health.started()
     assert not (await health.readiness()).ok
     assert (await health.liveness()).ok
 
 
-async def test_calls_are_refused_while_a_dependency_is_known_to_be_away(health: Health) -> None:
+async def test_calls_are_unavailable_while_a_dependency_is(health: Health) -> None:
     checks = [away]
     health.register("mongodb", lambda: checks[0]())
     await health.started()
@@ -78,20 +78,20 @@ async def test_calls_are_refused_while_a_dependency_is_known_to_be_away(health: 
     assert health.unavailable is None
 
 
-async def test_calls_are_not_refused_for_a_check_that_is_only_slow(health: Health) -> None:
+async def test_a_slow_check_does_not_make_calls_unavailable(health: Health) -> None:
     health.register("mongodb", hanging)
     await health.started()
     assert health.unavailable is None
 
 
-async def test_a_stuck_part_makes_it_dead(health: Health) -> None:
+async def test_a_failing_liveness_check_makes_the_process_unhealthy(health: Health) -> None:
     health.register("consumer", broken, affects="liveness")
     await health.started()
     assert (await health.readiness()).ok
     assert not (await health.liveness()).ok
 
 
-async def test_grpc_health_says_the_same_for_each_service(health: Health) -> None:
+async def test_grpc_health_covers_each_service(health: Health) -> None:
     health.serve(["mobiletest.catalog.v1.Apps"])
     await health.started()
     assert await grpc_status(health, "mobiletest.catalog.v1.Apps") == SERVING

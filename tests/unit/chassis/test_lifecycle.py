@@ -57,7 +57,7 @@ async def process(service: Service) -> AsyncIterator["asyncio.Task[int]"]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_a_signal_closes_the_service_and_exits_0(
+async def test_a_signal_stops_the_service_with_exit_code_0(
     service: Service, process: "asyncio.Task[int]", number: signal.Signals
 ) -> None:
     await eventually(lambda: "running" in service.events)
@@ -66,7 +66,7 @@ async def test_a_signal_closes_the_service_and_exits_0(
     assert service.events == ["starting", "running", "closed"]
 
 
-async def test_a_signal_ends_a_start_that_waits(service: Service) -> None:
+async def test_a_signal_cancels_a_start_that_waits(service: Service) -> None:
     service.may_start.clear()
     process = asyncio.create_task(serve(service.start_app, process_settings()))
     await eventually(lambda: "starting" in service.events)
@@ -75,14 +75,14 @@ async def test_a_signal_ends_a_start_that_waits(service: Service) -> None:
     assert service.events == ["starting", "closed"]
 
 
-async def test_the_death_of_a_part_ends_the_process_with_1(service: Service, process: "asyncio.Task[int]") -> None:
+async def test_a_dying_task_ends_the_process_with_exit_code_1(service: Service, process: "asyncio.Task[int]") -> None:
     await eventually(lambda: "running" in service.events)
     service.background.start("broken", fail())
     assert await process == 1
     assert service.events[-1] == "closed"
 
 
-async def test_a_start_that_fails_exits_1() -> None:
+async def test_a_failed_start_exits_with_1() -> None:
     @asynccontextmanager
     async def start_app(_: ProcessSettings) -> AsyncIterator[App]:
         await fail()
@@ -91,7 +91,7 @@ async def test_a_start_that_fails_exits_1() -> None:
     assert await serve(start_app, process_settings()) == 1
 
 
-async def test_a_part_that_ends_by_itself_is_no_death() -> None:
+async def test_a_task_may_end_without_ending_the_process() -> None:
     async def brief() -> None:
         pass
 
@@ -102,7 +102,7 @@ async def test_a_part_that_ends_by_itself_is_no_death() -> None:
         assert str(await death) == "a part is broken"
 
 
-async def test_a_cancellation_that_nobody_asked_for_is_a_death() -> None:
+async def test_an_unexpected_cancelled_error_is_a_death() -> None:
     async def cancelled_from_within() -> None:
         raise asyncio.CancelledError
 
@@ -112,7 +112,7 @@ async def test_a_cancellation_that_nobody_asked_for_is_a_death() -> None:
             assert isinstance(await background.death(), RuntimeError)
 
 
-async def test_a_part_is_asked_to_stop_before_it_is_cancelled() -> None:
+async def test_a_task_is_stopped_before_it_is_cancelled() -> None:
     stop, events = asyncio.Event(), []
 
     async def part() -> None:
@@ -124,7 +124,7 @@ async def test_a_part_is_asked_to_stop_before_it_is_cancelled() -> None:
     assert events == ["inside", "finished"]
 
 
-async def test_a_part_that_does_not_stop_is_cancelled_after_its_grace() -> None:
+async def test_a_task_that_does_not_stop_is_cancelled_after_its_grace_period() -> None:
     ended = asyncio.Event()
 
     async def stubborn() -> None:
@@ -139,7 +139,7 @@ async def test_a_part_that_does_not_stop_is_cancelled_after_its_grace() -> None:
         assert ended.is_set()
 
 
-async def test_leaving_cancels_what_still_runs() -> None:
+async def test_the_end_of_the_block_cancels_running_tasks() -> None:
     ended = asyncio.Event()
 
     async def endless() -> None:
@@ -154,7 +154,7 @@ async def test_leaving_cancels_what_still_runs() -> None:
     assert ended.is_set()
 
 
-async def test_a_part_that_swallows_a_cancellation_is_cancelled_again() -> None:
+async def test_a_task_that_swallows_a_cancellation_is_cancelled_again() -> None:
     """PyMongo does so while a change stream is being opened."""
     swallowed = asyncio.Event()
 

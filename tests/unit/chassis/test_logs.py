@@ -31,14 +31,14 @@ def configured(level: str = "info") -> None:
     logs.configure(SimpleNamespace(log_level=level, log_format="json"))
 
 
-def test_a_line_is_an_object_with_the_event_and_its_fields(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_line_is_a_json_object(capsys: pytest.CaptureFixture[str]) -> None:
     configured()
     logs.get("here").info("something_happened", count=3)
     (line,) = lines(capsys)
     assert (line["event"], line["count"], line["level"], line["module"]) == ("something_happened", 3, "info", "here")
 
 
-def test_a_line_says_for_whom(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_line_has_the_request_and_the_organisation(capsys: pytest.CaptureFixture[str]) -> None:
     configured()
     with bind(Caller("org-1", request_id="r-1", traceparent="00-a-b-01")):
         logs.get("here").info("x")
@@ -46,7 +46,7 @@ def test_a_line_says_for_whom(capsys: pytest.CaptureFixture[str]) -> None:
     assert (line["org_id"], line["request_id"], line["traceparent"]) == ("org-1", "r-1", "00-a-b-01")
 
 
-def test_what_is_below_the_level_is_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lower_levels_are_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
     configured("warning")
     logs.get("here").info("x")
     assert lines(capsys) == []
@@ -67,7 +67,7 @@ def test_what_is_below_the_level_is_not_logged(capsys: pytest.CaptureFixture[str
         {"service_token": "anything"},
     ],
 )
-def test_secrets_stay_secret(capsys: pytest.CaptureFixture[str], fields: dict[str, object]) -> None:
+def test_secrets_are_hidden(capsys: pytest.CaptureFixture[str], fields: dict[str, object]) -> None:
     configured()
     logs.get("here").info("x", **fields)
     printed = capsys.readouterr().out
@@ -75,7 +75,7 @@ def test_secrets_stay_secret(capsys: pytest.CaptureFixture[str], fields: dict[st
         assert secret not in printed
 
 
-def test_secrets_in_a_traceback_stay_secret(capsys: pytest.CaptureFixture[str]) -> None:
+def test_secrets_in_a_traceback_are_hidden(capsys: pytest.CaptureFixture[str]) -> None:
     configured()
     try:
         raise ValueError(KEY)
@@ -86,7 +86,7 @@ def test_secrets_in_a_traceback_stay_secret(capsys: pytest.CaptureFixture[str]) 
     assert KEY not in printed
 
 
-def test_libraries_log_in_the_same_form(capsys: pytest.CaptureFixture[str]) -> None:
+def test_libraries_log_in_the_same_format(capsys: pytest.CaptureFixture[str]) -> None:
     configured()
     logging.getLogger("aiohttp.server").warning("refused %s", KEY)
     (line,) = lines(capsys)

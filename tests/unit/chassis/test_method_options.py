@@ -10,7 +10,7 @@ APPS = apps_pb2.DESCRIPTOR.services_by_name["Apps"]
 KEYS = api_keys_pb2.DESCRIPTOR.services_by_name["ApiKeys"]
 
 
-def test_the_protos_say_what_a_method_needs() -> None:
+def test_method_options_are_read_from_the_protos() -> None:
     create = describe_methods([APPS])["/mobiletest.catalog.v1.Apps/CreateApp"]
     assert create.required_scope == "write"
     assert create.needs_organisation
@@ -18,23 +18,23 @@ def test_the_protos_say_what_a_method_needs() -> None:
     assert create.response is apps_pb2.App
 
 
-def test_only_what_may_be_repeated_is_tried_again() -> None:
+def test_only_idempotent_methods_are_retried() -> None:
     config = service_config(describe_methods([APPS]).values())
     names = {entry["method"] for entry in config["methodConfig"][0]["name"]}
     assert "ListApps" in names
     assert "CreateApp" not in names
 
 
-def test_a_channel_without_repeatable_methods_tries_nothing_again() -> None:
+def test_a_channel_without_idempotent_methods_does_not_retry() -> None:
     create = describe_methods([APPS])["/mobiletest.catalog.v1.Apps/CreateApp"]
     assert service_config([create])["methodConfig"] == []
 
 
-def test_calls_go_round_robin() -> None:
+def test_calls_are_balanced_round_robin() -> None:
     assert service_config([])["loadBalancingConfig"] == [{"round_robin": {}}]
 
 
-def test_defaults_are_read_in_the_type_of_their_field() -> None:
+def test_defaults_have_the_type_of_their_field() -> None:
     found = {field.name: value for field, value in field_defaults(apps_pb2.ListAppsRequest.DESCRIPTOR)}
     assert found["page"] == 1
     assert found["page_size"] == 50
@@ -48,5 +48,5 @@ def test_every_default_in_the_protos_can_be_set() -> None:
             assert all(getattr(message, field.name) == value for field, value in field_defaults(descriptor))
 
 
-def test_the_vocabulary_has_the_names_that_are_read() -> None:
+def test_the_options_exist() -> None:
     assert options_pb2.method_contract.full_name == "mobiletest.options.v1.method_contract"

@@ -10,12 +10,12 @@ def test_the_same_name_gives_the_same_metric() -> None:
     assert metrics.counter("test_things_total", "Things", ["kind"]) is first
 
 
-def test_what_was_counted_is_shown() -> None:
+def test_counters_are_rendered() -> None:
     metrics.counter("test_shown_total", "Shown", ["kind"]).labels("a").inc(2)
     assert b'test_shown_total{kind="a"} 2.0' in metrics.render()
 
 
-def test_the_process_is_described_once_and_may_be_again() -> None:
+def test_describing_the_process_twice_is_allowed() -> None:
     metrics.describe_process("1.2.3", "abc")
     metrics.describe_process("1.2.3", "abc")
     shown = metrics.render()
@@ -23,7 +23,7 @@ def test_the_process_is_described_once_and_may_be_again() -> None:
     assert b"process_resident_memory_bytes" in shown
 
 
-async def test_the_lag_of_the_loop_is_measured() -> None:
+async def test_the_lag_of_the_event_loop_is_measured() -> None:
     task = asyncio.create_task(metrics.measure_loop_lag(every=0.001))
     shown = re.compile(rb"mobiletest_event_loop_lag_seconds_count [1-9]")
     await eventually(lambda: shown.search(metrics.render()))

@@ -21,33 +21,33 @@ def metadata(**more: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("token", TOKENS)
-def test_every_token_of_the_rotation_is_accepted(token: str) -> None:
+def test_all_configured_tokens_are_accepted(token: str) -> None:
     assert authorize(LIST, metadata(authorization=f"Bearer {token}"), TOKENS).org_id == "org-1"
 
 
 @pytest.mark.parametrize("authorization", ["", "Bearer", "Bearer nope", "Basic the-present-token", "the-present-token"])
-def test_without_a_right_token_nobody_is_admitted(authorization: str) -> None:
+def test_a_wrong_token_is_unauthenticated(authorization: str) -> None:
     with pytest.raises(Unauthenticated) as error:
         authorize(LIST, metadata(authorization=authorization), TOKENS)
     assert error.value.reason == "SERVICE_TOKEN_INVALID"
 
 
-def test_a_service_without_tokens_admits_nobody() -> None:
+def test_a_service_without_tokens_accepts_no_calls() -> None:
     with pytest.raises(Unauthenticated):
         authorize(LIST, metadata(authorization="Bearer "), [])
 
 
-def test_an_organisation_is_needed() -> None:
+def test_an_organisation_is_required() -> None:
     with pytest.raises(Unauthenticated) as error:
         authorize(LIST, metadata(x_org_id=""), TOKENS)
     assert error.value.reason == "ORGANISATION_MISSING"
 
 
-def test_unless_the_method_says_otherwise() -> None:
+def test_some_methods_need_no_organisation() -> None:
     assert authorize(VERIFY, metadata(x_org_id=""), TOKENS).org_id == ""
 
 
-def test_internal_methods_are_not_for_clients_of_the_gateway() -> None:
+def test_internal_methods_cannot_be_called_through_the_gateway() -> None:
     with pytest.raises(PermissionDenied):
         authorize(VERIFY, metadata(x_caller="gateway"), TOKENS)
 
@@ -57,13 +57,13 @@ def test_internal_callers_have_all_scopes() -> None:
 
 
 @pytest.mark.parametrize("scopes", ["", "read", "read,execute,admin"])
-def test_the_scope_of_the_method_is_needed(scopes: str) -> None:
+def test_the_scope_of_the_method_is_required(scopes: str) -> None:
     with pytest.raises(PermissionDenied) as error:
         authorize(CREATE, metadata(x_scopes=scopes), TOKENS)
     assert error.value.message == "This API key lacks the scope write"
 
 
-def test_the_caller_is_what_the_metadata_say() -> None:
+def test_the_caller_is_read_from_the_metadata() -> None:
     caller = authorize(
         CREATE,
         metadata(
@@ -84,7 +84,7 @@ def test_a_request_without_an_id_gets_one() -> None:
     assert authorize(LIST, metadata(), TOKENS).request_id
 
 
-def test_binary_metadata_are_no_identity() -> None:
+def test_binary_metadata_is_ignored() -> None:
     assert read_metadata([("x-org-id", "o"), ("some-bin", b"\x00")]) == {"x-org-id": "o"}
 
 
@@ -93,6 +93,6 @@ def all_methods() -> list[Method]:
 
 
 @pytest.mark.parametrize("method", all_methods(), ids=lambda method: method.name)
-def test_a_key_without_scopes_may_do_nothing(method: Method) -> None:
+def test_a_key_without_scopes_has_none(method: Method) -> None:
     with pytest.raises(PermissionDenied):
         authorize(method, metadata(x_scopes="", x_caller="gateway"), TOKENS)

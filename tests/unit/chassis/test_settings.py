@@ -15,7 +15,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_variables_have_the_prefix_and_unknown_ones_are_left_alone(environment: pytest.MonkeyPatch) -> None:
+def test_unknown_variables_are_ignored(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("MOBILETEST_NICKNAME", "n")
     environment.setenv("MOBILETEST_OF_ANOTHER_SERVICE", "x")
     settings = load(Settings)
@@ -26,11 +26,11 @@ def test_several_tokens_are_accepted_for_rotation(environment: pytest.MonkeyPatc
     assert load(Settings).tokens == ("0123456789abcdef", "fedcba9876543210")
 
 
-def test_tokens_are_not_shown(environment: pytest.MonkeyPatch) -> None:
+def test_tokens_are_hidden_in_repr(environment: pytest.MonkeyPatch) -> None:
     assert "0123456789abcdef" not in repr(load(Settings))
 
 
-def test_every_error_is_printed_with_its_variable_and_the_process_exits_2(
+def test_errors_name_their_variables_and_exit_with_2(
     environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     environment.setenv("MOBILETEST_WORKERS", "many")
@@ -44,7 +44,7 @@ def test_every_error_is_printed_with_its_variable_and_the_process_exits_2(
         assert f"{variable}: " in printed
 
 
-def test_a_wrong_secret_is_not_printed(environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_secret_is_not_printed(environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     environment.setenv("MOBILETEST_SERVICE_TOKEN", "too-short-token")
     with pytest.raises(SystemExit):
         load(Settings)

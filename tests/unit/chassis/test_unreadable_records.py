@@ -98,7 +98,7 @@ BATCHES = st.lists(
 
 
 @given(BATCHES)
-def test_all_that_can_be_read_is_and_all_else_is_named(batches: list[Batch]) -> None:
+def test_readable_records_are_kept_and_unreadable_ones_reported(batches: list[Batch]) -> None:
     """To the end, each time from where the consumer was left. A last batch that is cut off is not taken for a fault."""
     consumer = FakeConsumer([*batches, ([GOOD], False)])
     read: list[int] = []
@@ -113,7 +113,7 @@ def test_all_that_can_be_read_is_and_all_else_is_named(batches: list[Batch]) -> 
     assert set(named) == set(range(consumer.end)) - readable(consumer.batches)
 
 
-async def test_what_lies_before_is_as_it_was_sent() -> None:
+async def test_records_before_a_fault_are_unchanged() -> None:
     consumer = FakeConsumer([([GOOD, NO_TEXT, GOOD], False), ([GOOD], False)])
     record, gap = (await skip_unreadable(consumer, {PLACE: 0}))[PLACE]
     assert record == ConsumerRecord("t", 0, 0, 0, 0, b"k", b"0", record.checksum, 1, 1, (("name", b"v"),))
@@ -121,14 +121,14 @@ async def test_what_lies_before_is_as_it_was_sent() -> None:
     assert (gap.first, gap.offset, gap.value) == (1, 2, None)
 
 
-async def test_a_broker_that_gives_nothing_in_time_costs_nothing() -> None:
+async def test_an_empty_response_skips_nothing() -> None:
     consumer = FakeConsumer([([NO_TEXT], False)], answers=False)
     assert await skip_unreadable(consumer, {PLACE: 0}) == {}
     assert consumer.sought == 0
 
 
 @pytest.mark.parametrize("topics", [[], [("t", [])], [("t", [(0, 6, -1, -1, [], None)])]])
-async def test_a_broker_that_refuses_is_asked_again_by_the_next_fetch(topics: list[Any]) -> None:
+async def test_an_error_of_the_broker_is_retried_by_the_next_fetch(topics: list[Any]) -> None:
     """Such as one that leads the partition no more."""
     consumer = FakeConsumer([([NO_TEXT], False)])
 
@@ -140,7 +140,7 @@ async def test_a_broker_that_refuses_is_asked_again_by_the_next_fetch(topics: li
 
 
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
-async def test_what_a_rebalance_takes_away_is_left_alone(when: str) -> None:
+async def test_a_reassigned_partition_is_left_alone(when: str) -> None:
     consumer = FakeConsumer([([NO_TEXT], False), ([GOOD], False)])
     given = consumer.send
 
@@ -154,7 +154,7 @@ async def test_what_a_rebalance_takes_away_is_left_alone(when: str) -> None:
     assert await skip_unreadable(consumer, {PLACE: 0}) == {}
 
 
-async def test_a_corrupt_batch_that_says_to_end_far_away_is_left_behind_by_one() -> None:
+async def test_a_corrupt_end_offset_skips_one_record_only() -> None:
     consumer = FakeConsumer([([GOOD, GOOD], True), ([GOOD], False)])
     honest = consumer.send
 

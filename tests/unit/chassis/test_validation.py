@@ -6,13 +6,13 @@ from services.chassis.errors import InvalidArgument
 from services.chassis.validation import find_violations, validate_and_default
 
 
-def test_what_is_absent_gets_the_default_of_the_contract() -> None:
+def test_missing_fields_get_their_defaults() -> None:
     request = apps_pb2.ListAppsRequest()
     validate_and_default(request)
     assert (request.page, request.page_size) == (1, 50)
 
 
-def test_white_space_around_a_name_does_not_count() -> None:
+def test_whitespace_around_a_name_does_not_count() -> None:
     request = apps_pb2.CreateAppRequest(name=f" {'x' * 200}\n", platform="PLATFORM_IOS")
     validate_and_default(request)
     assert request.name == "x" * 200
@@ -21,13 +21,13 @@ def test_white_space_around_a_name_does_not_count() -> None:
     assert [violation.field for violation in error.value.violations] == ["name"]
 
 
-def test_what_is_given_stays() -> None:
+def test_given_values_are_kept() -> None:
     request = apps_pb2.ListAppsRequest(page=3, page_size=7)
     validate_and_default(request)
     assert (request.page, request.page_size) == (3, 7)
 
 
-def test_every_violation_is_told_with_field_message_and_rule() -> None:
+def test_violations_have_field_message_and_rule() -> None:
     request = apps_pb2.ListAppsRequest(page=0, page_size=501)
     with pytest.raises(InvalidArgument) as error:
         validate_and_default(request)
@@ -37,13 +37,13 @@ def test_every_violation_is_told_with_field_message_and_rule() -> None:
     assert "1" in told["page"].message
 
 
-def test_a_field_within_messages_has_a_dotted_path() -> None:
+def test_a_nested_field_has_a_dotted_path() -> None:
     request = executions_pb2.StartTestRequest()
     request.run_config.execution_mode.retries = 9
     assert "run_config.execution_mode.retries" in {violation.field for violation in find_violations(request)}
 
 
-def test_an_item_of_a_list_has_its_index() -> None:
+def test_a_list_item_has_its_index() -> None:
     request = tests_pb2.CreateTestRequest(name="n", tags=["ok", ""])
     assert "tags[1]" in {violation.field for violation in find_violations(request)}
 

@@ -21,15 +21,15 @@ GIVEN = {"MOBILETEST_MONGO_URI": "mongodb://db", "MOBILETEST_KAFKA_BOOTSTRAP": "
         ({"MOBILETEST_TEST_SOURCE": "embedded", **GIVEN}, "embedded"),
     ],
 )
-def test_the_named_source_wins_then_a_given_address(environ: dict[str, str], expected: str) -> None:
+def test_the_source_is_named_or_follows_from_the_addresses(environ: dict[str, str], expected: str) -> None:
     assert source_name("mongo", environ) == expected
 
 
-def test_what_is_not_given_is_embedded() -> None:
+def test_servers_are_embedded_by_default() -> None:
     assert source_name("kafka", {"MOBILETEST_MONGO_URI": "mongodb://db"}) == "embedded"
 
 
-async def test_given_addresses_are_handed_out_as_they_are() -> None:
+async def test_given_addresses_are_returned() -> None:
     async with Infrastructure(GIVEN) as infrastructure:
         assert await infrastructure.mongo() == "mongodb://db"
         assert await infrastructure.kafka() == "kafka:9092"
@@ -39,20 +39,18 @@ async def test_given_addresses_are_handed_out_as_they_are() -> None:
     ("source", "reason"),
     [("given", "MOBILETEST_MONGO_URI is not set"), ("moon", "none of given, containers, embedded")],
 )
-async def test_what_cannot_be_had_says_why_each_time(source: str, reason: str) -> None:
+async def test_an_unavailable_server_gives_its_reason_each_time(source: str, reason: str) -> None:
     async with Infrastructure({"MOBILETEST_TEST_SOURCE": source}) as infrastructure:
         for _ in range(2):
             with pytest.raises(Unavailable, match=reason):
                 await infrastructure.mongo()
 
 
-def test_the_report_says_where_each_server_comes_from() -> None:
+def test_the_report_header_shows_the_sources() -> None:
     assert describe(GIVEN) == "mongo given, kafka given"
 
 
-def test_folders_of_killed_runs_are_removed_and_those_of_live_ones_stay(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_folders_of_dead_runs_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     live, dead = tmp_path / f"mobiletest-test-{os.getpid()}-a", tmp_path / "mobiletest-test-99999999-b"
     live.mkdir()

@@ -13,7 +13,7 @@ def test_without_variables_the_defaults_apply() -> None:
     assert (settings.mongo_uri, settings.kafka_bootstrap) == (None, None)
 
 
-def test_an_empty_variable_is_an_unset_one() -> None:
+def test_an_empty_variable_counts_as_unset() -> None:
     assert from_environment({"MOBILETEST_PORT": "", "MOBILETEST_MONGO_URI": ""}) == from_environment({})
 
 
@@ -32,11 +32,11 @@ def test_given_servers_are_used() -> None:
         ("MOBILETEST_WORKERS", "65"),
     ],
 )
-def test_a_bad_number_names_its_variable(name: str, value: str) -> None:
+def test_an_invalid_number_names_its_variable(name: str, value: str) -> None:
     with pytest.raises(InvalidSetting, match=f"{name}={value}"):
         from_environment({name: value})
 
 
 @pytest.mark.parametrize("value", ["0", "65535"])
-def test_ports_at_the_bounds_are_fine(value: str) -> None:
+def test_the_lowest_and_highest_ports_are_valid(value: str) -> None:
     assert from_environment({"MOBILETEST_PORT": value}).port == int(value)

@@ -17,30 +17,30 @@ def state(tmp_path: Path) -> State:
     return state
 
 
-def test_only_one_may_hold_the_folder(state: State) -> None:
+def test_the_folder_can_be_locked_once(state: State) -> None:
     with state.locked(), pytest.raises(AlreadyRunning, match="not ready yet"), State(state.folder).locked():
         pass
 
 
-def test_the_folder_is_free_again_after_it_was_held(state: State) -> None:
+def test_the_lock_is_released(state: State) -> None:
     with state.locked():
         pass
     with State(state.folder).locked():
         pass
 
 
-def test_the_service_token_is_made_once(state: State) -> None:
+def test_the_service_token_is_created_once(state: State) -> None:
     assert state.service_token() == State(state.folder).service_token()
     assert len(state.service_token()) >= 32
 
 
-def test_the_organisation_is_kept(state: State) -> None:
+def test_the_organisation_is_stored(state: State) -> None:
     assert state.organisation() is None
     state.save_organisation(Organisation("org", "mt_key"))
     assert State(state.folder).organisation() == Organisation("org", "mt_key")
 
 
-def test_secrets_are_for_their_owner_only(state: State) -> None:
+def test_files_with_secrets_are_private(state: State) -> None:
     state.service_token()
     state.save_organisation(Organisation("org", "mt_key"))
     state.write_ready({"url": "http://127.0.0.1:1", "api_key": "mt_key"})
@@ -48,7 +48,7 @@ def test_secrets_are_for_their_owner_only(state: State) -> None:
         assert stat.S_IMODE((state.folder / name).stat().st_mode) == 0o600
 
 
-def test_a_shell_reads_the_variables_of_a_service(state: State) -> None:
+def test_a_shell_can_read_the_variables_of_a_service(state: State) -> None:
     token = "it's $HOME; `id`"
     state.write_environment("reporting", {"MOBILETEST_SERVICE_TOKEN": token})
     file = state.environments / "reporting.env"
@@ -57,7 +57,7 @@ def test_a_shell_reads_the_variables_of_a_service(state: State) -> None:
     assert read.stdout.decode() == token
 
 
-def test_the_ready_file_is_replaced_in_one_step_and_forgotten(state: State) -> None:
+def test_the_ready_file_is_replaced_atomically_and_deleted(state: State) -> None:
     state.write_ready({"url": "http://127.0.0.1:1"})
     state.write_ready({"url": "http://127.0.0.1:2"})
     assert json.loads((state.folder / "ready.json").read_text()) == {"url": "http://127.0.0.1:2"}
@@ -66,7 +66,7 @@ def test_the_ready_file_is_replaced_in_one_step_and_forgotten(state: State) -> N
     assert not (state.folder / "ready.json").exists()
 
 
-def test_a_new_run_forgets_readiness_and_keeps_one_older_log(state: State) -> None:
+def test_a_new_run_deletes_the_ready_file_and_keeps_one_older_log(state: State) -> None:
     state.write_ready({"url": "http://127.0.0.1:1"})
     state.log("catalog").write_text("old")
     state.prepare()
