@@ -1,4 +1,4 @@
-"""Inbound Kafka: batches of events to the fold."""
+"""Inbound Kafka: parses batches of events and applies them."""
 
 from collections.abc import Sequence
 
@@ -9,17 +9,17 @@ from services.reporting.usecases import Projector
 
 EXECUTION_EVENTS = "mobiletest.executor.v1.execution-events"
 CATALOG_EVENTS = "mobiletest.catalog.v1.catalog-events"
-TOPICS = {EXECUTION_EVENTS: 12, CATALOG_EVENTS: 6}  # partitions, should reporting be the first to ask for them
+TOPICS = {EXECUTION_EVENTS: 12, CATALOG_EVENTS: 6}  # partitions, for a topic that reporting creates
 
 
 class EventHandler:
-    """Hands batches to the fold, without the events that can never be folded."""
+    """Applies batches of events, without those that can never be parsed."""
 
-    def __init__(self, folding: Projector) -> None:
-        self._folding = folding
+    def __init__(self, projector: Projector) -> None:
+        self._projector = projector
 
     async def handle(self, events: Sequence[Event]) -> list[InvalidMessage]:
-        """Fold the events; all or, on an error, none of them. Gives those that cannot be read."""
-        told, refused = parse_each(events, parse_event)
-        await self._folding.apply_events(Batch.of(each for each in told if each is not None))
-        return refused
+        """Apply all events or, on an error, none of them. Gives those that cannot be parsed, to be dead-lettered."""
+        snapshots, invalid = parse_each(events, parse_event)
+        await self._projector.apply_events(Batch.of(each for each in snapshots if each is not None))
+        return invalid

@@ -97,12 +97,12 @@ def _matrix_row(row: MatrixRow) -> reports_pb2.MatrixTest:
     )
 
 
-def _matrix_cell(shown: MatrixCell) -> reports_pb2.MatrixCell:
-    cell = shown.cell
+def _matrix_cell(matrix_cell: MatrixCell) -> reports_pb2.MatrixCell:
+    cell = matrix_cell.cell
     failed = cell.failed + cell.infra_failed
     return reports_pb2.MatrixCell(
-        build_id=shown.build.build_id,
-        build_version=shown.build.version,
+        build_id=matrix_cell.build.build_id,
+        build_version=matrix_cell.build.version,
         total_runs=cell.passed + failed + cell.cancelled,
         passed_runs=cell.passed,
         failed_runs=failed,
@@ -142,17 +142,17 @@ def coverage_message(app_id: str, coverage: Coverage) -> reports_pb2.AppCoverage
 
 def _coverage_item(item: CoverageItem) -> reports_pb2.CoverageItem:
     pinned = item.pinned_version is not None
-    standing, observed = item.standing, item.observed
+    state, observed = item.state, item.observed
     return reports_pb2.CoverageItem(
         test_id=item.test_id,
         test_name=item.test_name,
         relationship=tests_pb2.RELATIONSHIP_PINNED if pinned else tests_pb2.RELATIONSHIP_ATTACHED,
         pinned_version=item.pinned_version,
         target_build_version=item.target_version,
-        last_status=LAST_STATUS_NUMBER[standing.status],
-        last_execution_time=to_timestamp(standing.at),
-        last_execution_id=standing.execution_id,
-        last_duration_seconds=standing.seconds,
+        last_status=LAST_STATUS_NUMBER[state.status],
+        last_execution_time=to_timestamp(state.at),
+        last_execution_id=state.execution_id,
+        last_duration_seconds=state.seconds,
         last_observed_build_id=observed.id if observed else None,
         last_observed_build_version=observed.version if observed else None,
         quarantine=quarantine_message(item.quarantine),

@@ -1,4 +1,4 @@
-"""What the use-cases need: the read models, to be looked up and to be folded into."""
+"""What the use-cases need: lookups of the read models, and transactions that update them."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Counts = Mapping[str, Mapping[str, int]]  # counter -> field -> amount
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Of what is older than `before` (None: of all) the newest `skip` are left out, then `limit` are given."""
+    """The next `limit` rows after skipping the newest `skip` of those older than `before` (None: of all)."""
 
     skip: int
     limit: int
@@ -29,8 +29,8 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class TestFilter:
-    """Which tests that are not deleted: that run on a platform (of it, or of none), carry a tag, fit a pattern of names
-    (model/text.py), are among `only`, and not among `without`.
+    """Tests that are not deleted, run on the platform (theirs, or any), have the tag, match the pattern of names
+    (model/text_search.py), are in `only`, and not in `without`.
     """
 
     __test__ = False
@@ -49,47 +49,47 @@ class ProjectionTransaction(Protocol):
         """Load the rows that exist into the tables."""
 
     async def save_runs(self, tables: Tables) -> None:
-        """Begin to write the runs and executions that were put; what `save` writes may be folded meanwhile."""
+        """Begin to write the changed runs and executions; what `save` writes may be folded meanwhile."""
 
     async def save(self, tables: Tables) -> None:
-        """Write every row that was put; counters are added to what is stored."""
+        """Write every changed row; counters are incremented."""
 
 
 class Projections(Protocol):
-    """Where the read models are written."""
+    """Updates of the read models."""
 
     async def transaction(self, work: Callable[[ProjectionTransaction], Awaitable[None]]) -> None:
-        """Run `work` in one transaction, again from the start when it lost a race."""
+        """Run `work` in one transaction, again from the start after a lost race. Aborted: a smaller one may succeed."""
 
 
 class CatalogTests(Protocol):
-    """The copies of the catalog's tests; everything belongs to the organisation of the caller."""
+    """The copies of the catalog's tests, of the caller's organisation."""
 
     async def with_history(self, classification: Classification | None = None) -> frozenset[str]:
-        """The tests that have a history on any app, or one that is so classified."""
+        """The tests that have a history on any app, or one with this classification."""
 
     async def newest(self, filter: TestFilter, page: Page) -> Sequence[str]:
-        """The ids of the tests that fit, newest first, ids breaking ties."""
+        """The ids of the matching tests, newest first, ids breaking ties."""
 
     async def count(self, filter: TestFilter) -> int:
-        """How many fit."""
+        """How many tests match."""
 
     async def quarantines(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
-        """The quarantines of those of the tests that have one; some may be over."""
+        """The quarantines of these tests; some may have expired."""
 
 
 class ReadModels(Protocol):
-    """Where the read models are looked up; everything belongs to the organisation of the caller.
+    """Lookups of the read models of the caller's organisation.
 
-    Mappings leave out what does not exist. Deleted builds and tests are given by id, never in lists. What a lookup
-    costs grows with what it gives (and with `skip`), never with how many runs there were.
+    Mappings leave out what does not exist. Deleted builds and tests are found by id, but never listed. The cost of a
+    lookup grows with its result (and with `skip`), never with the number of runs.
     """
 
     async def app(self, app_id: str) -> AppSnapshot | None:
-        """The copy of an app, deleted or not; None before it was heard of."""
+        """The copy of an app, deleted or not; None while it is not known."""
 
     async def counters(self, names: Collection[str], fields: Collection[str] = ()) -> Counts:
-        """The fields of counters (model/counters.py) by name: those named, or all."""
+        """The fields of these counters (model/counters.py): the named ones, or all."""
 
     async def builds(self, app_id: str, page: Page) -> Sequence[BuildSnapshot]:
         """An app's builds, newest first."""
@@ -104,67 +104,67 @@ class ReadModels(Protocol):
         """These tests, deleted ones too."""
 
     async def attachments(self, app_id: str) -> Sequence[AttachmentSnapshot]:
-        """What is attached to an app now."""
+        """The attachments of an app."""
 
     async def verdicts(
         self, app_id: str, build_ids: Collection[str], test_ids: Collection[str]
     ) -> Sequence[VerdictCount]:
-        """How many of these tests passed and failed on each of these builds, by their newest verdict there."""
+        """How many of these tests passed and failed on each of these builds, by their newest verdict."""
 
     async def cells_of_builds(self, app_id: str, build_ids: Collection[str]) -> Mapping[CellKey, Cell]:
-        """All cells of these builds, without the runs under way."""
+        """All cells of these builds, without their active runs."""
 
     async def cells(self, keys: Collection[CellKey]) -> Mapping[CellKey, Cell]:
         """These cells, without their failure groups."""
 
     async def assessments(self, app_id: str, test_ids: Collection[str]) -> Mapping[str, Assessment]:
-        """How these tests behave on an app."""
+        """The assessments of these tests on an app."""
 
     async def observed(self, app_id: str, test_ids: Collection[str]) -> Mapping[str, BuildRef]:
         """The newest build of an app with a verdict of each of these tests."""
 
     async def runs_of_build(self, build_id: str, page: Page) -> Sequence[bytes]:
-        """Runs resolved to a build, newest first, as lists show them; not those that expired."""
+        """The list items of the runs of a build, newest first, without expired runs."""
 
     async def runs_of_test(self, test_id: str, page: Page) -> Sequence[bytes]:
-        """Runs of a test, newest first, as lists show them; not those that expired."""
+        """The list items of the runs of a test, newest first, without expired runs."""
 
 
 class Verdicts(Protocol):
-    """What comparison and gate look up besides the read models; everything belongs to the caller's organisation.
+    """Further lookups for comparison and gate, of the caller's organisation.
 
-    What a lookup costs grows with what is asked for and given, never with how many builds there were.
+    The cost of a lookup grows with its arguments and result, never with the number of builds.
     """
 
-    async def sightings(self, keys: Collection[CellKey], sought: VerdictQuery) -> Mapping[CellKey, BuildVerdict]:
-        """By cell, what is sought of the same test on the same app; cells that do not exist are left out."""
+    async def find(self, keys: Collection[CellKey], query: VerdictQuery) -> Mapping[CellKey, BuildVerdict]:
+        """By cell, the verdict of the same test on the same app that the query asks for, if there is one."""
 
     async def attempts(self, keys: Collection[HistoryKey]) -> Mapping[HistoryKey, Sequence[Attempt]]:
-        """The newest decided attempts of these tests on these apps, as far as histories keep them."""
+        """The decided attempts that the histories of these tests on these apps retain."""
 
     async def builds_before(self, build: BuildSnapshot, limit: int) -> Sequence[BuildSnapshot]:
         """The builds of its app that were uploaded before it, newest first, without deleted ones."""
 
     async def progress(self, execution_id: str) -> ExecutionProgress | None:
-        """How far an execution is; None before it was heard of."""
+        """The progress of an execution; None while it is not known."""
 
     async def runs_of_execution(self, execution_id: str) -> Sequence[GateRun]:
-        """All runs of an execution that were heard of, expired ones too, in no order."""
+        """All known runs of an execution, also expired ones, in no order."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedTest:
-    """A test with runs in its list."""
+    """A test that has runs in its list."""
 
     org_id: str
     test_id: str
 
 
 class ExpirableRuns(Protocol):
-    """The lists of all tests, of all organisations, as retention goes through them."""
+    """The runs in the lists of all tests, of all organisations."""
 
     async def test_after(self, test: ListedTest | None) -> ListedTest | None:
-        """The next test with a list, by organisation and id; the first after None, and None after the last."""
+        """The next listed test by organisation and id; the first one for None, and None after the last."""
 
     async def runs(self, test: ListedTest, page: Page) -> Sequence[str]:
         """The ids of a test's listed runs, newest first."""
@@ -174,7 +174,7 @@ class ExpirableRuns(Protocol):
 
 
 class Lease(Protocol):
-    """Whose turn it is."""
+    """A lease that one process holds at a time."""
 
     async def acquire(self) -> bool: ...
 

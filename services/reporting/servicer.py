@@ -97,19 +97,19 @@ class ReportsServicer(reports_pb2_grpc.ReportsServicer):
     async def CompareBuilds(
         self, request: reports_pb2.CompareBuildsRequest, context: Any
     ) -> reports_pb2.BuildComparison:
-        compared = await self._comparisons.compare(
+        comparison = await self._comparisons.compare(
             request.version_id.lower(), request.base.lower() or None, _revision(request)
         )
-        return comparison_message(compared)
+        return comparison_message(comparison)
 
     async def GetGate(self, request: reports_pb2.GetGateRequest, context: Any) -> reports_pb2.Gate:
-        asked = GateRequest(
+        gate_request = GateRequest(
             request.execution_id.lower(),
             request.base_branch,
-            ended=read_optional(request, "min_ended_runs"),
+            min_ended=read_optional(request, "min_ended_runs"),
             total=read_optional(request, "total_runs"),
         )
-        return gate_message(await self._gates.of(asked))
+        return gate_message(await self._gates.of(gate_request))
 
     async def _items(self, runs: RunsPage) -> Sequence[reports_pb2.BuildRunItem]:
         items = list(map(reports_pb2.BuildRunItem.FromString, runs.items))

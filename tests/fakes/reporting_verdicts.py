@@ -18,22 +18,22 @@ class FakeVerdicts:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    async def sightings(self, keys: Collection[CellKey], sought: VerdictQuery) -> Mapping[CellKey, BuildVerdict]:
+    async def find(self, keys: Collection[CellKey], query: VerdictQuery) -> Mapping[CellKey, BuildVerdict]:
         known = {key: cell for key, cell in self._tables.cells.rows() if cell.org_id == current().org_id}
         found: dict[CellKey, BuildVerdict] = {}
         for key in keys & known.keys():
             own = (known[key].uploaded_at, key[2])
-            there = [seen for seen in self._fitting(key, sought) if _beside(seen.place, own, sought.side)]
-            there.sort(key=lambda seen: seen.place, reverse=sought.side in (SearchSide.BEFORE, SearchSide.OTHER))
-            calm = [seen for seen in there[: STORM_BUILDS_SKIPPED + 1] if sought.storms or not self._in_storm(seen)]
+            there = [seen for seen in self._fitting(key, query) if _beside(seen.build_order, own, query.side)]
+            there.sort(key=lambda seen: seen.build_order, reverse=query.side in (SearchSide.BEFORE, SearchSide.OTHER))
+            calm = [seen for seen in there[: STORM_BUILDS_SKIPPED + 1] if query.storms or not self._in_storm(seen)]
             if calm:
                 found[key] = calm[0]
         return found
 
-    def _fitting(self, key: CellKey, sought: VerdictQuery) -> Iterable[BuildVerdict]:
+    def _fitting(self, key: CellKey, query: VerdictQuery) -> Iterable[BuildVerdict]:
         for other, cell in self._tables.cells.rows():
             seen = build_verdict(other, cell) if other[:2] == key[:2] and cell.org_id == current().org_id else None
-            if seen and seen.branch in sought.branches and seen.verdict.outcome in sought.outcomes:
+            if seen and seen.branch in query.branches and seen.verdict.outcome in query.outcomes:
                 yield seen
 
     def _in_storm(self, seen: BuildVerdict) -> bool:

@@ -1,4 +1,4 @@
-"""Attempts of one test on one app, their order, and how few of them have to be kept."""
+"""Attempts of one test on one app: their order, and which of them a history retains."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,11 +7,12 @@ from itertools import pairwise
 from operator import attrgetter
 
 MAX_WINDOWS = 5
+"""A history is judged by, and retains, at most so many windows of attempts."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class BuildRef:
-    """A build as attempts name it; builds compare by (uploaded_at, id). `version` is the name it had then."""
+    """A build as attempts refer to it; builds compare by (uploaded_at, id). `version` is the one it had at the time."""
 
     uploaded_at: datetime
     id: str
@@ -27,8 +28,8 @@ class BuildRef:
 class Attempt:
     """One try of one test on one build that passed or failed (no other attempts become part of a history).
 
-    `branch` is what CI said, None when it said nothing. `storm` is None while it is not known whether the
-    execution is an infrastructure storm; such attempts count as calm.
+    `branch` is the one that CI named, if any. `storm` is None until it is settled whether the execution is an
+    infrastructure storm; such attempts count as calm.
     """
 
     run_id: str
@@ -43,7 +44,7 @@ class Attempt:
 
     @property
     def identity(self) -> tuple[str, int]:
-        """The same attempt told twice has the same identity."""
+        """Equal for two snapshots of the same attempt."""
         return (self.run_id, self.number)
 
     @property
@@ -65,7 +66,7 @@ class OrderedAttempts:
     branches: dict[str, str | None]
 
     def branch(self, attempt: Attempt) -> str | None:
-        """The branch that the attempt's build is taken to be on."""
+        """The branch that the attempt's build counts as being on."""
         return self.branches[attempt.build.id]
 
     @property
@@ -75,17 +76,17 @@ class OrderedAttempts:
 
 
 def newest_attempts(attempts: Iterable[Attempt], window: int) -> list[Attempt]:
-    """The attempts that a history is judged by, oldest first, each once: no more than the newest of some windows.
+    """The attempts that a history is judged by: the newest MAX_WINDOWS windows, oldest first, without duplicates.
 
-    How many that are is said without looking at storms, so that attempts and what is known of storms may come in any
-    order (docs/decisions/a-history-is-bounded.md).
+    The number does not depend on storms, so attempts may arrive and storms be settled in any order
+    (docs/decisions/bounded-test-histories.md).
     """
     unique = {(attempt.run_id, attempt.number): attempt for attempt in attempts}
     return sorted(unique.values(), key=attrgetter("recency"))[-MAX_WINDOWS * window :]
 
 
 def order_attempts(newest: Iterable[Attempt]) -> OrderedAttempts:
-    """These attempts, which come oldest first, sorted by (newest build of their branch, build, time)."""
+    """These attempts, given oldest first, sorted by (newest build of their branch, build, time)."""
     recent = list(newest)
     keys = [attempt.build.key for attempt in recent]
     branches = _branches(recent, max(keys, default=None))
@@ -94,28 +95,28 @@ def order_attempts(newest: Iterable[Attempt]) -> OrderedAttempts:
         branch = branches[attempt.build.id]
         heads[branch] = max(heads.get(branch, key), key)
     ranks = [(heads[branches[key[1]]], key) for key in keys]
-    # The sort is stable and `recent` is in order of time already.
+    # The sort is stable, and `recent` is sorted by time already.
     ordered = sorted(range(len(recent)), key=ranks.__getitem__)
-    return OrderedAttempts(tuple(recent[place] for place in ordered), branches)
+    return OrderedAttempts(tuple(recent[index] for index in ordered), branches)
 
 
 def _branches(recent: list[Attempt], head: tuple[datetime, str] | None) -> dict[str, str | None]:
-    """Build id -> the first branch that CI said; an unknown one counts as that of `head`, the newest build."""
-    said: dict[str, str] = {}
+    """Build id -> the first branch that CI named; an unknown one counts as that of `head`, the newest build."""
+    named: dict[str, str] = {}
     for attempt in recent:
         if attempt.branch:
-            said.setdefault(attempt.build.id, attempt.branch)
-    default = said.get(head[1]) if head else None
-    return {attempt.build.id: said.get(attempt.build.id, default) for attempt in recent}
+            named.setdefault(attempt.build.id, attempt.branch)
+    default = named.get(head[1]) if head else None
+    return {attempt.build.id: named.get(attempt.build.id, default) for attempt in recent}
 
 
 def retained_attempts(attempts: Iterable[Attempt], window: int) -> tuple[Attempt, ...]:
-    """What a history has to keep, oldest first: all back to where the newest `window`, and the newest `window` outside
-    of storms, are complete, or to the end of what is considered.
+    """What a history retains, oldest first: everything back to the point where both the newest `window` attempts and
+    the newest `window` attempts outside storms are complete, but no more than `newest_attempts`.
 
-    Attempts whose storm is not settled yet may turn out either way, so they do not count as outside of one. Nothing is
-    left out in between: what is older than all that is kept is known to have so many newer ones. What this drops can
-    never matter again, in whatever order attempts arrive and storms settle.
+    An attempt whose storm is not settled yet does not count as outside one. Nothing in between is left out, so it is
+    known how many newer attempts everything older has. What is dropped can never matter again, in whatever order
+    attempts arrive and storms are settled.
     """
     recent = newest_attempts(attempts, window)
     calm = 0

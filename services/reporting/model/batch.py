@@ -1,4 +1,4 @@
-"""Snapshots that are folded together."""
+"""A batch of snapshots that are folded together."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from services.reporting.model.snapshots import (
 
 
 class Revisioned(Protocol):
-    """What all snapshots have."""
+    """Something that has a revision, as all snapshots do."""
 
     @property
     def revision(self) -> int: ...
@@ -28,7 +28,7 @@ S = TypeVar("S", bound=Revisioned)
 
 @dataclass(slots=True)
 class Batch:
-    """Snapshots to be folded together: of each thing only the one with the highest revision."""
+    """The newest snapshot, by revision, of each thing."""
 
     runs: dict[str, RunSnapshot] = field(default_factory=dict)
     executions: dict[str, ExecutionSnapshot] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Batch:
 
     @classmethod
     def of(cls, snapshots: Iterable[Snapshot]) -> "Batch":
-        """A batch of these, whatever their order and however often each is told."""
+        """A batch of these, in any order and with any duplicates."""
         batch = cls()
         for snapshot in snapshots:
             batch._add(snapshot)
@@ -50,11 +50,11 @@ class Batch:
         return len(self.runs) + len(self.executions) + catalog
 
     def halves(self) -> tuple["Batch", "Batch"]:
-        """The same in two batches."""
+        """The same snapshots in two batches."""
         tables = (self.runs, self.executions, self.apps, self.builds, self.tests, self.attachments)
-        told: list[Snapshot] = [snapshot for table in tables for snapshot in table.values()]
-        middle = len(told) // 2
-        return Batch.of(told[:middle]), Batch.of(told[middle:])
+        snapshots: list[Snapshot] = [snapshot for table in tables for snapshot in table.values()]
+        middle = len(snapshots) // 2
+        return Batch.of(snapshots[:middle]), Batch.of(snapshots[middle:])
 
     def _add(self, snapshot: Snapshot) -> None:
         match snapshot:

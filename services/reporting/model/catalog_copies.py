@@ -1,28 +1,20 @@
-"""Copies of what the catalog has, kept by revision."""
+"""Copies of the catalog's apps, builds, tests and attachments: the newest revision of each."""
 
 from collections.abc import Mapping
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from services.reporting.model import counters
-from services.reporting.model.batch import Batch
+from services.reporting.model.batch import Batch, Revisioned
 from services.reporting.model.list_positions import day_of
 from services.reporting.model.snapshots import BuildSnapshot
 from services.reporting.model.tables import Table, Tables
 
-
-class Revised(Protocol):
-    """Something that has a revision."""
-
-    @property
-    def revision(self) -> int: ...
-
-
 K = TypeVar("K")
-S = TypeVar("S", bound=Revised)
+S = TypeVar("S", bound=Revisioned)
 
 
 def copy_catalog(tables: Tables, batch: Batch) -> None:
-    """Keep the newer of what is known and what the batch tells, and count the builds that there are."""
+    """Store what is newer than the stored copy, and count the builds that are not deleted."""
     _count_builds(tables, batch.builds)
     _copy(tables.apps, batch.apps)
     _copy(tables.builds, batch.builds)
@@ -30,20 +22,20 @@ def copy_catalog(tables: Tables, batch: Batch) -> None:
     _copy(tables.attachments, batch.attachments)
 
 
-def _copy(known: Table[K, S], told: Mapping[K, S]) -> None:
-    for key, snapshot in told.items():
-        present = known.get(key)
-        if present is None or snapshot.revision > present.revision:
-            known.put(key, snapshot)
+def _copy(table: Table[K, S], snapshots: Mapping[K, S]) -> None:
+    for key, snapshot in snapshots.items():
+        stored = table.get(key)
+        if stored is None or snapshot.revision > stored.revision:
+            table.put(key, snapshot)
 
 
-def _count_builds(tables: Tables, told: Mapping[str, BuildSnapshot]) -> None:
-    for build_id, build in told.items():
-        known = tables.builds.get(build_id)
-        if known is not None and known.revision >= build.revision:
+def _count_builds(tables: Tables, builds: Mapping[str, BuildSnapshot]) -> None:
+    for build_id, build in builds.items():
+        stored = tables.builds.get(build_id)
+        if stored is not None and stored.revision >= build.revision:
             continue
-        if known is not None:
-            _count_build(tables, known, -1)
+        if stored is not None:
+            _count_build(tables, stored, -1)
         _count_build(tables, build, 1)
 
 

@@ -12,14 +12,14 @@ SAMPLE_LENGTH = 1000
 
 
 def with_active(cell: Cell, run: RunSnapshot) -> Cell:
-    """The cell with this unfinished run under way."""
+    """The cell with this unfinished run among the active ones."""
     status = Status.RUNNING if run.status is Status.RUNNING else Status.QUEUED
     active = Active(status, run.under_way_since, run.execution_id)
     return replace(cell, uploaded_at=_uploaded(cell, run), active={**cell.active, run.run_id: active})
 
 
 def without_active(cell: Cell, run_id: str) -> Cell:
-    """The cell without this run under way."""
+    """The cell without this active run."""
     return replace(cell, active={key: value for key, value in cell.active.items() if key != run_id})
 
 
@@ -27,7 +27,7 @@ def with_finished(cell: Cell, run: RunSnapshot, outcome: Outcome) -> Cell:
     """The cell with this finished run counted."""
     last = last_run(run, outcome)
     newest = cell.last is None or last.recency > cell.last.recency
-    counted = {outcome.value: getattr(cell, outcome.value) + 1}  # outcomes are named as what counts them
+    counted = {outcome.value: getattr(cell, outcome.value) + 1}  # an outcome has the name of its count
     return replace(
         cell,
         uploaded_at=_uploaded(cell, run),
@@ -41,7 +41,7 @@ def with_finished(cell: Cell, run: RunSnapshot, outcome: Outcome) -> Cell:
 
 
 def last_run(run: RunSnapshot, outcome: Outcome) -> LastRun:
-    """The finished run as a cell keeps it."""
+    """The finished run as a cell stores it."""
     return LastRun(run.ended_at, run.run_id, run.execution_id, outcome, run.seconds)
 
 
@@ -53,7 +53,7 @@ def _named(known: SourceRevision | None, run: RunSnapshot) -> SourceRevision | N
 
 
 def _uploaded(cell: Cell, run: RunSnapshot) -> datetime:
-    """When the build was uploaded: runs tell the same, or nothing."""
+    """When the build was uploaded: the runs that know it agree."""
     return max(cell.uploaded_at, run.build.uploaded_at) if run.build else cell.uploaded_at
 
 
@@ -62,7 +62,7 @@ def _newer(known: LastRun | None, last: LastRun) -> LastRun:
 
 
 def failure_group(run: RunSnapshot) -> Group | None:
-    """The group that this run alone makes; None when it did not fail."""
+    """The group of this run alone; None when it did not fail."""
     if run.outcome not in (Outcome.FAILED, Outcome.INFRA_FAILED):
         return None
     failure = run.last_failure or Failure("unknown", "")
@@ -83,7 +83,7 @@ def failure_group(run: RunSnapshot) -> Group | None:
 
 
 def merge_groups(one: Group | None, other: Group) -> Group:
-    """Two groups of one fingerprint as one."""
+    """The sum of two groups with the same fingerprint."""
     if one is None:
         return other
     newest = max(one, other, key=lambda group: group.recency)
@@ -92,10 +92,11 @@ def merge_groups(one: Group | None, other: Group) -> Group:
 
 
 def with_group(cell: Cell, group: Group) -> Cell:
-    """The cell with this group, as it is now, among the highest five if it belongs there.
+    """The cell with this group among its five largest, if it belongs there.
 
-    That needs no look at the other groups: counts only rise, so none that is left out can come back by itself.
+    The groups outside the five need not be read: counts only rise, so one that is left out comes back only when it
+    changes itself.
     """
-    others = [shown for shown in cell.groups if shown.fingerprint != group.fingerprint]
-    ranked = sorted([*others, group], key=lambda shown: shown.rank, reverse=True)
+    others = [other for other in cell.groups if other.fingerprint != group.fingerprint]
+    ranked = sorted([*others, group], key=lambda group: group.rank, reverse=True)
     return replace(cell, groups=tuple(ranked[:GROUPS_SHOWN]))

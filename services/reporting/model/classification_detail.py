@@ -1,20 +1,21 @@
 """The sentence that explains a classification, always with the counts behind the rule."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.evidence import Evidence
 from services.reporting.model.flaky import Assessment, Classification
+from services.reporting.model.phrases import plural, utc_minute
 
 
 def classification_detail(assessment: Assessment, versions: Mapping[str, str]) -> str:
-    """One sentence that ends with a full stop; `versions` are the present ones by build id."""
+    """One sentence that ends with a full stop; `versions` are the current ones by build id."""
     return f"{_BY_CLASS[assessment.classification](assessment.evidence, versions)}."
 
 
 def _insufficient(evidence: Evidence, versions: Mapping[str, str]) -> str:
-    return f"{_plural(evidence.decided, 'attempt')} with a verdict so far, of the {evidence.needed} needed"
+    return f"{plural(evidence.decided, 'attempt')} with a verdict so far, of the {evidence.needed} needed"
 
 
 def _broken(evidence: Evidence, versions: Mapping[str, str]) -> str:
@@ -23,13 +24,13 @@ def _broken(evidence: Evidence, versions: Mapping[str, str]) -> str:
     if evidence.last_passed_build is not None:
         return f"{failed}{storms}; last passed on {_build(evidence.last_passed_build, versions)}"
     if evidence.cut:
-        return f"{failed} or before{storms}; no pass in the newest {_plural(evidence.decided, 'attempt')}"
+        return f"{failed} or before{storms}; no pass in the newest {plural(evidence.decided, 'attempt')}"
     return f"{failed}{storms}; never passed"
 
 
 def _flaky(evidence: Evidence, versions: Mapping[str, str]) -> str:
-    attempts = f"in {_plural(evidence.attempts, 'attempt')}{_left_out(evidence)}"
-    builds = _plural(evidence.builds, "build")
+    attempts = f"in {plural(evidence.attempts, 'attempt')}{_left_out(evidence)}"
+    builds = plural(evidence.builds, "build")
     if not evidence.mixed_builds:
         return f"Failed alone on {evidence.alone_builds} of {builds} between passing builds, {attempts}"
     text = f"Passed and failed on the same code in {evidence.mixed_builds} of {builds}"
@@ -40,7 +41,7 @@ def _flaky(evidence: Evidence, versions: Mapping[str, str]) -> str:
 
 def _regressed(evidence: Evidence, versions: Mapping[str, str]) -> str:
     broke = _build(evidence.since_build, versions)
-    passes = f"{_at_least(evidence)}{_plural(evidence.before, 'pass', 'passes')}"
+    passes = f"{_at_least(evidence)}{plural(evidence.before, 'pass', 'passes')}"
     failed = f"failed {_times(evidence.streak)} since {_at(evidence.since_at)}{_in_storms(evidence, evidence.streak)}"
     return f"{broke[0].upper()}{broke[1:]} broke a run of {passes}: {failed}"
 
@@ -48,13 +49,13 @@ def _regressed(evidence: Evidence, versions: Mapping[str, str]) -> str:
 def _recovered(evidence: Evidence, versions: Mapping[str, str]) -> str:
     fixed = "" if evidence.failed_in_storms == evidence.before else "the fix on "  # storms pass by themselves
     passed = f"Passed {_times(evidence.streak)} in a row since {fixed}{_since(evidence, versions)}"
-    failures = f"{_at_least(evidence)}{_plural(evidence.before, 'failure')}"
+    failures = f"{_at_least(evidence)}{plural(evidence.before, 'failure')}"
     return f"{passed}, after {failures} in a row{_in_storms(evidence, evidence.before)}"
 
 
 def _stable(evidence: Evidence, versions: Mapping[str, str]) -> str:
-    passed = f"Passed {evidence.passed} of {_plural(evidence.attempts, 'attempt')}"
-    return f"{passed} over {_plural(evidence.builds, 'build')}{_failures(evidence, versions)}{_left_out(evidence)}"
+    passed = f"Passed {evidence.passed} of {plural(evidence.attempts, 'attempt')}"
+    return f"{passed} over {plural(evidence.builds, 'build')}{_failures(evidence, versions)}{_left_out(evidence)}"
 
 
 _BY_CLASS = {
@@ -68,14 +69,14 @@ _BY_CLASS = {
 
 
 def _left_out(evidence: Evidence) -> str:
-    """What the counts are without."""
+    """What the counts exclude."""
     if not evidence.storm_attempts:
         return ""
-    return f"; {_plural(evidence.storm_attempts, 'attempt')} of {_storms(evidence.storms)} left out"
+    return f"; {plural(evidence.storm_attempts, 'attempt')} of {_storms(evidence.storms)} left out"
 
 
 def _in_storms(evidence: Evidence, failures: int) -> str:
-    """How many of the failures are of storms, which failing streaks are not without."""
+    """How many of the failures belong to storms, which failing streaks include."""
     count = evidence.failed_in_storms
     if not count:
         return ""
@@ -88,7 +89,7 @@ def _storms(count: int) -> str:
 
 
 def _failures(evidence: Evidence, versions: Mapping[str, str]) -> str:
-    """Where what is stable failed."""
+    """Where a stable test failed."""
     count = evidence.attempts - evidence.passed
     if not count:
         return ""
@@ -114,13 +115,9 @@ def _build(build: BuildRef | None, versions: Mapping[str, str]) -> str:
     return f"build {version}" if version else "an unknown build"
 
 
-def _at(at: datetime | None) -> str:
-    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if at else "an unknown time"
+def _at(moment: datetime | None) -> str:
+    return utc_minute(moment) if moment else "an unknown time"
 
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
-
-
-def _plural(count: int, one: str, many: str | None = None) -> str:
-    return f"{count} {one if count == 1 else many or one + 's'}"

@@ -1,4 +1,4 @@
-"""Counters: what is only ever added up, so that it is written without being read.
+"""Counters: amounts that are only ever incremented, so that they are written without being read.
 
 | counter             | fields                                                        |
 | ------------------- | ------------------------------------------------------------- |
@@ -9,7 +9,7 @@
 | test:<test>         | runs, listed, <YYYY-MM-DD>                                    |
 | build:<build>:<YYYY-MM-DD>, test:<test>:<YYYY-MM-DD> | <HHMM>                       |
 
-`listed` and the days count the runs that are in the list of the build or test: all but the expired ones (places.py).
+`listed` and the days count the runs in the list of the build or test, without expired ones (list_positions.py).
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ Counters = Table[CounterKey, dict[str, int]]
 
 
 def app_month(app_id: str, day: date) -> str:
-    """The counter of the month that `day` lies in."""
+    """The counter of the month of this day."""
     return app_of_month(app_id, month(day))
 
 
@@ -33,7 +33,7 @@ def app_of_month(app_id: str, month: str) -> str:
 
 @lru_cache(maxsize=1024)
 def month(day: date) -> str:
-    """The month that `day` lies in, YYYY-MM."""
+    """The month of this day, YYYY-MM."""
     return f"{day:%Y-%m}"
 
 

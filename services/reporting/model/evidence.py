@@ -51,7 +51,7 @@ class Evidence:
 
 
 def streak_evidence(everything: OrderedAttempts, *, needed: int, window: int) -> Evidence:
-    """How the window ends."""
+    """The counts of the verdicts that the window ends with."""
     items = everything.attempts
     if not items:
         return Evidence(needed=needed)
@@ -74,7 +74,7 @@ def streak_evidence(everything: OrderedAttempts, *, needed: int, window: int) ->
 
 
 def with_calm_attempts(evidence: Evidence, calm: OrderedAttempts, everything: OrderedAttempts) -> Evidence:
-    """With what the score looks at, and what that leaves out."""
+    """The evidence with the counts of the attempts that the score is computed from, and of those that it leaves out."""
     basis = calm if calm.attempts else everything
     items = basis.attempts
     failures = [item for item in items if not item.passed]

@@ -1,7 +1,7 @@
-"""What failures are grouped by: their message with everything accidental replaced, and a fingerprint of it.
+"""The fingerprint that failures are grouped by: a hash of their message with everything volatile replaced.
 
 Placeholders: <stack>, <id>, <address>, <time>, <n>, <path>, <query>. Quoted UI text and element ids stay as they are.
-What is recognised as what stands in accidents.py.
+The patterns are in volatile_patterns.py.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ _STACK = "<stack>"
 
 
 def normalise(message: str) -> str:
-    """The message without what differs from run to run, in one line of at most 200 characters."""
+    """The message without what differs from run to run, as one line of at most 200 characters."""
     text = volatile_patterns.UNPRINTABLE.sub("", volatile_patterns.ANSI.sub("", message[:MAX_MESSAGE_LENGTH]))
     return _replace_volatile("\n".join(_collapse_stacks(text))[:MAX_LENGTH_WITHOUT_FRAMES])
 
@@ -27,7 +27,7 @@ def fingerprint(category: str, step_kind: str, reason: str) -> str:
 
 
 def _collapse_stacks(text: str) -> list[str]:
-    """The lines with single spaces; those of a stack, one after the other, are one."""
+    """The lines with single spaces; consecutive frames of a stack become one line."""
     lines: list[str] = []
     quotes_source = False  # Python prints the source, indented by four, after each frame
     for raw in text.splitlines():
@@ -43,17 +43,17 @@ def _collapse_stacks(text: str) -> list[str]:
 
 
 def _replace_volatile(text: str) -> str:
-    """The text with placeholders, in one line, as far as it is shown."""
-    shown: list[str] = []
+    """The text with placeholders, as one line, up to the length that is shown."""
+    parts: list[str] = []
     length = end = 0
     for token in volatile_patterns.TOKEN.finditer(text):
-        shown += (text[end : token.start()], _replace_token(token))
-        length += len(shown[-2]) + len(shown[-1])
+        parts += (text[end : token.start()], _replace_token(token))
+        length += len(parts[-2]) + len(parts[-1])
         end = token.end()
         if length > 2 * REASON_LENGTH:
             break
-    shown.append(text[end : end + 2 * REASON_LENGTH])
-    return " ".join("".join(shown).split())[:REASON_LENGTH].rstrip()
+    parts.append(text[end : end + 2 * REASON_LENGTH])
+    return " ".join("".join(parts).split())[:REASON_LENGTH].rstrip()
 
 
 def _replace_token(token: re.Match[str]) -> str:
@@ -78,21 +78,21 @@ def _replace_token(token: re.Match[str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """UI text stays, but for what no UI shows; a quoted path or id is none."""
+    """UI text stays, except for ids and addresses; a quoted path or id is not UI text."""
     if volatile_patterns.VOLATILE_QUOTE.fullmatch(text):
         return text[0] + _replace_volatile(text[1:-1]) + text[-1]
     return volatile_patterns.VOLATILE_IN_QUOTES.sub(lambda found: f"<{found.lastgroup}>", text)
 
 
 def _element(text: str) -> str:
-    """`id=<uuid>` is the id of a session or a request, not that of an element; Android's have a number before them."""
+    """An element's id stays, but a UUID is that of a session or request; Android's have a number before them."""
     number, slash, rest = text.partition("/")
     text = f"<n>/{rest}" if slash and number.isdecimal() else text
     return volatile_patterns.IDS.sub("<id>", text)
 
 
 def _prose(text: str) -> str:
-    """A value that is a message: quotes within it are quotes."""
+    """A JSON value that is a message itself: quotes within it delimit UI text."""
     start = re.search(r"[:=]\s?[\"']", text)
     if start is None:
         return text
@@ -100,14 +100,14 @@ def _prose(text: str) -> str:
 
 
 def _slashed(text: str) -> str:
-    """A path, if it ends like a file; else alternatives, a media type and the like."""
+    """A path if it ends with a file extension; otherwise alternatives, a media type or the like."""
     if volatile_patterns.EXTENSION.fullmatch(text):
         return "<path>"
     return "/".join(map(_replace_volatile, text.split("/")))
 
 
 def _url(text: str) -> str:
-    """Scheme and host, without what differs; what ends the sentence stands after it."""
+    """Scheme and host stay; punctuation at the end belongs to the sentence."""
     whole = text.rstrip(".,:;!?}")
     parts = volatile_patterns.URL_PARTS.fullmatch(whole)
     if parts is None:

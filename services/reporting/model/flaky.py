@@ -1,4 +1,4 @@
-"""flaky_score and classification: the definition, its evidence and its worked examples stand in docs/flaky.md."""
+"""flaky_score and classification, as docs/flaky.md defines them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from services.reporting.model.evidence import Evidence, streak_evidence, with_ca
 
 
 class Classification(StrEnum):
-    """What a history says about its test; the values are those of the contract."""
+    """The classes of tests; the values are those of the contract."""
 
     INSUFFICIENT_DATA = "insufficient_data"
     BROKEN = "broken"
@@ -57,12 +57,12 @@ DEFAULT_FLAKY_RULES = FlakyRules()
 
 
 def assess(attempts: Iterable[Attempt], rules: FlakyRules = DEFAULT_FLAKY_RULES) -> Assessment:
-    """Judge the decided attempts of one test on one app, whatever their order and however often each is told."""
+    """Judge the decided attempts of one test on one app, in any order and with any duplicates."""
     return judge(newest_attempts(attempts, rules.window), rules)
 
 
 def judge(decided: Sequence[Attempt], rules: FlakyRules = DEFAULT_FLAKY_RULES) -> Assessment:
-    """Judge what `considered` or `retain` gave: oldest first, each once."""
+    """Judge what `newest_attempts` or `retained_attempts` gave: oldest first, without duplicates."""
     outside = [attempt for attempt in decided if not attempt.storm]
     everything = order_attempts(decided[-rules.window :])
     calm = order_attempts(outside[-rules.window :]) if len(outside) < len(decided) else everything

@@ -1,4 +1,4 @@
-"""Folding finished runs into the histories of their tests."""
+"""Folds finished runs into the histories of their tests."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -34,7 +34,7 @@ def decided_attempts(run: RunSnapshot, *, storm: bool | None) -> list[Attempt]:
 def extend_history(
     history: History, runs: Iterable[tuple[RunSnapshot, bool | None]], storms: Mapping[str, bool], rules: FlakyRules
 ) -> History:
-    """The history with these finished runs (and what is known of their storms), and newly settled executions."""
+    """The history with these finished runs, each with its storm if settled, and with newly settled executions."""
     attempts = [_settled(attempt, storms) for attempt in history.attempts] if storms else list(history.attempts)
     observed = history.observed
     for run, storm in runs:
@@ -46,7 +46,7 @@ def extend_history(
 
 
 def newer_build(one: BuildRef | None, other: BuildRef) -> BuildRef:
-    """The newer of two builds; of one build told twice, always the same telling."""
+    """The newer of two builds; of one build with two versions, the same one in either order."""
     return other if one is None or (*other.key, other.version) > (*one.key, one.version) else one
 
 

@@ -17,10 +17,10 @@ def utc_minute(moment: datetime) -> str:
 
 
 def quote_names(names: Sequence[str]) -> str:
-    """The first names in quotation marks, and how many more there are."""
-    shown = [f'"{name}"' for name in names[:NAMES_SHOWN]]
-    more = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
+    """The first names in quotation marks, and the number of the others."""
+    first = [f'"{name}"' for name in names[:NAMES_SHOWN]]
+    more = len(names) - len(first)
+    return ", ".join(first) + (f" and {more} more" if more else "")
 
 
 def join_phrases(parts: Sequence[str]) -> str:

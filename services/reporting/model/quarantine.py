@@ -1,4 +1,4 @@
-"""Quarantine: a test whose failures count and show, and do not block a gate."""
+"""Quarantine: the failures of a test are counted and shown, but do not block a gate."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Quarantine:
-    """Why, until when, set by whom, since when; `until` may lie in the past."""
+    """`by` is who set it; `until` may be in the past."""
 
     reason: str
     until: datetime
@@ -16,10 +16,10 @@ class Quarantine:
 
 
 def active_quarantine(quarantine: Quarantine | None, now: datetime) -> Quarantine | None:
-    """The quarantine while it lasts; None when there is none or it is over."""
+    """The quarantine if it has not expired."""
     return quarantine if quarantine is not None and quarantine.until > now else None
 
 
 def active_quarantines(known: Mapping[str, Quarantine | None], now: datetime) -> dict[str, Quarantine]:
-    """Those that last, by test."""
+    """The quarantines that have not expired, by test."""
     return {test_id: quarantine for test_id, quarantine in known.items() if quarantine and quarantine.until > now}

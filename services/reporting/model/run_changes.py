@@ -1,4 +1,4 @@
-"""What is new about the runs of a batch, compared to what was folded before."""
+"""What a batch changes about runs, compared with what was folded before."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from services.reporting.model.tables import CellKey, Group, HistoryKey, RunRow, 
 
 @dataclass(frozen=True, slots=True)
 class RunChange:
-    """A run, what was known of it, and what is now; `outcome` and `group` only in the step that finishes it."""
+    """A run, its former row and its new one; `outcome` and `group` are set only by the change that ends it."""
 
     run: RunSnapshot
     before: RunRow | None
@@ -21,7 +21,7 @@ class RunChange:
 
     @property
     def cell(self) -> CellKey | None:
-        """The cell that the run belongs to now."""
+        """The cell that the run belongs to after the change."""
         return self.row.cell
 
     @property
@@ -31,8 +31,8 @@ class RunChange:
 
 
 def apply_runs(tables: Tables, runs: Iterable[RunSnapshot]) -> list[RunChange]:
-    """Put the runs that are newer than the known ones. Nothing follows on a finished run but what is shown of it."""
-    steps: list[RunChange] = []
+    """Store the runs that are newer than the stored ones. Of a run that has ended only the list item changes."""
+    changes: list[RunChange] = []
     for run in runs:
         before = tables.runs.get(run.run_id)
         if before is not None and run.revision <= before.revision:
@@ -42,8 +42,8 @@ def apply_runs(tables: Tables, runs: Iterable[RunSnapshot]) -> list[RunChange]:
                 _put(tables, run, before)
             continue
         row = _put(tables, run, before)
-        steps.append(RunChange(run, before, row, run.outcome, failure_group(run)))
-    return steps
+        changes.append(RunChange(run, before, row, run.outcome, failure_group(run)))
+    return changes
 
 
 def _put(tables: Tables, run: RunSnapshot, before: RunRow | None) -> RunRow:
@@ -54,7 +54,7 @@ def _put(tables: Tables, run: RunSnapshot, before: RunRow | None) -> RunRow:
 
 
 def run_row(run: RunSnapshot) -> RunRow:
-    """The run as it is kept."""
+    """The run as it is stored."""
     return RunRow(
         org_id=run.org_id,
         revision=run.revision,

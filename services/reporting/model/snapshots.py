@@ -1,4 +1,4 @@
-"""What events tell: whole snapshots with a revision, of runs and executions and of what the catalog has."""
+"""What events carry: whole snapshots, with a revision, of runs, executions and the catalog's resources."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,7 +21,7 @@ class Status(StrEnum):
 
     @property
     def terminal(self) -> bool:
-        """Nothing follows."""
+        """Whether no other status follows."""
         return self in (Status.COMPLETED, Status.FAILED, Status.CANCELLED)
 
 
@@ -35,7 +35,7 @@ class Outcome(StrEnum):
 
     @property
     def verdict(self) -> bool:
-        """Whether a verdict was reached."""
+        """Whether the test passed or failed, rather than its infrastructure."""
         return self in (Outcome.PASSED, Outcome.FAILED)
 
 
@@ -43,7 +43,7 @@ class Outcome(StrEnum):
 class Failure:
     """Why a run or attempt did not pass; step_index is None when no step was reached.
 
-    `reason` is the message without what surrounded it (what else was on the screen), empty when nobody said it apart.
+    `reason` is the message without its context (what else was on the screen), empty when it was not given separately.
     """
 
     category: str
@@ -91,7 +91,7 @@ class RunSnapshot:
 
     @property
     def key(self) -> str:
-        """What makes two snapshots ones of the same thing."""
+        """Equal for snapshots of the same thing."""
         return self.run_id
 
     @property
@@ -103,31 +103,29 @@ class RunSnapshot:
 
     @property
     def ended_at(self) -> datetime:
-        """When it ended, as far as is known; the day of this moment is the one that it counts on."""
+        """When it ended, else when that was published; the run counts on this day."""
         return self.completed_at or self.event_time
 
     @property
     def under_way_since(self) -> datetime:
-        """When it started, else when it was accepted: the same whichever event tells it."""
+        """When it started, else when it was accepted: the same in every event of the run."""
         return self.started_at or self.created_at or self.event_time
 
     @property
     def listed_at(self) -> datetime:
-        """What lists are sorted by: when it was accepted. Events before 2026-11-21 do not say that: the start then, of
-        what never started the end, of what waits the last news.
-        """
+        """What lists are sorted by: when it was accepted, or the first of these moments that its event has."""
         return self.created_at or self.started_at or self.completed_at or self.event_time
 
     @property
     def last_failure(self) -> Failure | None:
-        """Of the last attempt, else of the run itself."""
+        """The failure of the last attempt, else of the run itself."""
         last = self.attempts[-1].failure if self.attempts else None
         return last or self.failure
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionSnapshot:
-    """An execution as an event tells it; `total` is the number of its runs."""
+    """An execution as an event describes it; `total` is the number of its runs."""
 
     execution_id: str
     org_id: str
@@ -141,7 +139,7 @@ class ExecutionSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class AppSnapshot:
-    """An app as the catalog tells it; its revision rises with its builds and attachments too."""
+    """An app as the catalog describes it; its revision rises with its builds and attachments too."""
 
     app_id: str
     org_id: str
@@ -157,7 +155,7 @@ class AppSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class BuildSnapshot:
-    """A build as the catalog tells it."""
+    """A build as the catalog describes it."""
 
     build_id: str
     org_id: str
@@ -174,7 +172,7 @@ class BuildSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class TestSnapshot:
-    """A test as the catalog tells it; platform None: it runs on both. `version` is that of its steps."""
+    """A test as the catalog describes it; platform None: it runs on both. `version` is that of its steps."""
 
     __test__ = False
 
@@ -196,7 +194,7 @@ class TestSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class AttachmentSnapshot:
-    """A test's tie to an app as the catalog tells it; pinned_version None: it follows the app."""
+    """The attachment of a test to an app; pinned_version None: it follows the app."""
 
     app_id: str
     test_id: str

@@ -38,7 +38,7 @@ def is_storm(tested: Iterable[EndedRun], rules: StormRules = DEFAULT_STORM_RULES
 
 
 def storm_verdict(total: int | None, finished: int, tested: Iterable[EndedRun], rules: StormRules) -> bool | None:
-    """Whether it is a storm; None while that is open. With too few runs to be one it is none from the start."""
+    """Whether it is a storm; None until that is settled. An execution with too few runs never is one."""
     if total is None:
         return None
     if total < rules.tests:
@@ -50,28 +50,28 @@ SettledStorms = dict[HistoryKey, dict[str, bool]]  # history -> execution -> whe
 
 
 def settle_storms(
-    tables: Tables, executions: Iterable[ExecutionSnapshot], steps: Iterable[RunChange], rules: StormRules
+    tables: Tables, executions: Iterable[ExecutionSnapshot], changes: Iterable[RunChange], rules: StormRules
 ) -> SettledStorms:
-    """Apply the batch to the execution rows; gives the histories whose executions are settled by it."""
-    touched: set[str] = set()
+    """Apply the batch to the execution rows; gives the histories whose executions it settles."""
+    changed: set[str] = set()
     for snapshot in executions:
-        if _learn_total(tables, snapshot):
-            touched.add(snapshot.execution_id)
+        if _set_total(tables, snapshot):
+            changed.add(snapshot.execution_id)
     finished: dict[str, list[RunChange]] = {}
-    for step in steps:
-        if step.outcome is not None:
-            finished.setdefault(step.run.execution_id, []).append(step)
-    for execution_id, its_steps in finished.items():
-        _finish_runs(tables, execution_id, its_steps)
-    touched.update(finished)
+    for change in changes:
+        if change.outcome is not None:
+            finished.setdefault(change.run.execution_id, []).append(change)
+    for execution_id, its_changes in finished.items():
+        _finish_runs(tables, execution_id, its_changes)
+    changed.update(finished)
     found: SettledStorms = {}
-    for execution_id in touched:
+    for execution_id in changed:
         for key, storm in _settle_one(tables, execution_id, rules):
             found.setdefault(key, {})[execution_id] = storm
     return found
 
 
-def _learn_total(tables: Tables, snapshot: ExecutionSnapshot) -> bool:
+def _set_total(tables: Tables, snapshot: ExecutionSnapshot) -> bool:
     row = tables.executions.get(snapshot.execution_id) or ExecutionRow(snapshot.org_id)
     if snapshot.revision <= row.revision:
         return False
@@ -79,18 +79,18 @@ def _learn_total(tables: Tables, snapshot: ExecutionSnapshot) -> bool:
     return True
 
 
-def _finish_runs(tables: Tables, execution_id: str, steps: list[RunChange]) -> None:
-    row = tables.executions.get(execution_id) or ExecutionRow(steps[0].run.org_id)
+def _finish_runs(tables: Tables, execution_id: str, changes: list[RunChange]) -> None:
+    row = tables.executions.get(execution_id) or ExecutionRow(changes[0].run.org_id)
     tested, days = dict(row.tested), dict(row.days)
-    for step in steps:
-        app_id = step.run.app_id
+    for change in changes:
+        app_id = change.run.app_id
         if app_id is None:
             continue
-        if step.outcome and row.storm is None:
-            fingerprint = step.group.fingerprint if step.group else None
-            tested[step.run.run_id] = EndedRun(app_id, step.run.test_id, step.outcome.verdict, fingerprint)
-        days[app_id] = _count_once(tables, step.run, app_id, days.get(app_id))
-    tables.executions.put(execution_id, replace(row, finished=row.finished + len(steps), tested=tested, days=days))
+        if change.outcome and row.storm is None:
+            fingerprint = change.group.fingerprint if change.group else None
+            tested[change.run.run_id] = EndedRun(app_id, change.run.test_id, change.outcome.verdict, fingerprint)
+        days[app_id] = _count_once(tables, change.run, app_id, days.get(app_id))
+    tables.executions.put(execution_id, replace(row, finished=row.finished + len(changes), tested=tested, days=days))
 
 
 def _count_once(tables: Tables, run: RunSnapshot, app_id: str, counted: date | None) -> date:

@@ -53,7 +53,7 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class EndedRun:
-    """How a run ended in an execution: with a verdict or not; `fingerprint` is None when it did not fail."""
+    """How a run of an execution ended; `fingerprint` is None when it did not fail."""
 
     app_id: str
     test_id: str
@@ -63,9 +63,9 @@ class EndedRun:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionRow:
-    """An execution: how many runs it has (None: not told yet), how many ended, and whether it is a storm.
+    """An execution: how many runs it has (None: not known yet), how many ended, and whether it is a storm.
 
-    `tested` (by run) is kept until `storm` is settled; `days` is the newest day on which a run of each app ended.
+    `tested` (by run) is stored until `storm` is settled; `days` is the newest day on which a run of each app ended.
     """
 
     org_id: str
@@ -79,7 +79,7 @@ class ExecutionRow:
 
 @dataclass(frozen=True, slots=True)
 class Active:
-    """A run that is queued or running; `since` when it started, else when it was last heard of."""
+    """A run that is queued or running; `since` is when it started, else when it was accepted."""
 
     status: Status
     since: datetime
@@ -103,8 +103,10 @@ class LastRun:
 
 @dataclass(frozen=True, slots=True)
 class SourceRevision:
-    """What CI named in the newest finished run of a cell in which it named a branch, else in the newest in which it
-    named a commit: a build has one branch and one commit, also when it is run once more by hand.
+    """The branch and commit that a cell's build was made from, as CI named them.
+
+    They are those of the newest finished run for which CI named a branch, else of the newest for which it named a
+    commit, so that a run that is started by hand changes nothing.
     """
 
     ended_at: datetime
@@ -119,7 +121,7 @@ class SourceRevision:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Failures of a cell that read the same; sample, step and execution are those of the newest."""
+    """Failures of a cell with the same fingerprint; sample, step and execution are those of the newest."""
 
     org_id: str
     fingerprint: str
@@ -139,7 +141,7 @@ class Group:
 
     @property
     def rank(self) -> tuple[int, datetime, str]:
-        """The highest count comes first, then the newest."""
+        """What groups are sorted by: count, then recency."""
         return (self.count, self.last_seen_at, self.fingerprint)
 
 
@@ -147,7 +149,7 @@ class Group:
 class Cell:
     """A test on a build. `last` is None, and the counts are 0, while its runs are only queued or running.
 
-    `uploaded_at` is the build's, the newest that a run told: builds are older and newer by (uploaded_at, build_id).
+    `uploaded_at` is the build's, the newest that a run reported: builds compare by (uploaded_at, build_id).
     """
 
     org_id: str
@@ -166,13 +168,13 @@ class Cell:
 
     @property
     def empty(self) -> bool:
-        """Whether it has no run any more: the only one moved to another build before it ended."""
+        """Whether it has no run any more, because its only one moved to another build before it ended."""
         return self.last is None and not self.active
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A test on an app: what its score needs, and its score. `observed` is the newest build with a verdict."""
+    """A test on an app, the attempts that it is judged by, and its newest build with a verdict."""
 
     org_id: str
     attempts: tuple[Attempt, ...] = ()
@@ -185,7 +187,7 @@ V = TypeVar("V")
 
 
 class Table(Generic[K, V]):
-    """Rows by key; remembers which were changed since they were loaded."""
+    """Rows by key, with a record of which were changed since they were loaded."""
 
     def __init__(self, rows: Iterable[tuple[K, V]] = ()) -> None:
         self._rows: dict[K, V] = dict(rows)
@@ -193,7 +195,7 @@ class Table(Generic[K, V]):
         self.changed: set[K] = set()
 
     def load(self, rows: Iterable[tuple[K, V]]) -> None:
-        """Add rows that are stored already."""
+        """Add rows that exist in storage."""
         stored = dict(rows)
         self._rows.update(stored)
         self._stored.update(stored)
@@ -202,12 +204,12 @@ class Table(Generic[K, V]):
         return self._rows.get(key)
 
     def put(self, key: K, row: V) -> None:
-        """Set the row; it counts as changed."""
+        """Set the row and mark it as changed."""
         self._rows[key] = row
         self.changed.add(key)
 
     def drop(self, key: K) -> None:
-        """Remove the row; it counts as changed."""
+        """Remove the row and mark it as changed."""
         self._rows.pop(key, None)
         self.changed.add(key)
 
@@ -215,15 +217,15 @@ class Table(Generic[K, V]):
         return iter(self._rows.items())
 
     def changes(self) -> Iterator[tuple[K, V]]:
-        """The rows that were put, and not dropped afterwards."""
+        """The rows that were put and not dropped afterwards."""
         return ((key, self._rows[key]) for key in self.changed if key in self._rows)
 
-    def stored(self, key: K) -> bool:
-        """Whether the row was loaded, changed since or not."""
+    def is_stored(self, key: K) -> bool:
+        """Whether the row already exists in storage."""
         return key in self._stored
 
     def dropped(self) -> Iterator[K]:
-        """The keys of rows that were dropped, and not put afterwards."""
+        """The keys of rows that were dropped and not put afterwards."""
         return (key for key in self.changed if key not in self._rows)
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Text as it is searched: the catalog's rule, so that a search finds the same with a classification."""
+"""How names are searched: as the catalog does it, so that searches with a classification agree."""
 
 import re
 import unicodedata

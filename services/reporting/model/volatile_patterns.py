@@ -1,4 +1,4 @@
-"""What in a failure message is accidental, what has to stay, and what is no text at all, as regular expressions.
+"""Regular expressions for failure messages: what differs from run to run, what must stay, and what is not text.
 
 Repeats that a hostile message could make long are possessive (`*+`, `++`) or bounded, and what could begin anywhere
 begins at the edge of a word, so that the work is linear in its length (tests/unit/reporting/test_fingerprint_cost.py).
@@ -42,7 +42,7 @@ FRAME = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 
-# --- accidental -------------------------------------------------------------------------------------------------------
+# --- differs from run to run ------------------------------------------------------------------------------------------
 _SOURCE = r"(?:py|js|mjs|ts|tsx|jsx|kt|java|swift|mm|m|cc|cpp|c|h|dart|rb|go|rs|yaml|yml)"
 _INLINE_FRAME = (
     rf"\bat [\w$.<>]{{1,200}}+ ?\([^()\n:]{{1,200}}+:\d++(?::\d++)?\)|\(\w[\w.]{{0,200}}\.{_SOURCE}:\d++(?::\d++)?\)"

@@ -134,7 +134,7 @@ def _rows(kind: TableCodec[Any, Any], table: Table[Any, Any]) -> list[InsertOne[
         if row is None:
             continue
         name, document = document_id(key), kind.encode(key, row)
-        if table.stored(key):
+        if table.is_stored(key):
             found.append(ReplaceOne({"_id": name}, document))
         else:
             found.append(InsertOne({"_id": name, **document}))

@@ -17,9 +17,9 @@ from services.reporting.storage.list_item import RUN_FIELDS, gate_run
 from services.reporting.storage.subdocuments import Document, decode_attempts, decode_last_run, decode_source_revision
 
 STORM_BUILDS_SKIPPED = 10
-"""How many builds in a row may be left out as storms: it bounds what a lookup reads."""
+"""How many builds in a row are skipped as storms, which bounds what a lookup reads."""
 PART_SIZE, PARTS_AT_ONCE = 500, 4
-"""MongoDB takes one core for a pipeline, and some 100 us for each of its cells: ten thousand are done in parts."""
+"""MongoDB runs a pipeline on one core and needs about 100 us per cell, so many cells are split into parts."""
 _SEEN = ("app_id", "test_id", "build_id", "uploaded_at", "verdict", "named", "passed", "failed")
 
 
@@ -31,33 +31,34 @@ class MongoVerdicts:
         self._serving = ServingGeneration(mongo)
         self._parts = asyncio.Semaphore(PARTS_AT_ONCE)
 
-    async def sightings(self, keys: Collection[CellKey], sought: VerdictQuery) -> Mapping[CellKey, BuildVerdict]:
-        """One pipeline: from each cell one seek in the index of verdicts for each branch and outcome. Storms are rare,
-        so what is found is looked at first, and only where it is a storm's the next ones are.
+    async def find(self, keys: Collection[CellKey], query: VerdictQuery) -> Mapping[CellKey, BuildVerdict]:
+        """One pipeline: from each cell one seek in the index of verdicts for each branch and outcome.
+
+        Storms are rare, so the search is repeated without them only for failures that turn out to belong to one.
         """
         generation = await self._serving.number()
-        found = await self._found(keys, sought, generation)
-        storms = set() if sought.storms else await self._storms(found.values(), generation)
+        found = await self._search(keys, query, generation)
+        storms = set() if query.storms else await self._storms(found.values(), generation)
         hidden = {key for key, seen in found.items() if seen.fails and seen.verdict.execution_id in storms}
-        calm = await self._found(hidden, sought, generation, calm=True)
+        calm = await self._search(hidden, query, generation, calm=True)
         return {key: seen for key, seen in found.items() if key not in hidden} | calm
 
-    async def _found(
-        self, keys: Collection[CellKey], sought: VerdictQuery, generation: int, *, calm: bool = False
+    async def _search(
+        self, keys: Collection[CellKey], query: VerdictQuery, generation: int, *, calm: bool = False
     ) -> dict[CellKey, BuildVerdict]:
         ids = {d.document_id(key): key for key in keys}
         names = list(ids)
         parts = [names[start : start + PART_SIZE] for start in range(0, len(names), PART_SIZE)]
-        found = await asyncio.gather(*(self._part(part, sought, generation, calm=calm) for part in parts))
-        return {ids[document["_id"]]: _sighting(document["found"]) for part in found for document in part}
+        found = await asyncio.gather(*(self._part(part, query, generation, calm=calm) for part in parts))
+        return {ids[document["_id"]]: _build_verdict(document["found"]) for part in found for document in part}
 
     async def _part(
-        self, ids: Sequence[str], sought: VerdictQuery, generation: int, *, calm: bool
+        self, ids: Sequence[str], query: VerdictQuery, generation: int, *, calm: bool
     ) -> Sequence[Document]:
         pipeline: list[Document] = [
             {"$match": {"_id": {"$in": ids}}},
             {"$project": {"app_id": 1, "test_id": 1, "build_id": 1, "uploaded_at": 1}},
-            {"$lookup": _sought(sought, current().org_id, generation, calm=calm)},
+            {"$lookup": _lookup(query, current().org_id, generation, calm=calm)},
             {"$unwind": "$found"},
             {"$project": {"found": 1}},
         ]
@@ -65,9 +66,9 @@ class MongoVerdicts:
             found: list[Document] = await self._of(d.CELLS.collection, generation).aggregate(pipeline)
         return found
 
-    async def _storms(self, seen: Iterable[BuildVerdict], generation: int) -> set[str]:
-        """Which of the executions that these failed in were infrastructure storms."""
-        failed_in = {sighting.verdict.execution_id for sighting in seen if sighting.fails}
+    async def _storms(self, verdicts: Iterable[BuildVerdict], generation: int) -> set[str]:
+        """Which of the executions of these failures were infrastructure storms."""
+        failed_in = {verdict.verdict.execution_id for verdict in verdicts if verdict.fails}
         if not failed_in:
             return set()
         executions = self._of(d.EXECUTIONS.collection, generation)
@@ -104,14 +105,14 @@ class MongoVerdicts:
         return OrgCollection(self._mongo, collection_name(collection, generation))
 
 
-def _sought(sought: VerdictQuery, org_id: str, generation: int, *, calm: bool) -> Document:
-    """The $lookup of the one cell that is sought, as `found`: sorted as its index is, it ends at the first."""
-    newest = sought.side in (SearchSide.BEFORE, SearchSide.OTHER)
+def _lookup(query: VerdictQuery, org_id: str, generation: int, *, calm: bool) -> Document:
+    """The $lookup of the cell that the query asks for, as `found`; sorted as its index is, it ends at the first."""
+    newest = query.side in (SearchSide.BEFORE, SearchSide.OTHER)
     same = {
         "org_id": org_id,
-        "named.branch": {"$in": list(sought.branches)},
-        "verdict.outcome": {"$in": [outcome.value for outcome in sought.outcomes]},
-        "$expr": {"$and": [{"$eq": ["$app_id", "$$app"]}, {"$eq": ["$test_id", "$$test"]}, *_BESIDE[sought.side]]},
+        "named.branch": {"$in": list(query.branches)},
+        "verdict.outcome": {"$in": [outcome.value for outcome in query.outcomes]},
+        "$expr": {"$and": [{"$eq": ["$app_id", "$$app"]}, {"$eq": ["$test_id", "$$test"]}, *_BESIDE[query.side]]},
     }
     pipeline: list[Document] = [
         {"$match": same},
@@ -125,7 +126,7 @@ def _sought(sought: VerdictQuery, org_id: str, generation: int, *, calm: bool) -
 
 
 def _beside(compares: str) -> list[Document]:
-    """Builds on one side: the bound on the time is one of the index, the rest tells builds of one moment apart."""
+    """Builds on one side: the index bounds the time, the rest compares builds that were uploaded at the same moment."""
     at = {f"${compares}": ["$uploaded_at", "$$at"]}
     tie = {"$and": [{"$eq": ["$uploaded_at", "$$at"]}, {f"${compares}": ["$build_id", "$$build"]}]}
     return [{f"${compares}e": ["$uploaded_at", "$$at"]}, {"$or": [at, tie]}]
@@ -152,11 +153,11 @@ def _calm(org_id: str, generation: int) -> list[Document]:
     return [{"$limit": STORM_BUILDS_SKIPPED + 1}, {"$lookup": storms}, {"$match": calm}]
 
 
-def _sighting(document: Document) -> BuildVerdict:
+def _build_verdict(document: Document) -> BuildVerdict:
     key = (document["app_id"], document["test_id"], document["build_id"])
     verdict = decode_last_run(document["verdict"])
     if verdict is None:
-        raise LookupError(f"the cell {key} was sought for its verdict and has none")
+        raise LookupError(f"the cell {key} was selected by its verdict and has none")
     return BuildVerdict(
         key,
         document["uploaded_at"],

@@ -10,7 +10,13 @@ from services.reporting.model import counters
 from services.reporting.model.list_positions import position_by_day
 from services.reporting.model.quarantine import Quarantine, active_quarantines
 from services.reporting.model.reports import apps, matrix
-from services.reporting.model.reports.coverage import Coverage, CoverageInputs, coverage, present_versions, target_cells
+from services.reporting.model.reports.coverage import (
+    Coverage,
+    CoverageInputs,
+    coverage,
+    target_cells,
+    with_current_versions,
+)
 from services.reporting.model.reports.targets import Targets, resolve_targets, targeted_versions
 from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, TestSnapshot
 from services.reporting.ports import Page, ReadModels
@@ -19,7 +25,7 @@ from services.reporting.usecases.poll import REVISION_WAIT_SECONDS, poll_until
 
 @dataclass(frozen=True, slots=True)
 class AttachedTests:
-    """What is attached to an app, and the tests by id."""
+    """The attachments of an app, and their tests by id."""
 
     attachments: Sequence[AttachmentSnapshot]
     tests: dict[str, TestSnapshot]
@@ -28,8 +34,8 @@ class AttachedTests:
 class AppReports:
     """The reports on apps of the caller's organisation. Rates are fractions 0..1, days are UTC days.
 
-    `min_revision` waits (bounded) until the copy of the app has that revision, so that a caller reads what it
-    wrote. Whoever knows a revision knows that the app exists: it gets an empty report of an app not heard of yet.
+    `min_revision` waits (bounded) until the copy of the app has that revision, so that a caller reads what it wrote.
+    A caller that knows a revision knows that the app exists: it gets an empty report while the app is not known yet.
     """
 
     def __init__(self, read_models: ReadModels, clock: Clock, *, revision_wait: float = REVISION_WAIT_SECONDS) -> None:
@@ -54,13 +60,13 @@ class AppReports:
         )
         ids = [build.build_id for build in builds]
         names = {*apps.stats_counters(app_id, today), *counters.months(app_id, days)}
-        fields, counted, verdicts, aims = await asyncio.gather(
+        fields, counted, verdicts, app_targets = await asyncio.gather(
             self._read.counters(names),
             self._read.counters([counters.build(build_id) for build_id in ids], apps.BUILD_FIELDS),
             self._read.verdicts(app_id, ids, [item.test_id for item in attached.attachments]),
             self._targets(app_id, app, builds, attached),
         )
-        health = apps.build_health(builds, counted, verdicts, attachments=attached.attachments, targets=aims)
+        health = apps.build_health(builds, counted, verdicts, attachments=attached.attachments, targets=app_targets)
         return apps.Workspace(apps.app_stats(fields, app_id, today), apps.trend(fields, app_id, days), health)
 
     async def matrix(self, app_id: str, page: Page, min_revision: int | None = None) -> matrix.Matrix:
@@ -76,7 +82,7 @@ class AppReports:
             self._read.tests_by_id(seen - attached.tests.keys()),
             self._read.assessments(app_id, {*seen, *(item.test_id for item in attached.attachments)}),
         )
-        rows = matrix.rows(
+        rows = matrix.matrix_rows(
             matrix.row_names(attached.attachments, cells, {**attached.tests, **tests}),
             builds,
             cells,
@@ -87,18 +93,20 @@ class AppReports:
         return matrix.Matrix(builds, rows, fields.get(total, {}).get("builds", 0))
 
     async def coverage(self, app_id: str, min_revision: int | None = None) -> Coverage:
-        """How each attached test stands on its target build. NotFound."""
+        """The state of each attached test on its target build. NotFound."""
         app = await self._app(app_id, min_revision)
         builds, attached = await asyncio.gather(self._read.builds(app_id, Page(0, 1)), self._attached(app_id))
-        aims = await self._targets(app_id, app, builds, attached)
+        app_targets = await self._targets(app_id, app, builds, attached)
         observed, cells = await asyncio.gather(
             self._read.observed(app_id, [item.test_id for item in attached.attachments]),
-            self._read.cells(target_cells(attached.attachments, aims)),
+            self._read.cells(target_cells(attached.attachments, app_targets)),
         )
         versions = await self._versions({build.id for build in observed.values()})
         names = {test_id: test.name for test_id, test in attached.tests.items()}
-        known = CoverageInputs(names, present_versions(observed, versions), cells, self._quarantines(attached.tests))
-        return coverage(attached.attachments, aims, known)
+        known = CoverageInputs(
+            names, with_current_versions(observed, versions), cells, self._quarantines(attached.tests)
+        )
+        return coverage(attached.attachments, app_targets, known)
 
     async def _app(self, app_id: str, min_revision: int | None) -> AppSnapshot | None:
         if min_revision is not None:
@@ -141,6 +149,6 @@ class AppReports:
         return active_quarantines({test_id: test.quarantine for test_id, test in tests.items()}, self._clock.now())
 
     async def _versions(self, build_ids: Collection[str]) -> dict[str, str]:
-        """The present versions of these builds."""
+        """The current versions of these builds."""
         builds = await self._read.builds_by_id(build_ids) if build_ids else {}
         return {build_id: build.version for build_id, build in builds.items()}

@@ -1,4 +1,4 @@
-"""Since when tests fail: a handful of lookups for any number of tests."""
+"""Finding since when tests fail, and whether they fail on the base branch, in a few lookups for any number of tests."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -25,6 +25,10 @@ from services.reporting.model.reports.breakage import (
 from services.reporting.model.tables import CellKey
 from services.reporting.ports import ReadModels, Verdicts
 
+BuildVerdicts = Mapping[CellKey, BuildVerdict]
+HISTORIES_AT_ONCE = 200
+"""Histories are large, and thousands of tests may fail on the base branch too."""
+
 
 class Breakages:
     """Finds the builds around the break of each failing test."""
@@ -34,77 +38,67 @@ class Breakages:
         self._verdicts = verdicts
 
     async def of(
-        self, failing: Iterable[BuildVerdict], where: BranchScopes, *, storms: bool = False
+        self, failing: Iterable[BuildVerdict], scopes: BranchScopes, *, storms: bool = False
     ) -> dict[CellKey, Breakage]:
-        """By cell, since when each of these fails. What failed in a storm counts only with `storms`."""
-        breaks = await self._breaks({seen.key: seen for seen in failing}, where, storms=storms)
+        """By cell, since when each of these tests fails. Failures in storms count only with `storms`."""
+        breaks = await self._find_breaks({verdict.key: verdict for verdict in failing}, scopes, storms=storms)
         builds = await self._read.builds_by_id(build_ids(breaks.values()))
         return {key: breakage(found, builds) for key, found in breaks.items()}
 
-    async def _breaks(
-        self, failing: Mapping[CellKey, BuildVerdict], where: BranchScopes, *, storms: bool
-    ) -> dict[CellKey, Break]:
-        """Those that never passed on their own line are looked for on the wider one, from where they failed first."""
-        own = await self._on(failing, where.own, storms=storms)
-        if where.wider == where.own:
+    async def _find_breaks(self, failing: BuildVerdicts, scopes: BranchScopes, *, storms: bool) -> dict[CellKey, Break]:
+        """Tests that never passed in their own scope are searched in the wider one, from their first failure on."""
+        own = await self._find_in(scopes.own, failing, storms=storms)
+        if scopes.wider == scopes.own:
             return own
         firsts = {key: found.first_failing for key, found in own.items() if found.last_passing is None}
-        wider = await self._on({seen.key: seen for seen in firsts.values()}, where.wider, storms=storms)
+        wider = await self._find_in(scopes.wider, {first.key: first for first in firsts.values()}, storms=storms)
         return own | {key: wider[first.key] for key, first in firsts.items()}
 
-    async def _on(
-        self, failing: Mapping[CellKey, BuildVerdict], line: Branches, *, storms: bool
-    ) -> dict[CellKey, Break]:
-        """The last pass before each, then the first failure after that, or of all where there was no pass."""
-        passing = await self._verdicts.sightings(failing.keys(), VerdictQuery(SearchSide.BEFORE, PASSED, line))
-        since = {seen.key for seen in passing.values()}
+    async def _find_in(self, branches: Branches, failing: BuildVerdicts, *, storms: bool) -> dict[CellKey, Break]:
+        """The last pass before each failure, then the first failure after that pass, or of all without a pass."""
+        find = self._verdicts.find
+        passing = await find(failing.keys(), VerdictQuery(SearchSide.BEFORE, PASSED, branches))
         after, never_passed = await asyncio.gather(
-            self._verdicts.sightings(since, VerdictQuery(SearchSide.AFTER, FAILED, line, storms)),
-            self._verdicts.sightings(
-                failing.keys() - passing.keys(), VerdictQuery(SearchSide.FIRST, FAILED, line, storms)
+            find(
+                {verdict.key for verdict in passing.values()}, VerdictQuery(SearchSide.AFTER, FAILED, branches, storms)
             ),
+            find(failing.keys() - passing.keys(), VerdictQuery(SearchSide.FIRST, FAILED, branches, storms)),
         )
-        next_failing = dict(never_passed) | {key: after[seen.key] for key, seen in passing.items() if seen.key in after}
-        return {key: find_break(own, passing.get(key), next_failing.get(key)) for key, own in failing.items()}
-
-
-Sightings = dict[CellKey, BuildVerdict]
-HISTORIES_AT_ONCE = 200
-"""A history has up to 200 attempts, and thousands of tests may fail on the base branch too."""
+        after_pass = {key: after[verdict.key] for key, verdict in passing.items() if verdict.key in after}
+        first_failing = {**never_passed, **after_pass}
+        return {key: find_break(own, passing.get(key), first_failing.get(key)) for key, own in failing.items()}
 
 
 class BaseBranch:
-    """Looks up how tests stand on the base branch."""
+    """Finds how failing tests do on the base branch."""
 
     def __init__(self, verdicts: Verdicts) -> None:
         self._verdicts = verdicts
 
     async def of(
-        self, failing: Mapping[CellKey, BuildVerdict], own: str | None, base: str, *, storms: bool
+        self, failing: BuildVerdicts, own: str | None, base: str, *, storms: bool
     ) -> dict[CellKey, BaseBranchStatus]:
         """By cell, for failures of an execution on branch `own`. Failures in storms count only with `storms`."""
-        where = base_scope(own, base)
-        found = await self._found(failing, where, storms=storms)
-        known = {key: BaseBranchStatus(seen) for key, seen in found.items()}
-        fails = sorted(key for key, seen in found.items() if seen.fails)
+        scope = base_scope(own, base)
+        found = await self._find_in(scope, failing, storms=storms)
+        statuses = {key: BaseBranchStatus(verdict) for key, verdict in found.items()}
+        fails = sorted(key for key, verdict in found.items() if verdict.fails)
         for start in range(0, len(fails), HISTORIES_AT_ONCE):
             part = fails[start : start + HISTORIES_AT_ONCE]
             attempts = await self._verdicts.attempts({key[:2] for key in part})
             for key in part:
-                passed = newer_pass(attempts.get(key[:2], ()), found[key], failing[key], where, storms=storms)
-                known[key] = BaseBranchStatus(found[key], passed)
-        return known
+                passed = newer_pass(attempts.get(key[:2], ()), found[key], failing[key], scope, storms=storms)
+                statuses[key] = BaseBranchStatus(found[key], passed)
+        return statuses
 
-    async def _found(self, failing: Mapping[CellKey, BuildVerdict], where: BaseScope, *, storms: bool) -> Sightings:
-        """The second line is for tests without any verdict on the first, in a storm or not."""
-        first, *others = where.lines
-        found: Sightings = dict(
-            await self._verdicts.sightings(failing.keys(), VerdictQuery(where.side, ANY, first, storms))
-        )
-        for line in others:
+    async def _find_in(self, scope: BaseScope, failing: BuildVerdicts, *, storms: bool) -> dict[CellKey, BuildVerdict]:
+        """The further scopes are for tests without any verdict in the first, in a storm or not."""
+        find = self._verdicts.find
+        first, *others = scope.scopes
+        found = dict(await find(failing.keys(), VerdictQuery(scope.side, ANY, first, storms)))
+        for branches in others:
             missing = failing.keys() - found.keys()
             if missing and not storms:
-                hidden = await self._verdicts.sightings(missing, VerdictQuery(where.side, ANY, first, storms=True))
-                missing -= hidden.keys()
-            found |= await self._verdicts.sightings(missing, VerdictQuery(where.side, ANY, line, storms))
+                missing -= (await find(missing, VerdictQuery(scope.side, ANY, first, storms=True))).keys()
+            found |= await find(missing, VerdictQuery(scope.side, ANY, branches, storms))
         return found

@@ -1,4 +1,4 @@
-"""What reporting says of tests, whatever they ran on: which behave so, and which are in quarantine now."""
+"""Lists of tests by classification, and the quarantines that are active."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -11,12 +11,12 @@ from services.reporting.model.text_search import search_pattern
 from services.reporting.ports import CatalogTests, Page, ReadModels, TestFilter
 
 NO_HISTORY = Classification.INSUFFICIENT_DATA
-"""What a test without a history is."""
+"""The class of a test without a history."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedQuery:
-    """Which tests: that behave so on any app, or as they do on `app_id` among those attached to it."""
+    """Tests with a classification on any app, or on `app_id` among the tests attached to it."""
 
     classification: Classification
     app_id: str | None = None
@@ -36,26 +36,26 @@ class TestsPage:
 
 
 class ClassifiedTests:
-    """Lists of tests by how they behave; their cost is bounded by the number of tests, not of runs."""
+    """Lists tests by classification; the cost grows with the number of tests, not of runs."""
 
     def __init__(self, read_models: ReadModels, tests: CatalogTests) -> None:
         self._read = read_models
         self._tests = tests
 
     async def list(self, query: ClassifiedQuery, page: Page) -> TestsPage:
-        """A page of the tests that are not deleted and fit, newest first, ids breaking ties."""
+        """A page of the matching tests that are not deleted, newest first, ids breaking ties."""
         pattern = search_pattern(query.search) if query.search else None
         if query.search and pattern is None:
             return TestsPage((), 0)
-        only, without = await self._named(query)
+        only, without = await self._candidates(query)
         filter = TestFilter(query.platform, query.tag, pattern, only=only, without=without)
         if only is not None and not only:
             return TestsPage((), 0)
         found, total = await asyncio.gather(self._tests.newest(filter, page), self._tests.count(filter))
         return TestsPage(found, total)
 
-    async def _named(self, query: ClassifiedQuery) -> tuple[frozenset[str] | None, frozenset[str]]:
-        """The tests that may be in the list (None: all), and those that may not."""
+    async def _candidates(self, query: ClassifiedQuery) -> tuple[frozenset[str] | None, frozenset[str]]:
+        """The tests that may be in the list (None: all), and those that may not be."""
         if query.app_id is not None:
             return await self._on_app(query.app_id, query.classification), frozenset()
         found = await self._tests.with_history(query.classification)
@@ -71,12 +71,12 @@ class ClassifiedTests:
 
 
 class Quarantines:
-    """Which tests are in quarantine now."""
+    """Looks up which tests are in quarantine."""
 
     def __init__(self, tests: CatalogTests, clock: Clock) -> None:
         self._tests = tests
         self._clock = clock
 
     async def of(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
-        """The quarantines that last of these tests, by test."""
+        """The active quarantines of these tests, by test."""
         return active_quarantines(await self._tests.quarantines(test_ids), self._clock.now()) if test_ids else {}

@@ -20,9 +20,9 @@ from services.reporting.model.reports.breakage import (
 from services.reporting.model.reports.compare import (
     Comparison,
     ComparisonInputs,
+    build_verdicts,
     cells_by_test,
     compare,
-    verdicts,
     with_source_revision,
 )
 from services.reporting.model.reports.matrix import finished_cells, row_names
@@ -34,7 +34,7 @@ from services.reporting.usecases.poll import REVISION_WAIT_SECONDS, poll_until
 
 BUILDS_SEARCHED = 50
 DELETED_BUILDS_SKIPPED = 10
-"""How many deleted builds of a branch in a row are looked past."""
+"""How many deleted builds of a branch in a row are skipped."""
 RETRY_AFTER_SECONDS = 2.0
 BUILD_UNKNOWN = "Reporting has not heard of this build yet; try again"
 NO_BASE = "Base build not found: no earlier build of this app has a verdict; name one with base"
@@ -43,11 +43,16 @@ OTHER_APP = "The base is a build of another app; only builds of one app can be c
 
 @dataclass(frozen=True, slots=True)
 class _ComparedSide:
-    """One of the two builds: what it is, what CI said of it, and its cells."""
+    """One of the two builds, as the comparison shows it, and its cells."""
 
     build: BuildSnapshot
-    shown: ComparedBuild
+    compared: ComparedBuild
     cells: Mapping[CellKey, Cell]
+
+    @property
+    def failing(self) -> dict[str, BuildVerdict]:
+        """The failures on the build, by test."""
+        return {key[1]: verdict for key, verdict in build_verdicts(self.cells).items() if verdict.fails}
 
 
 class Comparisons:
@@ -71,18 +76,17 @@ class Comparisons:
         """The build compared with the base, or with the newest build before it that it can be compared with.
 
         `min_revision` waits (bounded) until the copy of the app has that revision. NotFound: no such build, or none
-        before it with a verdict. InvalidArgument: the base is of another app. Unavailable: the build has not been heard
-        of yet, though whoever knows a revision knows that it exists.
+        before it with a verdict. InvalidArgument: the base is of another app. Unavailable: the build is not known yet,
+        although a caller that knows a revision knows that it exists.
         """
         build = await self._build(build_id, min_revision)
         side = await self._side(build)
-        base = await self._named(build, base_id) if base_id else await self._before(side)
-        other = side if base.build_id == build_id else await self._side(base)
-        return await self._compared(side, other)
+        base = await self._requested_base(build, base_id) if base_id else await self._default_base(side)
+        return await self._compare(side, side if base.build_id == build_id else await self._side(base))
 
     async def _build(self, build_id: str, min_revision: int | None) -> BuildSnapshot:
         if min_revision is not None:
-            await poll_until(bool, lambda: self._heard(build_id, min_revision), self._revision_wait)
+            await poll_until(bool, lambda: self._has_revision(build_id, min_revision), self._revision_wait)
         found = (await self._read.builds_by_id([build_id])).get(build_id)
         if found is None and min_revision is not None:
             raise Unavailable(BUILD_UNKNOWN, retry_after=RETRY_AFTER_SECONDS)
@@ -90,49 +94,47 @@ class Comparisons:
             raise NotFound("Build not found")
         return found
 
-    async def _heard(self, build_id: str, min_revision: int) -> bool:
-        build = await self._one(build_id)
+    async def _has_revision(self, build_id: str, min_revision: int) -> bool:
+        build = await self._existing_build(build_id)
         app = await self._read.app(build.app_id) if build else None
         return app is not None and app.revision >= min_revision
 
-    async def _one(self, build_id: str) -> BuildSnapshot | None:
+    async def _existing_build(self, build_id: str) -> BuildSnapshot | None:
         build = (await self._read.builds_by_id([build_id])).get(build_id)
         return None if build is None or build.deleted else build
 
-    async def _named(self, build: BuildSnapshot, base_id: str) -> BuildSnapshot:
-        base = await self._one(base_id)
+    async def _requested_base(self, build: BuildSnapshot, base_id: str) -> BuildSnapshot:
+        base = await self._existing_build(base_id)
         if base is None:
             raise NotFound("Build not found")
         if base.app_id != build.app_id:
             raise InvalidArgument(OTHER_APP, violations=[Violation("base", OTHER_APP, "other_app")])
         return base
 
-    async def _before(self, side: _ComparedSide) -> BuildSnapshot:
-        base = await self._before_on_branch(side) or await self._before_at_all(side.build)
+    async def _default_base(self, side: _ComparedSide) -> BuildSnapshot:
+        base = await self._previous_on_branch(side) or await self._previous(side.build)
         if base is None:
             raise NotFound(NO_BASE)
         return base
 
-    async def _before_on_branch(self, side: _ComparedSide) -> BuildSnapshot | None:
-        """The newest build before it of its branch with a verdict on one of its tests."""
-        if side.shown.branch is None:
+    async def _previous_on_branch(self, side: _ComparedSide) -> BuildSnapshot | None:
+        """The newest earlier build of its branch with a verdict on one of its tests."""
+        if side.compared.branch is None:
             return None
-        sought, best = VerdictQuery(SearchSide.BEFORE, ANY, (side.shown.branch,), storms=True), None
+        query, best = VerdictQuery(SearchSide.BEFORE, ANY, (side.compared.branch,), storms=True), None
         keys: Collection[CellKey] = side.cells.keys()
         for _ in range(DELETED_BUILDS_SKIPPED + 1):
-            found = await self._verdicts.sightings(keys, sought)
-            builds = await self._read.builds_by_id({place.build_id for place in found.values()})
-            there = {build_id: build for build_id, build in builds.items() if not build.deleted}
-            best = max([*there.values(), *([best] if best else [])], key=_place, default=None)
-            gone = [finished_cells for finished_cells in found.values() if finished_cells.build_id not in there]
-            keys = {
-                finished_cells.key for finished_cells in gone if best is None or finished_cells.place > _place(best)
-            }
+            found = await self._verdicts.find(keys, query)
+            builds = await self._read.builds_by_id({verdict.build_id for verdict in found.values()})
+            existing = {build_id: build for build_id, build in builds.items() if not build.deleted}
+            best = max([*existing.values(), *([best] if best else [])], key=_build_order, default=None)
+            deleted = [verdict for verdict in found.values() if verdict.build_id not in existing]
+            keys = {verdict.key for verdict in deleted if best is None or verdict.build_order > _build_order(best)}
             if not keys:
                 break
         return best
 
-    async def _before_at_all(self, build: BuildSnapshot) -> BuildSnapshot | None:
+    async def _previous(self, build: BuildSnapshot) -> BuildSnapshot | None:
         """The newest of the builds right before it that has a verdict."""
         builds = await self._verdicts.builds_before(build, BUILDS_SEARCHED)
         names = [counters.build(earlier.build_id) for earlier in builds]
@@ -144,7 +146,7 @@ class Comparisons:
         cells = await self._read.cells_of_builds(build.app_id, [build.build_id])
         return _ComparedSide(build, with_source_revision(build, cells.values()), cells)
 
-    async def _compared(self, side: _ComparedSide, base: _ComparedSide) -> Comparison:
+    async def _compare(self, side: _ComparedSide, base: _ComparedSide) -> Comparison:
         app_id = side.build.app_id
         cells = finished_cells({**base.cells, **side.cells})
         attachments = await self._read.attachments(app_id)
@@ -152,44 +154,39 @@ class Comparisons:
         tests, assessments, breakages = await asyncio.gather(
             self._read.tests_by_id(test_ids),
             self._read.assessments(app_id, test_ids),
-            self._since(side, base),
+            self._find_breakages(side, base),
         )
-        known = ComparisonInputs(
+        inputs = ComparisonInputs(
             cells=cells_by_test(side.cells),
             base_cells=cells_by_test(base.cells),
             tests=tests,
             assessments=assessments,
             breakages=breakages,
         )
-        names = _names(attachments, cells, tests)
-        return compare(side.shown, base.shown, names, known, app_id=app_id, now=self._clock.now())
+        names = _test_names(attachments, cells, tests)
+        return compare(side.compared, base.compared, names, inputs, app_id=app_id, now=self._clock.now())
 
-    async def _since(self, side: _ComparedSide, base: _ComparedSide) -> dict[str, Breakage]:
-        """By test, since when it fails on the build, else since when it failed on the base."""
-        failing, failed = _failing(side), _failing(base)
-        here, there = await asyncio.gather(
-            self._breakages.of(failing.values(), branch_scopes(side.shown.branch, base.shown.branch)),
+    async def _find_breakages(self, side: _ComparedSide, base: _ComparedSide) -> dict[str, Breakage]:
+        """By test, the breakage of its failure on the build, else of its failure on the base."""
+        failing, base_failing = side.failing, base.failing
+        on_build, on_base = await asyncio.gather(
+            self._breakages.of(failing.values(), branch_scopes(side.compared.branch, base.compared.branch)),
             self._breakages.of(
-                [finished_cells for test_id, finished_cells in failed.items() if test_id not in failing],
-                branch_scopes(base.shown.branch, side.shown.branch),
+                [verdict for test_id, verdict in base_failing.items() if test_id not in failing],
+                branch_scopes(base.compared.branch, side.compared.branch),
             ),
         )
-        return {test_id: found for (_, test_id, _), found in (here | there).items()}
+        return {test_id: found for (_, test_id, _), found in (on_build | on_base).items()}
 
 
-def _place(build: BuildSnapshot) -> tuple[datetime, str]:
+def _build_order(build: BuildSnapshot) -> tuple[datetime, str]:
     """What builds are ordered by."""
     return (build.uploaded_at, build.build_id)
 
 
-def _failing(side: _ComparedSide) -> dict[str, BuildVerdict]:
-    """What fails on a build, by test."""
-    return {key[1]: finished_cells for key, finished_cells in verdicts(side.cells).items() if finished_cells.fails}
-
-
-def _names(
+def _test_names(
     attachments: Sequence[AttachmentSnapshot], cells: Mapping[CellKey, Cell], tests: Mapping[str, TestSnapshot]
 ) -> list[tuple[str, str]]:
     """The tests that are compared, by name; deleted ones cannot be run again, so they are left out."""
-    named = row_names(attachments, cells, tests)
-    return [(test_id, name) for test_id, name in named if test_id not in tests or not tests[test_id].deleted]
+    names = row_names(attachments, cells, tests)
+    return [(test_id, name) for test_id, name in names if test_id not in tests or not tests[test_id].deleted]

@@ -1,4 +1,4 @@
-"""Whether CI may go on after an execution."""
+"""Computing the gate of an execution."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ from services.reporting.usecases.poll import poll_until
 
 ENDED_WAIT_SECONDS = 5.0
 ANSWER_SECONDS = 1.0
-"""What is left for the answer itself of the time that a caller gave."""
+"""How much of the caller's deadline is left for computing the answer."""
 RETRY_AFTER_SECONDS = 2.0
 EXPIRED = "The runs of this execution are no longer kept, so it cannot be said how they ended"
 RUNS_UNKNOWN = "Reporting has not heard of all runs of this execution yet; try again"
@@ -44,17 +44,17 @@ RUNS_UNKNOWN = "Reporting has not heard of all runs of this execution yet; try a
 
 @dataclass(frozen=True, slots=True)
 class GateRequest:
-    """Of which execution, against which branch. The caller may know how many of its runs ended, and how many it has."""
+    """The execution, the branch to compare with, and how many of its runs ended and exist, if the caller knows that."""
 
     execution_id: str
     base_branch: str
-    ended: int | None = None
+    min_ended: int | None = None
     total: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _GateInputs:
-    """What was looked up, by test, by (app, test), and by cell."""
+    """What was looked up: by test, by (app, test) and by cell; versions by build."""
 
     tests: Mapping[str, TestSnapshot]
     assessments: Mapping[tuple[str, str], Assessment]
@@ -76,63 +76,63 @@ class Gates:
         self._clock = clock
         self._ended_wait = ended_wait
 
-    async def of(self, asked: GateRequest) -> Gate:
-        """What the gate says. It waits (bounded) for the ended runs that the caller knows of.
+    async def of(self, request: GateRequest) -> Gate:
+        """The gate, which waits (bounded) for the ended runs that the caller knows of.
 
-        NotFound: no such execution. FailedPrecondition: its runs expired. Unavailable: not all were heard of yet.
+        NotFound: no such execution. FailedPrecondition: its runs expired. Unavailable: some runs are not known yet.
         """
-        progress, total = await self._progress(asked)
-        runs = await self._verdicts.runs_of_execution(asked.execution_id)
+        progress, total = await self._progress(request)
+        runs = await self._verdicts.runs_of_execution(request.execution_id)
         if any(run.expired for run in runs):
             raise FailedPrecondition(EXPIRED, reason="RUNS_EXPIRED")
         ended = [run for run in runs if run.status.terminal]
-        reasons = await self._reasons([run for run in ended if not run.passed], asked.base_branch, progress)
+        reasons = await self._reasons([run for run in ended if not run.passed], request.base_branch, progress)
         counts = {"total": total, "passed": sum(run.passed for run in ended), "pending": max(0, total - len(ended))}
         result = decide_result(total, counts["pending"], [reason.rule for reason in reasons])
-        said = gate_summary(result, reasons, base=asked.base_branch, **counts)
+        summary = gate_summary(result, reasons, base=request.base_branch, **counts)
         return Gate(
-            asked.execution_id, result, said, asked.base_branch, reasons, storm=progress.storm is True, **counts
+            request.execution_id, result, summary, request.base_branch, reasons, storm=progress.storm is True, **counts
         )
 
-    async def _progress(self, asked: GateRequest) -> tuple[ExecutionProgress, int]:
-        """How far the execution is, and how many runs it has."""
+    async def _progress(self, request: GateRequest) -> tuple[ExecutionProgress, int]:
+        """The progress of the execution, and how many runs it has."""
         found = await poll_until(
-            lambda known: (known.finished if known else 0) >= (asked.ended or 0),
-            lambda: self._verdicts.progress(asked.execution_id),
-            self._patience(),
+            lambda progress: (progress.finished if progress else 0) >= (request.min_ended or 0),
+            lambda: self._verdicts.progress(request.execution_id),
+            self._wait_seconds(),
         )
-        if found is None and asked.ended is None:
+        if found is None and request.min_ended is None:
             raise NotFound("Execution not found")
         progress = found or ExecutionProgress(None, 0, None)
-        total = asked.total if asked.total is not None else progress.total
-        if total is None or progress.finished < (asked.ended or 0):
+        total = request.total if request.total is not None else progress.total
+        if total is None or progress.finished < (request.min_ended or 0):
             raise Unavailable(RUNS_UNKNOWN, retry_after=RETRY_AFTER_SECONDS)
         return progress, total
 
-    def _patience(self) -> float:
-        """How long to wait, in seconds: channels repeat calls, and the last one, too, has to be answered in time."""
+    def _wait_seconds(self) -> float:
+        """How long to wait: channels retry calls, and the last retry, too, must be answered before the deadline."""
         left = time_remaining()
         return self._ended_wait if left is None else max(0.0, min(self._ended_wait, left - ANSWER_SECONDS))
 
     async def _reasons(self, runs: Sequence[GateRun], base: str, progress: ExecutionProgress) -> list[GateReason]:
-        known = await self._known(runs, base, storms=progress.storm is True)
-        return sort_reasons([self._reason(run, base, known) for run in runs])
+        inputs = await self._look_up(runs, base, storms=progress.storm is True)
+        return sort_reasons([self._reason(run, base, inputs) for run in runs])
 
-    def _reason(self, run: GateRun, base: str, known: _GateInputs) -> GateReason:
-        test, cell = known.tests.get(run.test_id), _cell(run)
-        evidence = FailureContext(
-            assessment=known.assessments.get((run.app_id or "", run.test_id), UNKNOWN_ASSESSMENT),
+    def _reason(self, run: GateRun, base: str, inputs: _GateInputs) -> GateReason:
+        test, cell = inputs.tests.get(run.test_id), _cell(run)
+        context = FailureContext(
+            assessment=inputs.assessments.get((run.app_id or "", run.test_id), UNKNOWN_ASSESSMENT),
             quarantine=active_quarantine(test.quarantine, self._clock.now()) if test else None,
-            on_base=known.on_base.get(cell) if cell else None,
-            breakage=known.breakages.get(cell) if cell and run.failed else None,
+            on_base=inputs.on_base.get(cell) if cell else None,
+            breakage=inputs.breakages.get(cell) if cell and run.failed else None,
         )
-        version = known.versions.get(run.build_id or "", run.build_version)
-        named = replace(run, test_name=test.name if test else run.test_name, build_version=version)
-        rule = decide_rule(run, evidence)
-        said = reason_detail(named, rule, evidence, base, known.versions)
-        return GateReason(named, rule, said, evidence.breakage, evidence.quarantine)
+        version = inputs.versions.get(run.build_id or "", run.build_version)
+        current = replace(run, test_name=test.name if test else run.test_name, build_version=version)
+        rule = decide_rule(run, context)
+        detail = reason_detail(current, rule, context, base, inputs.versions)
+        return GateReason(current, rule, detail, context.breakage, context.quarantine)
 
-    async def _known(self, runs: Sequence[GateRun], base: str, *, storms: bool) -> _GateInputs:
+    async def _look_up(self, runs: Sequence[GateRun], base: str, *, storms: bool) -> _GateInputs:
         own = next((run.branch for run in runs if run.branch), None)
         failing = await self._failing(runs)
         tests, assessments, on_base, breakages = await asyncio.gather(
@@ -141,19 +141,21 @@ class Gates:
             self._base_branch.of(failing, own, base, storms=storms),
             self._breakages.of(failing.values(), branch_scopes(own, base), storms=storms),
         )
-        builds = {run.build_id for run in runs if run.build_id}.union(*(seen.build_ids for seen in on_base.values()))
+        builds = {run.build_id for run in runs if run.build_id}.union(
+            *(status.build_ids for status in on_base.values())
+        )
         copies = await self._read.builds_by_id(builds | evidence_builds(assessments.values()))
         versions = {build_id: build.version for build_id, build in copies.items()}
         return _GateInputs(tests, assessments, on_base, breakages, versions)
 
     async def _failing(self, runs: Sequence[GateRun]) -> dict[CellKey, BuildVerdict]:
-        """The verdicts of those that failed. Their cells may have newer ones; when the build was uploaded they know."""
+        """The verdicts of the failed runs. Their cells, which may have newer ones, know when the build was uploaded."""
         failed = {cell: run for run in runs if run.failed and (cell := _cell(run))}
         cells = await self._read.cells(failed.keys())
         return {
-            key: replace(seen, verdict=_verdict(failed[key], seen.verdict), named=_named(failed[key], seen))
+            key: replace(found, verdict=_verdict(failed[key], found.verdict), named=_revision(failed[key], found))
             for key, cell in cells.items()
-            if (seen := build_verdict(key, cell))
+            if (found := build_verdict(key, cell))
         }
 
     async def _assessments(self, runs: Sequence[GateRun]) -> dict[tuple[str, str], Assessment]:
@@ -164,7 +166,7 @@ class Gates:
                 by_app.setdefault(run.app_id, set()).add(run.test_id)
         found = await asyncio.gather(*(self._read.assessments(app_id, tests) for app_id, tests in by_app.items()))
         pairs = zip(by_app, found, strict=True)
-        return {(app_id, test_id): known for app_id, tests in pairs for test_id, known in tests.items()}
+        return {(app_id, test_id): assessment for app_id, tests in pairs for test_id, assessment in tests.items()}
 
 
 def _cell(run: GateRun) -> CellKey | None:
@@ -176,8 +178,8 @@ def _verdict(run: GateRun, newest: LastRun) -> LastRun:
     return replace(newest, run_id=run.run_id, outcome=Outcome.FAILED, ended_at=run.ended_at or newest.ended_at)
 
 
-def _named(run: GateRun, seen: BuildVerdict) -> SourceRevision | None:
-    """What CI named for the run itself; of one that was started by hand, for its build."""
+def _revision(run: GateRun, found: BuildVerdict) -> SourceRevision | None:
+    """That of the run itself, or of its build for a run that was started by hand."""
     if run.branch is None and run.commit_sha is None:
-        return seen.named
-    return SourceRevision(run.ended_at or seen.verdict.ended_at, run.run_id, run.branch, run.commit_sha)
+        return found.named
+    return SourceRevision(run.ended_at or found.verdict.ended_at, run.run_id, run.branch, run.commit_sha)

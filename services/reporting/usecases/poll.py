@@ -1,4 +1,4 @@
-"""Waiting, not for long, for what a caller knows to be coming."""
+"""Polling, for a short time, for what a caller knows to exist."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,16 +7,16 @@ from typing import TypeVar
 
 POLL_SECONDS = 0.02
 REVISION_WAIT_SECONDS = 2.0
-"""For an event of the catalog that a caller knows of."""
+"""How long to wait for an event of the catalog."""
 T = TypeVar("T")
 
 
-async def poll_until(enough: Callable[[T], bool], look: Callable[[], Awaitable[T]], seconds: float) -> T:
-    """What `look` gives as soon as it is enough, or what it gave last when the time is up."""
-    found = await look()
+async def poll_until(is_enough: Callable[[T], bool], read: Callable[[], Awaitable[T]], seconds: float) -> T:
+    """The first result of `read` that is enough, or the last one when the time is up."""
+    found = await read()
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            while not enough(found):
+            while not is_enough(found):
                 await asyncio.sleep(POLL_SECONDS)
-                found = await look()
+                found = await read()
     return found

@@ -43,7 +43,7 @@ async def test_every_verdict_that_is_sought_is_the_one_in_memory(
     with bind(Caller(ORG)):
         for side, outcomes, branches in product(SearchSide, (ANY, PASSED, FAILED), BRANCHES):
             sought = VerdictQuery(side, outcomes, branches, storms)
-            assert await store.verdicts.sightings(KEYS, sought) == await expected.sightings(KEYS, sought)
+            assert await store.verdicts.find(KEYS, sought) == await expected.find(KEYS, sought)
         histories = {(app_id, test_id) for app_id, test_id, _ in KEYS}
         assert await store.verdicts.attempts(histories) == await expected.attempts(histories)
 
@@ -99,9 +99,7 @@ async def test_another_organisation_finds_nothing(store: Store, told: list[Snaps
     await store.clear()
     await Projector(store.folds).apply_events(Batch.of(told))
     with bind(Caller("another")):
-        assert (
-            await store.verdicts.sightings(KEYS, VerdictQuery(SearchSide.FIRST, ANY, ("main", "feature", None))) == {}
-        )
+        assert await store.verdicts.find(KEYS, VerdictQuery(SearchSide.FIRST, ANY, ("main", "feature", None))) == {}
         assert await store.verdicts.attempts({key[:2] for key in KEYS}) == {}
         assert await store.verdicts.progress("execution-00") is None
         assert await store.verdicts.runs_of_execution("execution-00") == []
@@ -109,4 +107,4 @@ async def test_another_organisation_finds_nothing(store: Store, told: list[Snaps
 
 async def test_nothing_is_sought_for_nothing(store: Store) -> None:
     with bind(Caller(ORG)):
-        assert await store.verdicts.sightings([], VerdictQuery(SearchSide.FIRST, ANY, (None,))) == {}
+        assert await store.verdicts.find([], VerdictQuery(SearchSide.FIRST, ANY, (None,))) == {}

@@ -42,7 +42,6 @@ from tests.integration.reporting.conftest import TOKEN, Service
 async def producer(tmp_path: Path) -> AsyncIterator[Producer]:
     """To a broker that nobody else reads."""
     async with broker(tmp_path / "broker.log") as own, Producer(own.bootstrap, TOPICS, idempotence=False) as producer:
-        await producer.connect()
         yield producer
 
 

@@ -84,8 +84,8 @@ CASES: dict[str, Case] = {
     "CatalogTests.newest": Case(lambda s: s.tests.newest(TestFilter(), PAGE), besides=PAGE.skip + 2),
     "CatalogTests.count": Case(lambda s: s.tests.count(TestFilter()), besides=TESTS + 2),
     "CatalogTests.quarantines": Case(lambda s: s.tests.quarantines(SOME_TESTS), besides=2 * len(SOME_TESTS)),
-    "Verdicts.sightings": Case(
-        lambda s: s.verdicts.sightings(SOME_CELLS, VerdictQuery(SearchSide.BEFORE, ANY, (None,))), each=6, besides=8
+    "Verdicts.find": Case(
+        lambda s: s.verdicts.find(SOME_CELLS, VerdictQuery(SearchSide.BEFORE, ANY, (None,))), each=6, besides=8
     ),
     "Verdicts.attempts": Case(lambda s: s.verdicts.attempts([(APP, test) for test in SOME_TESTS])),
     "Verdicts.builds_before": Case(lambda s: s.verdicts.builds_before(build_copy(5), 2), besides=3),

@@ -186,7 +186,7 @@ def gone_through(verdicts: list[BuildVerdict], own: BuildVerdict, base: str | No
 
 def _on(line: list[BuildVerdict], own: BuildVerdict) -> Break:
     last, first = None, own
-    for seen in reversed([seen for seen in line if seen.place <= own.place]):
+    for seen in reversed([seen for seen in line if seen.build_order <= own.build_order]):
         if not seen.fails:
             last = seen
             break

@@ -32,7 +32,7 @@ async def test_an_app_without_builds_has_no_target(story: Story) -> None:
     story.attach("t")
     coverage = await story.apps.coverage(APP)
     assert (coverage.current, coverage.newest) == (None, None)
-    assert (coverage.items[0].target_version, coverage.items[0].standing.status) == (None, "not_run")
+    assert (coverage.items[0].target_version, coverage.items[0].state.status) == (None, "not_run")
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ async def test_the_target_is_the_pin_else_the_current_else_the_newest(
 async def test_last_status(story: Story, ending: str, status: str) -> None:
     story.attach("t")
     run = story.run("t", story.build("1.0"), ending, at=NOW)
-    standing = (await item_of(story)).standing
+    standing = (await item_of(story)).state
     assert (standing.status, standing.at, standing.execution_id) == (status, NOW, run.execution_id)
     assert standing.seconds == (None if ending in ("running", "queued") else 60.0)
 
@@ -79,7 +79,7 @@ async def test_the_newest_finished_run_counts(story: Story) -> None:
     build = story.build("1.0")
     story.run("t", build, "failed", at=NOW)
     story.run("t", build, "passed", at=NOW - timedelta(hours=1))
-    assert (await item_of(story)).standing.status == "failed"
+    assert (await item_of(story)).state.status == "failed"
 
 
 async def test_a_run_under_way_counts_before_a_finished_one_until_it_ends(story: Story) -> None:
@@ -88,11 +88,11 @@ async def test_a_run_under_way_counts_before_a_finished_one_until_it_ends(story:
     story.run("t", build, "failed", at=NOW)
     story.run("t", build, "queued", at=NOW, run_id="again")
     story.run("t", build, "running", at=NOW, run_id="other")
-    assert (await item_of(story)).standing.status == "running"
+    assert (await item_of(story)).state.status == "running"
     story.run("t", build, "passed", at=NOW, run_id="other")
-    assert (await item_of(story)).standing.status == "queued"
+    assert (await item_of(story)).state.status == "queued"
     story.run("t", build, "passed", at=NOW + timedelta(hours=1), run_id="again")
-    assert (await item_of(story)).standing.status == "passed"
+    assert (await item_of(story)).state.status == "passed"
 
 
 async def test_a_run_on_another_build_leaves_the_target_not_run_but_observed(story: Story) -> None:
@@ -102,7 +102,7 @@ async def test_a_run_on_another_build_leaves_the_target_not_run_but_observed(sto
     story.run("t", newer, "failed", at=NOW - timedelta(days=2))
     story.run("t", old, "passed", at=NOW)
     item = await item_of(story)
-    assert (item.standing.status, item.standing.at, item.standing.execution_id) == ("not_run", None, None)
+    assert (item.state.status, item.state.at, item.state.execution_id) == ("not_run", None, None)
     assert item.observed is not None
     assert (item.observed.id, item.observed.version) == (newer.id, "1.1")
 
@@ -121,7 +121,7 @@ async def test_a_renamed_build_is_shown_by_its_present_version(story: Story) -> 
     story.run("t", build)
     story.rename(build, "2.0")
     item = await item_of(story)
-    assert (item.target_version, item.standing.status) == ("2.0", "passed")
+    assert (item.target_version, item.state.status) == ("2.0", "passed")
     assert item.observed is not None
     assert item.observed.version == "2.0"
 

@@ -86,13 +86,13 @@ class TestFreshness:
     async def test_what_has_not_been_heard_of_is_not_passed(self, story: CiStory) -> None:
         execution = story.ci(story.build("1"), "feature", total=2, pay="passed")
         with pytest.raises(Unavailable) as caught:
-            await story.gate(execution, ended=2, total=2)
+            await story.gate(execution, min_ended=2, total=2)
         assert caught.value.retry_after
         with pytest.raises(Unavailable):
-            await story.gate("just started", ended=1, total=1)
+            await story.gate("just started", min_ended=1, total=1)
 
     async def test_what_the_executor_just_accepted_is_pending(self, story: CiStory) -> None:
-        gate = await story.gate("just started", ended=0, total=3)
+        gate = await story.gate("just started", min_ended=0, total=3)
         assert (gate.result, gate.pending) == (GateResult.PENDING, 3)
         assert gate.summary == "Pending: 3 of 3 runs have not ended."
 
@@ -118,7 +118,7 @@ class TestFreshness:
     async def test_it_waits_for_the_runs_that_have_ended(self, story: CiStory) -> None:
         """The lookup that comes after the fold sees them."""
         fold(story.tables, Batch.of([ExecutionSnapshot("late", ORG, 1, 1)]))
-        heard = story.gates.of(GateRequest("late", "main", ended=1, total=1))
+        heard = story.gates.of(GateRequest("late", "main", min_ended=1, total=1))
         story.run("pay", story.build("1"), "passed", execution="late")
         assert (await heard).result is GateResult.PASS
 
@@ -127,4 +127,4 @@ class TestFreshness:
         execution = story.ci(story.build("1"), "feature", total=2, pay="passed")
         gates = Gates(FakeReadModels(story.tables), FakeVerdicts(story.tables), StillClock(), ended_wait=3600)
         with limit_time(0.5), pytest.raises(Unavailable):
-            await gates.of(GateRequest(execution, "main", ended=2, total=2))
+            await gates.of(GateRequest(execution, "main", min_ended=2, total=2))

@@ -1,1 +1,1 @@
-"""What reports show, composed from looked-up rows; pure functions."""
+"""Reports, composed by pure functions from the rows that were looked up."""

@@ -41,7 +41,7 @@ def pass_rate(passed: int, failed: int) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class MonthWindow:
-    """The recent days that lie in one month: the month's counters, and the fields of these days by what they count."""
+    """The recent days within one month: the fields of the month's counter for these days, by what they count."""
 
     month: str
     passed: tuple[str, ...]
@@ -51,7 +51,7 @@ class MonthWindow:
 
 @lru_cache(maxsize=8)
 def month_windows(today: date) -> tuple[MonthWindow, ...]:
-    """The 14 UTC days that end with `today`, by month; lists of apps need them once for each app."""
+    """The 14 UTC days that end with `today`, by month; cached, since lists of apps need them once per app."""
     days: dict[str, list[tuple[str, ...]]] = {}
     for day in counters.last_days(today, RECENT_DAYS):
         days.setdefault(counters.month(day), []).append(_names(day))
@@ -104,14 +104,14 @@ def _of_day(fields: CounterFields, app_id: str, day: date) -> Mapping[str, int]:
 
 @lru_cache(maxsize=1024)
 def _names(day: date) -> tuple[str, ...]:
-    """The fields of a day; lists of apps ask for thousands of them."""
+    """The fields of a day; cached, since lists of apps need thousands of them."""
     outcomes = ("passed", "failed", "infra_failed", "cancelled", "executions")
     return tuple(counters.day_field(day, name) for name in outcomes)
 
 
 BUILDS_SHOWN = 50
 BUILD_FIELDS = ("runs", "passed", "failed", "infra_failed")
-"""What is read of a build's counter; its days are as many as those on which it ran."""
+"""The fields to read of a build's counter, which also has one for each day on which the build ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class VerdictCount:
 
 @dataclass(frozen=True, slots=True)
 class BuildHealth:
-    """How one build does; failed_runs has those without a verdict too, which infra_failed_runs counts alone."""
+    """The runs and tests of one build; failed_runs includes those without a verdict, which infra_failed_runs counts."""
 
     build: BuildSnapshot
     observed_tests: int
@@ -142,7 +142,7 @@ class BuildHealth:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """What reporting knows of an app's workspace view."""
+    """The part of an app's workspace view that reporting knows."""
 
     stats: AppStats
     trend: Sequence[TrendPoint]

@@ -1,4 +1,4 @@
-"""Where a test broke: the build of its last pass, and that of its first failure since (docs/gate.md)."""
+"""Where a test broke: the builds of its last pass and of its first failure since (docs/gate.md)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ ANY = (Outcome.PASSED, Outcome.FAILED)
 
 @dataclass(frozen=True, slots=True)
 class BuildVerdict:
-    """The newest verdict of a test on a build, what CI named there, and how many runs of it passed and failed."""
+    """The newest verdict of a test on a build, the build's source revision, and how many runs passed and failed."""
 
     key: CellKey
     uploaded_at: datetime
@@ -30,7 +30,7 @@ class BuildVerdict:
         return self.key[2]
 
     @property
-    def place(self) -> tuple[datetime, str]:
+    def build_order(self) -> tuple[datetime, str]:
         """What builds are ordered by."""
         return (self.uploaded_at, self.build_id)
 
@@ -48,7 +48,7 @@ class BuildVerdict:
 
 
 class SearchSide(Enum):
-    """Where to look from a build."""
+    """Which builds to search, seen from one of them."""
 
     BEFORE = auto()  # the newest build before it
     AFTER = auto()  # the oldest build after it
@@ -58,7 +58,7 @@ class SearchSide(Enum):
 
 @dataclass(frozen=True, slots=True)
 class VerdictQuery:
-    """Which verdict of the same test is looked for. Failures in infrastructure storms count only with `storms`."""
+    """A search for a verdict of the same test. Failures in infrastructure storms count only with `storms`."""
 
     side: SearchSide
     outcomes: tuple[Outcome, ...]
@@ -68,7 +68,7 @@ class VerdictQuery:
 
 @dataclass(frozen=True, slots=True)
 class BranchScopes:
-    """Among which verdicts a breakage is looked for: those on `own` branch; where none passed, `wider` ones."""
+    """The branches on which a breakage is searched: `own` first, `wider` where the test never passed on these."""
 
     own: Branches
     wider: Branches
@@ -83,7 +83,7 @@ class Break:
 
     @property
     def commit_range(self) -> str | None:
-        """As git takes it; None unless CI named both commits and they differ."""
+        """In git's syntax; None unless CI named both commits and they differ."""
         last = self.last_passing.commit_sha if self.last_passing else None
         first = self.first_failing.commit_sha
         return f"{last}..{first}" if last and first and last != first else None
@@ -97,21 +97,21 @@ def build_verdict(key: CellKey, cell: Cell) -> BuildVerdict | None:
 
 
 def branch_scopes(own: str | None, base: str | None) -> BranchScopes:
-    """The lines of a run on branch `own` that is compared with branch `base`; None where CI named none."""
+    """The scopes for a run on branch `own` that is compared with branch `base`; None where CI named no branch."""
     wider = tuple(dict.fromkeys((own, base, None)))
     return BranchScopes((own,) if own else wider, wider)
 
 
 def find_break(own: BuildVerdict, passing: BuildVerdict | None, failing: BuildVerdict | None) -> Break:
-    """The break that `own` belongs to. `failing` is the oldest failure after `passing`, as far as one was found: it may
-    be newer than `own`, which may not be a failure any more.
+    """The break that `own` belongs to. `failing` is the oldest failure after `passing`, if any; it may be newer than
+    `own`, whose newest verdict may be a pass by now.
     """
-    return Break(min(own, failing, key=lambda seen: seen.place) if failing else own, passing)
+    return Break(min(own, failing, key=lambda verdict: verdict.build_order) if failing else own, passing)
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedBuild:
-    """A build, and how CI named what it was built from."""
+    """A build, and its source revision as CI named it."""
 
     build_id: str
     version: str
@@ -122,7 +122,7 @@ class ComparedBuild:
 
 @dataclass(frozen=True, slots=True)
 class Breakage:
-    """A break with the builds as they are called now."""
+    """A break with the current versions of its builds."""
 
     first_failing: ComparedBuild
     last_passing: ComparedBuild | None
@@ -130,57 +130,57 @@ class Breakage:
 
 
 def breakage(found: Break, builds: Mapping[str, BuildSnapshot]) -> Breakage:
-    """The break as it is shown; `builds` are its builds, as far as the catalog told of them."""
+    """The break as reports show it; `builds` are its builds, as far as they are known."""
     last = found.last_passing
     return Breakage(
         compared_build(found.first_failing, builds), compared_build(last, builds) if last else None, found.commit_range
     )
 
 
-def compared_build(seen: BuildVerdict, builds: Mapping[str, BuildSnapshot]) -> ComparedBuild:
-    build = builds.get(seen.build_id)
+def compared_build(verdict: BuildVerdict, builds: Mapping[str, BuildSnapshot]) -> ComparedBuild:
+    build = builds.get(verdict.build_id)
     version = build.version if build else ""
-    uploaded_at = build.uploaded_at if build else seen.uploaded_at
-    return ComparedBuild(seen.build_id, version, uploaded_at, seen.branch, seen.commit_sha)
+    uploaded_at = build.uploaded_at if build else verdict.uploaded_at
+    return ComparedBuild(verdict.build_id, version, uploaded_at, verdict.branch, verdict.commit_sha)
 
 
 def build_ids(breaks: Iterable[Break]) -> set[str]:
     """The builds that these breaks name."""
-    return {seen.build_id for found in breaks for seen in (found.first_failing, found.last_passing) if seen}
+    return {verdict.build_id for found in breaks for verdict in (found.first_failing, found.last_passing) if verdict}
 
 
 @dataclass(frozen=True, slots=True)
 class BaseScope:
-    """Where the verdicts on the base branch are: the first line with one decides."""
+    """Where to find verdicts on the base branch: the first of the scopes with a verdict decides."""
 
     base: str
     side: SearchSide
-    lines: tuple[Branches, ...]
+    scopes: tuple[Branches, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class BaseBranchStatus:
-    """The newest verdict on the base branch; `passed` is a pass there that a failure does not stand against."""
+    """The newest verdict on the base branch; `passed` is a pass there that outweighs a failure."""
 
-    seen: BuildVerdict
+    verdict: BuildVerdict
     passed: Attempt | None = None
 
     @property
     def fails(self) -> bool:
-        return self.seen.fails and self.passed is None
+        return self.verdict.fails and self.passed is None
 
     @property
     def build_ids(self) -> set[str]:
-        """The builds that are spoken of."""
-        return {self.seen.build_id, *([self.passed.build.id] if self.passed else ())}
+        """The builds that a sentence may name."""
+        return {self.verdict.build_id, *([self.passed.build.id] if self.passed else ())}
 
 
 def base_scope(own: str | None, base: str) -> BaseScope:
-    """Where the verdicts on the base branch are, for an execution on branch `own`.
+    """Where to find verdicts on the base branch for an execution on branch `own`.
 
-    What an execution of the base branch itself broke must not count as known, so only builds before its own do.
-    Without a branch it counts as one of the base branch, and all that have none are: a team that names no branches
-    gets "fails already on the build before".
+    What an execution of the base branch itself broke must not count as known, so only builds before its own do. An
+    execution without a branch counts as one of the base branch, and so do builds without a branch: a team that names
+    no branches gets "failed already on the build before".
     """
     if own is None:
         return BaseScope(base, SearchSide.BEFORE, ((base, None),))
@@ -188,26 +188,26 @@ def base_scope(own: str | None, base: str) -> BaseScope:
 
 
 def newer_pass(
-    attempts: Iterable[Attempt], failure: BuildVerdict, own: BuildVerdict, where: BaseScope, *, storms: bool
+    attempts: Iterable[Attempt], failure: BuildVerdict, own: BuildVerdict, scope: BaseScope, *, storms: bool
 ) -> Attempt | None:
-    """The pass on the base branch that `failure`, which was found there, does not stand against; None: it stands.
+    """The pass on the base branch that outweighs `failure`, which was found there; None when there is none.
 
-    A build that was tested for two branches is of one of them for lookups, and what a storm failed on hides what
-    passed there before. The attempts tell what CI named for each run, so they know of passes that lookups miss.
+    Lookups count a build that was tested for two branches as one of them only, and a storm hides an earlier pass on
+    its build. The attempts have the branch of each run, so they contain passes that lookups miss.
     """
     counted = [attempt for attempt in attempts if attempt.passed or storms or not attempt.storm]
-    if where.side is SearchSide.BEFORE:
-        counted = [attempt for attempt in counted if attempt.build.key < own.place]
-    named = _newest(attempt for attempt in counted if attempt.branch == where.base)
-    if failure.branch is None and where.lines[0] == (where.base,):  # it stands in for a branch that CI did not name
+    if scope.side is SearchSide.BEFORE:
+        counted = [attempt for attempt in counted if attempt.build.key < own.build_order]
+    named = _newest(attempt for attempt in counted if attempt.branch == scope.base)
+    if failure.branch is None and scope.scopes[0] == (scope.base,):  # it counts for a branch that CI did not name
         return named if named and named.passed else None
-    newest = _newest([*_unnamed(counted, where), *([named] if named else [])])
-    return newest if newest and newest.passed and newest.build.key > failure.place else None
+    newest = _newest([*_unnamed(counted, scope), *([named] if named else [])])
+    return newest if newest and newest.passed and newest.build.key > failure.build_order else None
 
 
-def _unnamed(counted: Sequence[Attempt], where: BaseScope) -> list[Attempt]:
-    """Those on builds that CI named no branch for, where these count as the base branch."""
-    if None not in where.lines[0]:
+def _unnamed(counted: Sequence[Attempt], scope: BaseScope) -> list[Attempt]:
+    """The attempts on builds without a branch, if these count as builds of the base branch."""
+    if None not in scope.scopes[0]:
         return []
     named = {attempt.build.id for attempt in counted if attempt.branch is not None}
     return [attempt for attempt in counted if attempt.build.id not in named]
@@ -215,8 +215,8 @@ def _unnamed(counted: Sequence[Attempt], where: BaseScope) -> list[Attempt]:
 
 def _newest(attempts: Iterable[Attempt]) -> Attempt | None:
     """The newest attempt on the newest build."""
-    return max(attempts, key=_place, default=None)
+    return max(attempts, key=_recency, default=None)
 
 
-def _place(attempt: Attempt) -> tuple[tuple[datetime, str], tuple[datetime, str, int, str]]:
+def _recency(attempt: Attempt) -> tuple[tuple[datetime, str], tuple[datetime, str, int, str]]:
     return (attempt.build.key, attempt.recency)

@@ -1,4 +1,4 @@
-"""Two builds of an app, test by test: what broke, what is fixed (docs/gate.md)."""
+"""The comparison of two builds of an app, test by test (docs/gate.md)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ class ComparedTest:
 
 @dataclass(slots=True)
 class Comparison:
-    """The tests by what changed, each list by name; `passing` counts those in none of them."""
+    """The tests by what changed, each list sorted by name; `passing` counts the tests in none of them."""
 
     app_id: str
     build: ComparedBuild
@@ -51,7 +51,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonInputs:
-    """What was looked up: the cells of both builds, and by test its copy, its assessment and its breakage."""
+    """The cells of both builds, and the tests, assessments and breakages by test."""
 
     cells: Cells
     base_cells: Cells
@@ -65,8 +65,8 @@ def cells_by_test(cells: Mapping[CellKey, Cell]) -> dict[str, Cell]:
     return {test_id: cell for (_, test_id, _), cell in cells.items()}
 
 
-def verdicts(cells: Mapping[CellKey, Cell]) -> dict[CellKey, BuildVerdict]:
-    """The cells with a verdict, as sightings."""
+def build_verdicts(cells: Mapping[CellKey, Cell]) -> dict[CellKey, BuildVerdict]:
+    """The verdicts of the cells that have one."""
     return {key: seen for key, cell in cells.items() if (seen := build_verdict(key, cell))}
 
 
@@ -100,7 +100,7 @@ def compare(
 
 
 def _list_of(comparison: Comparison, row: ComparedTest) -> list[ComparedTest] | None:
-    """Where the test belongs; None for one that passes and has not failed on the base."""
+    """The list of the test; None for one that passes and did not fail on the base."""
     if row.status is LastStatus.NOT_RUN:
         return comparison.not_run
     fails, failed = row.status is LastStatus.FAILED, row.base_status is LastStatus.FAILED

@@ -1,4 +1,4 @@
-"""Coverage: how each attached test stands on the build that it targets."""
+"""Coverage: the state of each attached test on its target build."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from services.reporting.model.tables import Active, Cell, CellKey, LastRun
 
 
 class LastStatus(StrEnum):
-    """How a test stands on its target build; the values are those of the contract."""
+    """The state of a test on its target build; the values are those of the contract."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -41,7 +41,7 @@ class CoverageItem:
     test_name: str
     pinned_version: str | None
     target_version: str | None
-    standing: CoverageState
+    state: CoverageState
     observed: BuildRef | None
     quarantine: Quarantine | None = None
 
@@ -71,7 +71,7 @@ def target_cells(attachments: Sequence[AttachmentSnapshot], targets: Targets) ->
 
 @dataclass(frozen=True, slots=True)
 class CoverageInputs:
-    """What was looked up: names, newest observed builds and quarantines by test, and the cells of `target_cells`."""
+    """Names, newest observed builds and quarantines by test, and the cells of `target_cells`."""
 
     names: Mapping[str, str]
     observed: Mapping[str, BuildRef]
@@ -79,8 +79,8 @@ class CoverageInputs:
     quarantines: Mapping[str, Quarantine]
 
 
-def present_versions(observed: Mapping[str, BuildRef], versions: Mapping[str, str]) -> dict[str, BuildRef]:
-    """The builds with the versions that they have now; one that is not known keeps what it was called."""
+def with_current_versions(observed: Mapping[str, BuildRef], versions: Mapping[str, str]) -> dict[str, BuildRef]:
+    """The builds with their current versions; one that is not known keeps its former version."""
     return {key: replace(build, version=versions.get(build.id, build.version)) for key, build in observed.items()}
 
 
@@ -99,19 +99,19 @@ def _item(attachment: AttachmentSnapshot, targets: Targets, known: CoverageInput
         test_name=known.names.get(attachment.test_id, attachment.test_name),
         pinned_version=attachment.pinned_version,
         target_version=targets.version(attachment),
-        standing=standing(cell),
+        state=coverage_state(cell),
         observed=known.observed.get(attachment.test_id),
         quarantine=known.quarantines.get(attachment.test_id),
     )
 
 
-def standing(cell: Cell | None) -> CoverageState:
-    """A run under way counts before a finished one, a running one before a queued one."""
+def coverage_state(cell: Cell | None) -> CoverageState:
+    """The newest running run decides, else the newest queued one, else the last finished one."""
     if cell is None:
         return CoverageState()
     if cell.active:
-        return _under_way(max(cell.active.items(), key=_newest_running)[1])
-    return _finished(cell.last) if cell.last else CoverageState()
+        return _active_state(max(cell.active.items(), key=_newest_running)[1])
+    return _finished_state(cell.last) if cell.last else CoverageState()
 
 
 def _newest_running(item: tuple[str, Active]) -> tuple[bool, datetime, str]:
@@ -119,10 +119,10 @@ def _newest_running(item: tuple[str, Active]) -> tuple[bool, datetime, str]:
     return (active.status is Status.RUNNING, active.since, run_id)
 
 
-def _under_way(active: Active) -> CoverageState:
+def _active_state(active: Active) -> CoverageState:
     status = LastStatus.RUNNING if active.status is Status.RUNNING else LastStatus.QUEUED
     return CoverageState(status, active.since, active.execution_id)
 
 
-def _finished(last: LastRun) -> CoverageState:
+def _finished_state(last: LastRun) -> CoverageState:
     return CoverageState(_BY_OUTCOME[last.outcome], last.ended_at, last.execution_id, last.seconds)

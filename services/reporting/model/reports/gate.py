@@ -1,4 +1,4 @@
-"""The gate: whether CI may go on after an execution, and why (docs/gate.md)."""
+"""The gate: whether CI may continue after an execution, and why (docs/gate.md)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from services.reporting.model.snapshots import Status
 
 
 class GateResult(StrEnum):
-    """What a gate says; the values are those of the contract."""
+    """The result of a gate; the values are those of the contract."""
 
     PASS = "pass"  # noqa: S105 (no password)
     BLOCK = "block"
@@ -35,7 +35,7 @@ class GateRule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExecutionProgress:
-    """An execution: how many runs it has (None: not told yet), how many ended, whether it is a storm (None: open)."""
+    """An execution: how many runs it has (None: not known yet), how many ended, whether it is a storm (None: open)."""
 
     total: int | None
     finished: int
@@ -70,14 +70,14 @@ class GateRun:
 
     @property
     def failed(self) -> bool:
-        """With a verdict."""
+        """Whether it failed with a verdict."""
         return self.status is Status.COMPLETED and not self.success
 
 
 @dataclass(frozen=True, slots=True)
 class FailureContext:
-    """What was looked up for a run that did not pass: how its test behaves on its app, its lasting quarantine, and,
-    when it failed with a verdict, the newest verdict on the base branch and since when it fails.
+    """What a rule needs to know about a run that did not pass: its test's assessment on the app and active quarantine
+    and, when it failed with a verdict, the base branch's newest verdict and the breakage.
     """
 
     assessment: Assessment
@@ -88,7 +88,7 @@ class FailureContext:
 
 @dataclass(frozen=True, slots=True)
 class GateReason:
-    """A run that did not pass, the rule that decided, and what it saw, in a sentence."""
+    """A run that did not pass, the rule that applied, and why, in a sentence."""
 
     run: GateRun
     rule: GateRule
@@ -99,7 +99,7 @@ class GateReason:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What the gate says of an execution; `reasons`: those that block first."""
+    """The gate of an execution; blocking reasons come first."""
 
     execution_id: str
     result: GateResult
@@ -112,20 +112,20 @@ class Gate:
     storm: bool
 
 
-def decide_rule(run: GateRun, evidence: FailureContext) -> GateRule:
+def decide_rule(run: GateRun, context: FailureContext) -> GateRule:
     """The first rule that applies to a run that has ended and did not pass."""
-    if evidence.quarantine is not None:
+    if context.quarantine is not None:
         return GateRule.QUARANTINED
     if not run.failed:
         return GateRule.NO_VERDICT
-    if evidence.assessment.classification is Classification.FLAKY:
+    if context.assessment.classification is Classification.FLAKY:
         return GateRule.FLAKY
-    known = evidence.on_base is not None and evidence.on_base.fails
+    known = context.on_base is not None and context.on_base.fails
     return GateRule.KNOWN_ON_BASE if known else GateRule.NEWLY_BROKEN
 
 
 def decide_result(total: int, pending: int, rules: Sequence[GateRule]) -> GateResult:
-    """One run that blocks settles it, though others go on; an execution without runs has tested nothing."""
+    """A blocking run decides at once, while others still run; an execution without runs has tested nothing."""
     if any(rule.blocks for rule in rules) or not total:
         return GateResult.BLOCK
     return GateResult.PENDING if pending else GateResult.PASS
@@ -135,5 +135,5 @@ _ORDER: Mapping[GateRule, int] = {rule: place for place, rule in enumerate(GateR
 
 
 def sort_reasons(reasons: Sequence[GateReason]) -> list[GateReason]:
-    """Those that block first, then by rule, name and run."""
+    """Blocking ones first, then by rule, name and run."""
     return sorted(reasons, key=lambda reason: (_ORDER[reason.rule], reason.run.test_name.casefold(), reason.run.run_id))

@@ -1,4 +1,4 @@
-"""What a gate says, in sentences: one for each run that did not pass, and one for the whole."""
+"""The sentences of a gate: one for each run that did not pass, and a summary."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,26 +7,26 @@ from services.reporting.model.phrases import join_phrases, plural, quote_names, 
 from services.reporting.model.reports.gate import FailureContext, GateReason, GateResult, GateRule, GateRun
 from services.reporting.model.snapshots import Status
 
-Versions = Mapping[str, str]  # the present ones, by build
+Versions = Mapping[str, str]  # current versions by build
 
 
-def reason_detail(run: GateRun, rule: GateRule, evidence: FailureContext, base: str, versions: Versions) -> str:
-    """What the rule saw. `base` is the base branch."""
+def reason_detail(run: GateRun, rule: GateRule, context: FailureContext, base: str, versions: Versions) -> str:
+    """Why the rule applies; `base` is the base branch."""
     match rule:
         case GateRule.QUARANTINED:
-            return _quarantined(evidence)
+            return _quarantined(context)
         case GateRule.NO_VERDICT:
             return _no_verdict(run)
         case GateRule.FLAKY:
-            return f"Classified flaky: {classification_detail(evidence.assessment, versions)}"
+            return f"Classified flaky: {classification_detail(context.assessment, versions)}"
         case GateRule.KNOWN_ON_BASE:
-            return _known(evidence, base, versions)
+            return _known(context, base, versions)
         case GateRule.NEWLY_BROKEN:
-            return _newly_broken(run, evidence, base, versions)
+            return _newly_broken(run, context, base, versions)
 
 
-def _quarantined(evidence: FailureContext) -> str:
-    quarantine = evidence.quarantine
+def _quarantined(context: FailureContext) -> str:
+    quarantine = context.quarantine
     if quarantine is None:
         return "In quarantine."
     return f'In quarantine until {utc_minute(quarantine.until)}, set by {quarantine.by}: "{quarantine.reason}".'
@@ -38,39 +38,39 @@ def _no_verdict(run: GateRun) -> str:
     return f"Ended without a verdict ({run.category or 'unknown'}), so nothing is known of what it tests."
 
 
-def _known(evidence: FailureContext, base: str, versions: Versions) -> str:
-    text = f"{f'Fails on {base}' if _named(evidence) else 'Failed before'} too: {_on_base(evidence, versions)}"
-    first = evidence.breakage.first_failing if evidence.breakage else None
-    seen = evidence.on_base.seen if evidence.on_base else None
-    if first and seen and (first.uploaded_at, first.build_id) < seen.place:
+def _known(context: FailureContext, base: str, versions: Versions) -> str:
+    text = f"{f'Fails on {base}' if _named(context) else 'Failed before'} too: {_on_base(context, versions)}"
+    first = context.breakage.first_failing if context.breakage else None
+    verdict = context.on_base.verdict if context.on_base else None
+    if first and verdict and (first.uploaded_at, first.build_id) < verdict.build_order:
         text += f", and fails since build {first.version}"
     return f"{text}."
 
 
-def _newly_broken(run: GateRun, evidence: FailureContext, base: str, versions: Versions) -> str:
-    if evidence.on_base is None:
+def _newly_broken(run: GateRun, context: FailureContext, base: str, versions: Versions) -> str:
+    if context.on_base is None:
         return f"Fails here, and has no verdict on {f'another build of {base}' if run.branch else 'an earlier build'}."
-    where = f"on {base}" if _named(evidence) else "before"
-    return f"Fails here, and passed {where}: {_on_base(evidence, versions)}."
+    where = f"on {base}" if _named(context) else "before"
+    return f"Fails here, and passed {where}: {_on_base(context, versions)}."
 
 
-def _named(evidence: FailureContext) -> bool:
-    """Whether CI named the branch of what was found; a team that names none has builds before and after only."""
-    found = evidence.on_base
-    return found is not None and (found.passed.branch if found.passed else found.seen.branch) is not None
+def _named(context: FailureContext) -> bool:
+    """Whether CI named the branch of what was found; a team that names none only has builds before and after."""
+    found = context.on_base
+    return found is not None and (found.passed.branch if found.passed else found.verdict.branch) is not None
 
 
-def _on_base(evidence: FailureContext, versions: Versions) -> str:
-    if evidence.on_base is None:
+def _on_base(context: FailureContext, versions: Versions) -> str:
+    if context.on_base is None:
         return "no verdict"
-    if evidence.on_base.passed:
-        passed = evidence.on_base.passed
+    if context.on_base.passed:
+        passed = context.on_base.passed
         build = versions.get(passed.build.id) or passed.build.version or "of an unknown version"
         return f"on build {build}, at {utc_minute(passed.started_at)}"
-    seen = evidence.on_base.seen
-    count, total = (seen.failed if seen.fails else seen.passed), seen.passed + seen.failed
-    ended = "failed" if seen.fails else "passed"
-    build, moment = versions.get(seen.build_id) or "of an unknown version", utc_minute(seen.verdict.ended_at)
+    verdict = context.on_base.verdict
+    count, total = (verdict.failed if verdict.fails else verdict.passed), verdict.passed + verdict.failed
+    ended = "failed" if verdict.fails else "passed"
+    build, moment = versions.get(verdict.build_id) or "of an unknown version", utc_minute(verdict.verdict.ended_at)
     if total == 1:
         return f"its only run on build {build} {ended}, at {moment}"
     return f"{count} of {total} runs on build {build} {ended}, the last at {moment}"
@@ -109,7 +109,7 @@ _BLOCKING = {
 
 
 def _blocking(rule: GateRule, reasons: Sequence[GateReason]) -> str:
-    """A test counts once, though it ran on two platforms."""
+    """A test counts once, even if it ran on two platforms."""
     names = {reason.run.test_id: reason.run.test_name for reason in reasons if reason.rule is rule}
     return f"{plural(len(names), *_BLOCKING[rule])} ({quote_names(list(names.values()))})" if names else ""
 

@@ -43,14 +43,14 @@ class Matrix:
 
 
 def finished_cells(cells: Mapping[CellKey, Cell]) -> dict[CellKey, Cell]:
-    """The cells with a finished run: the others are shown as missing."""
+    """The cells with a finished run; others are shown as missing."""
     return {key: cell for key, cell in cells.items() if cell.last is not None}
 
 
 def row_names(
     attachments: Iterable[AttachmentSnapshot], cells: Mapping[CellKey, Cell], tests: Mapping[str, TestSnapshot]
 ) -> list[tuple[str, str]]:
-    """(test id, name) of all rows, by name; the catalog's name, else the one that an event told last."""
+    """(test id, name) of all rows, by name; the catalog's name, else that of the attachment, else of the newest run."""
     names: dict[str, str] = {}
     for (_, test_id, _), cell in sorted(cells.items(), key=lambda item: item[1].last.recency if item[1].last else ()):
         names[test_id] = cell.test_name
@@ -61,11 +61,11 @@ def row_names(
 
 
 def evidence_builds(assessments: Iterable[Assessment]) -> set[str]:
-    """Ids of the builds that sentences name."""
+    """Ids of the builds that the sentences name."""
     return set().union(*(assessment.evidence.named_builds for assessment in assessments))
 
 
-def rows(
+def matrix_rows(
     names: Iterable[tuple[str, str]],
     builds: Sequence[BuildSnapshot],
     cells: Mapping[CellKey, Cell],
@@ -74,9 +74,8 @@ def rows(
     versions: Mapping[str, str],
     quarantines: Mapping[str, Quarantine],
 ) -> list[MatrixRow]:
-    """A row for each name; `versions` are the present versions of builds that sentences name, by id.
-
-    `quarantines` are those that last, by test.
+    """A row for each name; `versions` are the current versions of the builds that sentences name, by id, and
+    `quarantines` the active ones by test.
     """
     found: list[MatrixRow] = []
     for test_id, name in names:

@@ -1,4 +1,4 @@
-"""Which build an attached test is meant to run on."""
+"""The build that an attached test targets."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The builds that tests may target: the app's current one, its newest one, and those that pins name."""
+    """The builds that tests may target: the app's current one, its newest one, and those pinned by version."""
 
     current: BuildSnapshot | None
     newest: BuildSnapshot | None
