@@ -1,1 +1,1 @@
-"""One model of a screen, whatever the driver: elements, outline, fingerprint, locators and page sources."""
+"""One model of screens for every driver: elements, outline, fingerprint, locators and page sources."""

@@ -1,4 +1,4 @@
-"""What is on a screen: one model of elements for every kind of device."""
+"""The elements of a screen: one model for every kind of device."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 
 class Role(StrEnum):
-    """What an element is for; OTHER for what does not say."""
+    """What an element is for; OTHER if the source does not say."""
 
     BUTTON = "button"
     LINK = "link"
@@ -80,7 +80,7 @@ class Bounds:
         return Point(self.x + self.width * x, self.y + self.height * y)
 
     def contains(self, point: Point) -> bool:
-        """Whether the point lies inside or on the edge."""
+        """Whether the point is inside or on the edge."""
         return self.x <= point.x <= self.right and self.y <= point.y <= self.bottom
 
     def intersection(self, other: "Bounds") -> "Bounds | None":
@@ -96,11 +96,11 @@ NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Element:
-    """A node of the screen; two are the same only if they are one object.
+    """A node of the screen, compared by identity.
 
-    `text` is what can be read on it (of a field: what is typed in), `label` its accessibility label, `hint` what an
-    empty field shows, `id` its resource id or accessibility identifier. `checked` is None for what cannot be checked.
-    `clickable` is what the source says, besides the role. `attributes` are all of the source's, by its names.
+    `text` is its visible text (the content of a field), `label` its accessibility label, `hint` the text of an empty
+    field, `id` its resource id or accessibility identifier. `checked` is None if it cannot be checked. `clickable` is
+    what the source says, independent of the role. `attributes` are all attributes of the source.
     """
 
     role: Role = Role.OTHER
@@ -120,7 +120,7 @@ class Element:
 
     @property
     def tappable(self) -> bool:
-        """Whether a tap on it is meant to do something, by its role or by what the source says."""
+        """Whether it is meant to be tapped, by its role or by the source."""
         return self.clickable or self.role in TAPPABLE
 
     @property
@@ -129,16 +129,16 @@ class Element:
 
     @property
     def on(self) -> bool | None:
-        """Whether it is checked, or of a tab: chosen; None for what has no such state."""
+        """Whether it is checked, or selected if it is a tab; None if it has no such state."""
         return self.selected if self.checked is None and self.role is Role.TAB else self.checked
 
     @property
     def name(self) -> str:
-        """How a person would call it; empty if nothing identifies it. What is typed into a field is not its name."""
+        """What a person would call it; empty if nothing identifies it. The content of a field is not its name."""
         return (self.label or self.hint or self.id) if self.editable else (self.text or self.label or self.id)
 
     def describe(self) -> str:
-        """In words, for messages: its role and name."""
+        """Its role and name, for messages."""
         named = f'{self.role} "{_short(self.name)}"' if self.name else str(self.role)
         return f"{named} (id {self.id})" if self.id and self.name != self.id and not self.text else named
 
@@ -149,7 +149,7 @@ def _short(text: str, limit: int = 60) -> str:
 
 
 def walk(root: Element) -> Iterator[Element]:
-    """The element and everything under it, parents first, in the order of the source."""
+    """The element and its descendants, parents first, in the order of the source."""
     waiting = [root]
     while waiting:
         element = waiting.pop()

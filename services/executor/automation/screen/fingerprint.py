@@ -1,8 +1,8 @@
-"""Knows a screen again when its data have changed: what it is made of, without what stands in it.
+"""Fingerprints of screens: they recognise a screen whose data have changed.
 
-Counted is what can be operated, the title, and what a dialog says, by role and identity (an id without its digits, else
-the words of its name without digits). Not counted are plain texts, what is typed in, states, positions, and in rows of
-lists everything but the kinds of things. docs/decisions/a-screen-is-what-can-be-done-on-it.md says why.
+A fingerprint consists of the controls, the title and the texts of dialogs, each by its role and identity: its id
+without digits, or else the words of its name without digits. It ignores other texts, contents of fields, states and
+positions, and in rows of lists everything but the roles and ids.
 """
 
 import re
@@ -15,13 +15,13 @@ from typing import TypeAlias
 from services.executor.automation.screen.elements import NOWHERE, Element, Role, walk
 from services.executor.automation.screen.outline import Outline
 
-SHARED_SHARE = 2 / 3
-"""So much of the smaller screen's scrolled part must be on the other one too."""
+MIN_SHARED = 2 / 3
+"""Share of the scrolling tokens of the smaller screen that the other one must have too."""
 FLOWING_LIMIT = 200
 _BARS = 0.1
-"""So much of the screen's height a bar at its edge may take."""
+"""Share of the screen's height that a bar at its edge may have."""
 _CARDS = 3
-"""So many neighbours of one kind, each with something inside, are rows of a list whatever their role."""
+"""This many siblings of one role, each with children, are rows of a list."""
 
 _SCROLLING = re.compile(r"ScrollView|RecyclerView|ListView|GridView|TableView|XCUIElementTypeTable|CollectionView")
 _TITLE_BAR = re.compile(r"NavigationBar$|Toolbar$|ActionBar|TopAppBar")
@@ -34,29 +34,29 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True, slots=True)
 class ScreenFingerprint:
-    """`fixed` stands for what is always there, `flowing` for what scrolls, one short hash for each thing."""
+    """`fixed` is a hash of everything that does not scroll; `flowing` has a short hash of each element that does."""
 
     fixed: str
     flowing: tuple[str, ...] = ()
 
     @property
     def blank(self) -> bool:
-        """Whether nothing but what scrolls tells it from others."""
+        """Whether everything on the screen scrolls."""
         return self.fixed == _EMPTY_HASH
 
 
 def same_screen(one: ScreenFingerprint, other: ScreenFingerprint) -> bool:
-    """Whether they are one screen, perhaps scrolled a little, perhaps with other rows in its lists."""
+    """Whether both are the same screen, possibly scrolled a little, or with other rows in its lists."""
     if one.fixed != other.fixed:
         return False
     here, there = set(one.flowing), set(other.flowing)
     if not here or not there:
         return here == there or not one.blank
-    return len(here & there) >= SHARED_SHARE * min(len(here), len(there))
+    return len(here & there) >= MIN_SHARED * min(len(here), len(there))
 
 
 def fingerprint_of(root: Element) -> ScreenFingerprint:
-    """Which screen this is."""
+    """The fingerprint of a screen."""
     tokens = list(_tokens(root))
     fixed = {token for token, flows in tokens if not flows}
     flowing = {token for token, flows in tokens if flows} - fixed
@@ -68,7 +68,7 @@ ScreenState: TypeAlias = tuple[object, ...]
 
 
 def screen_state(outline: Outline) -> ScreenState:
-    """Everything that can be seen or used on the screen at one moment; equal only while nothing changes."""
+    """The exact state of a screen; two states are equal only if nothing visible has changed."""
     return tuple(
         (
             each.role,
@@ -87,7 +87,7 @@ def screen_state(outline: Outline) -> ScreenState:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where an element is: in something that scrolls, in a row of a list, in a dialog, among tabs."""
+    """Whether an element is in a scrolling container, in a row of a list, in a dialog, among tabs."""
 
     scrolled: bool = False
     row: bool = False
@@ -96,7 +96,7 @@ class _Place:
 
 
 def _tokens(root: Element) -> Iterator[tuple[str, bool]]:
-    """What counts, and whether it scrolls. Of what scrolls also that counts which is out of sight."""
+    """The tokens of the screen, each with whether it scrolls. Scrolling elements count even when out of view."""
     titled = False
     waiting = [(root, _Place())]
     while waiting:
@@ -118,7 +118,7 @@ def _tokens(root: Element) -> Iterator[tuple[str, bool]]:
 
 
 def _is_scrolled_away(element: Element, root: Element) -> bool:
-    """Whether what cannot be seen has only been scrolled away: beyond the edges of the screen, or under its bars."""
+    """Whether an invisible element is only scrolled away: beyond the screen's edges, or under its bars."""
     screen, middle = root.bounds, element.bounds.center
     if element.bounds == NOWHERE or not screen.height:
         return False
@@ -127,13 +127,13 @@ def _is_scrolled_away(element: Element, root: Element) -> bool:
 
 
 def _title(element: Element) -> str:
-    """The words of the screen's title, if the element has them: a heading, or the bar that the platform has for it."""
+    """The words of the screen's title, if the element is a heading or the platform's title bar."""
     if element.role is Role.HEADING:
         return normalized_words(element.text or element.label or element.id)
     if not _TITLE_BAR.search(_kind(element)):
         return ""
-    said = (each.text or each.label for each in walk(element) if not each.tappable)
-    return normalized_words(next(filter(None, said), "") or element.id)
+    texts = (each.text or each.label for each in walk(element) if not each.tappable)
+    return normalized_words(next(filter(None, texts), "") or element.id)
 
 
 def _is_counted(element: Element, place: _Place) -> bool:
@@ -152,7 +152,7 @@ def _place_inside(element: Element, place: _Place) -> _Place:
 
 
 def has_rows(element: Element) -> bool:
-    """Whether its children are rows: all of one kind, each with something inside."""
+    """Whether its children are rows: all of one role, each with children."""
     children = element.children
     return (
         len(children) >= _CARDS and len({child.role for child in children}) == 1 and all(c.children for c in children)
@@ -160,9 +160,9 @@ def has_rows(element: Element) -> bool:
 
 
 def is_scrollable(element: Element) -> bool:
-    """Whether what is inside moves under the finger."""
-    said_so = element.attributes.get("scrollable") == "true"
-    return element.role is Role.LIST or said_so or bool(_SCROLLING.search(_kind(element)))
+    """Whether its content scrolls."""
+    declared = element.attributes.get("scrollable") == "true"
+    return element.role is Role.LIST or declared or bool(_SCROLLING.search(_kind(element)))
 
 
 def _kind(element: Element) -> str:
@@ -170,13 +170,13 @@ def _kind(element: Element) -> str:
 
 
 def belongs_to_system(element: Element) -> bool:
-    """Whether it belongs to the system and not to the app: the keyboard, the status bar."""
-    said = element.attributes
-    return any(_SYSTEM.search(said[name]) for name in ("type", "package") if name in said)
+    """Whether it belongs to the system, not to the app: the keyboard, the status bar."""
+    has = element.attributes
+    return any(_SYSTEM.search(has[name]) for name in ("type", "package") if name in has)
 
 
 def _identity(element: Element, place: _Place) -> str:
-    """Which one it is: its id, or else its name where that may count; and of a tab whether it is the open one."""
+    """Its id, or else its name unless it is in a row; for a tab also whether it is selected."""
     own = id_shape(own_id(element))
     named = f"#{own}" if own or place.row else normalized_words(_name(element))
     tab = element.role is Role.TAB or place.tabs
@@ -184,7 +184,7 @@ def _identity(element: Element, place: _Place) -> str:
 
 
 def own_id(element: Element) -> str:
-    """The id that the element has of its own; iOS gives the label of one that has none."""
+    """The element's id; empty if it is a copy of the label, as iOS reports for elements without one."""
     return "" if element.id in (element.label, element.text) else element.id
 
 
@@ -196,14 +196,14 @@ def _name(element: Element) -> str:
 
 @lru_cache(maxsize=8192)
 def id_shape(identifier: str) -> str:
-    """The id without its package and its digits; empty for one that was made up by a machine."""
+    """The id without package and digits; empty if it was generated."""
     short = identifier.rsplit("/", 1)[-1]
     return "" if _GENERATED.search(short) else _DIGITS.sub("", short)
 
 
 @lru_cache(maxsize=8192)
 def normalized_words(text: str) -> str:
-    """The words of a text, without digits, signs and case."""
+    """The words of a text in lower case, without digits and punctuation."""
     return " ".join(_WORD.findall(text.casefold()))[:80]
 
 

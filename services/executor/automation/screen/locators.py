@@ -1,4 +1,4 @@
-"""Finds an element again: by what it is and says, on a screen that may hold other data now. Never by a guess."""
+"""Locators find an element again by its role and texts on a screen whose data may have changed; they never guess."""
 
 import re
 from collections.abc import Iterable
@@ -16,19 +16,19 @@ from services.executor.automation.screen.fingerprint import (
 from services.executor.automation.screen.outline import Outline
 
 MAX_DISTANCE = 0.05
-"""So far, as a share of the screen, may an element have moved that only its place tells from others."""
+"""How far, as a share of the screen, an element may have moved that only its position identifies."""
 
 _NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class Locator:
-    """What an element was when it was chosen.
+    """What identifies an element.
 
-    `exact` says that text, label and hint must be the very same; without it, which takes an id, they are kept as words
-    without numbers: a counter or a price does not tell what it is. `row` are the words of the row that it stands in,
-    `rows` a hash of all rows where the choice may have depended on them. Of `equals` elements alike it was number
-    `ordinal` (from 0), its middle at (`x`, `y`) in shares of the screen. `checked` is its state then.
+    With `exact`, text, label and hint must be equal; without it, which requires an id, they are compared as words
+    without numbers, because a counter or a price changes. `row` has the words of the element's row, `rows` a hash of
+    all rows if the choice may have depended on them. Of `equals` matching elements it was number `ordinal` (from 0),
+    with its middle at (`x`, `y`) in shares of the screen. `checked` was its state.
     """
 
     role: Role
@@ -47,17 +47,17 @@ class Locator:
 
 
 def locator_of(element: Element, outline: Outline, sentence: str, *, exact: bool = False) -> Locator | None:
-    """How to find the element again; None if this locator would not find it, and it alone, where it is now.
+    """The locator of an element; None if it would not find this element, and only this one, on the same screen.
 
-    `sentence` is what chose it: a row whose words it does not have was chosen by something else than its name, and a
-    number that it has is part of the name. `exact`: its texts count to the letter, as they do for checks.
+    `sentence` is the step that chose it: a row whose words are not in the sentence was not chosen by its name, and a
+    number in the sentence is part of a name. `exact` compares texts exactly, as checks do.
     """
-    called = numbers_in(sentence)
-    if element not in outline.visible or called & numbers_in(own_id(element)):
+    mentioned = numbers_in(sentence)
+    if element not in outline.visible or mentioned & numbers_in(own_id(element)):
         return None
     row = _row_of(element, outline)
     x, y = _relative_position(element, outline)
-    exact = exact or not id_shape(own_id(element)) or _needs_exact_text(element, called)
+    exact = exact or not id_shape(own_id(element)) or _needs_exact_text(element, mentioned)
     text, label, hint = _texts_of(element, exact=exact)
     locator = Locator(
         role=element.role,
@@ -82,7 +82,7 @@ def locator_of(element: Element, outline: Outline, sentence: str, *, exact: bool
 
 
 def locate(locator: Locator, outline: Outline) -> Element | None:
-    """The one element that this is on the present screen; None when it is not there, or not certain."""
+    """The element on the current screen; None if it is missing or ambiguous."""
     alike = _matching_elements(locator, outline)
     if len(alike) != locator.equals:
         return None
@@ -97,23 +97,23 @@ def locate(locator: Locator, outline: Outline) -> Element | None:
 
 
 def numbers_in(text: str) -> frozenset[str]:
-    """The numbers in a text, as they are written."""
+    """The numbers in a text, as written."""
     return frozenset(_NUMBER.findall(text))
 
 
 def has_number_on_screen(sentence: str, outline: Outline) -> bool:
-    """Whether the sentence has a number that can be read on the screen."""
-    called = numbers_in(sentence)
-    return any(called & numbers_in(f"{_readable_text(each)} {each.label}") for each in outline.visible)
+    """Whether the sentence has a number that is visible on the screen."""
+    mentioned = numbers_in(sentence)
+    return any(mentioned & numbers_in(f"{_readable_text(each)} {each.label}") for each in outline.visible)
 
 
 def content_hash(outline: Outline) -> str:
-    """A hash of everything that can be read on the screen."""
+    """A hash of all texts on the screen."""
     return _hash_of_texts([outline.root])
 
 
 def wording_hash(outline: Outline) -> str:
-    """A hash of the words on the screen in their order, whatever the numbers are."""
+    """A hash of the words on the screen in order, without numbers."""
     said = (
         normalized_words(f"{_readable_text(each)} {each.label}")
         for each in walk(outline.root)
@@ -147,22 +147,22 @@ def _stable_id(element: Element) -> str:
 
 
 def _texts_of(element: Element, *, exact: bool) -> tuple[str, str, str]:
-    """Text, label and hint, to the letter or as words."""
+    """Text, label and hint, exact or as words."""
     texts = (_readable_text(element), element.label, element.hint)
     return texts if exact else (normalized_words(texts[0]), normalized_words(texts[1]), normalized_words(texts[2]))
 
 
-def _needs_exact_text(element: Element, called: frozenset[str]) -> bool:
-    """Whether the words of its texts leave out what it is: a number that it is called by, or a sign such as "+"."""
+def _needs_exact_text(element: Element, mentioned: frozenset[str]) -> bool:
+    """Whether words are not enough: a text has a number that names the element, or only a sign such as "+"."""
     texts = (_readable_text(element), element.label, element.hint)
     return any(
-        called & numbers_in(text) or (text.strip() and not normalized_words(text) and not numbers_in(text))
+        mentioned & numbers_in(text) or (text.strip() and not normalized_words(text) and not numbers_in(text))
         for text in texts
     )
 
 
 def _row_of(element: Element, outline: Outline) -> Element | None:
-    """The innermost row that the element is, or is inside of."""
+    """The innermost row that is or contains the element."""
     for each in (element, *outline.above(element)):
         if each.role is Role.CELL:
             return each
@@ -178,7 +178,7 @@ def _rows_around(row: Element, outline: Outline) -> list[Element]:
 
 
 def _row_words(row: Element) -> str:
-    """What the row says, without its numbers, what is typed into it, and what its buttons say."""
+    """The words of the row without numbers, contents of fields, and texts of buttons."""
     said = [
         normalized_words(f"{_readable_text(each)} {each.label}")
         for each in walk(row)
@@ -188,7 +188,7 @@ def _row_words(row: Element) -> str:
 
 
 def _is_named_in(row: Element, outline: Outline, sentence: str) -> bool:
-    """Whether the sentence has the first words of this row, and of no other one around it, and none of its numbers."""
+    """Whether the sentence has the first words of only this row among its siblings, and none of its numbers."""
     if any(numbers_in(sentence) & numbers_in(f"{_readable_text(each)} {each.label}") for each in walk(row)):
         return False
     said = set(normalized_words(sentence).split())

@@ -1,4 +1,4 @@
-"""The outline of a screen: its tree made ready for looking things up."""
+"""The outline of a screen: an index of its tree of elements."""
 
 from collections.abc import Collection, Iterable
 from functools import cached_property
@@ -7,7 +7,7 @@ from services.executor.automation.screen.elements import Element, Role, walk
 
 
 class Outline:
-    """A tree made ready for looking things up: its visible elements in order, and who is inside whom."""
+    """An index of a tree: visible elements in order, ancestors and neighbours."""
 
     def __init__(self, root: Element) -> None:
         self.root = root
@@ -22,14 +22,14 @@ class Outline:
 
     @cached_property
     def visible(self) -> tuple[Element, ...]:
-        """What can be seen, but for the screen itself; what is inside something hidden cannot."""
+        """The visible elements without the screen itself; descendants of a hidden element are not visible."""
         return tuple(element for element in self._order if element is not self.root and self._shown(element))
 
     def _shown(self, element: Element) -> bool:
         return all(above.visible for above in (element, *self.above(element)))
 
     def above(self, element: Element) -> list[Element]:
-        """What the element is inside of, the innermost first."""
+        """The ancestors of an element, the innermost first."""
         found = []
         parent = self._parents.get(element)
         while parent is not None:
@@ -41,25 +41,25 @@ class Outline:
         return outer in self.above(element)
 
     def innermost(self, found: Iterable[Element]) -> list[Element]:
-        """Those that hold no other one of them."""
+        """Those that are not ancestors of others."""
         kept = list(found)
         holders = self.holders(kept)
         return [element for element in kept if element not in holders]
 
     def holders(self, found: Iterable[Element]) -> set[Element]:
-        """All that any of them is inside of."""
+        """All ancestors of these elements."""
         return {above for element in found for above in self.above(element)}
 
     def within(self, found: Iterable[Element], holders: Collection[Element]) -> list[Element]:
-        """Those that are inside one of the holders."""
+        """Those with one of `holders` as an ancestor."""
         return [element for element in found if any(above in holders for above in self.above(element))]
 
     def tappable(self, element: Element) -> bool:
-        """Whether a tap on the element reaches something that is made for it."""
+        """Whether the element or an ancestor is meant to be tapped."""
         return element.tappable or any(above.tappable for above in self.above(element))
 
     def label_beside(self, element: Element) -> str:
-        """The text that stands directly before the element, in the same container."""
+        """The text directly before the element in the same container."""
         before = self._before.get(element)
         labels = before is not None and before.visible and before.role in (Role.TEXT, Role.HEADING)
         return before.text if before is not None and labels else ""

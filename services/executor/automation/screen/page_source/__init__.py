@@ -1,1 +1,1 @@
-"""Page sources of drivers and browsers, each flavour read into the one model of elements."""
+"""Readers of page sources: each format is converted to elements."""

@@ -1,4 +1,4 @@
-"""Page sources of Appium's fake driver: the XML file that is its app, with Mock elements and perhaps a web view."""
+"""Page sources of Appium's fake driver: the XML file of its app, with Mock elements and possibly a web view."""
 
 from collections.abc import Mapping
 
@@ -32,7 +32,7 @@ _HEAD = frozenset({"head", "title", "script", "style"})
 
 
 def read_fake(root: SourceNode) -> Element:
-    """The app as elements. Its alerts are not visible: the source does not say which is open."""
+    """The app as elements. Alerts are not visible, because the source does not say which one is open."""
     app = root if root.tag == "app" else next((node for node in root.nodes if node.tag == "app"), root)
     width, height = _size(app.attributes)
     screen = Bounds(0, 0, width, height) if width and height else None
@@ -79,7 +79,7 @@ def _size(has: Mapping[str, str]) -> tuple[float | None, float | None]:
 
 
 def _bounds(has: Mapping[str, str]) -> Bounds | None:
-    """As the driver gives them: left and top are 0 where they are absent. None for an element without a size."""
+    """Bounds with left and top 0 if missing; None for an element without a size."""
     width, height = _size(has)
     if width is None or height is None:
         return None

@@ -1,6 +1,6 @@
-"""Lays static HTML out in lines: it has no bounds, yet what is above, below or beside what has an order in it.
+"""Static HTML as elements. It has no bounds, so it is laid out in lines, which shows what is above, below or beside.
 
-Blocks begin a new line, what is inline stands side by side, the cells of a table row too. Stylesheets are not known.
+Blocks begin a new line; inline elements and the cells of a table row are side by side. Stylesheets are ignored.
 """
 
 from collections.abc import Iterator
@@ -21,11 +21,11 @@ _LINE, _COLUMN = 20, 100
 INLINE = frozenset(("a", "abbr", "b", "button", "cite", "code", "em", "i", "img", "input", "kbd", "label", "mark"))
 INLINE |= {"meter", "output", "progress", "q", "s", "select", "small", "span", "strong", "sub", "sup", "svg", "td"}
 INLINE |= {"textarea", "th", "time", "u"}
-"""Tags that begin no new line."""
+"""Tags that do not begin a new line."""
 
 
 def lay_out(root: SourceNode) -> dict[SourceNode, Bounds]:
-    """Where everything in it stands, in pixels of a made-up size; NOWHERE for what is empty."""
+    """The bounds of every node in pixels of an arbitrary size; NOWHERE for empty nodes."""
     lines = _LineLayout()
     for node, part in _traverse(root):
         lines.meet(node, part)
@@ -33,7 +33,7 @@ def lay_out(root: SourceNode) -> dict[SourceNode, Bounds]:
 
 
 def _traverse(root: SourceNode) -> Iterator[tuple[SourceNode, str | None]]:
-    """Every node where it begins and where it ends (None), and where it has text of its own (the text)."""
+    """Each node where it begins and ends (with None), and at each text directly inside (with the text)."""
     waiting: list[tuple[SourceNode, str | SourceNode | None]] = [(root, root)]
     while waiting:
         node, part = waiting.pop()
@@ -189,7 +189,7 @@ def _only_phrasing(node: SourceNode) -> bool:
 
 
 def _inner_text(node: SourceNode) -> str:
-    """What is to be read in it, without what is typed into fields and what its attributes hide."""
+    """The visible text inside, without the contents of fields and what attributes hide."""
     return " ".join("".join(_pieces(node)).split()) if node.nodes else node.direct_text
 
 

@@ -1,4 +1,4 @@
-"""Cuts HTML into tags and texts, as its standard says, in one pass: time grows with the length and with nothing else.
+"""Parses HTML into nodes like a browser, with void elements and omitted end tags, in linear time.
 
 (html.parser of the standard library takes minutes for some broken pages of 4 MiB.)
 """
@@ -22,7 +22,7 @@ _RAW = {tag: re.compile(rf"</{tag}(?=[\s/>])", re.IGNORECASE) for tag in ("scrip
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A start tag; `closed` when it ends with "/>". `at` is where in the source it stands."""
+    """A start tag at position `at`; `closed` if it ends with "/>"."""
 
     name: str
     attributes: dict[str, str]
@@ -39,7 +39,7 @@ Token = Tag | EndTag | str
 
 
 def tokenize(text: str) -> Iterator[Token]:
-    """Tags and texts in order; comments, declarations and what is in scripts and styles are left out."""
+    """Tags and texts in order, without comments, declarations, scripts and styles."""
     at, end = 0, len(text)
     while at < end:
         if found := _TEXT.match(text, at):
@@ -69,7 +69,7 @@ def unescape(text: str) -> str:
     try:
         return html.unescape(text) if "&" in text else text
     except ValueError:
-        raise SourceError("a character reference has thousands of digits: send what the browser gave") from None
+        raise SourceError("a character reference has thousands of digits: send what the browser returned") from None
 
 
 def _after(text: str, mark: str, at: int) -> int:
@@ -78,7 +78,7 @@ def _after(text: str, mark: str, at: int) -> int:
 
 
 def _tag(text: str, begun: int) -> tuple[Tag | None, int]:
-    """The start tag and where it ends; none when the source ends within it."""
+    """The start tag and where it ends; None if the source ends inside it."""
     name = _NAME.match(text, begun + 1)
     assert name is not None  # noqa: S101 (there is a letter)
     attributes: dict[str, str] = {}
@@ -99,7 +99,7 @@ def _tag(text: str, begun: int) -> tuple[Tag | None, int]:
 
 
 def _past_open_quote(text: str, at: int) -> int:
-    """A quote that is opened and never closed goes on to the end of the source."""
+    """An unclosed quote extends to the end of the source."""
     return len(text) if re.compile(r"""\s*+=\s*+["']""").match(text, at) else at
 
 
@@ -123,14 +123,14 @@ _CLOSED_BY: Mapping[str, frozenset[str]] = {
     "thead": frozenset(("tbody", "tfoot")),
     "p": _BLOCKS,
 }
-"""Which start tags end an open element that has no end tag."""
+"""Start tags that end an open element without an end tag."""
 
 _CONTAINERS = frozenset(("ul", "ol", "menu", "dl", "table", "select", "button", "dialog"))
-"""A start tag ends nothing outside of these."""
+"""A start tag does not end elements outside these."""
 
 
 def read_html(text: str) -> SourceNode:
-    """A node "#page" with everything in it. SourceError when it is larger than the limits."""
+    """A node "#page" with the whole page. Raise SourceError if it exceeds the limits."""
     tree = _HtmlTreeBuilder(text)
     for token in tokenize(text):
         tree.add(token)
@@ -146,7 +146,7 @@ class _HtmlTreeBuilder:
         self._open = self._growing.open
         self._ignored: list[str] = []
         self._of_name: Counter[str] = Counter()
-        """How many of a name are open: most end tags that end nothing are known by it at once."""
+        """The number of open elements by tag, by which most unmatched end tags are found at once."""
         self.page = self._open[0]
 
     def _position(self) -> tuple[int, int]:
@@ -172,7 +172,7 @@ class _HtmlTreeBuilder:
         self._of_name[tag.name] += not closed
 
     def _close_before(self, name: str) -> None:
-        """Close the elements that this start tag ends, up to the container around."""
+        """Close the elements that this start tag ends, up to the surrounding container."""
         for depth in range(len(self._open) - 1, 0, -1):
             if self._open[depth].tag in _CONTAINERS:
                 return

@@ -1,4 +1,4 @@
-"""What tags and attributes of HTML say of an element: its role, names and state. For static pages and live ones."""
+"""The role, names and state of HTML elements by their tags and attributes, for static and live pages."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ _ARIA: Mapping[str, Role] = {
 NAMED_BY_CONTENT = frozenset(
     {Role.BUTTON, Role.LINK, Role.TAB, Role.HEADING, Role.CHECKBOX, Role.SWITCH, Role.RADIO, Role.TEXT}
 )
-"""Roles whose whole inner text is their name; of the others only the text that is directly in them counts."""
+"""Roles whose name is their whole inner text; for others only the text directly inside counts."""
 
 _IDS = ("id", "data-testid", "data-test-id", "data-test", "data-cy", "data-qa", "name")
 _BUTTON_TEXTS = {"submit": "Submit", "reset": "Reset", "file": "Choose file"}
@@ -58,7 +58,7 @@ _BUTTON_TEXTS = {"submit": "Submit", "reset": "Reset", "file": "Choose file"}
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What an element is called, as `Element` has it."""
+    """The names of an `Element`."""
 
     text: str
     label: str
@@ -67,7 +67,7 @@ class Names:
 
 
 def role_of(tag: str, attributes: Mapping[str, str]) -> Role:
-    """The role of an element by its ARIA role, else by its tag and type; tag and names of attributes in lower case."""
+    """The role by the ARIA role, or else by tag and type; tag and attribute names are in lower case."""
     for word in attributes.get("role", "").lower().split():
         if word == "combobox" and tag in ("input", "textarea"):
             return Role.FIELD
@@ -85,11 +85,11 @@ def role_of(tag: str, attributes: Mapping[str, str]) -> Role:
 def names_of(
     tag: str, attributes: Mapping[str, str], *, content: str, value: str | None = None, labels: Iterable[str] = ()
 ) -> Names:
-    """What the element is called.
+    """The names of an element.
 
-    `content` is the text to be read inside it: the whole for NAMED_BY_CONTENT, else what is directly in it; of a select
-    that of the chosen option. `value` is what is typed into it now, None for what its attribute says. `labels` are the
-    texts of the elements that label it (aria-labelledby, label for, or a label around it).
+    `content` is its inner text for NAMED_BY_CONTENT, otherwise the text directly inside; for a select, the text of the
+    selected option. `value` is its current value, None for that of its attribute. `labels` are the texts of its labels
+    (aria-labelledby, label for, or a label around it).
     """
     role = role_of(tag, attributes)
     named = _collapse_spaces(" ".join(labels)) if attributes.get("aria-labelledby") else ""
@@ -101,7 +101,7 @@ def names_of(
 
 
 def checked_of(tag: str, attributes: Mapping[str, str], *, checked: bool | None = None) -> bool | None:
-    """Whether it is checked; None for what cannot be. `checked` is what a live page says of its inputs."""
+    """Whether it is checked; None if it cannot be. `checked` is the state of an input of a live page."""
     if role_of(tag, attributes) not in CHECKABLE:
         return None
     if tag == "input":
@@ -110,18 +110,18 @@ def checked_of(tag: str, attributes: Mapping[str, str], *, checked: bool | None 
 
 
 def selected_of(attributes: Mapping[str, str]) -> bool:
-    """Whether it is the chosen one of several: a tab, an option, the current page of a menu."""
+    """Whether it is selected: a tab, an option, the current page of a menu."""
     current = attributes.get("aria-current", "false").lower() not in ("", "false")
     return "selected" in attributes or attributes.get("aria-selected", "").lower() == "true" or current
 
 
 def enabled_of(attributes: Mapping[str, str]) -> bool:
-    """Whether it can be used; what a disabled fieldset around it says is not in its attributes."""
+    """Whether it is enabled by its own attributes; a disabled fieldset around it is not considered."""
     return "disabled" not in attributes and attributes.get("aria-disabled", "").lower() != "true"
 
 
 def is_hidden(tag: str, attributes: Mapping[str, str]) -> bool:
-    """Whether its own attributes hide it, and with it all that is inside; what stylesheets say is not known."""
+    """Whether its own attributes hide it and its descendants; stylesheets are not considered."""
     if "hidden" in attributes or attributes.get("aria-hidden", "").lower() == "true":
         return True
     if tag == "input" and _type(attributes) == "hidden":
@@ -144,7 +144,7 @@ def _type(attributes: Mapping[str, str]) -> str:
 
 
 def _text(tag: str, attributes: Mapping[str, str], role: Role, content: str, value: str | None) -> str:
-    """What can be read on it; of a field what is typed in."""
+    """Its visible text, or the content of a field."""
     current = attributes.get("value", "") if value is None else value
     if tag == "input":
         if role is Role.BUTTON:

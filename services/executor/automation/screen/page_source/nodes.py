@@ -1,4 +1,4 @@
-"""The nodes of a page source as they stand in it, the limits of what is read, and the error of what cannot be."""
+"""The nodes of a page source, the limits of its size, and the error for invalid sources."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ NODE_LIMIT = 20_000
 
 
 class SourceError(Exception):
-    """A page source that cannot be read. The message says where (line and column from 1) and what to do."""
+    """An invalid page source. The message has the line and column, from 1, and says what to do."""
 
     def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
         super().__init__(f"line {line}, column {column}: {message}")
@@ -21,7 +21,7 @@ class SourceError(Exception):
 
 @dataclass(slots=True, eq=False)
 class SourceNode:
-    """A node of XML or HTML: nodes and texts in it in their order."""
+    """A node of XML or HTML with its child nodes and texts in order."""
 
     tag: str
     attributes: dict[str, str]
@@ -33,12 +33,12 @@ class SourceNode:
 
     @property
     def direct_text(self) -> str:
-        """The text that stands directly in it, runs of space as one."""
+        """The text directly inside, with spaces collapsed."""
         return " ".join(" ".join(part for part in self.content if isinstance(part, str)).split())
 
 
 class TreeBuilder:
-    """A tree that a parser makes from its events; `position` gives the line and column of the event at hand."""
+    """Builds a tree from the events of a parser; `position` returns the line and column of the current event."""
 
     def __init__(self, position: Callable[[], tuple[int, int]]) -> None:
         self._position = position
@@ -71,7 +71,7 @@ class TreeBuilder:
 
 
 def walk_nodes(root: SourceNode) -> list[SourceNode]:
-    """The node and everything in it, parents first, in the order of the source."""
+    """The node and its descendants, parents first, in the order of the source."""
     found, waiting = [], [root]
     while waiting:
         node = waiting.pop()
@@ -81,7 +81,7 @@ def walk_nodes(root: SourceNode) -> list[SourceNode]:
 
 
 def build_elements(root: SourceNode, element_of: Callable[[SourceNode, tuple[Element, ...]], Element]) -> Element:
-    """The tree of elements; `element_of` gets every node with the elements that are already made of those in it."""
+    """Convert a tree; `element_of` gets each node with the elements of its children."""
     made: dict[SourceNode, Element] = {}
     for node in reversed(walk_nodes(root)):
         made[node] = element_of(node, tuple(made.pop(child) for child in node.nodes))
@@ -89,7 +89,7 @@ def build_elements(root: SourceNode, element_of: Callable[[SourceNode, tuple[Ele
 
 
 def parse_number(text: str | None) -> float | None:
-    """The number that an attribute holds, None for none that is finite."""
+    """The number in an attribute; None if there is none, or it is not finite."""
     try:
         value = float(text) if text else None
     except ValueError:
@@ -98,7 +98,7 @@ def parse_number(text: str | None) -> float | None:
 
 
 def is_on_screen(bounds: Bounds | None, screen: Bounds | None) -> bool:
-    """Whether something of the bounds is on the screen; what has no bounds is taken to be."""
+    """Whether part of the bounds is on the screen; True for an element without bounds."""
     if bounds is None:
         return True
     if bounds.width <= 0 or bounds.height <= 0:

@@ -1,4 +1,4 @@
-"""Recognises what kind of page source a text is, and reads it."""
+"""Detects the format of a page source and reads it."""
 
 import re
 from xml.parsers import expat
@@ -22,10 +22,10 @@ _HTML |= {"h3", "h4", "h5", "h6", "label", "img", "dialog"}
 
 
 def read_source(text: str, platform: str | None = None) -> Element:
-    """The screen that a page source describes, from a driver or a browser.
+    """The screen of a page source from a driver or a browser.
 
-    `platform` is "Android" or "iOS" where it is known. SourceError (with line and column) for what is no page source,
-    not well-formed, too large (4 MiB, 20,000 nodes, 400 levels) or of another platform than the one given.
+    `platform` is "Android" or "iOS", if known. Raise SourceError if the text is not a page source, is malformed, too
+    large (4 MiB, 20,000 nodes, 400 levels), or of another platform.
     """
     _check_size(text)
     first = _first_tag(text)
@@ -41,13 +41,13 @@ def _check_size(text: str) -> None:
     try:
         size = len(text) if len(text) > BYTES_LIMIT else len(text.encode())
     except UnicodeEncodeError:
-        raise SourceError("the source has half of a surrogate pair, which is no character: send UTF-8") from None
+        raise SourceError("the source has a lone surrogate: send valid UTF-8") from None
     if size > BYTES_LIMIT:
         raise SourceError("the source is larger than 4 MiB: send one screen")
 
 
 def _first_tag(text: str) -> re.Match[str]:
-    """The first tag, or the document type before it."""
+    """The first tag, with the document type before it."""
     begun = _PROLOG.match(text)
     at = begun.end() if begun else 0
     while comment := _COMMENT.match(text, at):
@@ -56,7 +56,7 @@ def _first_tag(text: str) -> re.Match[str]:
     if first is None:
         line = text.count("\n", 0, at) + 1
         raise SourceError(
-            f"this is no page source: it begins with no tag; send {KINDS}", line, at - text.rfind("\n", 0, at)
+            f"not a page source, it does not begin with a tag: send {KINDS}", line, at - text.rfind("\n", 0, at)
         )
     return first
 
@@ -70,7 +70,7 @@ def _read(root: SourceNode, platform: str | None) -> Element:
         return read_xcuitest(root)
     if root.tag in ("AppiumAUT", "app") or root.tag.startswith(fake_driver.PREFIX):
         return read_fake(root)
-    raise SourceError(f"the source begins with <{root.tag[:60]}>, which is of no driver that is known: send {KINDS}")
+    raise SourceError(f"the source begins with <{root.tag[:60]}>, which no known driver produces: send {KINDS}")
 
 
 def _has(root: SourceNode, prefix: str) -> bool:
@@ -81,19 +81,21 @@ def _has(root: SourceNode, prefix: str) -> bool:
 
 def _check_platform(found: str, platform: str | None) -> None:
     if platform is not None and platform != found:
-        raise SourceError(f"this is a screen of {found}, but the platform is {platform}: send the source that fits")
+        raise SourceError(
+            f"this is a screen of {found}, but the platform is {platform}: send a source of that platform"
+        )
 
 
 def read_xml(text: str, *, lines_before: int = 0) -> SourceNode:
-    """The root node. SourceError when it is not well-formed, has a document type, or is larger than the limits.
+    """The root node. Raise SourceError if the text is malformed, has a document type, or exceeds the limits.
 
-    `lines_before` are those that were left out before the text, for the places in errors.
+    `lines_before` is the number of lines cut off before the text, for the positions in errors.
     """
     parser = expat.ParserCreate("utf-8")
     growing = TreeBuilder(lambda: (parser.CurrentLineNumber + lines_before, parser.CurrentColumnNumber + 1))
 
     def refuse(*_: object) -> None:
-        raise growing.error("the source has a document type, which is not read: send what the driver gave")
+        raise growing.error("the source has a document type, which is not supported: send what the driver returned")
 
     def end(_: str) -> None:
         growing.end()
@@ -109,7 +111,7 @@ def read_xml(text: str, *, lines_before: int = 0) -> SourceNode:
     except expat.ExpatError as error:
         reason = expat.ErrorString(error.code)
         raise SourceError(
-            f"the source is not well-formed XML ({reason}): send it whole, as the driver gave it",
+            f"the source is not well-formed XML ({reason}): send all of what the driver returned",
             error.lineno + lines_before,
             error.offset + 1,
         ) from None

@@ -40,7 +40,7 @@ _ENDINGS: tuple[tuple[str, Role], ...] = (
 
 
 def read_uiautomator(root: SourceNode) -> Element:
-    """The hierarchy as elements; the hierarchy itself is the screen."""
+    """The hierarchy as elements; its root is the screen."""
     screen = _screen(root)
 
     def element_of(node: SourceNode, children: tuple[Element, ...]) -> Element:
@@ -78,7 +78,7 @@ def _element(node: SourceNode, children: tuple[Element, ...], screen: Bounds | N
 
 
 def _row(child: Element) -> Element:
-    """What stands directly in a list is a row of it, unless it says that it is something else."""
+    """A child of a list is a row, unless it has another role."""
     return replace(child, role=Role.CELL) if child.role is Role.OTHER else child
 
 
@@ -101,7 +101,7 @@ def _role_of_class(name: str) -> Role:
 
 
 def _text_and_hint(has: Mapping[str, str]) -> tuple[str, str]:
-    """An empty field gives its hint as its text: that is no text."""
+    """Text and hint; an empty field reports its hint as its text."""
     text, hint = has.get("text", ""), has.get("hint", "")
     if has.get("showing-hint") == "true":
         return "", hint or text
@@ -117,7 +117,7 @@ def _bounds(has: Mapping[str, str]) -> Bounds | None:
 
 
 def _screen(root: SourceNode) -> Bounds | None:
-    """What the hierarchy says of its size, else what the windows in it reach to."""
+    """The size of the hierarchy, or else the extent of its windows."""
     width, height = parse_number(root.attributes.get("width")), parse_number(root.attributes.get("height"))
     if width and height:
         return Bounds(0, 0, width, height)

@@ -36,7 +36,7 @@ _TEXT_IS_LABEL = frozenset({Role.BUTTON, Role.LINK, Role.TAB, Role.TEXT, Role.HE
 
 
 def read_xcuitest(root: SourceNode) -> Element:
-    """The application as elements; what Appium puts around it is left out."""
+    """The application as elements, without Appium's wrapper."""
     app = next((node for node in walk_nodes(root) if node.tag.startswith(PREFIX)), root)
     screen = _bounds(app.attributes)
 
@@ -82,7 +82,7 @@ def _has_trait(has: Mapping[str, str], *wanted: str) -> bool:
 
 
 def _as_part_of(kind: str, children: tuple[Element, ...]) -> tuple[Element, ...]:
-    """The buttons of a tab bar are its tabs, the text of a navigation bar is the heading of the screen."""
+    """Buttons of a tab bar are tabs, the text of a navigation bar is a heading."""
     becomes = {"TabBar": (Role.BUTTON, Role.TAB), "NavigationBar": (Role.TEXT, Role.HEADING)}.get(kind)
     if becomes is None:
         return children
@@ -90,7 +90,7 @@ def _as_part_of(kind: str, children: tuple[Element, ...]) -> tuple[Element, ...]
 
 
 def _text(role: Role, has: Mapping[str, str], hint: str) -> str:
-    """An empty field gives its placeholder as its value: that is no text."""
+    """The visible text; an empty field reports its placeholder as its value."""
     value = has.get("value", "") if role in _TEXT_IS_VALUE else ""
     if role is Role.FIELD and value == hint:
         return ""
