@@ -5,7 +5,7 @@ from aiohttp import web
 
 from services.chassis.health import Health, HealthReport
 from services.gateway.http.application import Route
-from services.gateway.http.request_body import JSON_TYPE
+from services.gateway.http.responses import json_response
 
 DOCUMENT_PATH = "/api/v1/openapi.json"
 
@@ -20,7 +20,9 @@ def service_routes(health: Health, document: bytes) -> list[Route]:
         return _report_response(await health.readiness())
 
     async def openapi(_: web.Request) -> web.StreamResponse:
-        return web.Response(body=document, content_type=JSON_TYPE, headers={"Cache-Control": "max-age=300"})
+        response = json_response(document)
+        response.headers["Cache-Control"] = "max-age=300"
+        return response
 
     return [Route("GET", "/healthz", healthz), Route("GET", "/readyz", readyz), Route("GET", DOCUMENT_PATH, openapi)]
 
@@ -28,4 +30,4 @@ def service_routes(health: Health, document: bytes) -> list[Route]:
 def _report_response(report: HealthReport) -> web.Response:
     """Names what fails, but not why: the admin port says that."""
     body = {"status": "ok" if report.ok else "failing", "failing": sorted(report.failures)}
-    return web.Response(status=200 if report.ok else 503, body=orjson.dumps(body), content_type=JSON_TYPE)
+    return json_response(orjson.dumps(body), 200 if report.ok else 503)

@@ -13,8 +13,8 @@ from services.gateway.contract.operations import EMPTY, HTTP_BODY, Operation
 from services.gateway.encoding.responses import ToJson
 from services.gateway.handlers.invocations import Invocation
 from services.gateway.handlers.request_reader import RequestReader
-from services.gateway.http.request_body import JSON_TYPE
 from services.gateway.http.request_context import REQUEST_CONTEXT, RequestContext
+from services.gateway.http.responses import json_response
 from services.gateway.upstream.batcher import Batcher
 
 Render = Callable[[Any], web.StreamResponse]
@@ -71,7 +71,7 @@ class CoalescedReadHandler:
             batch = self._batcher.join(request_context.caller, (key,), question=key)
             response = (await batch.results(timeout))[key]
         request_context.response_headers.update(response.headers)
-        return web.Response(body=response.body, content_type=JSON_TYPE)
+        return json_response(response.body)
 
     async def _call(self, keys: Sequence[bytes]) -> Mapping[bytes, _CoalescedResponse]:
         """A batch has one key, because requests are queued by key."""
@@ -95,7 +95,7 @@ def _json_renderer(operation: Operation, encode: ToJson) -> Render:
     status, location = operation.status, operation.location
 
     def render(message: Message) -> web.StreamResponse:
-        response = web.Response(status=status, body=encode(message), content_type=JSON_TYPE)
+        response = json_response(encode(message), status)
         if location:
             response.headers["Location"] = _NAME.sub(lambda name: str(getattr(message, name[1])), location)
         return response

@@ -5,8 +5,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aiohttp import web
+from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
+from multidict import istr
 
 from services.chassis.context import Caller
 from services.chassis.errors import PermissionDenied
@@ -15,10 +16,12 @@ from services.gateway.auth.authenticator import Authenticator
 from services.gateway.decoding.validation_errors import InvalidRequest, Problem
 from services.gateway.http.request_context import REQUEST_CONTEXT, REQUEST_ID, RequestContext
 
+_PREFER, _TIMEOUT, _TRACEPARENT = istr("Prefer"), istr("X-Request-Timeout"), istr("traceparent")
+_IDEMPOTENCY_KEY = istr("Idempotency-Key")
 _ANONYMOUS = KeyHolder("", "", frozenset())
-_IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
+_VALID_IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
 _STRICT = re.compile(r"(?:^|[,;\s])handling\s*=\s*\"?strict\"?(?:$|[,;\s])", re.IGNORECASE)
-_TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
+_VALID_TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
 _SECONDS = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?", re.ASCII)
 _NO_NUMBER = Problem("float_parsing", "Input should be a valid number, unable to parse string as a number")
 _NOT_POSITIVE = Problem("greater_than", "Input should be greater than 0")
@@ -63,7 +66,7 @@ class Authentication:
 
     async def _context(self, request: web.Request, rule: AccessRule) -> RequestContext:
         headers = request.headers
-        prefer, timeout = headers.get("Prefer"), headers.get("X-Request-Timeout")
+        prefer, timeout = headers.get(_PREFER), headers.get(_TIMEOUT)
         async with asyncio.timeout(_parse_limit(timeout)):
             holder = await self._authenticate(request, rule)
         caller = Caller(
@@ -71,7 +74,7 @@ class Authentication:
             subject=holder.key_id,
             scopes=holder.scopes,
             request_id=request[REQUEST_ID],
-            traceparent=_parse_traceparent(headers.get("traceparent")),
+            traceparent=_parse_traceparent(headers.get(_TRACEPARENT)),
             idempotency_key=_parse_idempotency_key(headers) if rule.takes_idempotency_key else None,
             via_gateway=True,
         )
@@ -84,7 +87,7 @@ class Authentication:
     async def _authenticate(self, request: web.Request, rule: AccessRule) -> KeyHolder:
         if not rule.scope:
             return _ANONYMOUS
-        holder = await self._authenticator.holder(request.headers.getall("Authorization", ()))
+        holder = await self._authenticator.holder(request.headers.getall(hdrs.AUTHORIZATION, ()))
         if rule.scope not in holder.scopes:
             raise PermissionDenied(
                 f"This API key lacks the scope {rule.scope}", reason="SCOPE_MISSING", metadata={"scope": rule.scope}
@@ -106,14 +109,14 @@ def _parse_limit(text: str | None) -> float | None:
 
 
 def _parse_idempotency_key(headers: Mapping[str, str]) -> str | None:
-    text = headers.get("Idempotency-Key")
-    if text is None or _IDEMPOTENCY_KEY.fullmatch(text):
+    text = headers.get(_IDEMPOTENCY_KEY)
+    if text is None or _VALID_IDEMPOTENCY_KEY.fullmatch(text):
         return text
     raise _invalid_header("idempotency-key", _NO_IDEMPOTENCY_KEY)
 
 
 def _parse_traceparent(text: str | None) -> str | None:
-    return text if text is not None and _TRACEPARENT.fullmatch(text) else None
+    return text if text is not None and _VALID_TRACEPARENT.fullmatch(text) else None
 
 
 def _invalid_header(header: str, problem: Problem) -> InvalidRequest:

@@ -5,13 +5,18 @@ from secrets import token_hex
 
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
+from multidict import istr
 
-from services.gateway.http.error_responses import error_response, map_error
 from services.gateway.http.errors import HttpError, expectation_failed, method_not_allowed, unknown_path
 from services.gateway.http.request_context import REQUEST_CONTEXT, REQUEST_ID
+from services.gateway.http.responses import error_response, map_error
 
-FIXED_HEADERS = {"Server": "mobiletest", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
-REQUEST_ID_HEADER = "X-Request-ID"
+FIXED_HEADERS = {
+    hdrs.SERVER: "mobiletest",
+    istr("X-Content-Type-Options"): "nosniff",
+    hdrs.CACHE_CONTROL: "no-store",
+}
+REQUEST_ID_HEADER = istr("X-Request-ID")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
 
 
@@ -52,10 +57,10 @@ def map_http_exception(error: web.HTTPException) -> HttpError:
 async def add_standard_headers(request: web.Request, response: web.StreamResponse) -> None:
     """Runs before the headers go out (`Application.on_response_prepare`)."""
     headers = response.headers
-    cache_control = headers.get("Cache-Control")
+    cache_control = headers.get(hdrs.CACHE_CONTROL)
     headers.update(FIXED_HEADERS)
     if cache_control is not None:
-        headers["Cache-Control"] = cache_control
+        headers[hdrs.CACHE_CONTROL] = cache_control
     if (request_id := request.get(REQUEST_ID)) is not None:
         headers[REQUEST_ID_HEADER] = request_id
     if (context := request.get(REQUEST_CONTEXT)) is not None and context.response_headers:

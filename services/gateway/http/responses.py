@@ -1,10 +1,10 @@
-"""Maps whatever a handler raised to an HTTP response with a JSON body."""
+"""Responses with a JSON body, also for whatever a handler raised."""
 
 from math import ceil
 
 import grpc
 import orjson
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from services.chassis import error_status, errors, logs
 from services.chassis.errors import DomainError
@@ -36,17 +36,22 @@ FIXED_MESSAGES: dict[type[DomainError], str] = {
     errors.DeadlineExceeded: "The request took too long; try again",
 }
 """gRPC's own messages for these contain internal addresses."""
+_JSON_HEADERS = {hdrs.CONTENT_TYPE: "application/json"}
 _API_KEY_REASONS = frozenset(make().reason for make in (missing_authorization, invalid_api_key, expired_api_key))
 
 log = logs.get(__name__)
 
 
+def json_response(body: bytes, status: int = 200) -> web.Response:
+    """A response with this JSON text."""
+    return web.Response(status=status, body=body, headers=_JSON_HEADERS)
+
+
 def error_response(error: HttpError) -> web.Response:
     """The error as JSON. Authentication failures have exactly one field, `detail`; all others also have `code`."""
     body = {"detail": error.detail} if error.status == 401 else {"detail": error.detail, "code": error.code}
-    response = web.Response(
-        status=error.status, body=orjson.dumps(body), content_type="application/json", headers=error.headers
-    )
+    response = json_response(orjson.dumps(body), error.status)
+    response.headers.update(error.headers)
     if error.close:
         response.force_close()
     return response
