@@ -61,14 +61,28 @@ class Authentication:
     async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         match = request.match_info
         if match.http_exception is None:
-            request[REQUEST_CONTEXT] = await self._context(request, self._rules[match.route])
+            rule = self._rules[match.route]
+            holder = await self._authenticate(request, rule.scope) if rule.scope else _ANONYMOUS
+            request[REQUEST_CONTEXT] = self._context(request, rule, holder)
         return await handler(request)
 
-    async def _context(self, request: web.Request, rule: AccessRule) -> RequestContext:
+    async def _authenticate(self, request: web.Request, scope: str) -> KeyHolder:
+        """A timeout that is not a number is rejected only afterwards."""
+        authorization = request.headers.getall(hdrs.AUTHORIZATION, ())
+        timeout = request.headers.get(_TIMEOUT)
+        if timeout is None or not _SECONDS.fullmatch(timeout):
+            holder = await self._authenticator.holder(authorization)
+        else:
+            async with asyncio.timeout(float(timeout) or None):
+                holder = await self._authenticator.holder(authorization)
+        if scope not in holder.scopes:
+            message = f"This API key lacks the scope {scope}"
+            raise PermissionDenied(message, reason="SCOPE_MISSING", metadata={"scope": scope})
+        return holder
+
+    def _context(self, request: web.Request, rule: AccessRule, holder: KeyHolder) -> RequestContext:
         headers = request.headers
         prefer, timeout = headers.get(_PREFER), headers.get(_TIMEOUT)
-        async with asyncio.timeout(_parse_limit(timeout)):
-            holder = await self._authenticate(request, rule)
         caller = Caller(
             org_id=holder.org_id,
             subject=holder.key_id,
@@ -84,16 +98,6 @@ class Authentication:
             strict=prefer is not None and _STRICT.search(prefer) is not None,
         )
 
-    async def _authenticate(self, request: web.Request, rule: AccessRule) -> KeyHolder:
-        if not rule.scope:
-            return _ANONYMOUS
-        holder = await self._authenticator.holder(request.headers.getall(hdrs.AUTHORIZATION, ()))
-        if rule.scope not in holder.scopes:
-            raise PermissionDenied(
-                f"This API key lacks the scope {rule.scope}", reason="SCOPE_MISSING", metadata={"scope": rule.scope}
-            )
-        return holder
-
     def _parse_timeout(self, text: str) -> float:
         if not _SECONDS.fullmatch(text):
             raise _invalid_header("x-request-timeout", _NO_NUMBER)
@@ -101,11 +105,6 @@ class Authentication:
         if seconds <= 0:
             raise _invalid_header("x-request-timeout", _NOT_POSITIVE)
         return min(seconds, self._max_timeout)
-
-
-def _parse_limit(text: str | None) -> float | None:
-    """How long authentication may take; a header that is not a number is rejected only afterwards."""
-    return float(text) or None if text is not None and _SECONDS.fullmatch(text) else None
 
 
 def _parse_idempotency_key(headers: Mapping[str, str]) -> str | None:

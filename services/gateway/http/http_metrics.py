@@ -22,8 +22,7 @@ class HttpMetrics:
 
     def __init__(self) -> None:
         self._requests_in_flight = 0
-        self._counters: dict[tuple[str, str, int], Counter] = {}
-        self._histograms: dict[tuple[str, str], Histogram] = {}
+        self._series: dict[tuple[object, int], tuple[Counter, Histogram]] = {}
         _in_flight.set_function(lambda: self._requests_in_flight)
 
     @web.middleware
@@ -37,21 +36,22 @@ class HttpMetrics:
             return response
         finally:
             self._requests_in_flight -= 1
-            self._observe(_path_template(request), request.method, code, perf_counter() - start)
+            self._observe(request, code, perf_counter() - start)
 
-    def _observe(self, route: str, method: str, code: int, seconds: float) -> None:
-        known = method if method in _METHODS else "other"
-        counter = self._counters.get((route, known, code))
-        if counter is None:
-            counter = self._counters[route, known, code] = _requests.labels(route, known, str(code))
+    def _observe(self, request: web.Request, code: int, seconds: float) -> None:
+        match = request.match_info
+        method = request.method if request.method in _METHODS else "other"
+        key = (match.route if match.http_exception is None else method, code)
+        found = self._series.get(key)
+        if found is None:
+            path = _path_template(match)
+            found = self._series[key] = (_requests.labels(path, method, str(code)), _seconds.labels(path, method))
+        counter, histogram = found
         counter.inc()
-        histogram = self._histograms.get((route, known))
-        if histogram is None:
-            histogram = self._histograms[route, known] = _seconds.labels(route, known)
         histogram.observe(seconds)
 
 
-def _path_template(request: web.Request) -> str:
+def _path_template(match: web.UrlMappingMatchInfo) -> str:
     """The template "/api/v1/apps/{app_id}", with or without a slash at the end of the request's path."""
-    resource = request.match_info.route.resource
+    resource = match.route.resource
     return resource.canonical.rstrip("/") if resource is not None else UNKNOWN_ROUTE
