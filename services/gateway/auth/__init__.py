@@ -1,1 +1,1 @@
-"""Who is calling: API keys, checked here as far as they can be and verified by the catalog."""
+"""Authentication by API keys: checked for their format, verified by the catalog, cached for a short time."""

@@ -1,4 +1,4 @@
-"""Who holds a key, and why a key is refused."""
+"""The holders of API keys, and the errors of keys that are not valid."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,10 +24,10 @@ class KeyHolder:
 
 
 class ApiKeys(Protocol):
-    """The catalog, as far as keys are concerned."""
+    """Verifies API keys; the catalog does."""
 
     async def verify(self, key: str) -> KeyHolder:
-        """Whose key this is; Unauthenticated (INVALID_API_KEY or API_KEY_EXPIRED) when it is nobody's any more."""
+        """The holder of the key; Unauthenticated (INVALID_API_KEY or API_KEY_EXPIRED) when there is none."""
 
 
 def missing_authorization() -> Unauthenticated:
@@ -42,22 +42,22 @@ def expired_api_key() -> Unauthenticated:
     return Unauthenticated("API key expired", reason="API_KEY_EXPIRED")
 
 
-_OURS = {refused().reason: refused for refused in (invalid_api_key, expired_api_key)}
+_KEY_ERRORS = {make().reason: make for make in (invalid_api_key, expired_api_key)}
 
 
 class CatalogApiKeys:
-    """Verifies keys over gRPC. Its channel must not be marked as the gateway's: the method is for internal callers."""
+    """Verifies keys over gRPC. Its channel must not use `via_gateway`: the method is for internal callers only."""
 
     def __init__(self, channel: Channel) -> None:
         self._stub = api_keys_pb2_grpc.ApiKeysStub(channel)  # type: ignore[no-untyped-call]
         self._scopes = enum_spellings(api_keys_pb2.Scope.DESCRIPTOR)
 
     async def verify(self, key: str) -> KeyHolder:
-        """See `Keys.verify`. A refused service token is not the client's fault and stays an AioRpcError."""
+        """See `ApiKeys.verify`. A rejected service token is not the client's fault and stays an AioRpcError."""
         try:
             answer = await self._stub.VerifyApiKey(api_keys_pb2.VerifyApiKeyRequest(key=key))
         except grpc.aio.AioRpcError as error:
-            raise _refusal(error) or error from None
+            raise _key_error(error) or error from None
         return self._holder(answer)
 
     def _holder(self, answer: api_keys_pb2.VerifyApiKeyResponse) -> KeyHolder:
@@ -66,8 +66,8 @@ class CatalogApiKeys:
         return KeyHolder(answer.api_key_id, answer.org_id, scopes, expires)
 
 
-def _refusal(error: grpc.aio.AioRpcError) -> Unauthenticated | None:
+def _key_error(error: grpc.aio.AioRpcError) -> Unauthenticated | None:
     known = error_status.to_domain_error(error)
-    if isinstance(known, Unauthenticated) and known.reason in _OURS:
-        return _OURS[known.reason]()
+    if isinstance(known, Unauthenticated) and known.reason in _KEY_ERRORS:
+        return _KEY_ERRORS[known.reason]()
     return None

@@ -1,67 +1,74 @@
-"""From the Authorization header to the holder of the key."""
+"""Finds the holder of the API key in an Authorization header."""
 
 import asyncio
 from collections.abc import Sequence
 
 from services.chassis.clock import Clock
 from services.chassis.errors import Unauthenticated
-from services.gateway.auth.api_keys import ApiKeys, KeyHolder, expired_api_key, invalid_api_key, missing_authorization
+from services.gateway.auth.api_keys import (
+    ApiKeys,
+    KeyHolder,
+    expired_api_key,
+    invalid_api_key,
+    missing_authorization,
+)
 from services.gateway.auth.key_cache import KeyCache
 from services.gateway.auth.key_format import fingerprint, is_well_formed
 
 
 class Authenticator:
-    """Asks the catalog about a key at most every 30 s, and once however many requests bring it at the same time."""
+    """Verifies a key at most every 30 s, and once for all requests that bring it at the same time."""
 
-    def __init__(self, keys: ApiKeys, memory: KeyCache, clock: Clock) -> None:
+    def __init__(self, keys: ApiKeys, cache: KeyCache, clock: Clock) -> None:
         self._keys = keys
-        self._memory = memory
+        self._cache = cache
         self._clock = clock
-        self._asking: dict[bytes, asyncio.Task[KeyHolder]] = {}
+        self._verifications: dict[bytes, asyncio.Task[KeyHolder]] = {}
 
     async def holder(self, authorization: Sequence[str]) -> KeyHolder:
         """The holder of the key in the Authorization headers; Unauthenticated with the messages of the interface."""
-        key = _key(authorization)
-        mark = fingerprint(key)
-        found = self._memory.get(mark, self._clock.monotonic())
-        if found is None:
+        key = _bearer_key(authorization)
+        key_id = fingerprint(key)
+        cached = self._cache.get(key_id, self._clock.monotonic())
+        if cached is None:
             if not is_well_formed(key):
                 raise invalid_api_key()
-            return await self._ask(mark, key)
-        if found.holder is None:
-            raise _refusal(found.reason)
-        return self._current(found.holder)
+            return await self._verify_once(key_id, key)
+        if cached.holder is None:
+            raise expired_api_key() if cached.reason == expired_api_key().reason else invalid_api_key()
+        return self._check_expiry(cached.holder)
 
-    def _current(self, holder: KeyHolder) -> KeyHolder:
+    def _check_expiry(self, holder: KeyHolder) -> KeyHolder:
         if holder.expires_at is not None and holder.expires_at <= self._clock.now():
             raise expired_api_key()
         return holder
 
-    async def _ask(self, mark: bytes, key: str) -> KeyHolder:
-        task = self._asking.get(mark)
+    async def _verify_once(self, key_id: bytes, key: str) -> KeyHolder:
+        """Shares one verification; a request that is cancelled does not cancel it for the others."""
+        task = self._verifications.get(key_id)
         if task is None:
-            task = self._asking[mark] = asyncio.create_task(self._verify(mark, key))
-            task.add_done_callback(lambda done: self._answered(mark, done))
+            task = self._verifications[key_id] = asyncio.create_task(self._verify(key_id, key))
+            task.add_done_callback(lambda done: self._on_verified(key_id, done))
         return await asyncio.shield(task)
 
-    def _answered(self, mark: bytes, done: asyncio.Task[KeyHolder]) -> None:
-        self._asking.pop(mark, None)
+    def _on_verified(self, key_id: bytes, done: asyncio.Task[KeyHolder]) -> None:
+        self._verifications.pop(key_id, None)
         if not done.cancelled():
             done.exception()
 
-    async def _verify(self, mark: bytes, key: str) -> KeyHolder:
+    async def _verify(self, key_id: bytes, key: str) -> KeyHolder:
         try:
-            holder = self._current(await self._keys.verify(key))
-        except Unauthenticated as refused:
-            self._memory.put_invalid(mark, refused.reason, self._clock.monotonic())
+            holder = self._check_expiry(await self._keys.verify(key))
+        except Unauthenticated as error:
+            self._cache.put_invalid(key_id, error.reason, self._clock.monotonic())
             raise
-        if not self._memory.put_valid(mark, holder, self._clock.monotonic()):
+        if not self._cache.put_valid(key_id, holder, self._clock.monotonic()):
             raise invalid_api_key()
         return holder
 
 
-def _key(authorization: Sequence[str]) -> str:
-    """What stands for the key in the one header there may be."""
+def _bearer_key(authorization: Sequence[str]) -> str:
+    """The key in the only Authorization header."""
     if not authorization:
         raise missing_authorization()
     scheme, _, key = authorization[0].partition(" ")
@@ -69,7 +76,3 @@ def _key(authorization: Sequence[str]) -> str:
     if len(authorization) > 1 or scheme.lower() != "bearer":
         raise invalid_api_key()
     return key
-
-
-def _refusal(reason: str) -> Unauthenticated:
-    return expired_api_key() if reason == expired_api_key().reason else invalid_api_key()

@@ -1,4 +1,4 @@
-"""What is remembered of keys: for a short time, within bounds, and never a deleted one."""
+"""The catalog's answers about API keys, cached for a short time; revoked keys are never served from it."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ MAX_KEYS = 20_000
 
 
 class BoundedDict(Generic[V]):
-    """A dictionary of at most `most` entries; the oldest go first."""
+    """A dictionary of at most `max_entries`; the oldest are evicted."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, max_entries: int) -> None:
+        self._max_entries = max_entries
         self._entries: OrderedDict[bytes, V] = OrderedDict()
 
     def get(self, key: bytes) -> V | None:
@@ -26,7 +26,7 @@ class BoundedDict(Generic[V]):
     def put(self, key: bytes, value: V) -> None:
         self._entries[key] = value
         self._entries.move_to_end(key)
-        if len(self._entries) > self._most:
+        if len(self._entries) > self._max_entries:
             self._entries.popitem(last=False)
 
     def remove(self, key: bytes) -> None:
@@ -38,7 +38,7 @@ class BoundedDict(Generic[V]):
 
 @dataclass(frozen=True, slots=True)
 class CachedKey:
-    """An answer of the catalog: a holder, or the reason (INVALID_API_KEY, API_KEY_EXPIRED) why there is none."""
+    """A holder, or the reason (INVALID_API_KEY, API_KEY_EXPIRED) why there is none."""
 
     holder: KeyHolder | None
     reason: str
@@ -46,38 +46,38 @@ class CachedKey:
 
 
 class KeyCache:
-    """By the fingerprint of a key, what the catalog said of it. Times are those of a monotonic clock, in seconds."""
+    """Answers by the fingerprint of a key. Times are in seconds of a monotonic clock."""
 
-    def __init__(self, most: int = MAX_KEYS) -> None:
-        self._valid: BoundedDict[CachedKey] = BoundedDict(most)
-        self._refused: BoundedDict[CachedKey] = BoundedDict(most)
-        self._fingerprints: BoundedDict[bytes] = BoundedDict(most)
-        self._deleted: BoundedDict[bool] = BoundedDict(most)
+    def __init__(self, max_keys: int = MAX_KEYS) -> None:
+        self._valid: BoundedDict[CachedKey] = BoundedDict(max_keys)
+        self._invalid: BoundedDict[CachedKey] = BoundedDict(max_keys)
+        self._fingerprints: BoundedDict[bytes] = BoundedDict(max_keys)
+        self._revoked: BoundedDict[bool] = BoundedDict(max_keys)
 
     def get(self, fingerprint: bytes, now: float) -> CachedKey | None:
-        """What is still to be believed, if anything."""
-        found = self._valid.get(fingerprint) or self._refused.get(fingerprint)
+        """The answer, unless it has expired."""
+        found = self._valid.get(fingerprint) or self._invalid.get(fingerprint)
         return found if found is not None and now < found.until else None
 
     def put_valid(self, fingerprint: bytes, holder: KeyHolder, now: float) -> bool:
-        """Remember a valid key for 30 s. False when it was deleted while the catalog was being asked."""
+        """Cache a valid key for 30 s. False when it was revoked while the catalog verified it."""
         key_id = holder.key_id.encode()
-        if self._deleted.get(key_id):
+        if self._revoked.get(key_id):
             return False
-        self._refused.remove(fingerprint)
+        self._invalid.remove(fingerprint)
         self._valid.put(fingerprint, CachedKey(holder, "", now + VALID_SECONDS))
         self._fingerprints.put(key_id, fingerprint)
         return True
 
     def put_invalid(self, fingerprint: bytes, reason: str, now: float) -> None:
-        """Remember a refusal for 5 s."""
+        """Cache a rejection for 5 s."""
         self._valid.remove(fingerprint)
-        self._refused.put(fingerprint, CachedKey(None, reason, now + INVALID_SECONDS))
+        self._invalid.put(fingerprint, CachedKey(None, reason, now + INVALID_SECONDS))
 
     def revoke(self, key_id: str) -> None:
-        """The key is deleted: it is never accepted again, whatever an answer under way says."""
+        """Never accept the key again, even if an answer that is under way still calls it valid."""
         id_ = key_id.encode()
-        self._deleted.put(id_, value=True)
+        self._revoked.put(id_, value=True)
         fingerprint = self._fingerprints.get(id_)
         if fingerprint is not None:
             self._valid.remove(fingerprint)

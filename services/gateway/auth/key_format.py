@@ -1,6 +1,6 @@
-"""What a key looks like: `mt_<12>_<32><6>`, base62; the last six are the CRC32 of all before them.
+"""The format of API keys: `mt_<12>_<32><6>`, base62; the last six are the CRC32 of everything before them.
 
-A typo or a guess is refused here, without a call to the catalog.
+A typo or a guess is rejected here, without a call to the catalog.
 """
 
 import re
@@ -14,7 +14,7 @@ _FORMAT = re.compile(r"mt_[0-9A-Za-z]{12}_[0-9A-Za-z]{38}", re.ASCII)
 
 
 def is_well_formed(key: str) -> bool:
-    """Whether this can be a key at all."""
+    """Whether the text has the format of a key and the right checksum."""
     return _FORMAT.fullmatch(key) is not None and checksum(key[:-CHECKSUM_LENGTH]) == key[-CHECKSUM_LENGTH:]
 
 
@@ -29,5 +29,5 @@ def checksum(text: str) -> str:
 
 
 def fingerprint(key: str) -> bytes:
-    """What a key is remembered by; the key itself is kept nowhere."""
+    """Identifies a key in the cache; the key itself is not stored."""
     return sha256(key.encode(errors="surrogateescape")).digest()

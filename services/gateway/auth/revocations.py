@@ -1,4 +1,4 @@
-"""Deleted keys, as Kafka tells of them."""
+"""Consumes the catalog's key events and revokes deleted keys."""
 
 from google.protobuf.message import DecodeError
 from mobiletest.catalog.v1 import events_pb2
@@ -11,15 +11,15 @@ _CHANGED = events_pb2.ApiKeyChanged.DESCRIPTOR.full_name
 
 
 class KeyRevocationHandler:
-    """Handles batches of key events: what is deleted is forgotten."""
+    """Handles batches of key events."""
 
-    def __init__(self, memory: KeyCache) -> None:
-        self._memory = memory
+    def __init__(self, key_cache: KeyCache) -> None:
+        self._key_cache = key_cache
 
     async def handle(self, events: list[Event]) -> list[InvalidMessage]:
-        """Gives the events that cannot be read; unknown types are skipped."""
-        _, refused = parse_each((event for event in events if event.type == _CHANGED), self._apply)
-        return refused
+        """Returns the events that cannot be parsed; unknown types are skipped."""
+        _, invalid = parse_each((event for event in events if event.type == _CHANGED), self._apply)
+        return invalid
 
     def _apply(self, event: Event) -> None:
         try:
@@ -27,4 +27,4 @@ class KeyRevocationHandler:
         except DecodeError as error:
             raise InvalidMessage("UNDECODABLE", str(error), event=event) from error
         if changed.deleted:
-            self._memory.revoke(changed.api_key_id)
+            self._key_cache.revoke(changed.api_key_id)

@@ -1,4 +1,4 @@
-"""RPCs by their descriptors."""
+"""Makes RPCs of the services from their descriptors."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -11,7 +11,7 @@ Rpc = Callable[..., Any]
 
 
 class RpcChannel(Protocol):
-    """The part of a gRPC channel that is needed here."""
+    """The part of a gRPC channel that makes calls."""
 
     def unary_unary(self, path: str, *arguments: Any, **options: Any) -> Rpc: ...
 
@@ -27,7 +27,7 @@ class Upstreams:
         self._channels = channels
 
     def rpc(self, method: MethodDescriptor) -> Rpc:
-        """The method as something to call."""
+        """The method as a function."""
         channel = self._channels[method.containing_service.file.package.split(".")[1]]
         make = channel.unary_unary
         if method.server_streaming:

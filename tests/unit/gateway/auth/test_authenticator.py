@@ -1,4 +1,4 @@
-"""Keys: what is refused at sight, what is remembered, and for how long."""
+"""Authentication: keys that are rejected at once, answers that are cached, and for how long."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -17,39 +17,39 @@ HOLDER = KeyHolder("key-1", "org-1", frozenset({"read"}))
 
 
 class World:
-    """An authenticator with everything around it in memory."""
+    """An authenticator with fake keys and a fake clock."""
 
-    def __init__(self, most: int = 100) -> None:
+    def __init__(self, max_keys: int = 100) -> None:
         self.clock = FakeClock(NOW)
         self.keys = FakeApiKeys()
-        self.memory = KeyCache(most)
-        self.authenticator = Authenticator(self.keys, self.memory, self.clock)
+        self.cache = KeyCache(max_keys)
+        self.authenticator = Authenticator(self.keys, self.cache, self.clock)
 
-    def holding(self, holder: KeyHolder = HOLDER) -> str:
+    def add_key(self, holder: KeyHolder = HOLDER) -> str:
         key = new_key()
         self.keys.holders[key] = holder
         return key
 
-    async def ask(self, key: str) -> KeyHolder:
+    async def authenticate(self, key: str) -> KeyHolder:
         return await self.authenticator.holder([f"Bearer {key}"])
 
 
-async def test_no_header() -> None:
+async def test_a_missing_header_says_so() -> None:
     with pytest.raises(Unauthenticated, match="Authorization header missing"):
         await World().authenticator.holder([])
 
 
 @pytest.mark.parametrize("scheme", ["Basic {}", "{}", "Bearer{}", "Bearer x {}", "Bearer {}x", "", "Bearer"])
-async def test_any_other_form_is_invalid_and_asks_nobody(scheme: str) -> None:
+async def test_malformed_headers_are_invalid_without_a_verification(scheme: str) -> None:
     world = World()
     with pytest.raises(Unauthenticated, match="Invalid API key"):
-        await world.authenticator.holder([scheme.format(world.holding())])
+        await world.authenticator.holder([scheme.format(world.add_key())])
     assert world.keys.asked == []
 
 
 async def test_two_headers_are_invalid() -> None:
     world = World()
-    header = f"Bearer {world.holding()}"
+    header = f"Bearer {world.add_key()}"
     with pytest.raises(Unauthenticated, match="Invalid API key"):
         await world.authenticator.holder([header, header])
 
@@ -60,119 +60,119 @@ def test_the_checksum_is_crc32_in_base62_with_leading_zeros() -> None:
     assert checksum("123456789") == "3jZRME"
 
 
-def test_a_typo_anywhere_is_noticed() -> None:
+def test_a_typo_breaks_the_checksum() -> None:
     key = new_key()
     assert is_well_formed(key)
-    for place in range(3, len(key)):
-        if key[place] != "_":
-            typo = key[:place] + ("A" if key[place] != "A" else "B") + key[place + 1 :]
+    for position in range(3, len(key)):
+        if key[position] != "_":
+            typo = key[:position] + ("A" if key[position] != "A" else "B") + key[position + 1 :]
             assert not is_well_formed(typo)
     assert not is_well_formed(key.upper())
     assert not is_well_formed(key + "\n")
 
 
-async def test_a_valid_key_is_believed_for_30_seconds() -> None:
+async def test_a_valid_key_is_cached_for_30_seconds() -> None:
     world = World()
-    key = world.holding()
+    key = world.add_key()
     for seconds in (0.0, 29.9):
         world.clock.seconds = seconds
-        assert await world.ask(key) == HOLDER
+        assert await world.authenticate(key) == HOLDER
     assert len(world.keys.asked) == 1
     world.clock.seconds = 30.0
-    await world.ask(key)
+    await world.authenticate(key)
     assert len(world.keys.asked) == 2
 
 
-async def test_a_refusal_is_believed_for_5_seconds() -> None:
+async def test_an_invalid_key_is_cached_for_5_seconds() -> None:
     world = World()
     key = new_key()
     for seconds in (0.0, 4.9, 5.0):
         world.clock.seconds = seconds
         with pytest.raises(Unauthenticated, match="Invalid API key"):
-            await world.ask(key)
+            await world.authenticate(key)
     assert len(world.keys.asked) == 2
 
 
-async def test_an_expired_key_keeps_saying_so_while_it_is_remembered() -> None:
+async def test_a_cached_rejection_keeps_its_reason() -> None:
     world = World()
     key = new_key()
     world.keys.holders[key] = expired_api_key()
     for _ in range(2):
         with pytest.raises(Unauthenticated, match="API key expired"):
-            await world.ask(key)
+            await world.authenticate(key)
     assert len(world.keys.asked) == 1
 
 
-async def test_a_remembered_key_still_expires_on_time() -> None:
+async def test_a_cached_key_expires_on_time() -> None:
     world = World()
-    key = world.holding(KeyHolder("k", "o", frozenset(), NOW + timedelta(seconds=10)))
-    await world.ask(key)
+    key = world.add_key(KeyHolder("k", "o", frozenset(), NOW + timedelta(seconds=10)))
+    await world.authenticate(key)
     world.clock.moment = NOW + timedelta(seconds=10)
     with pytest.raises(Unauthenticated, match="API key expired"):
-        await world.ask(key)
+        await world.authenticate(key)
 
 
-async def test_a_forgotten_key_is_asked_about_again() -> None:
+async def test_a_revoked_key_is_verified_again() -> None:
     world = World()
-    key = world.holding()
-    await world.ask(key)
-    world.memory.revoke(HOLDER.key_id)
+    key = world.add_key()
+    await world.authenticate(key)
+    world.cache.revoke(HOLDER.key_id)
     world.keys.holders.pop(key)
     with pytest.raises(Unauthenticated, match="Invalid API key"):
-        await world.ask(key)
+        await world.authenticate(key)
 
 
-async def test_a_key_that_is_deleted_while_it_is_asked_about_is_refused() -> None:
+async def test_a_key_revoked_during_its_verification_is_rejected() -> None:
     world = World()
-    key = world.holding()
+    key = world.add_key()
     world.keys.hold = asyncio.Event()
-    asking = asyncio.create_task(world.ask(key))
+    requests = asyncio.create_task(world.authenticate(key))
     await world.keys.reached.wait()
-    world.memory.revoke(HOLDER.key_id)
+    world.cache.revoke(HOLDER.key_id)
     world.keys.hold.set()
     with pytest.raises(Unauthenticated, match="Invalid API key"):
-        await asking
+        await requests
 
 
-async def test_many_requests_with_one_key_ask_once_and_one_that_goes_leaves_the_others_alone() -> None:
+async def test_concurrent_requests_share_a_verification_that_outlives_a_cancelled_one() -> None:
     world = World()
-    key = world.holding()
+    key = world.add_key()
     world.keys.hold = asyncio.Event()
-    asking = [asyncio.create_task(world.ask(key)) for _ in range(10)]
+    requests = [asyncio.create_task(world.authenticate(key)) for _ in range(10)]
     await world.keys.reached.wait()
-    asking[0].cancel()
+    requests[0].cancel()
     world.keys.hold.set()
-    assert await asyncio.gather(*asking[1:]) == [HOLDER] * 9
+    assert await asyncio.gather(*requests[1:]) == [HOLDER] * 9
     assert len(world.keys.asked) == 1
 
 
-async def test_a_catalog_that_is_down_is_not_remembered() -> None:
+async def test_errors_of_the_catalog_are_not_cached() -> None:
     world = World()
 
     class Down:
         async def verify(self, key: str) -> KeyHolder:
             raise Unavailable("down")
 
-    authenticator = Authenticator(Down(), world.memory, world.clock)
-    key = world.holding()
+    authenticator = Authenticator(Down(), world.cache, world.clock)
+    key = world.add_key()
     with pytest.raises(Unavailable):
         await authenticator.holder([f"Bearer {key}"])
-    assert await world.ask(key) == HOLDER
+    assert await world.authenticate(key) == HOLDER
 
 
-async def test_memory_is_bounded() -> None:
-    world = World(most=3)
-    keys = [world.holding(KeyHolder(f"k{number}", "o", frozenset())) for number in range(5)]
+async def test_the_cache_is_bounded() -> None:
+    world = World(max_keys=3)
+    keys = [world.add_key(KeyHolder(f"k{number}", "o", frozenset())) for number in range(5)]
     for key in keys:
-        await world.ask(key)
-    await world.ask(keys[4])
+        await world.authenticate(key)
+    await world.authenticate(keys[4])
     assert len(world.keys.asked) == 5
-    await world.ask(keys[0])
+    await world.authenticate(keys[0])
     assert len(world.keys.asked) == 6
 
 
-async def test_nothing_that_is_kept_shows_the_key() -> None:
+async def test_the_cache_does_not_contain_the_key() -> None:
     world = World()
-    key = world.holding()
-    await world.ask(key)
-    assert key not in repr(vars(world.memory)) + repr(vars(world.memory._valid))
+    key = world.add_key()
+    await world.authenticate(key)
+    assert key not in repr(vars(world.cache)) + repr(vars(world.cache._valid))

@@ -18,19 +18,19 @@ def changed(**values: object) -> bytes:
     return events_pb2.ApiKeyChanged(api_key_id="k", **values).SerializeToString()  # type: ignore[arg-type]
 
 
-async def test_only_deletions_forget() -> None:
-    memory = KeyCache()
-    memory.put_valid(b"f", KeyHolder("k", "o", frozenset()), 0.0)
-    await KeyRevocationHandler(memory).handle([event(changed(deleted=False)), event(b"\xff", "something.Else")])
-    assert memory.get(b"f", 1.0)
-    await KeyRevocationHandler(memory).handle([event(changed(deleted=True))])
-    assert memory.get(b"f", 1.0) is None
+async def test_only_deletions_revoke() -> None:
+    cache = KeyCache()
+    cache.put_valid(b"f", KeyHolder("k", "o", frozenset()), 0.0)
+    await KeyRevocationHandler(cache).handle([event(changed(deleted=False)), event(b"\xff", "something.Else")])
+    assert cache.get(b"f", 1.0)
+    await KeyRevocationHandler(cache).handle([event(changed(deleted=True))])
+    assert cache.get(b"f", 1.0) is None
 
 
-async def test_what_cannot_be_read_is_named_and_the_rest_applied() -> None:
-    memory = KeyCache()
-    memory.put_valid(b"f", KeyHolder("k", "o", frozenset()), 0.0)
+async def test_unparsable_events_are_returned_and_the_rest_applied() -> None:
+    cache = KeyCache()
+    cache.put_valid(b"f", KeyHolder("k", "o", frozenset()), 0.0)
     bad = event(b"\xff\xff")
-    (refused,) = await KeyRevocationHandler(memory).handle([bad, event(changed(deleted=True))])
-    assert refused.event is bad
-    assert memory.get(b"f", 1.0) is None
+    (invalid,) = await KeyRevocationHandler(cache).handle([bad, event(changed(deleted=True))])
+    assert invalid.event is bad
+    assert cache.get(b"f", 1.0) is None
