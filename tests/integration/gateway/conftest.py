@@ -1,6 +1,6 @@
 """A running gateway before scripted services."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,11 +56,6 @@ def gateway_settings(backends: FakeBackends, **settings_overrides: Any) -> Setti
     return Settings(**values)
 
 
-async def becomes_true(probe: Callable[[], Awaitable[Any]]) -> None:
-    """Wait until `probe` gives something true."""
-    await eventually(probe)
-
-
 @pytest.fixture
 async def backends() -> AsyncIterator[FakeBackends]:
     async with run_fake_backends() as services:
@@ -87,5 +82,5 @@ async def client(gateway: App, backends: FakeBackends) -> AsyncIterator[Client]:
         async def ready() -> bool:
             return (await client("GET", "/readyz")).status == 200
 
-        await becomes_true(ready)
+        await eventually(ready)
         yield client

@@ -13,16 +13,14 @@ from services.gateway.app import start_app
 from services.gateway.upstream.app_stats import FAILURES_BEFORE_PAUSE
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends, fixed_stats, script_api_key, script_apps
-from tests.integration.gateway.conftest import Client, becomes_true, gateway_settings
+from tests.integration.gateway.conftest import Client, gateway_settings
 
 
 def an_app(**values: Any) -> apps_pb2.App:
     return apps_pb2.App(**{"id": str(uuid4()), "name": "Shop", "platform": 1, "revision": 3, **values})
 
 
-async def test_an_app_has_all_fields_of_the_contract_and_no_internal_ones(
-    client: Client, backends: FakeBackends
-) -> None:
+async def test_an_app_has_all_fields_but_internal_ones(client: Client, backends: FakeBackends) -> None:
     app = an_app(versions_count=2)
     app.created_at.FromJsonString("2026-01-02T03:04:05.250Z")
     script_apps(backends, app)
@@ -50,15 +48,13 @@ async def test_an_app_has_all_fields_of_the_contract_and_no_internal_ones(
     }
 
 
-async def test_an_id_in_capitals_is_the_same_id(client: Client, backends: FakeBackends) -> None:
+async def test_ids_are_case_insensitive(client: Client, backends: FakeBackends) -> None:
     app = an_app()
     script_apps(backends, app)
     assert (await client("GET", f"/api/v1/apps/{app.id.upper()}/")).json["id"] == app.id
 
 
-async def test_an_unknown_app_is_a_404_with_the_sentence_of_the_contract(
-    client: Client, backends: FakeBackends
-) -> None:
+async def test_an_unknown_app_is_a_404_with_the_documented_message(client: Client, backends: FakeBackends) -> None:
     script_apps(backends)
     answer = await client("GET", f"/api/v1/apps/{uuid4()}")
     assert (answer.status, answer.json) == (404, {"detail": "App not found", "code": "NOT_FOUND"})
@@ -77,7 +73,7 @@ async def test_without_reporting_apps_answer_with_nulls_and_a_warning(client: Cl
         assert answer.headers["Warning"].startswith("199 ")
 
 
-async def test_reporting_is_asked_again_when_it_is_back(client: Client, backends: FakeBackends) -> None:
+async def test_statistics_return_when_reporting_is_back(client: Client, backends: FakeBackends) -> None:
     app = an_app()
     script_apps(backends, app)
     await backends.stop("reporting")
@@ -89,10 +85,10 @@ async def test_reporting_is_asked_again_when_it_is_back(client: Client, backends
         answer = await client("GET", f"/api/v1/apps/{app.id}")
         return answer.json["recent_executions"] == 7 and "Warning" not in answer.headers
 
-    await becomes_true(whole)
+    await eventually(whole)
 
 
-async def test_a_slow_reporting_does_not_hold_up_apps(client: Client, backends: FakeBackends) -> None:
+async def test_slow_statistics_do_not_delay_apps(client: Client, backends: FakeBackends) -> None:
     app = an_app()
     script_apps(backends, app)
     never = asyncio.Event()
@@ -106,7 +102,7 @@ async def test_a_slow_reporting_does_not_hold_up_apps(client: Client, backends: 
     assert "Warning" in answer.headers
 
 
-async def test_the_clients_time_limit_holds_while_reporting_is_asked_and_is_nobody_elses(
+async def test_a_short_request_timeout_does_not_count_as_a_failure_of_reporting(
     backends: FakeBackends,
 ) -> None:
     app, never = an_app(), asyncio.Event()
@@ -132,7 +128,7 @@ async def test_the_clients_time_limit_holds_while_reporting_is_asked_and_is_nobo
     assert "Warning" not in patient.headers
 
 
-async def test_reads_that_arrive_together_share_calls(client: Client, backends: FakeBackends) -> None:
+async def test_concurrent_reads_share_calls(client: Client, backends: FakeBackends) -> None:
     apps = [an_app() for _ in range(40)]
     script_apps(backends, *apps)
     answers = await asyncio.gather(*(client("GET", f"/api/v1/apps/{app.id}") for app in apps))
@@ -160,7 +156,7 @@ async def test_a_new_app_has_no_executions_and_answers_200(client: Client, backe
     assert backends.requests("CreateApp")[0].platform == 2
 
 
-async def test_a_patch_names_its_fields_in_the_mask(client: Client, backends: FakeBackends) -> None:
+async def test_a_patch_fills_the_update_mask(client: Client, backends: FakeBackends) -> None:
     app = an_app()
     backends.on("BatchGetAppStats", fixed_stats)
     backends.on("UpdateApp", lambda _: app)
@@ -172,7 +168,7 @@ async def test_a_patch_names_its_fields_in_the_mask(client: Client, backends: Fa
     assert answer.headers["X-Ignored-Fields"] == "nme"
 
 
-async def test_an_empty_patch_answers_the_resource(client: Client, backends: FakeBackends) -> None:
+async def test_an_empty_patch_returns_the_resource(client: Client, backends: FakeBackends) -> None:
     app = an_app()
     backends.on("BatchGetAppStats", fixed_stats)
     backends.on("UpdateApp", lambda _: app)
@@ -181,9 +177,7 @@ async def test_an_empty_patch_answers_the_resource(client: Client, backends: Fak
     assert list(backends.requests("UpdateApp")[0].update_mask.paths) == []
 
 
-async def test_a_page_of_apps_has_its_envelope_and_one_call_for_all_stats(
-    client: Client, backends: FakeBackends
-) -> None:
+async def test_a_page_of_apps_makes_one_call_for_all_statistics(client: Client, backends: FakeBackends) -> None:
     apps = [an_app() for _ in range(3)]
     counts = apps_pb2.AppPlatformCounts(total=9, ios=4, android=5)
     page = apps_pb2.ListAppsResponse(total=3, page=1, page_size=50, total_pages=1, items=apps, platform_counts=counts)
@@ -208,7 +202,7 @@ async def test_a_page_of_apps_has_its_envelope_and_one_call_for_all_stats(
     assert len(backends.of("BatchGetAppStats")) == 1
 
 
-async def test_the_same_question_asked_at_the_same_time_is_asked_once(client: Client, backends: FakeBackends) -> None:
+async def test_concurrent_identical_requests_share_a_call(client: Client, backends: FakeBackends) -> None:
     gate = asyncio.Event()
 
     async def page(request: apps_pb2.ListAppsRequest) -> apps_pb2.ListAppsResponse:

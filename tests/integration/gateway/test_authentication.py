@@ -14,8 +14,9 @@ from services.chassis.producer import Producer
 from services.gateway.app import App, start_app
 from services.gateway.auth.api_keys import expired_api_key, invalid_api_key
 from services.gateway.auth.revocations import KEY_EVENTS_TOPIC
+from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends, new_key, script_api_key
-from tests.integration.gateway.conftest import Client, becomes_true, gateway_settings
+from tests.integration.gateway.conftest import Client, gateway_settings
 
 PATH = "/api/v1/apps"
 
@@ -24,7 +25,7 @@ def no_apps(_: apps_pb2.ListAppsRequest) -> apps_pb2.ListAppsResponse:
     return apps_pb2.ListAppsResponse(page=1)
 
 
-async def test_without_the_header(client: Client, gateway: App) -> None:
+async def test_a_missing_header_is_a_401(client: Client, gateway: App) -> None:
     async with client.session.get(gateway.url + PATH) as answer:
         assert answer.status == 401
         assert await answer.json() == {"detail": "Authorization header missing"}
@@ -44,7 +45,7 @@ async def test_without_the_header(client: Client, gateway: App) -> None:
         "Bearer ä",
     ],
 )
-async def test_what_cannot_be_a_key_is_refused_without_asking_the_catalog(
+async def test_a_malformed_key_is_rejected_without_a_call_to_the_catalog(
     client: Client, backends: FakeBackends, header: str
 ) -> None:
     asked = len(backends.of("VerifyApiKey"))
@@ -54,7 +55,7 @@ async def test_what_cannot_be_a_key_is_refused_without_asking_the_catalog(
     assert len(backends.of("VerifyApiKey")) == asked
 
 
-async def test_an_unknown_key_is_invalid_and_asked_about_once(client: Client, backends: FakeBackends) -> None:
+async def test_an_unknown_key_is_verified_once(client: Client, backends: FakeBackends) -> None:
     key = new_key()
     for _ in range(3):
         answer = await client("GET", PATH, key=key)
@@ -71,14 +72,14 @@ async def test_an_expired_key_says_so(client: Client, backends: FakeBackends) ->
     assert (answer.status, answer.json) == (401, {"detail": "API key expired"})
 
 
-async def test_two_headers_are_refused(client: Client, gateway: App) -> None:
+async def test_two_headers_are_rejected(client: Client, gateway: App) -> None:
     headers = [("Authorization", f"Bearer {client.key}"), ("Authorization", f"Bearer {client.key}")]
     async with client.session.get(gateway.url + PATH, headers=headers) as answer:
         assert answer.status == 401
         assert (await answer.json())["detail"] == "Invalid API key"
 
 
-async def test_the_scheme_may_be_written_in_any_case(client: Client, backends: FakeBackends) -> None:
+async def test_the_scheme_is_case_insensitive(client: Client, backends: FakeBackends) -> None:
     backends.on("ListApps", no_apps)
     answer = await client("GET", PATH, headers={"Authorization": f"bearer {client.key}"})
     assert answer.status == 200
@@ -94,7 +95,7 @@ async def test_a_missing_scope_is_named(client: Client, backends: FakeBackends) 
     assert backends.of("CreateApp") == []
 
 
-async def test_the_services_learn_who_calls(client: Client, backends: FakeBackends) -> None:
+async def test_services_receive_the_caller(client: Client, backends: FakeBackends) -> None:
     backends.on("ListApps", no_apps)
     key = script_api_key(backends, "read", "write", org_id="an-organisation")
     trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -110,7 +111,9 @@ async def test_the_services_learn_who_calls(client: Client, backends: FakeBacken
     assert caller.subject
 
 
-async def test_concurrent_requests_with_a_new_key_ask_once(client: Client, backends: FakeBackends) -> None:
+async def test_concurrent_requests_with_a_new_key_share_its_verification(
+    client: Client, backends: FakeBackends
+) -> None:
     backends.on("ListApps", no_apps)
     key = script_api_key(backends)
     answers = await asyncio.gather(*(client("GET", PATH, key=key) for _ in range(20)))
@@ -126,9 +129,7 @@ async def test_a_catalog_that_is_down_is_a_503_and_not_a_401(client: Client, bac
     assert (await client("GET", PATH, key=new_key())).status == 503
 
 
-async def test_the_clients_time_limit_holds_while_the_catalog_is_asked_about_its_key(
-    client: Client, backends: FakeBackends
-) -> None:
+async def test_the_request_timeout_covers_the_verification_of_the_key(client: Client, backends: FakeBackends) -> None:
     never = asyncio.Event()
 
     async def hang(_: object) -> None:
@@ -140,7 +141,7 @@ async def test_the_clients_time_limit_holds_while_the_catalog_is_asked_about_its
     assert answer.status == 504
 
 
-async def test_a_deleted_key_is_forgotten_when_kafka_says_so(backends: FakeBackends, kafka_bootstrap: str) -> None:
+async def test_a_key_event_revokes_a_cached_key(backends: FakeBackends, kafka_bootstrap: str) -> None:
     backends.on("ListApps", no_apps)
     async with (
         Producer(kafka_bootstrap, {KEY_EVENTS_TOPIC: 1}, idempotence=False) as producer,
@@ -155,7 +156,7 @@ async def test_a_deleted_key_is_forgotten_when_kafka_says_so(backends: FakeBacke
         async def served() -> bool:
             return await status() == 200
 
-        await becomes_true(served)
+        await eventually(served)
         holder = backends.of("VerifyApiKey")[0]
         answer = backends.answers["VerifyApiKey"](holder.request)
         backends.on("VerifyApiKey", deny)
@@ -165,7 +166,7 @@ async def test_a_deleted_key_is_forgotten_when_kafka_says_so(backends: FakeBacke
         async def refused() -> bool:
             return await status() == 401
 
-        await becomes_true(refused)
+        await eventually(refused)
 
 
 def deny(_: object) -> object:

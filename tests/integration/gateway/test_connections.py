@@ -15,7 +15,7 @@ from mobiletest.catalog.v1 import apps_pb2
 from services.gateway.app import App, start_app
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends, script_api_key
-from tests.integration.gateway.conftest import Client, becomes_true, gateway_settings
+from tests.integration.gateway.conftest import Client, gateway_settings
 
 
 @pytest.fixture
@@ -40,11 +40,11 @@ async def says(gateway: App, text: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("text", [b"", b"GET /healthz HTT", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: "])
-async def test_a_connection_that_sends_no_whole_request_is_ended(gateway: App, text: bytes) -> None:
+async def test_a_connection_with_an_incomplete_request_is_closed(gateway: App, text: bytes) -> None:
     assert await says(gateway, text) == b""
 
 
-async def test_an_idle_connection_is_ended_after_its_answer(gateway: App) -> None:
+async def test_an_idle_connection_is_closed_after_its_response(gateway: App) -> None:
     answer = await says(gateway, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 200")
 
@@ -60,7 +60,7 @@ async def test_an_idle_connection_is_ended_after_its_answer(gateway: App) -> Non
     ],
     ids=["long address", "many headers", "two lengths", "bare return", "TLS"],
 )
-async def test_what_is_no_sane_request_is_refused_in_json(gateway: App, text: bytes) -> None:
+async def test_a_malformed_request_is_rejected_in_json(gateway: App, text: bytes) -> None:
     answer = await says(gateway, text)
     assert answer[9:12] in (b"400", b"431")
     assert b'"detail"' in answer
@@ -103,7 +103,7 @@ def drained(connection: socket.socket) -> int:
     return size
 
 
-async def test_a_client_that_does_not_take_its_answer_is_left(
+async def test_a_client_that_does_not_read_its_response_is_disconnected(
     client: Client, gateway: App, backends: FakeBackends
 ) -> None:
     apps = [apps_pb2.App(id=str(uuid4()), description="x" * 30_000) for _ in range(450)]
@@ -117,7 +117,7 @@ async def test_a_client_that_does_not_take_its_answer_is_left(
         assert 0 < await asyncio.to_thread(drained, slow) < 450 * 30_000
 
 
-async def test_a_stop_lets_requests_finish_and_ends_event_streams(backends: FakeBackends) -> None:
+async def test_shutdown_lets_requests_finish_and_closes_event_streams(backends: FakeBackends) -> None:
     never, reached, gate = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def events(_: object) -> AsyncIterator[Any]:
@@ -139,7 +139,7 @@ async def test_a_stop_lets_requests_finish_and_ends_event_streams(backends: Fake
                 async with session.get(f"{app.url}/readyz") as answer:
                     return answer.status == 200
 
-            await becomes_true(ready)
+            await eventually(ready)
             watching = await session.get(f"{app.url}/api/v1/executions/{uuid4()}/events")
             listing = asyncio.create_task(session.get(f"{app.url}/api/v1/apps"))
             await reached.wait()

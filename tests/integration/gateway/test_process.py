@@ -57,7 +57,7 @@ async def process(env: dict[str, str]) -> AsyncIterator[tuple[Process, Written]]
         await collecting
 
 
-async def test_it_starts_serves_and_ends_with_0_without_having_written_a_key(backends: FakeBackends) -> None:
+async def test_the_process_serves_and_exits_with_0_without_logging_a_key(backends: FakeBackends) -> None:
     def fail(request: Any) -> Any:
         raise RuntimeError(f"broken at {request}")
 
@@ -78,7 +78,7 @@ async def test_it_starts_serves_and_ends_with_0_without_having_written_a_key(bac
     assert key[16:48] not in text
 
 
-async def test_wrong_settings_are_named_and_end_it_with_2(backends: FakeBackends) -> None:
+async def test_invalid_settings_are_named_and_exit_with_2(backends: FakeBackends) -> None:
     async with process(environment(backends, MAX_BODY_BYTES="-1", SERVICE_TOKEN="short")) as (gateway, written):
         assert await asyncio.wait_for(gateway.wait(), 15) == 2
     text = "".join(written.lines)

@@ -43,7 +43,7 @@ async def test_the_workspace_joins_both_services(client: Client, backends: FakeB
 
 
 @pytest.mark.parametrize("days", [6, 61])
-async def test_bounds_go_before_existence(client: Client, backends: FakeBackends, days: int) -> None:
+async def test_validation_precedes_existence(client: Client, backends: FakeBackends, days: int) -> None:
     script_apps(backends)
     answer = await client("GET", f"/api/v1/apps/{uuid4()}/workspace?trend_days={days}")
     assert answer.status == 422
@@ -112,7 +112,7 @@ def script_execution(backends: FakeBackends, **counts: int) -> str:
     return execution.id
 
 
-async def test_a_gate_waits_for_every_run_that_has_ended(client: Client, backends: FakeBackends) -> None:
+async def test_a_gate_covers_every_run_that_has_ended(client: Client, backends: FakeBackends) -> None:
     execution = script_execution(
         backends, total=9, queued=1, running=1, passed=1, failed=2, cancelled=1, infra_failed=3
     )
@@ -132,7 +132,7 @@ async def test_a_gate_waits_for_every_run_that_has_ended(client: Client, backend
     )
 
 
-async def test_the_base_branch_is_main_unless_it_is_named(client: Client, backends: FakeBackends) -> None:
+async def test_the_default_base_branch_is_main(client: Client, backends: FakeBackends) -> None:
     execution = script_execution(backends, total=1)
     backends.on(
         "GetGate", lambda request: reports_pb2.Gate(base_branch=request.base_branch, result="GATE_RESULT_PENDING")
@@ -148,7 +148,7 @@ async def test_a_gate_on_an_unknown_execution_is_a_404(client: Client, backends:
     assert backends.requests("GetGate") == []
 
 
-async def test_reporting_away_is_a_503_and_never_a_pass(client: Client, backends: FakeBackends) -> None:
+async def test_a_gate_without_reporting_is_a_503_and_never_a_pass(client: Client, backends: FakeBackends) -> None:
     execution = script_execution(backends, total=1, passed=1)
     await backends.stop("reporting")
     answer = await client("GET", f"/api/v1/executions/{execution}/gate")
@@ -156,7 +156,7 @@ async def test_reporting_away_is_a_503_and_never_a_pass(client: Client, backends
     assert "result" not in answer.json
 
 
-async def test_reporting_behind_is_a_503_that_says_when_to_come_again(client: Client, backends: FakeBackends) -> None:
+async def test_a_gate_while_reporting_lags_is_a_503_with_retry_after(client: Client, backends: FakeBackends) -> None:
     execution = script_execution(backends, total=1, passed=1)
 
     def late(_: object) -> reports_pb2.Gate:
@@ -167,7 +167,7 @@ async def test_reporting_behind_is_a_503_that_says_when_to_come_again(client: Cl
     assert (answer.status, answer.headers["Retry-After"]) == (503, "2")
 
 
-async def test_internal_fields_are_none_of_the_interface(client: Client, backends: FakeBackends) -> None:
+async def test_internal_fields_are_hidden(client: Client, backends: FakeBackends) -> None:
     execution = script_execution(backends, total=2, passed=1)
     backends.on("GetGate", lambda _: reports_pb2.Gate(result="GATE_RESULT_PENDING"))
     path = f"/api/v1/executions/{execution}/gate?min_ended_runs=0&total_runs=0"

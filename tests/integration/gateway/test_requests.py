@@ -20,7 +20,7 @@ from services.chassis.errors import (
 from services.gateway.app import App
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends, script_api_key
-from tests.integration.gateway.conftest import Client, becomes_true
+from tests.integration.gateway.conftest import Client
 
 APPS = "/api/v1/apps"
 START = "/api/v1/execution/api/execute_workflow_id_async"
@@ -36,7 +36,7 @@ def settings_overrides() -> dict[str, Any]:
     return {"max_body_bytes": 10_000, "body_timeout_seconds": 0.5}
 
 
-async def test_all_errors_are_named_at_once(client: Client) -> None:
+async def test_all_field_errors_are_reported_at_once(client: Client) -> None:
     answer = await client("GET", f"{APPS}?page=0&page_size=x&platform=web")
     assert answer.status == 422
     assert answer.json["code"] == "VALIDATION_FAILED"
@@ -65,7 +65,7 @@ async def test_a_compressed_body_is_a_415(client: Client) -> None:
     assert (await client("POST", APPS, data=b"x", headers=headers)).status == 415
 
 
-async def test_a_body_that_says_it_is_too_large_is_refused_at_once(client: Client, gateway: App) -> None:
+async def test_a_body_declared_too_large_is_rejected_before_it_is_sent(client: Client, gateway: App) -> None:
     host, port = gateway.http_address.split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(
@@ -77,7 +77,7 @@ async def test_a_body_that_says_it_is_too_large_is_refused_at_once(client: Clien
     writer.close()
 
 
-async def test_a_client_that_waits_for_it_is_told_to_send_its_body(client: Client, backends: FakeBackends) -> None:
+async def test_a_body_with_expect_gets_100_continue(client: Client, backends: FakeBackends) -> None:
     backends.on("CreateApp", lambda request: apps_pb2.App(id=str(uuid4()), name=request.name))
     async with asyncio.timeout(30):
         answer = await client("POST", APPS, json={"name": "a", "platform": "iOS"}, expect100=True)
@@ -93,7 +93,7 @@ async def test_a_chunked_body_that_grows_too_large_is_a_413(client: Client) -> N
     assert (answer.status, answer.json["code"]) == (413, "BODY_TOO_LARGE")
 
 
-async def test_a_body_that_does_not_come_is_a_408_and_the_end_of_the_connection(client: Client, gateway: App) -> None:
+async def test_a_body_that_does_not_arrive_is_a_408_and_closes_the_connection(client: Client, gateway: App) -> None:
     host, port = gateway.http_address.split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(
@@ -113,13 +113,13 @@ async def test_an_unknown_path_is_a_404_in_json(client: Client, verb: str) -> No
     assert answer.headers["X-Request-ID"]
 
 
-async def test_a_wrong_verb_is_a_405_that_names_the_right_ones(client: Client) -> None:
+async def test_a_wrong_method_is_a_405_with_the_allowed_ones(client: Client) -> None:
     answer = await client("PUT", APPS)
     assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD, OPTIONS, POST")
     assert "GET, HEAD, OPTIONS, POST" in answer.json["detail"]
 
 
-async def test_what_is_no_http_is_a_400_in_json(gateway: App) -> None:
+async def test_malformed_http_is_a_400_in_json(gateway: App) -> None:
     host, port = gateway.http_address.split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(b"GET / HTTP/1.1\r\nbroken header\r\n\r\n")
@@ -135,7 +135,7 @@ async def test_headers_that_are_too_large_are_a_431(client: Client, filler: tupl
     assert (answer.status, answer.json["code"]) == (431, "HEADER_TOO_LARGE")
 
 
-async def test_the_clients_request_id_comes_back_when_it_is_sane(client: Client) -> None:
+async def test_a_well_formed_request_id_is_echoed(client: Client) -> None:
     answer = await client("GET", "/healthz", headers={"X-Request-ID": "abc.DEF_1-2"})
     assert answer.headers["X-Request-ID"] == "abc.DEF_1-2"
     answer = await client("GET", "/healthz", headers={"X-Request-ID": "no spaces"})
@@ -161,7 +161,9 @@ async def test_unknown_fields_are_ignored_and_named(client: Client, backends: Fa
     assert request.run_config.execution_mode.retries == 2
 
 
-async def test_strict_handling_refuses_them_and_names_the_nearest(client: Client, backends: FakeBackends) -> None:
+async def test_strict_handling_rejects_unknown_fields_and_suggests_the_nearest(
+    client: Client, backends: FakeBackends
+) -> None:
     body = {"workflow_id": str(uuid4()), "run_config": {"execution_mode": {"retrys": 1}}}
     answer = await client("POST", START, json=body, headers={"Prefer": "handling=strict"})
     assert answer.status == 422
@@ -175,7 +177,7 @@ async def test_strict_handling_refuses_them_and_names_the_nearest(client: Client
     assert backends.of("StartWorkflow") == []
 
 
-async def test_a_header_that_is_no_integer_is_a_422(client: Client) -> None:
+async def test_an_integer_header_with_text_is_a_422(client: Client) -> None:
     answer = await client("POST", START, json={"workflow_id": str(uuid4())}, headers={"X-CI-PR-Number": "seven"})
     assert answer.json["detail"][0]["loc"] == ["header", "x-ci-pr-number"]
     assert answer.json["detail"][0]["type"] == "int_parsing"
@@ -192,7 +194,7 @@ async def test_a_header_that_is_no_integer_is_a_422(client: Client) -> None:
         (InvalidArgument("No version can be told"), 422, None),
     ],
 )
-async def test_the_errors_of_services(
+async def test_errors_of_services_have_their_status(
     client: Client, backends: FakeBackends, error: Exception, status: int, retry_after: str | None
 ) -> None:
     def fail(_: object) -> object:
@@ -205,7 +207,7 @@ async def test_the_errors_of_services(
     assert answer.headers.get("Retry-After") == retry_after
 
 
-async def test_violations_that_a_service_finds_get_their_place(client: Client, backends: FakeBackends) -> None:
+async def test_violations_reported_by_a_service_get_their_location(client: Client, backends: FakeBackends) -> None:
     def fail(_: object) -> object:
         found = [
             Violation("build_config.ios_build.pinned_version", "The app has no build 9", "unknown_version"),
@@ -226,9 +228,7 @@ async def test_violations_that_a_service_finds_get_their_place(client: Client, b
     ]
 
 
-async def test_an_error_nobody_foresaw_tells_the_client_nothing_but_its_id(
-    client: Client, backends: FakeBackends
-) -> None:
+async def test_an_unexpected_error_shows_only_the_request_id(client: Client, backends: FakeBackends) -> None:
     def fail(_: object) -> object:
         raise RuntimeError("secret inner workings")
 
@@ -247,7 +247,7 @@ async def test_an_idempotency_key_is_passed_on_and_a_replay_is_marked(client: Cl
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "two words", "ümlaut"])
-async def test_an_unusable_idempotency_key_is_a_422(client: Client, key: str) -> None:
+async def test_an_invalid_idempotency_key_is_a_422(client: Client, key: str) -> None:
     answer = await client("POST", START, json={"workflow_id": str(uuid4())}, headers={"Idempotency-Key": key})
     assert answer.status == 422
     assert answer.json["detail"][0]["loc"] == ["header", "idempotency-key"]
@@ -277,12 +277,12 @@ async def test_a_batched_read_keeps_its_own_deadline(client: Client, backends: F
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "soon", "nan", "1e9"])
-async def test_a_timeout_that_is_none_is_a_422(client: Client, value: str) -> None:
+async def test_an_invalid_timeout_is_a_422(client: Client, value: str) -> None:
     answer = await client("GET", APPS, headers={"X-Request-Timeout": value})
     assert answer.json["detail"][0]["loc"] == ["header", "x-request-timeout"]
 
 
-async def test_a_client_that_goes_cancels_the_call(client: Client, backends: FakeBackends) -> None:
+async def test_a_client_that_disconnects_cancels_the_call(client: Client, backends: FakeBackends) -> None:
     reached, never = asyncio.Event(), asyncio.Event()
 
     async def hang(_: object) -> None:
@@ -296,14 +296,14 @@ async def test_a_client_that_goes_cancels_the_call(client: Client, backends: Fak
     await eventually(lambda: "ListApps" in backends.cancelled)
 
 
-async def test_what_was_created_answers_201_with_its_place(client: Client, backends: FakeBackends) -> None:
+async def test_a_created_resource_has_status_201_and_a_location(client: Client, backends: FakeBackends) -> None:
     id_ = str(uuid4())
     backends.on("CreateWorkflow", lambda request: workflows_pb2.Workflow(id=id_, name=request.name))
     answer = await client("POST", "/api/v1/workflows/", json={"name": "Nightly"})
     assert (answer.status, answer.headers["Location"]) == (201, f"/api/v1/workflows/{id_}")
 
 
-async def test_a_cancel_answers_202(client: Client, backends: FakeBackends) -> None:
+async def test_a_cancellation_has_status_202(client: Client, backends: FakeBackends) -> None:
     backends.on(
         "CancelExecution",
         lambda request: executions_pb2.Execution(id=request.execution_id, status="EXECUTION_STATUS_RUNNING"),
@@ -312,7 +312,7 @@ async def test_a_cancel_answers_202(client: Client, backends: FakeBackends) -> N
     assert (answer.status, answer.json["status"]) == (202, "running")
 
 
-async def test_a_long_poll_is_a_call_of_its_own_with_time_for_it(client: Client, backends: FakeBackends) -> None:
+async def test_a_long_poll_makes_its_own_call(client: Client, backends: FakeBackends) -> None:
     backends.on("GetExecution", lambda request: executions_pb2.Execution(id=request.execution_id))
     answer = await client("GET", f"/api/v1/executions/{uuid4()}?wait=30&after_revision=4")
     assert answer.status == 200
@@ -320,7 +320,7 @@ async def test_a_long_poll_is_a_call_of_its_own_with_time_for_it(client: Client,
     assert backends.of("BatchGetExecutions") == []
 
 
-async def test_keys_and_verbs_do_not_matter_for_health(client: Client, gateway: App) -> None:
+async def test_health_needs_no_key(client: Client, gateway: App) -> None:
     async with client.session.get(gateway.url + "/healthz") as answer:
         assert (answer.status, (await answer.json())["status"]) == (200, "ok")
 
@@ -331,13 +331,13 @@ async def test_readiness_needs_the_catalog(client: Client, backends: FakeBackend
     async def not_ready() -> bool:
         return (await client("GET", "/readyz")).status == 503
 
-    await becomes_true(not_ready)
+    await eventually(not_ready)
     await backends.start("catalog")
 
     async def ready() -> bool:
         return (await client("GET", "/readyz")).status == 200
 
-    await becomes_true(ready)
+    await eventually(ready)
 
 
 async def test_requests_are_counted_by_template(client: Client, backends: FakeBackends, gateway: App) -> None:

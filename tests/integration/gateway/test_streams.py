@@ -60,7 +60,7 @@ async def test_a_download_has_its_headers_and_every_byte(client: Client, backend
 @pytest.mark.parametrize(
     ("error", "status"), [(NotFound("Build not found"), 404), (FailedPrecondition("Elsewhere"), 409)]
 )
-async def test_a_download_that_cannot_begin_is_an_ordinary_error(
+async def test_a_download_that_fails_at_once_is_an_ordinary_error(
     client: Client, backends: FakeBackends, error: Exception, status: int
 ) -> None:
     async def artifact(_: object) -> AsyncIterator[Any]:
@@ -72,7 +72,7 @@ async def test_a_download_that_cannot_begin_is_an_ordinary_error(
     assert (answer.status, answer.json["detail"]) == (status, str(error))
 
 
-async def test_a_download_that_breaks_off_is_never_taken_for_whole(client: Client, backends: FakeBackends) -> None:
+async def test_a_download_that_fails_midway_is_a_broken_connection(client: Client, backends: FakeBackends) -> None:
     async def artifact(_: object) -> AsyncIterator[Any]:
         yield httpbody_pb2.HttpBody(content_type="text/plain", data=b"half")
         raise Unavailable("the store is down")
@@ -82,7 +82,9 @@ async def test_a_download_that_breaks_off_is_never_taken_for_whole(client: Clien
         await client("GET", f"/api/v1/apps/builds/{uuid4()}/download")
 
 
-async def test_a_download_nobody_reads_is_given_up(client: Client, backends: FakeBackends, gateway: App) -> None:
+async def test_a_download_that_the_client_does_not_read_is_cancelled(
+    client: Client, backends: FakeBackends, gateway: App
+) -> None:
     async def artifact(_: object) -> AsyncIterator[Any]:
         while True:
             yield httpbody_pb2.HttpBody(content_type="text/plain", data=b"x" * MEBIBYTE)
@@ -95,13 +97,13 @@ async def test_a_download_nobody_reads_is_given_up(client: Client, backends: Fak
         await eventually(lambda: "DownloadBuild" in backends.cancelled)
 
 
-async def test_junit_comes_as_it_is(client: Client, backends: FakeBackends) -> None:
+async def test_junit_is_passed_through(client: Client, backends: FakeBackends) -> None:
     backends.on("GetJUnit", lambda _: httpbody_pb2.HttpBody(content_type="application/xml", data=b"<testsuites/>"))
     answer = await client("GET", f"/api/v1/executions/{uuid4()}/junit.xml")
     assert (answer.headers["Content-Type"], answer.body) == ("application/xml", b"<testsuites/>")
 
 
-async def test_events_have_id_name_and_data_and_end_with_the_stream(client: Client, backends: FakeBackends) -> None:
+async def test_events_have_id_name_and_data(client: Client, backends: FakeBackends) -> None:
     async def events(_: object) -> AsyncIterator[Any]:
         yield executions_pb2.ExecutionEvent(
             sequence=3, execution=executions_pb2.Execution(id="e", status="EXECUTION_STATUS_RUNNING")
@@ -121,7 +123,7 @@ async def test_events_have_id_name_and_data_and_end_with_the_stream(client: Clie
     assert json.loads(second.partition("data: ")[2])["success"] is True
 
 
-async def test_a_quiet_stream_is_kept_alive_and_its_end_is_heard(
+async def test_a_quiet_stream_gets_heartbeats_and_is_cancelled_with_its_client(
     client: Client, backends: FakeBackends, gateway: App
 ) -> None:
     never = asyncio.Event()
@@ -248,7 +250,7 @@ async def test_violations_found_by_the_catalog_name_fields_after_the_file(
         ((("metadata", "[1]"),), ["body", "metadata"], "dict_type"),
     ],
 )
-async def test_a_wrong_description_is_a_422(
+async def test_an_invalid_field_before_the_file_is_a_422_without_an_upload(
     client: Client, backends: FakeBackends, fields: tuple[tuple[str, str], ...], loc: list[str], type_: str
 ) -> None:
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(*fields))
@@ -282,7 +284,7 @@ async def test_a_file_that_grows_too_large_is_a_413_and_cuts_the_upload(client: 
     await eventually(lambda: "UploadBuild" in backends.cancelled)
 
 
-async def test_a_service_that_refuses_early_is_heard(client: Client, backends: FakeBackends) -> None:
+async def test_an_early_error_of_the_catalog_is_passed_on(client: Client, backends: FakeBackends) -> None:
     def refuse(_: object) -> object:
         raise AlreadyExists("The app has this version", reason="VERSION_EXISTS")
 
@@ -291,7 +293,7 @@ async def test_a_service_that_refuses_early_is_heard(client: Client, backends: F
     assert (answer.status, answer.json["code"]) == (409, "VERSION_EXISTS")
 
 
-async def test_a_body_that_is_no_form_is_a_400(client: Client) -> None:
+async def test_a_malformed_form_is_a_400(client: Client) -> None:
     headers = {"Content-Type": "multipart/form-data; boundary=x"}
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=b"nothing like it", headers=headers)
     assert answer.status in (400, 422)
@@ -299,36 +301,34 @@ async def test_a_body_that_is_no_form_is_a_400(client: Client) -> None:
     assert (await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=b"x", headers=headers)).status == 400
 
 
-async def test_a_build_kept_elsewhere_is_created_with_json(client: Client, backends: FakeBackends) -> None:
+async def test_a_build_stored_elsewhere_is_created_with_json(client: Client, backends: FakeBackends) -> None:
     backends.on("CreateBuild", lambda request: builds_pb2.Build(id="b2", artifact_url=request.artifact_url))
     body = {"version": "1", "artifact_url": "https://store/shop.apk"}
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", json=body)
     assert (answer.status, answer.json["artifact_url"]) == (201, "https://store/shop.apk")
 
 
-async def test_a_form_has_a_bounded_number_of_fields_even_when_they_are_empty(client: Client) -> None:
+async def test_a_form_with_too_many_fields_is_a_413(client: Client) -> None:
     fields = tuple((f"x{number}", "") for number in range(200))
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(*fields))
     assert (answer.status, answer.json["code"]) == (413, "BODY_TOO_LARGE")
 
 
-async def test_what_is_ignored_of_a_streamed_upload_is_named_wherever_it_stands(
-    client: Client, backends: FakeBackends
-) -> None:
+async def test_ignored_fields_are_named_before_and_after_the_file(client: Client, backends: FakeBackends) -> None:
     keep_upload(backends)
     path = f"/api/v1/apps/{uuid4()}/builds?dry_run=1"
     answer = await client("POST", path, data=form(("version", "1"), ("x", "y"), ("late", "z"), file_at=2))
     assert (answer.status, answer.headers["X-Ignored-Fields"]) == (201, "dry_run, x, late")
 
 
-async def test_strict_handling_refuses_an_unknown_field_after_the_file(client: Client, backends: FakeBackends) -> None:
+async def test_strict_handling_rejects_an_unknown_field_after_the_file(client: Client, backends: FakeBackends) -> None:
     keep_upload(backends)
     data, headers = form(("version", "1"), ("late", "z"), file_at=1), {"Prefer": "handling=strict"}
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=data, headers=headers)
     assert (answer.status, answer.json["detail"][0]["loc"]) == (422, ["body", "late"])
 
 
-async def test_a_client_that_waits_for_it_is_told_to_send_its_form(client: Client, backends: FakeBackends) -> None:
+async def test_an_upload_with_expect_gets_100_continue(client: Client, backends: FakeBackends) -> None:
     keep_upload(backends)
     async with asyncio.timeout(30):
         answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(), expect100=True)

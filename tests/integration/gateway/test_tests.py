@@ -32,7 +32,7 @@ def script_classification(backends: FakeBackends, *ids: str, total: int) -> None
     backends.on("ListClassifiedTests", lambda _: answer)
 
 
-async def test_reporting_says_which_and_the_catalog_what(client: Client, backends: FakeBackends) -> None:
+async def test_reporting_selects_tests_and_the_catalog_describes_them(client: Client, backends: FakeBackends) -> None:
     """In reporting's order, with reporting's total; a test that was deleted just now is left out."""
     script_tests(backends, "a", "b")
     script_classification(backends, "b", "gone", "a", total=8)
@@ -43,7 +43,7 @@ async def test_reporting_says_which_and_the_catalog_what(client: Client, backend
     assert backends.of("ListTests") == []
 
 
-async def test_the_other_parameters_are_passed_on(client: Client, backends: FakeBackends) -> None:
+async def test_other_parameters_go_to_reporting(client: Client, backends: FakeBackends) -> None:
     """Those that were given; pages have the usual defaults."""
     script_classification(backends, total=0)
     app_id = str(uuid4())
@@ -65,7 +65,7 @@ async def test_the_other_parameters_are_passed_on(client: Client, backends: Fake
     assert backends.of("BatchGetTests") == []
 
 
-async def test_without_a_classification_only_the_catalog_is_asked(client: Client, backends: FakeBackends) -> None:
+async def test_without_a_classification_only_the_catalog_is_called(client: Client, backends: FakeBackends) -> None:
     """As it always was."""
     backends.on("ListTests", lambda _: tests_pb2.ListTestsResponse(total=1, items=[tests_pb2.Test(id="a")]))
     answer = await client("GET", "/api/v1/tests?search=x")
@@ -74,7 +74,7 @@ async def test_without_a_classification_only_the_catalog_is_asked(client: Client
 
 
 @pytest.mark.parametrize("value", ["shaky", "Flaky", "", "unspecified"])
-async def test_another_classification_is_refused_with_those_that_there_are(client: Client, value: str) -> None:
+async def test_an_unknown_classification_is_rejected_with_the_known_ones(client: Client, value: str) -> None:
     """By name."""
     answer = await client("GET", f"/api/v1/tests?classification={value}")
     (issue,) = answer.json["detail"]
@@ -89,7 +89,7 @@ async def test_bounds_hold_with_a_classification_too(client: Client, query: str)
     assert (answer.status, answer.json["detail"][0]["loc"]) == (422, ["query", query.split("=")[0]])
 
 
-async def test_without_reporting_there_is_no_such_list(client: Client, backends: FakeBackends) -> None:
+async def test_without_reporting_a_classified_list_is_a_503(client: Client, backends: FakeBackends) -> None:
     """503 with Retry-After, whether it says so or is not there; the plain list is."""
 
     def unavailable(_: Any) -> Any:
@@ -105,7 +105,7 @@ async def test_without_reporting_there_is_no_such_list(client: Client, backends:
     await backends.start("reporting")
 
 
-async def test_a_quarantine_is_set_and_ended(client: Client, backends: FakeBackends) -> None:
+async def test_a_quarantine_is_set_and_cleared(client: Client, backends: FakeBackends) -> None:
     """The answer is the test; the end has no body."""
     test_id = str(uuid4())
     test = tests_pb2.Test(id=test_id)
@@ -135,14 +135,14 @@ async def test_a_quarantine_is_set_and_ended(client: Client, backends: FakeBacke
         ({"reason": "x", "until": "2026-12-05T00:00:00"}, "until", "timezone_aware"),
     ],
 )
-async def test_what_is_no_quarantine_is_refused(client: Client, body: Any, loc: str, kind: str) -> None:
+async def test_an_invalid_quarantine_is_rejected(client: Client, body: Any, loc: str, kind: str) -> None:
     """With its place, before the catalog is asked."""
     answer = await client("PUT", f"/api/v1/tests/{uuid4()}/quarantine", json=body)
     (issue,) = answer.json["detail"]
     assert (answer.status, issue["loc"], issue["type"]) == (422, ["body", loc], kind)
 
 
-async def test_unknown_fields_of_a_quarantine(client: Client, backends: FakeBackends) -> None:
+async def test_unknown_fields_of_a_quarantine_are_ignored_or_rejected(client: Client, backends: FakeBackends) -> None:
     """Named when ignored, refused when that is preferred."""
     backends.on("QuarantineTest", lambda _: tests_pb2.Test())
     path, body = f"/api/v1/tests/{uuid4()}/quarantine", {"reason": "x", "unti": "2026-12-05T00:00:00Z"}
@@ -151,7 +151,7 @@ async def test_unknown_fields_of_a_quarantine(client: Client, backends: FakeBack
     assert (strict.status, "until" in strict.json["detail"][0]["msg"]) == (422, True)
 
 
-async def test_quarantine_is_a_write(client: Client, backends: FakeBackends) -> None:
+async def test_quarantine_needs_the_write_scope(client: Client, backends: FakeBackends) -> None:
     """A key that may only read is refused."""
     reader = script_api_key(backends, "read")
     path = f"/api/v1/tests/{uuid4()}/quarantine"

@@ -37,7 +37,7 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-async def test_one_call_goes_at_once_and_the_rest_waits_for_the_next() -> None:
+async def test_the_first_read_starts_at_once_and_the_rest_form_a_batch() -> None:
     store = Store()
     batches = Batcher(store.fetch)
     joined = [batches.join(ONE, [key]) for key in "abcdef"]
@@ -49,7 +49,7 @@ async def test_one_call_goes_at_once_and_the_rest_waits_for_the_next() -> None:
     assert [results[key] for results, key in zip(found, "abcdef", strict=True)] == list("ABCDEF")
 
 
-async def test_a_slow_call_holds_up_the_next_only_for_a_while_and_the_calls_are_bounded() -> None:
+async def test_a_slow_call_delays_the_next_for_a_while_and_calls_are_bounded() -> None:
     store = Store()
     batches = Batcher(store.fetch, max_wait=0, max_in_flight=3)
     for key in "abcde":
@@ -60,7 +60,7 @@ async def test_a_slow_call_holds_up_the_next_only_for_a_while_and_the_calls_are_
     await eventually(lambda: store.calls == [["a"], ["b"], ["c"], ["d", "e"]])
 
 
-async def test_the_same_key_is_asked_once_per_call() -> None:
+async def test_a_key_occurs_once_per_call() -> None:
     store = Store()
     batches = Batcher(store.fetch)
     batches.join(ONE, ["x"])
@@ -70,13 +70,13 @@ async def test_the_same_key_is_asked_once_per_call() -> None:
     assert store.calls == [["x"], ["a", "b", "c"]]
 
 
-async def test_what_is_missing_is_left_out() -> None:
+async def test_missing_keys_are_left_out() -> None:
     store = Store()
     store.gate.set()
     assert await Batcher(store.fetch).join(ONE, ["missing", "a"]).results(1) == {"a": "A"}
 
 
-async def test_organisations_are_kept_apart_and_calls_go_out_as_the_first_who_asked() -> None:
+async def test_organisations_never_share_a_call_made_as_the_first_caller() -> None:
     store = Store()
     batches = Batcher(store.fetch)
     for caller in (ONE, ONE, OTHER, OTHER):
@@ -96,7 +96,7 @@ async def test_a_batch_has_no_more_keys_than_allowed() -> None:
     assert store.calls == [["x"], ["a", "b"], ["c", "d", "e"]]
 
 
-async def test_each_waits_as_long_as_it_likes() -> None:
+async def test_each_request_has_its_own_timeout() -> None:
     store = Store()
     batches = Batcher(store.fetch)
     first, second = batches.join(ONE, ["a"]), batches.join(ONE, ["a"])
@@ -107,7 +107,7 @@ async def test_each_waits_as_long_as_it_likes() -> None:
     assert await patient == {"a": "A"}
 
 
-async def test_an_error_goes_to_those_in_the_call_and_to_nobody_else() -> None:
+async def test_an_error_reaches_only_the_requests_of_its_call() -> None:
     store = Store()
     store.error = Unavailable("down")
     batches = Batcher(store.fetch)
@@ -119,7 +119,7 @@ async def test_an_error_goes_to_those_in_the_call_and_to_nobody_else() -> None:
     assert await second.results(1) == {"b": "B"}
 
 
-async def test_one_who_leaves_does_not_take_the_call_along() -> None:
+async def test_a_cancelled_request_does_not_cancel_the_call() -> None:
     store = Store()
     batches = Batcher(store.fetch)
     batches.join(ONE, ["x"])
@@ -130,7 +130,7 @@ async def test_one_who_leaves_does_not_take_the_call_along() -> None:
     assert await staying == {"a": "A"}
 
 
-async def test_when_all_have_left_the_call_is_cancelled() -> None:
+async def test_the_call_is_cancelled_with_its_last_request() -> None:
     store = Store()
     batches = Batcher(store.fetch)
     leaving = [asyncio.create_task(batches.join(ONE, ["a"]).results(5)) for _ in range(2)]
@@ -143,7 +143,7 @@ async def test_when_all_have_left_the_call_is_cancelled() -> None:
     assert leaving[0].cancelled()
 
 
-async def test_questions_have_lanes_of_their_own() -> None:
+async def test_each_question_has_its_own_queue() -> None:
     store = Store()
     batches = Batcher(store.fetch)
     for question in (b"1", b"2", b"1"):
@@ -155,7 +155,7 @@ async def test_questions_have_lanes_of_their_own() -> None:
     assert len(store.calls) == 3
 
 
-async def test_nothing_is_kept_of_an_organisation_that_asks_no_more() -> None:
+async def test_idle_queues_are_removed() -> None:
     store = Store()
     store.gate.set()
     batches = Batcher(store.fetch)
@@ -164,7 +164,7 @@ async def test_nothing_is_kept_of_an_organisation_that_asks_no_more() -> None:
     assert batches._queues == {}
 
 
-async def test_what_all_have_left_before_it_began_is_never_asked() -> None:
+async def test_a_batch_without_requests_is_never_called() -> None:
     store = Store()
     batches = Batcher(store.fetch)
     batches.join(ONE, ["a"])
