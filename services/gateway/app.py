@@ -16,8 +16,7 @@ from services.chassis.lifecycle import Background
 from services.chassis.producer import Producer
 from services.gateway.auth.api_keys import CatalogApiKeys
 from services.gateway.auth.authenticator import Authenticator
-from services.gateway.auth.key_cache import KeyCache
-from services.gateway.auth.revocations import KEY_EVENTS_TOPIC, KeyRevocationHandler
+from services.gateway.auth.key_cache import KEY_EVENTS_TOPIC, KeyCache, KeyRevocationHandler
 from services.gateway.contract.operations import all_operations, all_services
 from services.gateway.handlers.multipart_form import FormLimits
 from services.gateway.handlers.request_reader import RequestLimits

@@ -70,7 +70,7 @@ class RequestReader:
         return request_context.timeout or self._limits.stream_timeout
 
     @contextmanager
-    def call_scope(self, decoded: Decoded, request_context: RequestContext, timeout: float) -> Iterator[None]:
+    def call_scope(self, request_context: RequestContext, timeout: float) -> Iterator[None]:
         """Inside the block, calls are made as the caller and within the timeout.
 
         Violations that the service reports become errors of the client's fields.

@@ -34,7 +34,7 @@ class DownloadHandler:
         request_context = request[REQUEST_CONTEXT]
         decoded = await self._reader.read(request)
         timeout = self._reader.stream_timeout(request_context)
-        with self._reader.call_scope(decoded, request_context, timeout):
+        with self._reader.call_scope(request_context, timeout):
             call = self._rpc(decoded.message, timeout=timeout)
             try:
                 chunks = aiter(call)

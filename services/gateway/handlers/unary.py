@@ -35,7 +35,7 @@ class UnaryHandler:
         request_context = request[REQUEST_CONTEXT]
         decoded = await self._reader.read(request)
         timeout = self._reader.timeout(decoded, request_context)
-        with self._reader.call_scope(decoded, request_context, timeout):
+        with self._reader.call_scope(request_context, timeout):
             message = await self._invoke(decoded.message, request_context, timeout)
         return self._render(message)
 
@@ -67,7 +67,7 @@ class CoalescedReadHandler:
         decoded = await self._reader.read(request)
         timeout = self._reader.timeout(decoded, request_context)
         key = decoded.message.SerializeToString(deterministic=True)
-        with self._reader.call_scope(decoded, request_context, timeout):
+        with self._reader.call_scope(request_context, timeout):
             batch = self._batcher.join(request_context.caller, (key,), question=key)
             response = (await batch.results(timeout))[key]
         request_context.response_headers.update(response.headers)

@@ -16,7 +16,7 @@ from aiohttp.typedefs import Handler
 from mobiletest.catalog.v1 import builds_pb2
 
 from services.gateway.decoding import validation_errors
-from services.gateway.decoding.requests import Decoded, RequestDecoder, Source, parse_json
+from services.gateway.decoding.requests import RequestDecoder, Source, parse_json
 from services.gateway.decoding.validation_errors import InvalidRequest, MalformedBody, Problem
 from services.gateway.handlers.multipart_form import FILE, FORM_TYPE, FormLimits, MultipartForm, open_form
 from services.gateway.handlers.request_reader import RequestReader
@@ -53,7 +53,7 @@ class UploadHandler:
         metadata = self._decode_fields(form, file, request)
         request_context = request[REQUEST_CONTEXT]
         timeout = self._reader.stream_timeout(request_context)
-        with self._reader.call_scope(metadata, request_context, timeout):
+        with self._reader.call_scope(request_context, timeout):
             call = self._rpc(None, timeout=timeout)
             try:
                 await _write(call, self._messages(metadata, form, file, request))
@@ -62,20 +62,20 @@ class UploadHandler:
                 call.cancel()
 
     async def _messages(
-        self, metadata: Decoded, form: MultipartForm, file: BodyPartReader, request: web.Request
+        self, metadata: builds_pb2.UploadBuildMetadata, form: MultipartForm, file: BodyPartReader, request: web.Request
     ) -> AsyncIterator[builds_pb2.UploadBuildRequest]:
-        """Updates the message of `metadata` at the end, because the catalog's violations refer to it."""
-        yield builds_pb2.UploadBuildRequest(metadata=metadata.message)  # type: ignore[arg-type]
+        yield builds_pb2.UploadBuildRequest(metadata=metadata)
         size = 0
         async for chunk in form.chunks(file):
             yield builds_pb2.UploadBuildRequest(chunk=chunk)
             size += len(chunk)
         await form.finish()
-        metadata.message.CopyFrom(self._decode_fields(form, file, request).message)
-        end = builds_pb2.UploadBuildEnd(size=size)
-        yield builds_pb2.UploadBuildRequest(metadata=metadata.message, end=end)  # type: ignore[arg-type]
+        metadata = self._decode_fields(form, file, request)
+        yield builds_pb2.UploadBuildRequest(metadata=metadata, end=builds_pb2.UploadBuildEnd(size=size))
 
-    def _decode_fields(self, form: MultipartForm, file: BodyPartReader, request: web.Request) -> Decoded:
+    def _decode_fields(
+        self, form: MultipartForm, file: BodyPartReader, request: web.Request
+    ) -> builds_pb2.UploadBuildMetadata:
         """The metadata of the upload, from the fields that have been read so far."""
         body: dict[str, object] = dict(form.fields)
         if "metadata" in body:
@@ -85,8 +85,9 @@ class UploadHandler:
         source = Source(request.match_info, query, request.headers, orjson.dumps(body))
         decoded = self._decoder.decode(source, strict=request_context.strict)
         request_context.report_ignored(decoded.ignored)
-        decoded.message.file_name = _file_name(file.filename)  # type: ignore[attr-defined]
-        return decoded
+        metadata: builds_pb2.UploadBuildMetadata = decoded.message  # type: ignore[assignment]
+        metadata.file_name = _file_name(file.filename)
+        return metadata
 
 
 async def _write(call: Any, messages: AsyncIterator[builds_pb2.UploadBuildRequest]) -> None:

@@ -13,7 +13,7 @@ from services.chassis.events import Event
 from services.chassis.producer import Producer
 from services.gateway.app import App, start_app
 from services.gateway.auth.api_keys import expired_api_key, invalid_api_key
-from services.gateway.auth.revocations import KEY_EVENTS_TOPIC
+from services.gateway.auth.key_cache import KEY_EVENTS_TOPIC
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends, new_key, script_api_key
 from tests.integration.gateway.conftest import Client, gateway_settings

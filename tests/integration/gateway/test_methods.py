@@ -21,7 +21,6 @@ from tests.fakes.gateway import FakeBackends
 from tests.integration.gateway.conftest import Client
 
 GET_PATHS = [operation.template for operation in all_operations() if operation.verb == "GET"]
-QUERIES = {"/api/v1/builds/{version_id}/compare": "?base_version_id=" + str(uuid4())}
 VOLATILE = {"Date", "X-Request-ID", "Transfer-Encoding"}
 
 
@@ -56,13 +55,13 @@ def answering_backends(backends: FakeBackends, client: Client) -> FakeBackends:
 
 
 @pytest.mark.usefixtures("answering_backends")
-@pytest.mark.parametrize("path", [*GET_PATHS, "/healthz", "/readyz", DOCUMENT_PATH])
-async def test_head_answers_as_get_without_a_body(client: Client, path: str) -> None:
-    url = re.sub(r"\{\w+\}", lambda _: str(uuid4()), path) + QUERIES.get(path, "")
-    get, head = await client("GET", url), await client("HEAD", url)
-    assert (get.status, head.status, head.body) == (200, 200, b"")
-    expected = {name: value for name, value in get.headers.items() if name not in VOLATILE}
-    assert {name: value for name, value in head.headers.items() if name not in VOLATILE} == expected
+async def test_head_answers_as_get_without_a_body(client: Client) -> None:
+    for path in [*GET_PATHS, "/healthz", "/readyz", DOCUMENT_PATH]:
+        url = re.sub(r"\{\w+\}", lambda _: str(uuid4()), path)
+        get, head = await client("GET", url), await client("HEAD", url)
+        assert (get.status, head.status, head.body) == (200, 200, b""), path
+        expected = {name: value for name, value in get.headers.items() if name not in VOLATILE}
+        assert {name: value for name, value in head.headers.items() if name not in VOLATILE} == expected, path
 
 
 async def test_head_of_a_quiet_event_stream_ends(client: Client, backends: FakeBackends) -> None:

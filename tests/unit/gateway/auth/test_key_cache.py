@@ -6,8 +6,7 @@ from mobiletest.catalog.v1 import events_pb2
 
 from services.chassis.events import Event
 from services.gateway.auth.api_keys import KeyHolder
-from services.gateway.auth.key_cache import KeyCache
-from services.gateway.auth.revocations import KEY_EVENTS_TOPIC, KeyRevocationHandler
+from services.gateway.auth.key_cache import KEY_EVENTS_TOPIC, KeyCache, KeyRevocationHandler
 
 
 def event(payload: bytes, type_: str = "mobiletest.catalog.v1.ApiKeyChanged") -> Event:
