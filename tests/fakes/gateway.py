@@ -1,4 +1,4 @@
-"""The services behind the gateway, scripted: real gRPC on real sockets, answers from the test."""
+"""Scripted services behind the gateway: real gRPC on real sockets, with answers from the test."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -30,22 +30,22 @@ Answer = Callable[[Any], Any]
 
 
 def new_key() -> str:
-    """A well-formed API key that nobody holds yet."""
+    """A well-formed API key without a holder."""
     text = f"mt_{uuid4().hex[:12]}_{uuid4().hex}"
     return text + checksum(text)
 
 
 class FakeApiKeys:
-    """The port `Keys` in memory."""
+    """The port `ApiKeys` in memory."""
 
     def __init__(self) -> None:
         self.holders: dict[str, KeyHolder | Unauthenticated] = {}
-        self.asked: list[str] = []
+        self.verified: list[str] = []
         self.hold: asyncio.Event | None = None
         self.reached = asyncio.Event()
 
     async def verify(self, key: str) -> KeyHolder:
-        self.asked.append(key)
+        self.verified.append(key)
         self.reached.set()
         if self.hold is not None:
             await self.hold.wait()
@@ -57,7 +57,7 @@ class FakeApiKeys:
 
 @dataclass(slots=True)
 class FakeClock:
-    """Time that a test moves."""
+    """A clock that the test sets."""
 
     moment: datetime
     seconds: float = 0.0
@@ -71,7 +71,7 @@ class FakeClock:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One RPC that arrived."""
+    """One RPC that a service received."""
 
     method: str
     request: Any
@@ -80,8 +80,11 @@ class Call:
 
 @dataclass(slots=True)
 class FakeBackends:
-    """All services behind a gateway. `on` says what a method answers: a function of the request, sync or async, or an
-    async generator; what it raises goes through the real boundary."""
+    """All services behind a gateway.
+
+    `on` scripts a method with a function of the request, sync or async, or an async generator; its exceptions become
+    gRPC errors as in a real service.
+    """
 
     answers: dict[str, Answer] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
@@ -102,7 +105,7 @@ class FakeBackends:
         return [call.request for call in self.of(method)]
 
     async def start(self, name: str) -> None:
-        """Start (again) the service called `name`, at the address that it had."""
+        """Start the service `name`, or restart it at the same address."""
         stack = self._stops[name] = AsyncExitStack()
         listen = self.addresses.get(name, "127.0.0.1:0")
         settings = ProcessSettings(service_tokens=TOKEN, grpc_listen=listen, shutdown_grace_seconds=0.1)  # type: ignore[arg-type]
@@ -148,7 +151,7 @@ class FakeBackends:
             self.calls.append(Call(name, received, current()))
             try:
                 async for request in requests:
-                    received.append(request)  # noqa: PERF401 (a cut upload leaves what came)
+                    received.append(request)  # noqa: PERF401 (after a cut upload, what was received stays)
             except asyncio.CancelledError:
                 self.cancelled.append(name)
                 raise
@@ -171,7 +174,7 @@ class FakeBackends:
 
     async def _answer(self, name: str, request: Any) -> Any:
         if name not in self.answers:
-            raise NotFound(f"nobody scripted {name}")
+            raise NotFound(f"{name} is not scripted")
         try:
             answer = self.answers[name](request)
             return await answer if isinstance(answer, Awaitable) else answer

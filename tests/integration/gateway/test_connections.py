@@ -28,8 +28,8 @@ async def connect(gateway: App) -> tuple[asyncio.StreamReader, asyncio.StreamWri
     return await asyncio.open_connection(host, int(port))
 
 
-async def says(gateway: App, text: bytes) -> bytes:
-    """Everything that comes back until the gateway ends the connection."""
+async def send_raw(gateway: App, text: bytes) -> bytes:
+    """Send the bytes; return everything until the gateway closes the connection."""
     reader, writer = await connect(gateway)
     writer.write(text)
     try:
@@ -41,11 +41,11 @@ async def says(gateway: App, text: bytes) -> bytes:
 
 @pytest.mark.parametrize("text", [b"", b"GET /healthz HTT", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: "])
 async def test_a_connection_with_an_incomplete_request_is_closed(gateway: App, text: bytes) -> None:
-    assert await says(gateway, text) == b""
+    assert await send_raw(gateway, text) == b""
 
 
 async def test_an_idle_connection_is_closed_after_its_response(gateway: App) -> None:
-    answer = await says(gateway, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+    answer = await send_raw(gateway, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 200")
 
 
@@ -61,15 +61,24 @@ async def test_an_idle_connection_is_closed_after_its_response(gateway: App) -> 
     ids=["long address", "many headers", "two lengths", "bare return", "TLS"],
 )
 async def test_a_malformed_request_is_rejected_in_json(gateway: App, text: bytes) -> None:
-    answer = await says(gateway, text)
+    answer = await send_raw(gateway, text)
     assert answer[9:12] in (b"400", b"431")
     assert b'"detail"' in answer
     assert b"x-request-id" in answer.lower()
 
 
+async def test_an_unknown_expectation_is_ignored_on_a_route_and_a_417_elsewhere(client: Client, gateway: App) -> None:
+    head = f"Host: x\r\nAuthorization: Bearer {client.key}\r\nExpect: miracles\r\n\r\n"
+    known = await send_raw(gateway, f"GET /healthz HTTP/1.1\r\n{head}".encode())
+    unknown = await send_raw(gateway, f"GET /nothing HTTP/1.1\r\n{head}".encode())
+    assert (known[9:12], unknown[9:12]) == (b"200", b"417")
+    assert b'"code":"EXPECTATION_FAILED"' in unknown
+    assert b"x-request-id" in unknown.lower()
+
+
 async def test_a_chunked_body_that_is_broken_is_a_400(client: Client, gateway: App) -> None:
     head = f"POST /api/v1/apps HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {client.key}\r\n"
-    answer = await says(gateway, head.encode() + b"Transfer-Encoding: chunked\r\n\r\nnonsense\r\n")
+    answer = await send_raw(gateway, head.encode() + b"Transfer-Encoding: chunked\r\n\r\nnonsense\r\n")
     assert answer[9:12] == b"400"
 
 
@@ -88,14 +97,14 @@ async def test_more_connections_than_allowed_are_closed_at_once(gateway: App) ->
 
 async def test_pipelined_requests_are_answered_in_order(client: Client, gateway: App) -> None:
     request = b"GET /api/v1/nothing%d HTTP/1.1\r\nHost: x\r\nX-Request-ID: number-%d\r\n\r\n"
-    answer = await says(gateway, b"".join(request % (number, number) for number in range(5)))
+    answer = await send_raw(gateway, b"".join(request % (number, number) for number in range(5)))
     assert [answer.index(b"number-%d" % number) for number in range(5)] == sorted(
         answer.index(b"number-%d" % number) for number in range(5)
     )
 
 
-def drained(connection: socket.socket) -> int:
-    """How many bytes still come before the other side ends the connection."""
+def count_received(connection: socket.socket) -> int:
+    """The number of bytes until the other side closes the connection."""
     size = 0
     with suppress(ConnectionResetError):
         while received := connection.recv(65536):
@@ -114,7 +123,7 @@ async def test_a_client_that_does_not_read_its_response_is_disconnected(
         slow.sendall(f"GET /api/v1/apps HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {client.key}\r\n\r\n".encode())
         with structlog.testing.capture_logs() as logs:
             await eventually(lambda: "answer_not_taken" in [line["event"] for line in logs])
-        assert 0 < await asyncio.to_thread(drained, slow) < 450 * 30_000
+        assert 0 < await asyncio.to_thread(count_received, slow) < 450 * 30_000
 
 
 async def test_shutdown_lets_requests_finish_and_closes_event_streams(backends: FakeBackends) -> None:

@@ -44,7 +44,7 @@ async def test_malformed_headers_are_invalid_without_a_verification(scheme: str)
     world = World()
     with pytest.raises(Unauthenticated, match="Invalid API key"):
         await world.authenticator.holder([scheme.format(world.add_key())])
-    assert world.keys.asked == []
+    assert world.keys.verified == []
 
 
 async def test_two_headers_are_invalid() -> None:
@@ -77,10 +77,10 @@ async def test_a_valid_key_is_cached_for_30_seconds() -> None:
     for seconds in (0.0, 29.9):
         world.clock.seconds = seconds
         assert await world.authenticate(key) == HOLDER
-    assert len(world.keys.asked) == 1
+    assert len(world.keys.verified) == 1
     world.clock.seconds = 30.0
     await world.authenticate(key)
-    assert len(world.keys.asked) == 2
+    assert len(world.keys.verified) == 2
 
 
 async def test_an_invalid_key_is_cached_for_5_seconds() -> None:
@@ -90,7 +90,7 @@ async def test_an_invalid_key_is_cached_for_5_seconds() -> None:
         world.clock.seconds = seconds
         with pytest.raises(Unauthenticated, match="Invalid API key"):
             await world.authenticate(key)
-    assert len(world.keys.asked) == 2
+    assert len(world.keys.verified) == 2
 
 
 async def test_a_cached_rejection_keeps_its_reason() -> None:
@@ -100,7 +100,7 @@ async def test_a_cached_rejection_keeps_its_reason() -> None:
     for _ in range(2):
         with pytest.raises(Unauthenticated, match="API key expired"):
             await world.authenticate(key)
-    assert len(world.keys.asked) == 1
+    assert len(world.keys.verified) == 1
 
 
 async def test_a_cached_key_expires_on_time() -> None:
@@ -143,7 +143,7 @@ async def test_concurrent_requests_share_a_verification_that_outlives_a_cancelle
     requests[0].cancel()
     world.keys.hold.set()
     assert await asyncio.gather(*requests[1:]) == [HOLDER] * 9
-    assert len(world.keys.asked) == 1
+    assert len(world.keys.verified) == 1
 
 
 async def test_errors_of_the_catalog_are_not_cached() -> None:
@@ -166,9 +166,9 @@ async def test_the_cache_is_bounded() -> None:
     for key in keys:
         await world.authenticate(key)
     await world.authenticate(keys[4])
-    assert len(world.keys.asked) == 5
+    assert len(world.keys.verified) == 5
     await world.authenticate(keys[0])
-    assert len(world.keys.asked) == 6
+    assert len(world.keys.verified) == 6
 
 
 async def test_the_cache_does_not_contain_the_key() -> None:
