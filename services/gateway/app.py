@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from uuid import uuid4
 
 from aiohttp import web
@@ -112,9 +113,15 @@ async def _consume_key_events(
 
 def build_routes(settings: Settings, upstreams: Upstreams, health: Health, closing: asyncio.Event) -> list[Route]:
     """All routes; `closing` ends event streams."""
-    operations = all_operations()
-    routes = OperationRoutes(operations, upstreams, _handler_options(settings), clock=SystemClock(), closing=closing)
-    return [*routes.build(), *service_routes(health, document_json(operations, settings.version))]
+    options = _handler_options(settings)
+    routes = OperationRoutes(all_operations(), upstreams, options, clock=SystemClock(), closing=closing)
+    return [*routes.build(), *service_routes(health, _document(settings.version))]
+
+
+@cache
+def _document(version: str) -> bytes:
+    """Cached, because it takes most of the start and a process of tests starts many gateways."""
+    return document_json(all_operations(), version)
 
 
 def _application(
