@@ -1,1 +1,1 @@
-"""What the protos say about REST: read once at start from the generated descriptors, never per request."""
+"""The REST interface as the protos define it, read from the descriptors at start."""

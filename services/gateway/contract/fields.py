@@ -22,9 +22,9 @@ def option(descriptor: Any, extension: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The bounds that protovalidate gives to one field; None where there is none. Lengths count characters or items.
+    """The rules of protovalidate for one field; None where there is no rule. Lengths are in characters or items.
 
-    `choices` are all values that it may have, if the rules name them.
+    `choices` are the allowed values, if the rules list them.
     """
 
     required: bool = False
@@ -42,7 +42,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field with its contract. `header` is as the interface spells it, empty for what comes from elsewhere."""
+    """A field with its contract. `header` is the header that fills it, or empty."""
 
     descriptor: FieldDescriptor
     name: str

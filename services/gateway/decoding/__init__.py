@@ -1,1 +1,1 @@
-"""From an HTTP request to a request message; compiled per operation at start."""
+"""Decoding of HTTP requests into request messages, with pydantic schemas that are built at start."""

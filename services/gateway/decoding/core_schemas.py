@@ -1,4 +1,4 @@
-"""pydantic core schemas of messages: they validate requests, and OpenAPI takes its JSON Schemas from them."""
+"""pydantic core schemas of messages, for the validation of requests and the JSON Schemas of OpenAPI."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -36,70 +36,70 @@ def _parameters(fields: Mapping[str, Field]) -> CoreSchema:
 
 
 class MessageSchemas:
-    """JSON objects of messages. `comments` of the protos, by full name, become the descriptions of JSON Schemas."""
+    """Schemas of messages as JSON objects. `comments`, by full name, become the descriptions of JSON Schemas."""
 
     def __init__(self, comments: Mapping[str, str] | None = None) -> None:
         self._comments = comments or {}
 
     def request(self, message: Descriptor, sent: Iterable[Field], name: str) -> CoreSchema:
-        """An object with these fields of a request; it validates to keyword arguments of the message type."""
+        """An object with these fields of a request. It validates to keyword arguments of the message type."""
         return core_schema.typed_dict_schema(
-            {field.name: self._sent_property(field) for field in sent},
+            {field.name: self._request_property(field) for field in sent},
             ref=name,
             metadata=json_schema_updates(description=self.comment(message.full_name)),
         )
 
     def response(self, message: Descriptor) -> CoreSchema:
-        """The object of a response, for documents: it has every field, null where nothing is set."""
+        """The object of a response, for the document only. It has every field; those that are not set are null."""
         return core_schema.typed_dict_schema(
-            {field.name: self._shown_property(field) for field in rest_fields(message)},
+            {field.name: self._response_property(field) for field in rest_fields(message)},
             ref=message.name,
             metadata=json_schema_updates(description=self.comment(message.full_name)),
         )
 
     def comment(self, full_name: str) -> str:
-        """What the protos say about a message, field, enum value or method."""
+        """The comment of the protos on a message, field, enum value or method."""
         return self._comments.get(full_name, "")
 
     def description(self, field: Field) -> str:
-        """What the protos say about a field, and about the values of its enum."""
+        """The comments of the protos on a field and on the values of its enum."""
         texts = (self.comment(field.descriptor.full_name), *self.meanings(field))
         return " ".join(text for text in texts if text)
 
     def meanings(self, field: Field) -> Iterator[str]:
-        """What the protos say about the values of a field's enum."""
+        """The comments of the protos on the values of a field's enum."""
         enum = field.descriptor.enum_type
         if enum is not None:
             names = {value.number: f"{enum.full_name}.{value.name}" for value in enum.values}
             for number, text in enum_spellings(enum).items():
                 yield f"{text}: {self.comment(names[number])}"
 
-    def _sent_property(self, field: Field) -> core_schema.TypedDictField:
+    def _request_property(self, field: Field) -> core_schema.TypedDictField:
         updates: dict[str, Any] = {"description": self.description(field)}
         if (default := default_value(field)) is not None:
             updates["default"] = default
         metadata = json_schema_updates(**updates)
-        return core_schema.typed_dict_field(self._sent(field), required=field.required, metadata=metadata)
+        return core_schema.typed_dict_field(self._request_field(field), required=field.required, metadata=metadata)
 
-    def _sent(self, field: Field) -> CoreSchema:
+    def _request_field(self, field: Field) -> CoreSchema:
         if field.repeated:
-            return _list_schema(self._sent_value(field, field.rules.items or Rules()), field.rules)
-        value = self._sent_value(field, field.rules)
+            return _list_schema(self._request_value(field, field.rules.items or Rules()), field.rules)
+        value = self._request_value(field, field.rules)
         return core_schema.nullable_schema(value) if field.nullable and not _is_value(field) else value
 
-    def _sent_value(self, field: Field, rules: Rules) -> CoreSchema:
+    def _request_value(self, field: Field, rules: Rules) -> CoreSchema:
         if field.message is None:
             return scalar_schema(field, rules)
         known, nested = well_known_schema(field.message), request_fields(field.message)
         return known or self.request(field.message, nested, f"{field.message.name}Input")
 
-    def _shown_property(self, field: Field) -> core_schema.TypedDictField:
+    def _response_property(self, field: Field) -> core_schema.TypedDictField:
         updates: dict[str, Any] = {"description": self.description(field)}
         if field.output_only:
             updates["readOnly"] = True
-        return core_schema.typed_dict_field(self._shown(field), metadata=json_schema_updates(**updates))
+        return core_schema.typed_dict_field(self._response_field(field), metadata=json_schema_updates(**updates))
 
-    def _shown(self, field: Field) -> CoreSchema:
+    def _response_field(self, field: Field) -> CoreSchema:
         if field.message is None:
             value = scalar_schema(field, (field.rules.items or Rules()) if field.repeated else field.rules)
         else:
@@ -110,7 +110,7 @@ class MessageSchemas:
 
 
 def _is_value(field: Field) -> bool:
-    """Whether null is a value of the field like any other."""
+    """Whether the field is free-form JSON, where null is a value."""
     return field.message is not None and field.message.full_name == _VALUE
 
 

@@ -1,4 +1,4 @@
-"""One operation's decoder: path, query, headers and body in, a valid request message out."""
+"""Decoding of HTTP requests into valid request messages."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -48,7 +48,7 @@ class Decoded:
 
 
 class RequestDecoder:
-    """Compiled for one type of request. `decode` raises InvalidRequest or MalformedBody and nothing else."""
+    """Decodes the requests of one operation. `decode` raises InvalidRequest or MalformedBody and nothing else."""
 
     def __init__(self, request: type[Message], path_fields: Iterable[str], *, takes_body: bool) -> None:
         descriptor: Any = request.DESCRIPTOR
@@ -67,7 +67,7 @@ class RequestDecoder:
         return cls(operation.request, operation.path_fields, takes_body=operation.takes_body)
 
     def decode(self, source: Source, *, strict: bool = False) -> Decoded:
-        """The message that the request means. Unknown fields are ignored, with `strict` they are errors."""
+        """The message of a request. Unknown fields are ignored and named; with `strict` they are errors."""
         parts: dict[str, Any] = {
             "path": source.path,
             "query": _parameters(source.query) if source.query else {},
@@ -82,14 +82,14 @@ class RequestDecoder:
         return Decoded(self._message(self._validate(parts, extra="ignore")), ignored)
 
     def explain(self, violations: Iterable[Violation]) -> list[FieldError]:
-        """Violations that a service found in the message, at the places that the client knows."""
+        """The violations that a service found in the message, at their locations in the HTTP request."""
         return [
             FieldError(self._locate(found.field), found.message, found.type.replace(".", "_") or "value_error")
             for found in violations
         ]
 
     def _locate(self, path: str) -> Location:
-        """The place of a dotted field path ("test_ids[2]"); the whole body or query when the path is empty."""
+        """The location of a dotted field path ("test_ids[2]"). An empty path is the whole body or query."""
         parts: list[Any] = [int(index) if index else key or name for key, index, name in _PATH_PART.findall(path)]
         if parts and parts[0] in (field.name for field in self._fields.path):
             return ("path", *parts)
@@ -99,7 +99,10 @@ class RequestDecoder:
         return (self._content, *parts)
 
     def _attribution(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """The headers that may fill fields. An empty one counts as absent: CI systems export empty variables."""
+        """The headers that fill fields, and unknown ones of attribution.
+
+        An empty header counts as absent, because CI systems export empty variables.
+        """
         found = {}
         for name in headers:
             lower = name.lower()
@@ -120,7 +123,7 @@ class RequestDecoder:
         return message
 
     def _unknown(self, error: ValidationError, *, strict: bool) -> tuple[str, ...]:
-        """The names of unknown fields, when nothing else is wrong; else InvalidRequest."""
+        """The names of the unknown fields if nothing else is wrong; else InvalidRequest."""
         found = error.errors(include_url=False, include_context=False, include_input=False)
         unknown = [one["loc"] for one in found if one["type"] == _UNKNOWN]
         if len(unknown) == len(found) and not strict:
@@ -130,10 +133,11 @@ class RequestDecoder:
             wrong += [unknown_field(self._nearest(loc)).at(loc) for loc in unknown[:MAX_ERRORS]]
         raise InvalidRequest(wrong[:MAX_ERRORS])
 
-    def _nearest(self, loc: Location) -> list[str]:
+    def _nearest(self, loc: Location) -> str | None:
         """The known name that is most like the last part of a location."""
         name = str(loc[-1])
-        return get_close_matches(name, self._names_at(loc), n=1, cutoff=0.6) if len(name) < 100 else []
+        matches = get_close_matches(name, self._names_at(loc), n=1, cutoff=0.6) if len(name) < 100 else []
+        return matches[0] if matches else None
 
     def _names_at(self, loc: Location) -> list[str]:
         if loc[0] == "header":
@@ -146,7 +150,7 @@ class RequestDecoder:
 
 
 def parse_json(body: bytes) -> object:
-    """The JSON value of a body; an empty one means {}. MalformedBody says where the text stops being JSON."""
+    """The JSON value of a body; an empty body is {}. MalformedBody has the position of the error."""
     if not body or body.isspace():
         return {}
     try:
@@ -166,6 +170,6 @@ def _text(name: str) -> str:
 
 
 def _dotted(loc: Location) -> str:
-    """Without the place: "run_config.retriess", "steps[2].x"."""
+    """A location without its first part: "run_config.retriess", "steps[2].x"."""
     head, *rest = loc[1:]
     return str(head) + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest)

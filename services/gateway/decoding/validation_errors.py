@@ -1,6 +1,6 @@
-"""What is wrong with a request, as clients see it: the messages and types are those of pydantic."""
+"""The errors of a request as clients see them, with the messages and types of pydantic."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ class FieldError:
 
 
 class InvalidRequest(Exception):
-    """The request breaks its contract; 422 with all errors."""
+    """The request is not valid: a 422 with all errors."""
 
     def __init__(self, field_errors: Iterable[FieldError]) -> None:
         super().__init__("the request is not valid")
@@ -33,12 +33,12 @@ class InvalidRequest(Exception):
 
 
 class MalformedBody(Exception):
-    """The body is not JSON; 400 with a sentence that says where."""
+    """The body is not JSON: a 400 with the position of the error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with a value, without its place."""
+    """What is wrong with a value, without its location."""
 
     type: str
     message: str
@@ -47,23 +47,16 @@ class Problem:
         return FieldError(loc, self.message, self.type)
 
 
-def known_problem(kind: Any, **context: Any) -> Problem:
+def known_problem(kind: Any) -> Problem:
     """An error that pydantic knows ("missing"), with its message."""
-    return Problem(kind, PydanticKnownError(kind, context or None).message())
+    return Problem(kind, PydanticKnownError(kind).message())
 
 
 MISSING = known_problem("missing")
 NOT_UNICODE = known_problem("string_unicode")
-NUMBER_TEXT = known_problem("float_parsing")
 
 
-def above(bound: float) -> Problem:
-    """The value has to be greater."""
-    return known_problem("greater_than", gt=bound)
-
-
-def unknown_field(nearest: Sequence[str]) -> Problem:
-    """For `Prefer: handling=strict`."""
+def unknown_field(nearest: str | None) -> Problem:
+    """For `Prefer: handling=strict`: a field that does not exist, and the known name that is most like it."""
     problem = known_problem("extra_forbidden")
-    hint = "; did you mean " + " or ".join(f"'{name}'" for name in nearest) + "?" if nearest else ""
-    return Problem(problem.type, problem.message + hint)
+    return problem if nearest is None else Problem(problem.type, f"{problem.message}; did you mean '{nearest}'?")

@@ -1,1 +1,1 @@
-"""From a response message to JSON; one encoder per message type, compiled at start."""
+"""Encoding of response messages into JSON, with encoders that are compiled at start."""

@@ -1,1 +1,1 @@
-"""The OpenAPI 3.1 document, from the same descriptors as the routes."""
+"""The OpenAPI 3.1 document, built from the same descriptors as the routes."""

@@ -1,15 +1,17 @@
 """What the protos say about REST."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
+from buf.validate import validate_pb2
 from google.protobuf.descriptor import FieldDescriptor
 from mobiletest.catalog.v1 import apps_pb2
 from mobiletest.executor.v1 import executions_pb2
 from mobiletest.types.v1 import ci_pb2, platform_pb2
 
 from services.chassis.proto_values import enum_spellings
-from services.gateway.contract.fields import field_rules, mask_field, request_fields, rest_fields
+from services.gateway.contract.fields import Field, field_rules, mask_field, option, request_fields, rest_fields
 from services.gateway.contract.operations import all_operations, find_operation
 from services.gateway.openapi.comments import load_comments
 
@@ -89,6 +91,25 @@ def test_bounds_come_from_the_rules() -> None:
     app_id = apps_pb2.GetAppRequest.DESCRIPTOR.fields_by_name["app_id"]
     assert field_rules(app_id).required
     assert field_rules(app_id).uuid
+
+
+def nested_fields(fields: Iterable[Field]) -> Iterator[Field]:
+    for field in fields:
+        yield field
+        if field.message is not None and not field.message.full_name.startswith("google."):
+            yield from nested_fields(request_fields(field.message))
+
+
+def test_every_rule_of_a_request_is_one_that_the_decoder_checks() -> None:
+    known = {"gt", "gte", "lt", "lte", "min_len", "max_len", "min_items", "max_items", "uuid", "unique", "in", "items"}
+    enums = {"defined_only", "not_in"}  # a spelling exists only for defined values other than 0
+    for operation in all_operations():
+        for field in nested_fields(request_fields(operation.input)):
+            rules = option(field.descriptor, validate_pb2.field)
+            kind = rules.WhichOneof("type")
+            names = {rule.name for rule, _ in getattr(rules, kind).ListFields()} if kind else set()
+            assert names <= (enums if kind == "enum" else known), field.descriptor.full_name
+            assert not rules.cel, field.descriptor.full_name
 
 
 def test_headers_come_from_the_contract_option() -> None:
