@@ -1,8 +1,7 @@
 """Compiles the protos: Python modules into gen/, and a descriptor image for buf into build/protos.binpb.
 
-The image, which has the comments, also goes to gen/mobiletest/descriptors.binpb: the OpenAPI document quotes it.
-
-The rules of protovalidate and the HTTP annotations come from the installed packages, so no copy of theirs is kept here.
+The image contains the comments. It is copied to gen/mobiletest/descriptors.binpb for the OpenAPI document.
+The imported protos of protovalidate and googleapis come from the installed packages.
 """
 
 import shutil
@@ -20,7 +19,7 @@ VALIDATE = "buf/validate/validate.proto"
 
 
 def validate_descriptors() -> bytes:
-    """A serialised FileDescriptorSet of validate.proto and what it imports, from the protovalidate package."""
+    """A serialised FileDescriptorSet of validate.proto and its imports, from the protovalidate package."""
     files = descriptor_pb2.FileDescriptorSet()
     for module in (descriptor_pb2, duration_pb2, field_mask_pb2, timestamp_pb2):
         module.DESCRIPTOR.CopyToProto(files.file.add())
@@ -29,7 +28,7 @@ def validate_descriptors() -> bytes:
 
 
 def compile_protos(*arguments: str) -> None:
-    """Run protoc with our import roots; SystemExit with its code when it fails."""
+    """Run protoc with the import paths; SystemExit with its exit code if it fails."""
     includes = [PROTOS, Path(next(iter(google.api.__path__))).parent.parent, Path(next(iter(_proto.__path__)))]
     code = protoc.main(["protoc", *(f"-I{path}" for path in includes), *arguments])
     if code:
@@ -37,24 +36,24 @@ def compile_protos(*arguments: str) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Generate everything afresh; with --baseline also the image that buf breaking compares with."""
+    """Replace all generated files; with --baseline also the image that buf breaking compares with."""
     for folder in (GENERATED, BUILD):
         folder.mkdir(exist_ok=True)
     for stale in ("mobiletest", "buf"):
         shutil.rmtree(GENERATED / stale, ignore_errors=True)
     validate = BUILD / "validate.binpb"
     validate.write_bytes(validate_descriptors())
-    ours = sorted(str(path.relative_to(PROTOS)) for path in PROTOS.rglob("*.proto"))
+    files = sorted(str(path.relative_to(PROTOS)) for path in PROTOS.rglob("*.proto"))
     known = f"--descriptor_set_in={validate}"
     image = f"--descriptor_set_out={BUILD / 'protos.binpb'}"
     compile_protos(known, f"--python_out={GENERATED}", f"--pyi_out={GENERATED}", VALIDATE)
     compile_protos(
-        known, f"--python_out={GENERATED}", f"--pyi_out={GENERATED}", f"--grpc_python_out={GENERATED}", *ours
+        known, f"--python_out={GENERATED}", f"--pyi_out={GENERATED}", f"--grpc_python_out={GENERATED}", *files
     )
-    compile_protos(known, image, "--include_imports", "--include_source_info", *ours)
+    compile_protos(known, image, "--include_imports", "--include_source_info", *files)
     shutil.copy(BUILD / "protos.binpb", GENERATED / "mobiletest" / "descriptors.binpb")
     if "--baseline" in arguments:
-        compile_protos(known, f"--descriptor_set_out={PROTOS / 'baseline.binpb'}", "--include_imports", *ours)
+        compile_protos(known, f"--descriptor_set_out={PROTOS / 'baseline.binpb'}", "--include_imports", *files)
 
 
 if __name__ == "__main__":
