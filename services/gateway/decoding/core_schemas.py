@@ -50,7 +50,7 @@ class MessageSchemas:
         )
 
     def response(self, message: Descriptor) -> CoreSchema:
-        """The object of a response, for the document only. It has every field; those that are not set are null."""
+        """The object of a response, for the document only. Every field is there, null if it is not set."""
         return core_schema.typed_dict_schema(
             {field.name: self._response_property(field) for field in rest_fields(message)},
             ref=message.name,

@@ -31,7 +31,7 @@ _PATH_PART = re.compile(r'\["([^"]*)"\]|\[(\d+)\]|([^.\[\]]+)')
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a client sent. `path` maps names in the template to decoded segments; `query` is raw; no body is None."""
+    """An HTTP request. `path` maps names in the template to decoded segments; `query` is raw; `body` may be None."""
 
     path: Mapping[str, str] = field(default_factory=dict)
     query: str = ""
@@ -41,7 +41,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A valid request message, and the names of what was ignored: "run_config.retriess", "x-ci-colour"."""
+    """A valid request message, and the names of ignored fields and headers: "run_config.retriess", "x-ci-colour"."""
 
     message: Message
     ignored: tuple[str, ...] = ()
@@ -160,7 +160,7 @@ def parse_json(body: bytes) -> object:
 
 
 def _parameters(query: str) -> dict[str, str]:
-    """Of a repeated parameter the last value counts. What is not UTF-8 become surrogates, which no field takes."""
+    """The last value of each parameter. Bytes that are not UTF-8 become lone surrogates, which no field accepts."""
     pairs = parse_qsl(query, keep_blank_values=True, errors="surrogateescape")
     return {_text(name): text for name, text in pairs if name}
 

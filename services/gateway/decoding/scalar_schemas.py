@@ -23,10 +23,10 @@ _INTEGERS = {
 
 
 def scalar_schema(field: Field, rules: Rules, *, text: bool = False) -> CoreSchema:
-    """A value of a field that is no message; it validates to what the field takes.
+    """A value of a field that is not a message. It validates to a value that the field accepts.
 
-    JSON values need the right JSON type. The `text` of a path segment, query parameter or header is converted, and an
-    enum may be written in any case. TypeError for bytes and groups, which REST does not have.
+    JSON values must have the right JSON type. The `text` of a path segment, query parameter or header is converted, and
+    enums match in any case. TypeError for bytes and groups, which REST does not have.
     """
     kind = field.descriptor.cpp_type
     if field.descriptor.enum_type is not None:
@@ -60,7 +60,7 @@ def default_value(field: Field) -> bool | float | str | None:
 
 
 def json_schema_updates(**updates: Any) -> dict[str, Any]:
-    """The metadata by which a core schema adds to its JSON Schema."""
+    """Metadata of a core schema that adds to its JSON Schema."""
     return {"pydantic_js_updates": updates}
 
 
@@ -79,7 +79,7 @@ def _uuid() -> CoreSchema:
 
 
 def _canonical_uuid(value: Any, validate: core_schema.ValidatorFunctionWrapHandler) -> str:
-    """In lower case with hyphens. Formatting takes longer than checking, so the usual form is not formatted."""
+    """In lower case with hyphens. A UUID in this form is not formatted again, which would take longer than parsing."""
     found = validate(value)
     return value.lower() if len(value) == _UUID_LENGTH else str(found)
 
@@ -96,7 +96,7 @@ def _integer(rules: Rules, width: str, low: int, high: int, *, text: bool) -> Co
 
 
 def _only_digits(text: str) -> str:
-    """pydantic also takes white space, underscores and "1.0"."""
+    """pydantic alone also accepts white space, underscores and "1.0"."""
     if not _DIGITS.fullmatch(text):
         raise PydanticKnownError("int_parsing")
     return text

@@ -41,7 +41,7 @@ def _to_value(value: object) -> Value:
 
 
 def _fill(target: Value, value: object, levels: int) -> None:
-    """Convert and check in one pass: no more than `levels`, no infinite number, and no NUL in a key (for MongoDB)."""
+    """Convert in one pass with the checks: at most `levels`, no infinite number, and no NUL in a key (for MongoDB)."""
     if value is None:
         target.null_value = 0  # type: ignore[assignment]
     elif isinstance(value, str):

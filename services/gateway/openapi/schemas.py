@@ -1,4 +1,4 @@
-"""JSON Schemas of messages. What a client may send differs from what it gets, so a type may have two."""
+"""JSON Schemas of messages. Requests and responses differ, so a message in both has two."""
 
 from typing import Any
 
@@ -23,13 +23,13 @@ class Schemas:
         self._collected: dict[str, CoreSchema] = {}
 
     def response(self, message: Descriptor) -> Schema:
-        """A reference to what a client gets."""
+        """A reference to the body of a response."""
         if message.name not in self._collected:
             self._collected[message.name] = self._messages.response(message)
         return _reference(message)
 
     def body(self, message: Descriptor, sent: tuple[Field, ...]) -> Schema:
-        """A reference to a request's body, which has these fields of the message."""
+        """A reference to the body of a request, which has these fields of the message."""
         self._collected[message.name] = self._messages.request(message, sent, message.name)
         return _reference(message)
 
@@ -41,11 +41,11 @@ class Schemas:
         return {**found, "default": default} if default is not None else found
 
     def comment(self, full_name: str) -> str:
-        """What the protos say about this."""
+        """The comment of the protos on a message, field or method."""
         return self._messages.comment(full_name)
 
     def components(self) -> dict[str, Schema]:
-        """The schemas of all messages that were referred to, and of those within them."""
+        """The schemas of all collected messages and of the messages in them."""
         inputs: Any = [(name, "validation", schema) for name, schema in self._collected.items()]
         _, definitions = _Generator(ref_template=_REFERENCE).generate_definitions(inputs)
         return {str(name): schema for name, schema in definitions.items()}
@@ -56,7 +56,7 @@ def _reference(message: Descriptor) -> Schema:
 
 
 class _Generator(GenerateJsonSchema):
-    """As pydantic does it, without titles that repeat names, in the order of the protos, and with short null types."""
+    """pydantic's generator without titles that repeat names, in the order of the protos, with short null types."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False

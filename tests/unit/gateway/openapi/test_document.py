@@ -26,7 +26,7 @@ SCHEMAS = DOCUMENT["components"]["schemas"]
 
 
 class NoChannel:
-    """Channels that nobody calls."""
+    """Channels that are never called."""
 
     def unary_unary(self, path: str, *_: Any, **__: Any) -> Any:
         return path
