@@ -10,7 +10,7 @@ from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.clock import Clock
 from services.gateway.contract.operations import HTTP_BODY, Operation, find_operation
-from services.gateway.encoding.responses import ResponseEncoders
+from services.gateway.encoding.response_encoders import ResponseEncoders
 from services.gateway.handlers import reports
 from services.gateway.handlers.apps import AppInvocations
 from services.gateway.handlers.classified_tests import list_tests_by_classification

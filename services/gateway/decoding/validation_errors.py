@@ -47,9 +47,9 @@ class Problem:
         return FieldError(loc, self.message, self.type)
 
 
-def known_problem(kind: Any) -> Problem:
+def known_problem(kind: Any, **context: Any) -> Problem:
     """An error that pydantic knows ("missing"), with its message."""
-    return Problem(kind, PydanticKnownError(kind).message())
+    return Problem(kind, PydanticKnownError(kind, context or None).message())
 
 
 MISSING = known_problem("missing")

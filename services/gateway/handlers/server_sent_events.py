@@ -13,7 +13,7 @@ import orjson
 from aiohttp import hdrs, web
 from google.protobuf.descriptor import Descriptor
 
-from services.gateway.encoding.messages import encoder
+from services.gateway.encoding.message_encoders import encoder
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.handlers.streams import abort_stream, write
 from services.gateway.http.request_context import REQUEST_CONTEXT

@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 
 from services.chassis import context
 from services.gateway.contract.operations import EMPTY, HTTP_BODY, Operation
-from services.gateway.encoding.responses import ToJson
+from services.gateway.encoding.response_encoders import ToJson
 from services.gateway.handlers.invocations import Invocation
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.http.request_context import REQUEST_CONTEXT, RequestContext

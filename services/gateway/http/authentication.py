@@ -13,7 +13,7 @@ from services.chassis.context import Caller
 from services.chassis.errors import PermissionDenied
 from services.gateway.auth.api_keys import KeyHolder
 from services.gateway.auth.authenticator import Authenticator
-from services.gateway.decoding.validation_errors import InvalidRequest, Problem
+from services.gateway.decoding.validation_errors import InvalidRequest, Problem, known_problem
 from services.gateway.http.request_context import REQUEST_CONTEXT, REQUEST_ID, RequestContext
 
 _PREFER, _TIMEOUT, _TRACEPARENT = istr("Prefer"), istr("X-Request-Timeout"), istr("traceparent")
@@ -23,8 +23,8 @@ _VALID_IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
 _STRICT = re.compile(r"(?:^|[,;\s])handling\s*=\s*\"?strict\"?(?:$|[,;\s])", re.IGNORECASE)
 _VALID_TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
 _SECONDS = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?", re.ASCII)
-_NO_NUMBER = Problem("float_parsing", "Input should be a valid number, unable to parse string as a number")
-_NOT_POSITIVE = Problem("greater_than", "Input should be greater than 0")
+_NO_NUMBER = known_problem("float_parsing")
+_NOT_POSITIVE = known_problem("greater_than", gt=0)
 _NO_IDEMPOTENCY_KEY = Problem(
     "string_pattern_mismatch", "String should have 1 to 255 printable ASCII characters and no spaces"
 )

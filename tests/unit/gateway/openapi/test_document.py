@@ -13,7 +13,7 @@ from openapi_spec_validator import validate
 from services.chassis.health import Health
 from services.gateway.app import build_routes
 from services.gateway.contract.operations import all_operations
-from services.gateway.encoding.messages import encoder
+from services.gateway.encoding.message_encoders import encoder
 from services.gateway.openapi.document import build_document
 from services.gateway.settings import Settings
 from services.gateway.upstream.channels import Upstreams

@@ -9,7 +9,7 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from services.gateway.encoding.messages import Encode, compile_encoder, encoder
+from services.gateway.encoding.message_encoders import Encode, compile_encoder, encoder
 
 ToJson = Callable[[Any], bytes]
 
