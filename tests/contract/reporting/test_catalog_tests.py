@@ -38,7 +38,7 @@ FILTERS = (
 
 @EXAMPLES
 @given(told=snapshot_lists())
-async def test_every_lookup_answers_as_the_one_in_memory(store: Store, told: list[Snapshot]) -> None:
+async def test_lookups_agree_with_memory(store: Store, told: list[Snapshot]) -> None:
     """About any world."""
     await store.clear()
     await Projector(store.folds).apply_events(Batch.of(told))
@@ -71,7 +71,7 @@ async def kept(store: Store, *tests: TestSnapshot) -> CatalogTests:
     return store.copied_tests
 
 
-async def test_newest_come_first(store: Store) -> None:
+async def test_newest_tests_come_first(store: Store) -> None:
     """Ids break ties, tests of an unknown time come last, deleted ones not at all."""
     later = START + timedelta(days=1)
     copied = await kept(
@@ -107,7 +107,7 @@ async def test_a_name_is_searched_literally_in_any_case_and_composition(store: S
         assert {search: set(await copied.newest(patterns[search], ALL)) for search in expected} == expected
 
 
-async def test_quarantines_of_tests_that_have_one(store: Store) -> None:
+async def test_quarantines_are_given_by_test(store: Store) -> None:
     """Over or not: who reads says what time it is."""
     quarantine = Quarantine("Waits for the fix", START, "CI", START - timedelta(days=1))
     copied = await kept(store, snapshot("a", quarantine=quarantine), snapshot("b"))

@@ -51,7 +51,7 @@ def runner() -> Iterator[asyncio.Runner]:
         yield runner
 
 
-def test_whatever_happens_the_stored_documents_equal_a_recount(
+def test_stored_documents_always_equal_a_recount(
     runner: asyncio.Runner, mongo_uri: str, mongo_database: str, mongo_client: MongoClient[dict[str, Any]]
 ) -> None:
     mongo = runner.run(Mongo.connect(mongo_uri, mongo_database))

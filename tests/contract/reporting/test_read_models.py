@@ -57,7 +57,7 @@ async def fold_in_pieces(store: Store, told: list[Snapshot], *, size: int) -> No
 
 @EXAMPLES
 @given(told=snapshot_lists())
-async def test_every_lookup_answers_as_the_one_in_memory(store: Store, told: list[Snapshot]) -> None:
+async def test_lookups_agree_with_memory(store: Store, told: list[Snapshot]) -> None:
     await store.clear()
     await fold_in_pieces(store, told, size=50)
     expected = FakeReadModels(recount(told, RULES))
@@ -114,7 +114,7 @@ async def test_another_organisation_sees_nothing(store: Store) -> None:
         assert await store.read_models.builds("app-0", Page(0, 10)) == [build]
 
 
-async def test_nothing_is_asked_for_nothing(store: Store) -> None:
+async def test_no_query_is_sent_for_no_keys(store: Store) -> None:
     with bind(Caller(ORG)):
         assert await store.read_models.counters([]) == {}
         assert await store.read_models.cells([]) == {}

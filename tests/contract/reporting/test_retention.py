@@ -28,7 +28,7 @@ def expiring(store: Store, bounds: RetentionLimits) -> RetentionSweeper:
 
 @EXAMPLES
 @given(told=snapshot_lists(), per_test=st.sampled_from([None, 1, 2]), random=st.randoms(use_true_random=False))
-async def test_a_sweep_leaves_what_a_recount_without_the_expired_runs_gives(
+async def test_a_sweep_equals_a_recount_without_the_expired_runs(
     store: Store, told: list[Snapshot], per_test: int | None, random: Random
 ) -> None:
     await store.clear()
@@ -47,7 +47,7 @@ async def test_a_sweep_leaves_what_a_recount_without_the_expired_runs_gives(
 
 @EXAMPLES
 @given(told=snapshot_lists())
-async def test_lists_are_gone_through_in_the_same_order(store: Store, told: list[Snapshot]) -> None:
+async def test_lists_are_visited_in_the_same_order(store: Store, told: list[Snapshot]) -> None:
     await store.clear()
     await fold_in_pieces(store, told, size=50)
     assert await everything(store.listed) == await everything(FakeExpirableRuns(recount(told, RULES)))

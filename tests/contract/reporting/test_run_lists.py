@@ -20,7 +20,7 @@ ALL = Page(0, 1000)
 
 @EXAMPLES
 @given(told=snapshot_lists(), size=st.integers(1, 4))
-async def test_pages_put_together_are_the_whole_list(store: Store, told: list[Snapshot], size: int) -> None:
+async def test_pages_concatenate_to_the_whole_list(store: Store, told: list[Snapshot], size: int) -> None:
     await store.clear()
     await fold_in_pieces(store, told, size=50)
     with bind(Caller(ORG)):
@@ -34,7 +34,7 @@ async def test_pages_put_together_are_the_whole_list(store: Store, told: list[Sn
 
 @EXAMPLES
 @given(told=snapshot_lists(), size=st.integers(2, 3))
-async def test_pages_of_the_matrix_go_over_all_builds(store: Store, told: list[Snapshot], size: int) -> None:
+async def test_matrix_pages_cover_all_builds(store: Store, told: list[Snapshot], size: int) -> None:
     await store.clear()
     await fold_in_pieces(store, told, size=50)
     reports = AppReports(store.read_models, StillClock(START), revision_wait=0)
@@ -48,7 +48,7 @@ async def test_pages_of_the_matrix_go_over_all_builds(store: Store, told: list[S
 
 @EXAMPLES
 @given(told=snapshot_lists(max_executions=4))
-async def test_what_is_older_than_a_moment_and_fields_by_name(store: Store, told: list[Snapshot]) -> None:
+async def test_pages_before_a_moment_and_counter_fields_by_name(store: Store, told: list[Snapshot]) -> None:
     await store.clear()
     await fold_in_pieces(store, told, size=50)
     with bind(Caller(ORG)):

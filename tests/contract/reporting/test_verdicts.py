@@ -34,9 +34,7 @@ BRANCHES = [("main",), ("feature", "main", None), (None,)]
 
 @EXAMPLES
 @given(told=snapshot_lists(max_executions=14), storms=st.booleans())
-async def test_every_verdict_that_is_sought_is_the_one_in_memory(
-    store: Store, told: list[Snapshot], storms: bool
-) -> None:
+async def test_verdict_searches_agree_with_memory(store: Store, told: list[Snapshot], storms: bool) -> None:
     await store.clear()
     await Projector(store.folds).apply_events(Batch.of(told))
     expected = FakeVerdicts(recount(told))
@@ -50,7 +48,7 @@ async def test_every_verdict_that_is_sought_is_the_one_in_memory(
 
 @EXAMPLES
 @given(told=snapshot_lists())
-async def test_executions_and_earlier_builds_are_those_in_memory(store: Store, told: list[Snapshot]) -> None:
+async def test_executions_and_earlier_builds_agree_with_memory(store: Store, told: list[Snapshot]) -> None:
     await store.clear()
     await Projector(store.folds).apply_events(Batch.of(told))
     tables = recount(told)
@@ -76,7 +74,7 @@ def by_id(runs: object) -> dict[str, GateRun]:
 
 @EXAMPLES
 @given(told=snapshot_lists(max_executions=3))
-async def test_a_run_that_expired_says_so(store: Store, told: list[Snapshot]) -> None:
+async def test_expired_runs_are_marked(store: Store, told: list[Snapshot]) -> None:
     await store.clear()
     await Projector(store.folds).apply_events(Batch.of(told))
     tables = await store.tables()
@@ -105,6 +103,6 @@ async def test_another_organisation_finds_nothing(store: Store, told: list[Snaps
         assert await store.verdicts.runs_of_execution("execution-00") == []
 
 
-async def test_nothing_is_sought_for_nothing(store: Store) -> None:
+async def test_no_verdict_is_searched_for_no_keys(store: Store) -> None:
     with bind(Caller(ORG)):
         assert await store.verdicts.find([], VerdictQuery(SearchSide.FIRST, ANY, (None,))) == {}

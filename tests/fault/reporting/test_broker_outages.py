@@ -57,7 +57,7 @@ async def mended(stack: Stack, number: signal.Signals) -> None:
 @pytest.mark.parametrize(
     ("fault", "number"), [("F05", signal.SIGSTOP), ("F06", signal.SIGKILL)], ids=["frozen", "wiped"]
 )
-async def test_a_broker_that_was_away_leaves_no_difference(
+async def test_a_broker_outage_leaves_no_difference(
     own_stack: Stack, own_api: Api, own_world: World, fault: str, number: signal.Signals
 ) -> None:
     app, _, workflow = await paced_app(own_world)

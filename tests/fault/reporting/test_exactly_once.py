@@ -25,7 +25,7 @@ SEED = int(os.environ.get("SEED", "20261121"))
 
 
 @pytest.mark.timeout(900)
-async def test_the_read_models_equal_a_recount_whatever_happens(tmp_path: Path) -> None:
+async def test_read_models_always_equal_a_recount(tmp_path: Path) -> None:
     print(f"RUNS={RUNS} SEED={SEED}")
     estate, chance = EventGenerator(SEED, RUNS), Random(f"{SEED} storm")
     since = monotonic()

@@ -127,7 +127,7 @@ async def under_load(world: World, workflow: Any, until: asyncio.Event) -> list[
 
 
 @pytest.mark.timeout(900)
-async def test_killed_and_called_again_they_end_right(stack: Stack) -> None:
+async def test_killed_jobs_are_resumed_correctly(stack: Stack) -> None:
     """A rebuild is killed in each phase under load, then goes on; verify then finds nothing, and what is planted."""
     chance = Random(20261121)
     async with Api(stack.url, stack.api_key) as api:
@@ -182,7 +182,7 @@ async def test_killed_and_called_again_they_end_right(stack: Stack) -> None:
     )
 
 
-async def test_a_command_that_cannot_be_carried_out_says_why(stack: Stack) -> None:
+async def test_a_failing_command_says_why(stack: Stack) -> None:
     await stack.stop("executor")
     process = await called(stack, "verify")
     async for line in lines_of(process):
@@ -194,7 +194,7 @@ async def test_a_command_that_cannot_be_carried_out_says_why(stack: Stack) -> No
     assert "interrupted" in rest[-1]["error"]
 
 
-async def test_callers_with_the_service_token_do_the_same(stack: Stack) -> None:
+async def test_verify_and_rebuild_over_grpc(stack: Stack) -> None:
     """Ending the call interrupts the operation, calling again goes on, and two do not work at once."""
     descriptor = operations_pb2.DESCRIPTOR.services_by_name["Operations"]
     async with (

@@ -92,7 +92,7 @@ async def letters(producer: Producer) -> list[DeadLetter]:
         return [letter async for letter in read_letters(producer.bootstrap, consumer, f"{EXECUTION_EVENTS}.dlq")]
 
 
-async def test_poison_of_every_kind_is_put_away_and_all_that_is_valid_shows(
+async def test_poison_messages_are_dead_lettered_and_valid_ones_applied(
     settings: Settings, producer: Producer, desk: EventLog
 ) -> None:
     """All of it in one partition, in the midst of valid events."""
@@ -116,7 +116,7 @@ async def test_poison_of_every_kind_is_put_away_and_all_that_is_valid_shows(
     assert metrics.REGISTRY.get_sample_value("mobiletest_reporting_unknown_events_total") == skipped + 1
 
 
-async def test_a_record_without_anything_does_not_hold_up_what_follows(
+async def test_an_empty_record_does_not_block_the_partition(
     settings: Settings, producer: Producer, desk: EventLog
 ) -> None:
     async with serving(settings, producer) as (_, service):
@@ -127,7 +127,7 @@ async def test_a_record_without_anything_does_not_hold_up_what_follows(
     assert [letter.reason for letter in await letters(producer)] == ["NO_VALUE"]
 
 
-async def test_a_thousand_invalid_messages_in_a_row_are_put_away_when_all_may_be(
+async def test_an_invalid_share_of_1_dead_letters_a_thousand_messages_in_a_row(
     settings: Settings, producer: Producer, desk: EventLog
 ) -> None:
     broken = replace(run_event(desk), payload=b"\xff\xff")
@@ -139,7 +139,7 @@ async def test_a_thousand_invalid_messages_in_a_row_are_put_away_when_all_may_be
     assert len(await letters(producer)) == 1000
 
 
-async def test_when_too_much_is_invalid_reporting_ends_and_nothing_is_lost(
+async def test_exceeding_the_dlq_limit_stops_reporting_without_loss(
     settings: Settings, producer: Producer, desk: EventLog
 ) -> None:
     """Until somebody allows it: then what was in the way is put away, and what follows it shows."""
@@ -157,7 +157,7 @@ async def test_when_too_much_is_invalid_reporting_ends_and_nothing_is_lost(
     assert len(await letters(producer)) == 200
 
 
-async def test_what_an_older_version_could_not_read_is_replayed_to_one_that_can(
+async def test_dead_letters_are_replayed_to_a_version_that_can_read_them(
     settings: Settings, producer: Producer, desk: EventLog
 ) -> None:
     told = lives(desk, 3)
@@ -208,7 +208,7 @@ async def there_are(producer: Producer, count: int) -> bool:
     return len(await letters(producer)) == count
 
 
-async def test_what_the_fold_fails_on_hurts_only_itself_and_is_replayed_when_that_is_mended(
+async def test_a_bug_costs_only_the_events_it_fails_on_until_they_are_replayed(
     settings: Settings, producer: Producer, desk: EventLog
 ) -> None:
     """A bug in the fold costs the events of one run among 40, which share its partition; the others show."""

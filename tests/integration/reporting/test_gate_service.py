@@ -88,7 +88,7 @@ async def test_a_gate(service: Service, desk: EventLog) -> None:
         assert (gate.result, gate.summary) == (pb.GATE_RESULT_PASS, summary)
 
 
-async def test_a_gate_waits_for_what_has_just_ended(service: Service, desk: EventLog) -> None:
+async def test_a_gate_waits_for_runs_that_have_just_ended(service: Service, desk: EventLog) -> None:
     """The answer is for all that the caller knows to have ended, or there is none."""
     (execution,) = await on(service, desk, "main", a_build("1"), 1, {str(uuid4()): "passed"})
     request = pb.GetGateRequest(execution_id=execution, min_ended_runs=1, total_runs=1)
@@ -103,7 +103,7 @@ async def test_a_gate_waits_for_what_has_just_ended(service: Service, desk: Even
     assert (answers[0].result, answers[0].passed_runs) == (pb.GATE_RESULT_PASS, 1)
 
 
-async def test_what_is_unknown_or_foreign_is_not_found(service: Service, desk: EventLog) -> None:
+async def test_unknown_and_foreign_resources_are_not_found(service: Service, desk: EventLog) -> None:
     build, other = a_build("1"), a_build("2")
     (execution,) = await on(service, desk, "main", build, 2, {str(uuid4()): "passed"})
     await on(service, desk, "main", other, 1, {str(uuid4()): "passed"})

@@ -167,11 +167,11 @@ async def wasted(mongo: Mongo, stores: Stores, names: Collection[str]) -> dict[s
     return {name: why for name, why in found.items() if why}
 
 
-async def test_every_lookup_examines_what_it_gives(mongo: Mongo, story: Story) -> None:
+async def test_lookups_examine_no_more_than_they_return(mongo: Mongo, story: Story) -> None:
     assert await wasted(mongo, await filled(mongo, story), CASES) == {}
 
 
-async def test_a_missing_index_is_noticed(mongo: Mongo, story: Story) -> None:
+async def test_a_missing_index_is_detected(mongo: Mongo, story: Story) -> None:
     stores = await filled(mongo, story)
     for collection, index in (("runs", "list_of_build"), ("cells", "verdicts_of_build"), ("builds", "list_of_app")):
         await mongo.collection(collection).drop_index(index)

@@ -58,7 +58,7 @@ class World:
 
     mongo: Mongo
     desk: EventLog = field(default_factory=EventLog)
-    history: FakeFactHistory = field(default_factory=FakeFactHistory)
+    history: FakeFactHistory = field(default_factory=lambda: FakeFactHistory(page_size=12))
     consumers: FakeConsumerProgress = field(default_factory=FakeConsumerProgress)
     random: Random = field(default_factory=lambda: Random(20261121))
 
@@ -130,7 +130,7 @@ async def world(request: pytest.FixtureRequest, mongo_uri: str, mongo_database: 
     await mongo.close()
 
 
-async def test_verify_finds_nothing_where_nothing_is_wrong(world: World) -> None:
+async def test_verify_finds_no_difference_in_intact_read_models(world: World) -> None:
     await world.fold(world.made(40))
     state, found = await world.run(Operation.VERIFY)
     assert (state.differences, found, state.unreadable) == (0, [], 0)
@@ -164,7 +164,7 @@ def spots(found: Iterable[Difference]) -> set[tuple[str, str, str]]:
     return {(difference.collection, difference.id, difference.field) for difference in found}
 
 
-async def test_verify_names_every_spot_that_is_wrong_and_changes_nothing(world: World) -> None:
+async def test_verify_reports_every_difference_and_changes_nothing(world: World) -> None:
     await world.fold(world.made(40))
     planted = await plant(world)
     state, found = await world.run(Operation.VERIFY)
@@ -178,7 +178,7 @@ async def test_verify_names_every_spot_that_is_wrong_and_changes_nothing(world: 
 
 
 @pytest.mark.parametrize("world", ["motor", "pymongo"], indirect=True)
-async def test_rebuild_tells_what_was_wrong_and_repairs_it(world: World) -> None:
+async def test_rebuild_reports_and_repairs_every_difference(world: World) -> None:
     await world.fold(world.made(40))
     planted = await plant(world)
     state, found = await world.run(Operation.REBUILD)
@@ -190,7 +190,7 @@ async def test_rebuild_tells_what_was_wrong_and_repairs_it(world: World) -> None
     await world.assert_right()
 
 
-async def test_what_nobody_is_told_is_no_difference(world: World) -> None:
+async def test_values_that_no_event_carries_are_ignored(world: World) -> None:
     """Revisions of what changed invisibly, links to artifacts that are gone, former names, counters that are 0."""
     await world.fold(world.made(20))
     mongo = world.mongo
@@ -207,57 +207,58 @@ async def test_what_nobody_is_told_is_no_difference(world: World) -> None:
     assert (await world.run(Operation.VERIFY))[1] == []
 
 
-async def test_rebuild_makes_what_was_lost_wholly(world: World) -> None:
+async def test_rebuild_restores_lost_read_models(world: World) -> None:
     """Events that nobody folded are in the history."""
     world.made(30)
     await world.run(Operation.REBUILD)
     await world.assert_right()
 
 
-async def test_events_and_readers_go_on_during_a_rebuild(world: World) -> None:
+async def test_events_are_applied_and_reports_served_during_a_rebuild(world: World) -> None:
     await world.fold(world.made(30))
     reads = MongoReadModels(world.mongo)
     rebuilt = asyncio.Event()
-    delivered = seen = 0
+    seen = 0
 
-    async def deliver() -> None:
-        """Committed first, then told, some of it only later, as Kafka would."""
-        nonlocal delivered
-        late: list[Snapshot] = []
-        while not rebuilt.is_set() or delivered < 10:
-            told = world.made(3)
-            world.random.shuffle(told)
-            await world.fold(late + told[:8])
-            late, delivered = told[8:], delivered + 1
-        await world.fold(late)
+    async def deliver(late: list[Snapshot]) -> list[Snapshot]:
+        """Committed first, then published, some of it only with the next delivery; gives the latter."""
+        snapshots = world.made(3)
+        world.random.shuffle(snapshots)
+        await world.fold(late + snapshots[:8])
+        return snapshots[8:]
 
-    async def look() -> None:
+    async def read() -> None:
         nonlocal seen
-        while not rebuilt.is_set():
-            began = monotonic()
-            with bind(Caller(world.desk.org_id)):
-                app = await reads.app(world.desk.app_id)
-                runs = await reads.runs_of_test("test-0", Page(0, 10))
-                counted = (await reads.counters([counters.test("test-0")])).get(counters.test("test-0"), {})
-            if monotonic() - began > DROP_AFTER - FRESH_SECONDS:
-                continue  # InTime would not let it out
+        began = monotonic()
+        with bind(Caller(world.desk.org_id)):
+            app = await reads.app(world.desk.app_id)
+            runs = await reads.runs_of_test("test-0", Page(0, 10))
+            counted = (await reads.counters([counters.test("test-0")])).get(counters.test("test-0"), {})
+        if monotonic() - began <= DROP_AFTER - FRESH_SECONDS:  # DeadlineGuard does not let out later answers
             assert app
             assert len(runs) == 10
             assert counted["runs"] >= seen
             seen = counted["runs"]
+
+    async def deliver_and_read() -> None:
+        delivered, late = 0, list[Snapshot]()
+        while not rebuilt.is_set() or delivered < 10:
+            late, delivered = await deliver(late), delivered + 1
+            await read()
+        await world.fold(late)
 
     async def rebuild() -> None:
         for _ in range(2):
             await world.run(Operation.REBUILD, timings=replace(QUICK, drop=DROP_AFTER))
         rebuilt.set()
 
-    await asyncio.gather(deliver(), look(), rebuild())
+    await asyncio.gather(deliver_and_read(), rebuild())
     assert seen
     await world.assert_right()
 
 
 @pytest.mark.parametrize("operation", list(Operation))
-async def test_interrupted_after_each_piece_it_goes_on_to_the_same_end(world: World, operation: Operation) -> None:
+async def test_a_job_interrupted_after_each_step_reaches_the_same_result(world: World, operation: Operation) -> None:
     await world.fold(world.made(20))
     planted = await plant(world)
     steps = [await world.step(operation)]
@@ -275,7 +276,7 @@ async def test_interrupted_after_each_piece_it_goes_on_to_the_same_end(world: Wo
         assert await read_generations(world.mongo) == Generations(0)
 
 
-async def test_what_an_interrupted_one_found_is_told_when_it_goes_on(world: World) -> None:
+async def test_a_resumed_job_reports_earlier_differences_again(world: World) -> None:
     await world.fold(world.made(20))
     planted = await plant(world)
     while (await world.step(Operation.VERIFY)).stage != "tests":
@@ -283,7 +284,7 @@ async def test_what_an_interrupted_one_found_is_told_when_it_goes_on(world: Worl
     assert spots((await world.run(Operation.VERIFY))[1]) == planted
 
 
-async def test_restart_begins_anew(world: World) -> None:
+async def test_restart_begins_a_new_generation(world: World) -> None:
     await world.fold(world.made(20))
     for _ in range(4):
         await world.step(Operation.REBUILD)
@@ -292,7 +293,7 @@ async def test_restart_begins_anew(world: World) -> None:
     await world.assert_right()
 
 
-async def test_another_operation_takes_the_place_of_an_interrupted_one(world: World) -> None:
+async def test_another_operation_replaces_an_interrupted_one(world: World) -> None:
     await world.fold(world.made(20))
     for _ in range(4):
         await world.step(Operation.VERIFY)
@@ -300,7 +301,7 @@ async def test_another_operation_takes_the_place_of_an_interrupted_one(world: Wo
     await world.assert_right()
 
 
-async def test_a_rebuild_that_serves_already_is_brought_to_its_end_first(world: World) -> None:
+async def test_a_rebuild_that_already_serves_is_finished_first(world: World) -> None:
     await world.fold(world.made(20))
     while (await world.step(Operation.REBUILD)).swapped_at is None:
         pass
@@ -318,7 +319,7 @@ async def test_one_operation_at_a_time(world: World) -> None:
     await world.run(Operation.REBUILD)
 
 
-async def test_who_lost_the_operation_writes_nothing_more(world: World) -> None:
+async def test_a_job_that_was_taken_over_writes_nothing_more(world: World) -> None:
     await world.fold(world.made(20))
     reading, going_on = asyncio.Event(), asyncio.Event()
 
@@ -355,7 +356,7 @@ class Picky(Mongo):
         return await super().transaction(work)
 
 
-async def test_a_process_that_dies_between_the_parts_of_a_batch_loses_none(mongo_uri: str, mongo_database: str) -> None:
+async def test_a_crash_between_the_halves_of_a_batch_loses_nothing(mongo_uri: str, mongo_database: str) -> None:
     """MongoDB does not take the batch as a whole; one half of it is folded when the process dies."""
     mongo = await Picky.connect(mongo_uri, mongo_database)
     assert isinstance(mongo, Picky)
@@ -377,7 +378,7 @@ async def test_a_process_that_dies_between_the_parts_of_a_batch_loses_none(mongo
     await mongo.close()
 
 
-async def test_a_fold_that_began_before_is_in_the_history(world: World) -> None:
+async def test_a_fold_that_began_before_the_rebuild_is_replayed_from_the_history(world: World) -> None:
     """It commits into the serving generation alone, while the history is read."""
     told = world.made(10)
     begun, replayed = asyncio.Event(), asyncio.Event()
@@ -410,7 +411,7 @@ async def test_a_fold_that_began_before_is_in_the_history(world: World) -> None:
     await world.assert_right()
 
 
-async def test_what_left_the_lists_is_no_difference_and_does_not_come_back(world: World) -> None:
+async def test_expired_runs_are_no_difference_and_stay_expired(world: World) -> None:
     told = world.made(30)
     await world.fold(told)
     runs = await world.mongo.collection("runs").find({"status": "completed"}, {"_id": 1}).limit(10).to_list(None)
@@ -430,7 +431,7 @@ async def test_what_left_the_lists_is_no_difference_and_does_not_come_back(world
     assert contents(await world.tables(2)) == before
 
 
-async def test_what_contradicts_itself_never_serves(world: World) -> None:
+async def test_an_inconsistent_generation_never_serves(world: World) -> None:
     await world.fold(world.made(20))
 
     async def spoil(source: ReplaySource, token: str) -> None:
@@ -444,7 +445,7 @@ async def test_what_contradicts_itself_never_serves(world: World) -> None:
     await world.assert_right()
 
 
-async def test_that_events_wait_is_said(world: World) -> None:
+async def test_consumer_lag_is_reported(world: World) -> None:
     await world.fold(world.made(5))
     world.consumers.left = 3
     async with aclosing(world.job().run(Operation.VERIFY)) as steps:

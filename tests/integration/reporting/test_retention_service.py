@@ -14,7 +14,7 @@ from tests.integration.reporting.conftest import Service
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def test_a_process_with_a_bound_expires_runs_at_its_start(service: Service) -> None:
+async def test_a_process_with_a_retention_limit_sweeps_at_start(service: Service) -> None:
     desk, build, test_id = EventLog(), (str(uuid4()), "1.0"), str(uuid4())
     runs = [desk.life(build, test_id, ending) for ending in ("passed", "failed", "passed")]
     await service.publish(desk.app(), desk.build(*build), *(event for run in runs for event in run))

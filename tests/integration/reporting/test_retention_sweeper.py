@@ -38,7 +38,7 @@ def story() -> Story:
     return story
 
 
-async def test_runs_that_expire_while_events_about_them_are_folded_count_once(mongo: Mongo, story: Story) -> None:
+async def test_runs_that_expire_while_their_events_are_folded_count_once(mongo: Mongo, story: Story) -> None:
     folding, random = Projector(MongoProjections(mongo)), Random(5)
     await folding.apply_events(Batch.of(story.told))
     runs = [one for one in story.told if isinstance(one, RunSnapshot)]
@@ -70,7 +70,7 @@ async def test_two_sweeps_at_once_do_no_harm(mongo: Mongo, story: Story) -> None
     assert sum(not row.expired for _, row in stored.runs.rows()) == 15
 
 
-async def test_who_has_not_the_lease_leaves_it_to_the_other(mongo: Mongo, story: Story) -> None:
+async def test_a_sweep_without_the_lease_does_nothing(mongo: Mongo, story: Story) -> None:
     await Projector(MongoProjections(mongo)).apply_events(Batch.of(story.told))
     other = Lease(mongo, "shared", "another", seconds=60)
     assert await other.acquire()
@@ -80,7 +80,7 @@ async def test_who_has_not_the_lease_leaves_it_to_the_other(mongo: Mongo, story:
     assert await sweep.sweep() == 45
 
 
-async def test_what_is_left_of_an_expired_run_is_small(mongo: Mongo, story: Story) -> None:
+async def test_expired_runs_take_little_space(mongo: Mongo, story: Story) -> None:
     await Projector(MongoProjections(mongo)).apply_events(Batch.of(story.told))
     await expiring(mongo, "one", RetentionLimits(per_test=5)).sweep()
     rest = await mongo.collection("runs").find_one({"listed_at": {"$exists": False}})

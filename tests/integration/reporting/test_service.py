@@ -134,7 +134,7 @@ async def test_bounds(service: Service, method: str, values: dict[str, Any]) -> 
     assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
 
 
-async def test_who_wrote_reads_what_it_wrote(service: Service, desk: EventLog) -> None:
+async def test_callers_read_their_own_writes(service: Service, desk: EventLog) -> None:
     """The request comes before the event and waits; on a machine too slow for that, the next one does."""
     desk.revision = 4
     await service.publish(desk.build(str(uuid4()), "1.0"), desk.app())
@@ -146,7 +146,7 @@ async def test_who_wrote_reads_what_it_wrote(service: Service, desk: EventLog) -
     await eventually(read)
 
 
-async def test_a_poison_message_hurts_only_itself(service: Service, desk: EventLog) -> None:
+async def test_a_poison_message_does_not_affect_others(service: Service, desk: EventLog) -> None:
     build, test = str(uuid4()), str(uuid4())
     good = desk.life((build, "1.0"), test, "passed")
     invalid = event(EXECUTION_EVENTS, desk.app_id, executor.RunChanged(org_id=desk.org_id))

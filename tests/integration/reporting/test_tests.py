@@ -50,7 +50,7 @@ async def listed(service: Service, **fields: Any) -> tuple[list[str], int]:
     return list(answer.test_ids), answer.total
 
 
-async def test_tests_are_listed_by_how_they_behave(service: Service, desk: EventLog) -> None:
+async def test_tests_are_listed_by_classification(service: Service, desk: EventLog) -> None:
     """With all filters, in pages, upper-case ids too."""
     build, ran, new = str(uuid4()), str(uuid4()), str(uuid4())
     events = [desk.build(build, "1.0"), desk.attachment(ran, "Pay"), desk.app()]
@@ -70,7 +70,7 @@ async def test_tests_are_listed_by_how_they_behave(service: Service, desk: Event
         assert await listed(service, **stable) == ([], 0)
 
 
-async def test_the_present_quarantine_shows_in_every_list(service: Service, desk: EventLog) -> None:
+async def test_the_current_quarantine_is_shown_in_every_list(service: Service, desk: EventLog) -> None:
     """Of runs from before it too; one that is over shows nowhere."""
     build, lasting, over = str(uuid4()), str(uuid4()), str(uuid4())
     events = [desk.build(build, "1.0"), desk.attachment(lasting, "Pay"), desk.attachment(over, "Log in"), desk.app()]

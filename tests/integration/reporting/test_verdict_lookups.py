@@ -59,7 +59,7 @@ async def plans(mongo: Mongo) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("tests", "fewer", "more"), [(4, 12, 48), (5, 12, 48)], ids=["calm", "storms"])
-async def test_many_times_the_builds_are_no_more_to_read(mongo: Mongo, tests: int, fewer: int, more: int) -> None:
+async def test_verdict_searches_read_no_more_with_more_builds(mongo: Mongo, tests: int, fewer: int, more: int) -> None:
     few = await read(mongo, tests, fewer)
     await mongo.collection("system.profile").drop()
     for name in await mongo.database.list_collection_names():

@@ -96,12 +96,12 @@ async def test_the_window_moves_with_the_clock_and_not_with_the_fold() -> None:
     assert await stats_of(later) == (0, None, True)
 
 
-async def test_an_app_that_nobody_heard_of_is_not_found(story: Story) -> None:
+async def test_an_unknown_app_is_not_found(story: Story) -> None:
     with pytest.raises(NotFound, match=r"^App not found$"):
         await story.apps.workspace(APP, 7)
 
 
-async def test_who_knows_a_revision_gets_an_empty_report_of_an_app_not_heard_of_yet(story: Story) -> None:
+async def test_a_known_revision_gives_an_empty_report_while_the_app_is_unknown(story: Story) -> None:
     workspace = await story.apps.workspace(APP, 7, min_revision=3)
     assert (len(workspace.trend), workspace.build_health) == (7, [])
 

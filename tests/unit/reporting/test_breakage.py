@@ -39,7 +39,7 @@ def between(found: Breakage) -> tuple[str | None, str]:
     return found.last_passing.version if found.last_passing else None, found.first_failing.version
 
 
-async def test_it_broke_between_its_last_pass_and_the_first_failure_since(story: CiStory) -> None:
+async def test_the_break_is_between_the_last_pass_and_the_next_failure(story: CiStory) -> None:
     story.main("1", pay="failed")
     story.main("2", pay="passed")
     story.main("3", pay="failed")
@@ -94,12 +94,12 @@ async def test_what_broke_on_the_base_branch_broke_there(story: CiStory) -> None
     assert (between(found), found.first_failing.branch) == (("1", "2"), "main")
 
 
-async def test_another_branch_than_its_own_and_the_base_is_none_of_its_history(story: CiStory) -> None:
+async def test_only_its_own_and_the_base_branch_count(story: CiStory) -> None:
     story.on("other", "1", pay="passed")
     assert between(await broke(story, story.on("feature", "2", pay="failed"), "feature")) == (None, "2")
 
 
-async def test_without_branches_all_builds_are_one_line(story: CiStory) -> None:
+async def test_without_branches_all_builds_count(story: CiStory) -> None:
     story.on(None, "1", pay="passed")
     story.on(None, "2", pay="failed")
     found = await broke(story, story.on(None, "3", pay="failed"), None)
@@ -113,7 +113,7 @@ async def test_a_run_by_hand_does_not_break_the_range_of_a_branch(story: CiStory
     assert between(await broke(story, story.main("4", pay="failed"))) == ("1", "3")
 
 
-async def test_history_from_before_ci_named_branches_counts_where_there_is_no_other(story: CiStory) -> None:
+async def test_builds_without_a_branch_count_when_there_are_no_others(story: CiStory) -> None:
     story.on(None, "1", pay="passed")
     story.on(None, "2", pay="failed")
     assert between(await broke(story, story.main("3", pay="failed"))) == ("1", "2")
@@ -130,7 +130,7 @@ def storm(story: CiStory, version: str, branch: str = "main") -> BuildRef:
     return story.on(branch, version, pay="failed", a="failed", b="failed", c="failed", d="failed")
 
 
-async def test_storms_are_left_out_unless_they_are_asked_about(story: CiStory) -> None:
+async def test_storms_are_ignored_unless_requested(story: CiStory) -> None:
     story.main("1", pay="passed")
     storm(story, "2")
     build = storm(story, "3")
@@ -138,11 +138,11 @@ async def test_storms_are_left_out_unless_they_are_asked_about(story: CiStory) -
     assert between(await broke(story, build, storms=True)) == ("1", "2")
 
 
-async def test_only_a_storm_is_known(story: CiStory) -> None:
+async def test_a_storm_counts_when_nothing_else_is_known(story: CiStory) -> None:
     assert between(await broke(story, storm(story, "1"))) == (None, "1")
 
 
-async def test_one_commit_is_no_range(story: CiStory) -> None:
+async def test_a_range_needs_two_commits(story: CiStory) -> None:
     first, second = story.build("1"), story.build("2")
     story.ci(first, "main", "same", pay="passed")
     story.ci(second, "main", "same", pay="failed")
@@ -156,7 +156,7 @@ HISTORIES = st.lists(
 
 @UNHURRIED
 @given(history=HISTORIES, base=st.sampled_from(["main", None]))
-async def test_it_is_what_going_through_all_builds_finds(
+async def test_breakages_agree_with_a_scan_of_all_builds(
     history: list[tuple[str | None, bool]], base: str | None
 ) -> None:
     story = CiStory()

@@ -9,7 +9,7 @@ def _missing(screen: str) -> Failure:
     return Failure("element_not_found", f"{said} within 30 s. On the screen: {screen}.", "tapOn", 3, reason=said)
 
 
-async def test_failures_are_grouped_by_their_reason_and_show_a_whole_message(story: Story) -> None:
+async def test_failures_are_grouped_by_reason_and_show_a_full_message(story: Story) -> None:
     story.app()
     build = story.build("1.0")
     story.run("t", build, "failed", failure=_missing('text "Order 4711"'))
@@ -19,7 +19,7 @@ async def test_failures_are_grouped_by_their_reason_and_show_a_whole_message(sto
     assert group.sample_message.endswith('On the screen: text "Order 4712".')
 
 
-async def test_a_failure_without_a_reason_of_its_own_is_grouped_by_its_message(story: Story) -> None:
+async def test_a_failure_without_a_reason_is_grouped_by_its_message(story: Story) -> None:
     story.app()
     build = story.build("1.0")
     for waited in ("30 s", "12.5 s"):
@@ -28,7 +28,7 @@ async def test_a_failure_without_a_reason_of_its_own_is_grouped_by_its_message(s
     assert (group.count, group.reason) == (2, "not idle after <time>")
 
 
-async def test_a_failure_that_says_nothing_is_grouped_by_its_category(story: Story) -> None:
+async def test_a_failure_without_a_message_is_grouped_by_its_category(story: Story) -> None:
     story.app()
     build = story.build("1.0")
     story.run("t", build, "infra", failure=Failure("session_lost", ""))

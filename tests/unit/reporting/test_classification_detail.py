@@ -89,7 +89,7 @@ def test_sentence(text: str, expected: str) -> None:
     assert classification_detail(assess(attempts_from_letters(text)), VERSIONS) == expected
 
 
-def test_a_renamed_build_has_its_present_name() -> None:
+def test_a_renamed_build_has_its_current_version() -> None:
     assert classification_detail(assess(attempts_from_letters("P/P/F")), {}).startswith("Build 1.3 broke")
     assert classification_detail(assess(attempts_from_letters("P/P/F")), {build_ref(3).id: "2.0"}).startswith(
         "Build 2.0 broke"
@@ -97,12 +97,12 @@ def test_a_renamed_build_has_its_present_name() -> None:
 
 
 @pytest.mark.parametrize(("text", "expected"), STORMY)
-def test_storms_are_named_where_they_count_and_left_out_where_they_do_not(text: str, expected: str) -> None:
+def test_sentences_mention_storms_where_they_count_or_are_left_out(text: str, expected: str) -> None:
     """They are out of the score and the flaky evidence only, never out of failing streaks."""
     assert classification_detail(assess(attempts_from_letters(text)), VERSIONS) == expected
 
 
-def test_two_storms_are_two() -> None:
+def test_two_storms_are_counted() -> None:
     history = attempts_from_letters("P/P*P/P*P/P")
     second = [replace(item, execution_id="other") if item.build.id == "build-003" else item for item in history]
     assert classification_detail(assess(second), VERSIONS) == (
@@ -110,7 +110,7 @@ def test_two_storms_are_two() -> None:
     )
 
 
-def test_a_failure_between_two_edits_on_one_build_is_no_build_that_failed_alone() -> None:
+def test_a_failure_between_two_edits_of_the_test_is_not_a_lone_failure() -> None:
     """P, edited, F, edited back to what passed: such a build cannot stand between itself."""
     history = attempts_from_letters("P/P/FP'F'P/P/P/F/P")
     assert "1 of 7 builds, and failed alone on 1 more" in classification_detail(assess(history), VERSIONS)
@@ -123,7 +123,7 @@ def test_a_build_without_a_name_is_not_named() -> None:
 
 @UNHURRIED
 @given(histories())
-def test_every_sentence_reads_well_and_its_counts_fit(history: list[Attempt]) -> None:
+def test_every_sentence_is_well_formed_and_its_counts_are_consistent(history: list[Attempt]) -> None:
     said = classification_detail(assess(history), VERSIONS)
     assert said[0].isupper() or said[0].isdigit()
     assert said.endswith(".")

@@ -76,7 +76,7 @@ async def found(story: Story, query: ClassifiedQuery, page: Page = FIRST) -> lis
         (UNTRIED, "unknown", []),
     ],
 )
-async def test_a_test_is_in_the_list_when_it_behaves_so_on_any_app_or_on_this_one(
+async def test_tests_are_listed_by_their_class_on_any_app_or_on_one(
     story: Story, classification: Classification, app_id: str | None, tests: list[str]
 ) -> None:
     """Newest first."""
@@ -84,7 +84,7 @@ async def test_a_test_is_in_the_list_when_it_behaves_so_on_any_app_or_on_this_on
     assert (list(listed.test_ids), listed.total) == (tests, len(tests))
 
 
-async def test_every_test_of_an_app_is_in_the_list_of_its_class_in_the_matrix(story: Story) -> None:
+async def test_each_test_of_an_app_is_listed_under_its_class_in_the_matrix(story: Story) -> None:
     """The lists of all classes together are the rows of the matrix, each once."""
     story.app()
     rows = (await story.apps.matrix(APP, FIRST)).rows
@@ -95,7 +95,7 @@ async def test_every_test_of_an_app_is_in_the_list_of_its_class_in_the_matrix(st
     assert sum(map(len, of_class.values())) == len(rows)
 
 
-async def test_an_attached_test_without_a_history_on_this_app_is_untried_there(story: Story) -> None:
+async def test_an_attached_test_without_a_history_has_insufficient_data(story: Story) -> None:
     """Though it has one on another; without an app it is not."""
     story.attach("stable", app=OTHER)
     assert await found(story, ClassifiedQuery(UNTRIED, OTHER)) == ["stable"]
@@ -126,7 +126,7 @@ async def test_search_is_a_literal_part_of_the_name_in_any_case(story: Story, se
     assert await found(story, ClassifiedQuery(FLAKY, search=search)) == tests
 
 
-async def test_filters_and_pages_go_together(story: Story) -> None:
+async def test_filters_apply_before_paging(story: Story) -> None:
     """Platform (of it, or of none) and tag; the total is that of all pages."""
     for number in range(7):
         platform, tags = ("iOS", "Android", None)[number % 3], ("smoke",) * (number % 2)
@@ -139,7 +139,7 @@ async def test_filters_and_pages_go_together(story: Story) -> None:
     assert await found(story, query, Page(10, 2)) == []
 
 
-async def test_a_test_whose_creation_was_never_told_comes_last(story: Story) -> None:
+async def test_a_test_without_a_creation_time_comes_last(story: Story) -> None:
     """Copies of earlier versions of reporting do not have it."""
     story.test("old", "Old", created_at=None)
     assert await found(story, ClassifiedQuery(UNTRIED)) == ["none", "few", "old"]
@@ -147,7 +147,7 @@ async def test_a_test_whose_creation_was_never_told_comes_last(story: Story) -> 
 
 @UNHURRIED
 @given(told=snapshot_lists())
-async def test_in_any_world_the_lists_of_an_app_are_the_rows_of_its_matrix(told: list[Snapshot]) -> None:
+async def test_lists_of_an_app_agree_with_its_matrix(told: list[Snapshot]) -> None:
     """Those of attached tests that the catalog has told of; a list without an app has them all."""
     tables = recount(told)
     read, copies = FakeReadModels(tables), FakeCatalogTests(tables)

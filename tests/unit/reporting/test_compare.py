@@ -34,7 +34,7 @@ async def test_each_test_is_in_one_list_or_only_counted(story: CiStory) -> None:
     assert (found.flaky, found.passing, found.total) == ([], 2, 8)
 
 
-async def test_a_row_says_both_verdicts_why_it_fails_and_since_when(story: CiStory) -> None:
+async def test_a_row_has_both_verdicts_the_failure_and_its_breakage(story: CiStory) -> None:
     story.main("1", pay="passed")
     story.main("2", pay="failed")
     build = story.main("3", pay="failed")
@@ -45,7 +45,7 @@ async def test_a_row_says_both_verdicts_why_it_fails_and_since_when(story: CiSto
     assert row.breakage.commit_range == "c1..c2"
 
 
-async def test_what_is_fixed_says_since_when_it_had_failed(story: CiStory) -> None:
+async def test_a_fixed_test_has_the_breakage_of_its_failure(story: CiStory) -> None:
     story.main("1", pay="passed", go="passed")
     story.main("2", pay="failed", go="failed")
     story.main("3", pay="failed", go="failed")
@@ -71,7 +71,7 @@ async def test_the_newest_verdict_on_each_build_counts(story: CiStory) -> None:
     assert (row.base_status, row.status) == (LastStatus.PASSED, LastStatus.FAILED)
 
 
-async def test_flaky_tests_that_fail_on_one_of_the_two_are_not_blamed_on_the_build(story: CiStory) -> None:
+async def test_flaky_tests_that_fail_on_one_build_are_listed_as_flaky(story: CiStory) -> None:
     base, build = story.build("1"), story.build("2")
     for ending in ("passed", "failed", "passed", "failed", "passed"):
         story.ci(base, "main", flips=ending, both=ending, fixed=ending)
@@ -82,7 +82,7 @@ async def test_flaky_tests_that_fail_on_one_of_the_two_are_not_blamed_on_the_bui
     assert (found.newly_failing, found.fixed) == ([], [])
 
 
-async def test_deleted_tests_are_left_out_and_present_names_are_shown(story: CiStory) -> None:
+async def test_deleted_tests_are_left_out_and_current_names_are_shown(story: CiStory) -> None:
     story.main("1", pay="passed", gone="passed")
     build = story.main("2", pay="failed", gone="failed")
     story.test("gone", "Gone", deleted=True)
@@ -109,7 +109,7 @@ async def test_a_build_compared_with_itself_has_nothing_new(story: CiStory) -> N
     assert (found.newly_failing, names(found.still_failing), found.passing) == ([], ["pay"], 1)
 
 
-async def test_the_builds_are_called_as_ci_called_them_last(story: CiStory) -> None:
+async def test_builds_have_the_source_revision_that_ci_named_last(story: CiStory) -> None:
     base, build = story.build("1"), story.build("2")
     story.ci(base, pay="passed")
     story.ci(build, "main", "c2", pay="passed")
@@ -199,7 +199,7 @@ async def test_a_base_of_another_app_is_refused(story: CiStory) -> None:
     assert [violation.field for violation in caught.value.violations] == ["base"]
 
 
-async def test_it_waits_for_the_revision_of_the_app_but_not_for_long(story: CiStory) -> None:
+async def test_it_waits_a_bounded_time_for_the_revision_of_the_app(story: CiStory) -> None:
     story.main("1", pay="passed")
     build = story.main("2", pay="failed")
     story.tell(AppSnapshot(APP, ORG, 3, False, "Shop", None))
@@ -207,7 +207,7 @@ async def test_it_waits_for_the_revision_of_the_app_but_not_for_long(story: CiSt
         assert names((await story.comparisons.compare(build.id, None, revision)).newly_failing) == ["pay"]
 
 
-async def test_a_build_that_is_known_elsewhere_and_not_heard_of_yet_is_not_called_missing(story: CiStory) -> None:
+async def test_a_build_that_reporting_does_not_know_yet_is_unavailable(story: CiStory) -> None:
     story.tell(AppSnapshot(APP, ORG, 3, False, "Shop", None))
     with pytest.raises(Unavailable, match="not heard of this build") as caught:
         await story.comparisons.compare("just uploaded", None, 4)

@@ -82,7 +82,7 @@ async def test_the_newest_finished_run_counts(story: Story) -> None:
     assert (await item_of(story)).state.status == "failed"
 
 
-async def test_a_run_under_way_counts_before_a_finished_one_until_it_ends(story: Story) -> None:
+async def test_an_active_run_takes_precedence_until_it_ends(story: Story) -> None:
     story.attach("t")
     build = story.build("1.0")
     story.run("t", build, "failed", at=NOW)
@@ -115,7 +115,7 @@ async def test_only_a_verdict_observes(story: Story) -> None:
     assert (await item_of(story)).observed is None
 
 
-async def test_a_renamed_build_is_shown_by_its_present_version(story: Story) -> None:
+async def test_a_renamed_build_is_shown_with_its_current_version(story: Story) -> None:
     story.attach("t")
     build = story.build("1.0")
     story.run("t", build)
@@ -126,7 +126,7 @@ async def test_a_renamed_build_is_shown_by_its_present_version(story: Story) -> 
     assert item.observed.version == "2.0"
 
 
-async def test_a_run_that_is_known_before_its_app_build_and_test_counts_all_the_same() -> None:
+async def test_a_run_counts_even_if_it_is_known_before_its_app_build_and_test() -> None:
     """Catalog events after execution events."""
     late, prompt = Story(), Story()
     build = prompt.build("1.0")

@@ -107,7 +107,7 @@ def test_only_attempts_with_a_verdict_are_decided() -> None:
     assert [item.passed for item in told_run(run_changed()).attempts] == [None, False]
 
 
-def test_an_attempt_that_infrastructure_let_down_has_no_verdict() -> None:
+def test_an_attempt_with_an_infrastructure_failure_has_no_verdict() -> None:
     let_down = attempt(
         1, execution_pb2.EXECUTION_STATUS_COMPLETED, success=False, failure=failure("NETWORK_ERROR", "no route")
     )
@@ -126,7 +126,7 @@ def test_failures_before_a_pass_that_is_not_flaky_have_no_verdict(flaky: bool, v
     assert [item.passed for item in told_run(message).attempts] == verdicts
 
 
-def test_a_run_is_shown_as_the_contract_has_it() -> None:
+def test_a_run_becomes_a_list_item_of_the_contract() -> None:
     item = reports_pb2.BuildRunItem.FromString(told_run(run_changed()).list_item)
     assert (item.run_id, item.execution_id, item.test_id, item.test_name) == (
         "run-1",
@@ -160,7 +160,7 @@ def test_an_execution() -> None:
     assert parse_event(event(message)) == ExecutionSnapshot("e", "org-1", 3, 4)
 
 
-def test_what_the_catalog_tells() -> None:
+def test_catalog_events() -> None:
     app = catalog.AppChanged(org_id="o", app_id="a", revision=2, name="Shop", current_version="1.0")
     assert parse_event(event(app)) == AppSnapshot("a", "o", 2, False, "Shop", "1.0")
     build = catalog.BuildChanged(org_id="o", app_id="a", build_id="b", revision=1, version="1.0", uploaded_at=STARTED)
@@ -171,7 +171,7 @@ def test_what_the_catalog_tells() -> None:
     assert parse_event(event(tie)) == AttachmentSnapshot("a", "t", "o", 1, True, None, "Log in")
 
 
-def test_a_test_with_everything_that_is_told_of_it() -> None:
+def test_a_test_with_all_fields() -> None:
     """Platform, tags, version of the steps, creation, and a quarantine, be it over or not."""
     message = catalog.TestChanged(
         org_id="o", test_id="t", revision=5, name="Log in", platform="PLATFORM_IOS", tags=["smoke"], version_number=3
@@ -221,13 +221,13 @@ def test_an_unknown_type_is_ignored() -> None:
         (event(catalog.TestChanged(org_id="o", test_id="t", quarantine=quarantine("since"))), "INVALID_FIELD"),
     ],
 )
-def test_what_can_never_be_folded_is_named(bad: Event, reason: str) -> None:
+def test_invalid_events_are_named(bad: Event, reason: str) -> None:
     with pytest.raises(InvalidMessage) as caught:
         parse_event(bad)
     assert (caught.value.reason, caught.value.event) == (reason, bad)
 
 
-async def test_invalid_events_of_a_batch_are_named_and_the_others_applied_at_once() -> None:
+async def test_invalid_events_of_a_batch_are_named_and_the_others_applied() -> None:
     folds = FakeProjections()
     bad, unknown = event(run_changed(), payload=b"\xff"), event(run_changed(), type_name="else")
     refused = await EventHandler(Projector(folds)).handle([event(run_changed()), bad, unknown, bad])
@@ -242,7 +242,7 @@ async def test_a_batch_of_nothing_but_invalid_events_writes_nothing() -> None:
     assert folds.saved == 0
 
 
-def test_names_that_nobody_reads_to_the_end_are_cut() -> None:
+def test_long_names_are_truncated() -> None:
     """Windows hold many of them in one document, which has a largest size."""
     endless = "x" * 100_000
     failure = runs_pb2.Failure(message="no", step_kind=endless)

@@ -153,7 +153,7 @@ SENTENCES = [
 
 @UNHURRIED
 @given(st.data(), st.sampled_from(sorted(_accidents())), st.sampled_from(SENTENCES))
-def test_what_is_accidental_becomes_its_placeholder_wherever_it_stands(
+def test_volatile_parts_become_placeholders_anywhere_in_the_message(
     data: st.DataObject, placeholder: str, sentence: str
 ) -> None:
     accident = data.draw(_accidents()[placeholder])
@@ -162,7 +162,7 @@ def test_what_is_accidental_becomes_its_placeholder_wherever_it_stands(
 
 @UNHURRIED
 @given(st.text(string.ascii_letters + string.digits + " €:,.!?-+%", min_size=1, max_size=60).map(str.strip))
-def test_what_is_quoted_stays(text: str) -> None:
+def test_quoted_text_stays(text: str) -> None:
     whole = " ".join(f'Button "{text}" and label “{text}” were not found after 30 s'.split())
     if not volatile_patterns.IDS.search(text):
         assert normalise(whole) == whole.replace("30 s", "<time>")

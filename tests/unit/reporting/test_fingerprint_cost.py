@@ -66,7 +66,7 @@ def test_repeating_a_mixture_costs_bounded_work(pieces: list[str]) -> None:
     assert_bounded(("".join(pieces) * LENGTH)[:LENGTH])
 
 
-def test_no_more_is_read_than_the_bounds_say() -> None:
+def test_no_more_is_read_than_the_maximum_length() -> None:
     beyond = "Buy " + "x " * MAX_MESSAGE_LENGTH
     assert normalise(beyond + "1") == normalise(beyond + "2")
     assert MAX_LENGTH_WITHOUT_FRAMES < MAX_MESSAGE_LENGTH

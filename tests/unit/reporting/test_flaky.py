@@ -78,7 +78,7 @@ def test_a_build_without_a_branch_counts_as_the_newest_builds() -> None:
     assert assess(unknown) == assess(history)
 
 
-def test_the_first_branch_that_ci_said_is_the_builds() -> None:
+def test_a_build_has_the_first_branch_that_ci_named() -> None:
     history = attempts_from_letters("P/P/F/P/P")
     again = replace(
         history[-1], run_id="again", started_at=history[-1].started_at + timedelta(minutes=1), branch="other"
@@ -165,7 +165,7 @@ def test_incremental_equals_recomputed(history: list[Attempt], window: int) -> N
 
 @UNHURRIED
 @given(histories(), st.integers(1, 12), st.randoms(use_true_random=False), st.sets(st.integers(0, 9)))
-def test_storms_settled_whenever_or_never_give_the_same(
+def test_the_order_in_which_storms_are_settled_changes_nothing(
     history: list[Attempt], window: int, random: Random, never: set[int]
 ) -> None:
     """Attempts arrive and executions settle in any order, some never; what is kept is what a recount keeps."""
@@ -208,7 +208,7 @@ def test_a_settled_history_without_storms_keeps_one_window() -> None:
     assert len(retained_attempts(attempts_from_letters("/".join("P" * 100)), 40)) == 40
 
 
-def test_storms_are_looked_behind_as_far_as_is_considered() -> None:
+def test_attempts_before_storms_count_within_the_maximum_of_windows() -> None:
     """What happened outside of storms still counts while the storms are fewer than the windows considered."""
     calm = attempts_from_letters("/".join(["P"] * 3 + ["FP"] * 3))
     stormy = [

@@ -133,12 +133,12 @@ def test_score_and_class_are_those_of_the_definition(history: list[Attempt]) -> 
 
 @settings(UNHURRIED, max_examples=examples(200))
 @given(histories(max_size=12))
-def test_short_histories_too(history: list[Attempt]) -> None:
+def test_short_histories_agree_with_the_definition(history: list[Attempt]) -> None:
     found, defined = assess(history), Definition(history)
     assert (found.score, found.classification.value) == (defined.score(), defined.classification())
 
 
-def test_all_short_histories_and_among_them_every_class() -> None:
+def test_all_short_histories_agree_and_cover_every_class() -> None:
     cells = [*product(["P", "F", "PF", "FP", "FF", "x:F", "*P"], repeat=4), *product("PF", repeat=8)]
     seen = set()
     for text in map("/".join, cells):

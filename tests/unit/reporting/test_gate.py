@@ -36,13 +36,13 @@ class TestAResult:
         assert (gate.total, gate.passed, gate.pending, gate.storm) == (2, 2, 0, False)
         assert gate.summary == "Passed: all 2 runs passed."
 
-    async def test_blocks_what_fails_for_the_first_time_ever(self, story: CiStory) -> None:
+    async def test_blocks_a_test_that_fails_in_its_first_run(self, story: CiStory) -> None:
         gate = await story.gate(story.ci(story.build("1"), "feature", pay="failed", search="passed"))
         assert (gate.result, rules(gate)) == (GateResult.BLOCK, {"pay": GateRule.NEWLY_BROKEN})
         assert gate.summary == 'Blocked: 1 test newly broken ("Old name of pay").'
         assert gate.reasons[0].detail == "Fails here, and has no verdict on another build of main."
 
-    async def test_is_pending_while_runs_go_on_and_none_blocks(self, story: CiStory) -> None:
+    async def test_is_pending_while_runs_have_not_ended_and_none_blocks(self, story: CiStory) -> None:
         story.main("1", pay="failed")
         execution = story.ci(story.build("2"), "feature", total=4, pay="failed", search="passed", go="running")
         gate = await story.gate(execution)
@@ -52,7 +52,7 @@ class TestAResult:
             "1 failure does not block (1 known on main)."
         )
 
-    async def test_blocks_at_once_though_others_go_on(self, story: CiStory) -> None:
+    async def test_blocks_before_all_runs_have_ended(self, story: CiStory) -> None:
         gate = await story.gate(story.ci(story.build("1"), "feature", total=2, pay="failed"))
         assert gate.result is GateResult.BLOCK
         assert gate.summary == 'Blocked: 1 test newly broken ("Old name of pay"); 1 run has not ended.'
@@ -62,7 +62,7 @@ class TestAResult:
         assert gate.result is GateResult.BLOCK
         assert gate.summary == "Blocked: the execution has no runs, so nothing was tested."
 
-    async def test_lists_what_blocks_first_then_by_name(self, story: CiStory) -> None:
+    async def test_lists_blocking_reasons_first_then_by_name(self, story: CiStory) -> None:
         story.main("1", b="failed", a="failed", d="passed", c="passed")
         gate = await story.gate(
             story.ci(story.build("2"), "feature", b="failed", a="failed", d="failed", c="failed", e="infra")
@@ -74,7 +74,7 @@ class TestAResult:
             '("Old name of e"); 2 failures do not block (2 known on main).'
         )
 
-    async def test_counts_a_test_once_and_names_few(self, story: CiStory) -> None:
+    async def test_counts_a_test_once_and_names_the_first_three(self, story: CiStory) -> None:
         build = story.build("1")
         execution = story.ci(build, "feature", total=7, a="failed", b="failed", c="failed", d="failed", e="passed")
         story.run("a", build, "failed", execution=execution, app="ios")
@@ -139,7 +139,7 @@ class TestTheRule:
         assert rule is GateRule.NEWLY_BROKEN
         assert detail.startswith("Fails here, and passed on main: its only run on build 2 passed, at ")
 
-    async def test_looks_at_what_the_base_branch_did_later_too(self, story: CiStory) -> None:
+    async def test_later_builds_of_the_base_branch_count_too(self, story: CiStory) -> None:
         build = story.build("1")
         story.main("2", pay="failed")
         assert (await only(story, story.ci(build, "feature", pay="failed")))[0] is GateRule.KNOWN_ON_BASE
@@ -150,12 +150,12 @@ class TestTheRule:
         assert (await only(story, execution))[0] is GateRule.NEWLY_BROKEN
         assert (await only(story, execution, base="develop"))[0] is GateRule.KNOWN_ON_BASE
 
-    async def test_takes_no_failure_of_another_feature_branch_for_known(self, story: CiStory) -> None:
+    async def test_ignores_failures_of_other_feature_branches(self, story: CiStory) -> None:
         story.on("feature", "1", pay="failed")
         story.on("other", "2", pay="failed")
         assert (await only(story, story.ci(story.build("3"), "feature", pay="failed")))[0] is GateRule.NEWLY_BROKEN
 
-    async def test_takes_no_failure_on_its_own_build_for_known(self, story: CiStory) -> None:
+    async def test_ignores_failures_on_its_own_build(self, story: CiStory) -> None:
         story.main("1", pay="passed")
         build = story.main("2", pay="failed")
         assert (await only(story, story.ci(build, "main", pay="failed")))[0] is GateRule.NEWLY_BROKEN
@@ -167,7 +167,7 @@ class TestTheRule:
         story.main("3", pay="failed", go="passed")
         assert rules(await story.gate(execution)) == {"pay": GateRule.NEWLY_BROKEN, "go": GateRule.KNOWN_ON_BASE}
 
-    async def test_without_branches_takes_the_build_before_for_the_base(self, story: CiStory) -> None:
+    async def test_without_branches_the_previous_build_is_the_base(self, story: CiStory) -> None:
         story.on(None, "1", pay="passed", go="failed")
         execution = story.ci(story.build("2"), pay="failed", go="failed", new="failed")
         expected = {"pay": GateRule.NEWLY_BROKEN, "go": GateRule.KNOWN_ON_BASE, "new": GateRule.NEWLY_BROKEN}
@@ -187,19 +187,19 @@ class TestTheRule:
         _, detail = await only(story, story.ci(story.build("2"), "feature", pay="failed"))
         assert detail.startswith("Fails here, and passed on main: 2 of 2 runs on build 1 passed, the last at ")
 
-    async def test_prefers_what_ci_named_so_to_runs_by_hand(self, story: CiStory) -> None:
+    async def test_prefers_builds_of_the_base_branch_to_builds_without_a_branch(self, story: CiStory) -> None:
         story.main("1", pay="passed")
         story.on(None, "2", pay="failed", go="failed")
         execution = story.ci(story.build("3"), "feature", pay="failed", go="failed")
         assert rules(await story.gate(execution)) == {"pay": GateRule.NEWLY_BROKEN, "go": GateRule.KNOWN_ON_BASE}
 
-    async def test_knows_what_was_run_by_hand_on_a_build_of_the_base_branch(self, story: CiStory) -> None:
+    async def test_runs_by_hand_on_a_build_of_the_base_branch_count(self, story: CiStory) -> None:
         story.main("1", pay="failed")
         build = story.main("2", pay="infra")
         story.ci(build, pay="passed")
         assert (await only(story, story.ci(story.build("3"), "feature", pay="failed")))[0] is GateRule.NEWLY_BROKEN
 
-    async def test_looks_past_no_pass_of_the_base_branch_on_the_build_itself(self, story: CiStory) -> None:
+    async def test_a_pass_of_the_base_branch_on_the_same_build_counts(self, story: CiStory) -> None:
         """Pull requests that upload nothing are tested on the newest build of main."""
         story.main("1", pay="failed")
         shared = story.main("2", pay="passed")
@@ -209,7 +209,7 @@ class TestTheRule:
         assert rule is GateRule.NEWLY_BROKEN
         assert detail.startswith("Fails here, and passed on main: on build 2, at 2026-11-19 ")
 
-    async def test_looks_past_no_pass_on_a_build_that_another_branch_was_tested_on_too(self, story: CiStory) -> None:
+    async def test_a_pass_on_a_build_shared_with_another_branch_counts(self, story: CiStory) -> None:
         story.main("1", pay="failed", go="failed")
         story.on(None, "2", go="failed")
         shared = story.main("3", pay="passed", go="passed")
@@ -218,14 +218,14 @@ class TestTheRule:
         execution = story.ci(story.build("5"), "feature", pay="failed", go="failed")
         assert set(rules(await story.gate(execution)).values()) == {GateRule.NEWLY_BROKEN}
 
-    async def test_on_the_base_branch_no_pass_on_a_shared_build_before_is_looked_past(self, story: CiStory) -> None:
+    async def test_on_the_base_branch_a_pass_on_an_earlier_shared_build_counts(self, story: CiStory) -> None:
         story.main("1", pay="failed")
         story.ci(story.main("2", pay="passed"), "other", pay="passed")
         execution = story.ci(story.build("3"), "main", pay="failed")
         story.main("4", pay="failed")
         assert (await only(story, execution))[0] is GateRule.NEWLY_BROKEN
 
-    async def test_knows_what_failed_last_on_the_base_branch_though_the_build_is_shared(self, story: CiStory) -> None:
+    async def test_a_failure_on_a_shared_build_is_known_when_it_is_the_newest(self, story: CiStory) -> None:
         story.main("1", pay="passed")
         story.main("2", pay="failed")
         story.ci(story.main("3", pay="failed"), "other", pay="failed")
@@ -248,7 +248,7 @@ BUILDS = st.tuples(st.sampled_from(["main", "feature", None]), st.sampled_from([
     own=st.sampled_from(["main", "feature", None]),
     random=st.randoms(use_true_random=False),
 )
-async def test_what_is_known_is_what_going_through_all_builds_finds(
+async def test_known_failures_agree_with_a_scan_of_all_builds(
     history: list[tuple[str | None, str]], place: int, own: str | None, random: Random
 ) -> None:
     place = min(place, len(history))

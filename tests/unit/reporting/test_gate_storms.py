@@ -32,7 +32,7 @@ class TestStorms:
         gate = await story.gate(story.ci(story.build("2"), "feature", **STORM))  # type: ignore[arg-type]
         assert (gate.result, gate.storm) == (GateResult.BLOCK, True)
 
-    async def test_an_outage_on_the_base_branch_opens_no_gate(self, story: CiStory) -> None:
+    async def test_an_outage_on_the_base_branch_makes_no_failure_known(self, story: CiStory) -> None:
         story.main("1", **dict.fromkeys(STORM, "passed"))
         story.main("2", **STORM)
         rule, detail = await only(story, story.ci(story.build("3"), "feature", pay="failed", a="passed"))
@@ -46,20 +46,20 @@ class TestStorms:
         story.ci(build, branch, **STORM)  # type: ignore[arg-type]
         assert (await only(story, story.ci(story.build("3"), branch, pay="failed")))[0] is GateRule.NEWLY_BROKEN
 
-    async def test_an_outage_on_the_base_branch_lets_no_run_by_hand_stand_in_for_it(self, story: CiStory) -> None:
+    async def test_runs_by_hand_do_not_replace_a_base_branch_that_ran_in_storms_only(self, story: CiStory) -> None:
         story.on(None, "1", pay="failed")
         story.main("2", **STORM)
         execution = story.ci(story.build("3"), "feature", pay="failed", new="failed")
         story.on(None, "4", new="failed")
         assert rules(await story.gate(execution)) == {"pay": GateRule.NEWLY_BROKEN, "new": GateRule.KNOWN_ON_BASE}
 
-    async def test_what_is_broken_everywhere_on_the_base_branch_too_is_known(self, story: CiStory) -> None:
+    async def test_a_storm_on_the_base_branch_makes_a_storm_known(self, story: CiStory) -> None:
         story.main("1", **STORM)
         gate = await story.gate(story.ci(story.build("2"), "feature", **STORM))  # type: ignore[arg-type]
         assert (gate.result, set(rules(gate).values())) == (GateResult.PASS, {GateRule.KNOWN_ON_BASE})
 
 
-async def test_a_run_shows_present_names_how_it_failed_and_since_when(story: CiStory) -> None:
+async def test_a_reason_has_current_names_the_failure_and_its_breakage(story: CiStory) -> None:
     story.main("1", pay="passed")
     build = story.build("2")
     execution = story.ci(build, "feature", "c2", pay="failed")
@@ -73,7 +73,7 @@ async def test_a_run_shows_present_names_how_it_failed_and_since_when(story: CiS
     assert reason.breakage.commit_range == "c1..c2"
 
 
-async def test_it_speaks_of_its_own_run_though_the_cell_has_a_newer_verdict(story: CiStory) -> None:
+async def test_a_reason_describes_its_own_run_even_if_the_cell_has_a_newer_verdict(story: CiStory) -> None:
     build = story.build("1")
     execution = story.ci(build, "feature", "c1", pay="failed")
     story.ci(build, "feature", "c1", pay="passed")
@@ -83,7 +83,7 @@ async def test_it_speaks_of_its_own_run_though_the_cell_has_a_newer_verdict(stor
 
 
 class TestFreshness:
-    async def test_what_has_not_been_heard_of_is_not_passed(self, story: CiStory) -> None:
+    async def test_unknown_runs_never_pass(self, story: CiStory) -> None:
         execution = story.ci(story.build("1"), "feature", total=2, pay="passed")
         with pytest.raises(Unavailable) as caught:
             await story.gate(execution, min_ended=2, total=2)
@@ -91,12 +91,12 @@ class TestFreshness:
         with pytest.raises(Unavailable):
             await story.gate("just started", min_ended=1, total=1)
 
-    async def test_what_the_executor_just_accepted_is_pending(self, story: CiStory) -> None:
+    async def test_an_execution_that_was_just_accepted_is_pending(self, story: CiStory) -> None:
         gate = await story.gate("just started", min_ended=0, total=3)
         assert (gate.result, gate.pending) == (GateResult.PENDING, 3)
         assert gate.summary == "Pending: 3 of 3 runs have not ended."
 
-    async def test_an_execution_whose_size_is_not_told_yet_is_not_passed(self, story: CiStory) -> None:
+    async def test_an_execution_of_unknown_size_never_passes(self, story: CiStory) -> None:
         story.run("pay", story.build("1"), "passed", execution="of unknown size")
         with pytest.raises(Unavailable):
             await story.gate("of unknown size")
@@ -108,7 +108,7 @@ class TestFreshness:
         with bind(Caller("another")), pytest.raises(NotFound, match=r"^Execution not found$"):
             await story.gate(execution)
 
-    async def test_an_execution_whose_runs_expired_is_not_judged(self, story: CiStory) -> None:
+    async def test_an_execution_with_expired_runs_is_a_failed_precondition(self, story: CiStory) -> None:
         execution = story.ci(story.build("1"), "feature", pay="passed")
         expire_runs(story.tables, [run_id for run_id, _ in list(story.tables.runs.rows())])
         with pytest.raises(FailedPrecondition) as caught:
@@ -122,7 +122,7 @@ class TestFreshness:
         story.run("pay", story.build("1"), "passed", execution="late")
         assert (await heard).result is GateResult.PASS
 
-    async def test_it_says_that_it_is_late_before_the_caller_gives_up(self, story: CiStory) -> None:
+    async def test_it_answers_unavailable_before_the_deadline_of_the_caller(self, story: CiStory) -> None:
         """A channel repeats what is unavailable: the last time that has to be said, not waited away."""
         execution = story.ci(story.build("1"), "feature", total=2, pay="passed")
         gates = Gates(FakeReadModels(story.tables), FakeVerdicts(story.tables), StillClock(), ended_wait=3600)

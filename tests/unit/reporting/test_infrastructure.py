@@ -83,7 +83,7 @@ async def test_runs_without_a_verdict_change_neither_score_nor_class_nor_sentenc
     assert _history(story.tables).assessment == before.assessment
 
 
-async def test_an_execution_that_infrastructure_let_down_is_no_storm(story: Story) -> None:
+async def test_infrastructure_failures_are_not_a_storm(story: Story) -> None:
     """Five runs end without a verdict in the same way: nothing ran, so nothing failed alike."""
     build = story.build("1.0")
     lost = Failure("session_lost", "socket hang up")
@@ -102,9 +102,7 @@ def _history(tables: Tables) -> History:
 
 @UNHURRIED
 @given(snapshot_lists(), st.data())
-def test_infrastructure_may_fail_anywhere_in_a_world_without_changing_what_is_said_of_tests(
-    told: list[Snapshot], data: st.DataObject
-) -> None:
+def test_infrastructure_failures_change_no_assessment(told: list[Snapshot], data: st.DataObject) -> None:
     """Runs of infrastructure's are put among the others: what is judged stays, but what is known of storms."""
     verdicts = [one for one in told if not isinstance(one, RunSnapshot) or one.status is not Status.FAILED]
     ended = [one for one in told if isinstance(one, RunSnapshot) and one.status is Status.COMPLETED]

@@ -29,7 +29,7 @@ MOMENTS = st.lists(
 
 @UNHURRIED
 @given(moments=MOMENTS, skip=st.integers(0, 35))
-def test_a_place_leads_to_the_row_that_skipping_leads_to(moments: list[datetime], skip: int) -> None:
+def test_a_position_leads_to_the_same_row_as_skipping(moments: list[datetime], skip: int) -> None:
     rows = sorted(moments, reverse=True)
     place = position_by_day(Counter(map(day_of, rows)), skip)
     if skip >= len(rows):
@@ -42,7 +42,7 @@ def test_a_place_leads_to_the_row_that_skipping_leads_to(moments: list[datetime]
     assert found.before - rows[skip] <= timedelta(minutes=1)
 
 
-def test_what_is_no_day_and_what_was_taken_back_is_not_counted() -> None:
+def test_other_fields_and_negative_counts_are_ignored() -> None:
     days = {"runs": 9, "listed": 2, "2026-11-20": 0, "2026-11-19": -1, "2026-11-18": 2}
     assert position_by_day(days, 1) == ListPosition(datetime(2026, 11, 19, tzinfo=UTC), 1)
 
@@ -57,7 +57,7 @@ def test_the_last_minute_of_a_day_ends_with_the_day() -> None:
     assert position_by_minute(day, {"2359": 1}) == ListPosition(datetime(2026, 11, 21, tzinfo=UTC), 0)
 
 
-async def test_pages_put_together_are_the_whole_list(story: Story) -> None:
+async def test_pages_concatenate_to_the_whole_list(story: Story) -> None:
     build = story.build("1.0")
     for number in range(25):
         story.run("t", build, at=NOW - timedelta(hours=7 * number), run_id=f"run-{number:02}")
@@ -68,7 +68,7 @@ async def test_pages_put_together_are_the_whole_list(story: Story) -> None:
         assert {page.total for page in pages} == {25}
 
 
-async def test_a_page_is_sane_when_runs_came_or_went_since_they_were_counted(story: Story) -> None:
+async def test_a_page_stays_valid_when_runs_come_or_go_meanwhile(story: Story) -> None:
     build = story.build("1.0")
     for number in range(9):
         story.run("t", build, at=NOW - timedelta(hours=9 * number), run_id=f"run-{number}")

@@ -24,7 +24,7 @@ async def row_of(story: Story, test: str = "t") -> MatrixRow:
     return next(row for row in (await matrix_of(story)).rows if row.test_id == test)
 
 
-async def test_pages_go_over_builds_newest_first(story: Story) -> None:
+async def test_pages_list_builds_newest_first(story: Story) -> None:
     for number in range(5):
         story.build(f"1.{number}")
     matrix = await matrix_of(story, Page(2, 2))
@@ -38,7 +38,7 @@ async def test_a_page_past_the_end_is_empty_of_builds(story: Story) -> None:
     assert (matrix.builds, matrix.total_builds) == ([], 1)
 
 
-async def test_rows_are_tests_attached_or_seen_on_the_page_by_name(story: Story) -> None:
+async def test_rows_are_attached_tests_and_tests_with_a_run_on_the_page(story: Story) -> None:
     first, second = story.build("1.0"), story.build("1.1")
     story.attach("attached")
     story.test("attached", "beta")
@@ -60,7 +60,7 @@ async def test_a_name_comes_from_the_catalog_else_the_attachment_else_the_newest
     assert names == {"t1": "Old name of t1", "t2": "Name of t2", "t3": "Renamed"}
 
 
-async def test_a_cell_is_where_a_run_finished(story: Story) -> None:
+async def test_a_cell_needs_a_finished_run(story: Story) -> None:
     first, second = story.build("1.0"), story.build("1.1")
     story.run("t", first)
     story.run("t", second, "running")
@@ -78,7 +78,7 @@ async def test_a_cell_counts_finished_runs(story: Story) -> None:
     assert (cell.last.ended_at, cell.last.execution_id, cell.test_version) == (NOW, newest.execution_id, 4)
 
 
-async def test_cells_stand_in_the_order_of_the_builds(story: Story) -> None:
+async def test_cells_are_in_the_order_of_the_builds(story: Story) -> None:
     builds = [story.build(version) for version in ("1.0", "1.1", "1.2")]
     for build in builds:
         story.run("t", build)
@@ -101,7 +101,7 @@ async def test_the_most_frequent_failure_wins_then_the_newest(story: Story) -> N
     assert (groups[0].step_index, groups[0].sample_message, groups[0].category) == (2, "twice", "assertion_failed")
 
 
-async def test_failures_that_differ_only_by_accident_are_one_group(story: Story) -> None:
+async def test_failures_that_differ_only_in_volatile_parts_are_one_group(story: Story) -> None:
     build = story.build("1.0")
     for number in (17, 4711):
         story.run("t", build, "failed", failure=Failure("app_crash", f"pid {number} died", "tapOn", 0))
@@ -109,7 +109,7 @@ async def test_failures_that_differ_only_by_accident_are_one_group(story: Story)
     assert (group.reason, group.count, group.sample_message) == ("pid <n> died", 2, "pid 4711 died")
 
 
-async def test_the_five_highest_groups_are_shown_exactly_whatever_came_between(story: Story) -> None:
+async def test_exactly_the_five_largest_groups_are_shown(story: Story) -> None:
     build = story.build("1.0")
     for hour, letter in enumerate("abcdefgabcdefgg" * 2):
         failure = Failure("app_crash", f"failure {letter}", "tapOn", 0)
@@ -125,12 +125,12 @@ async def test_a_run_without_a_verdict_has_its_failure_in_the_groups(story: Stor
     assert (group.category, group.reason, group.step_index) == ("device_unavailable", "no device", None)
 
 
-async def test_a_failure_without_words_is_named_by_its_category(story: Story) -> None:
+async def test_a_failure_without_a_message_has_its_category_as_reason(story: Story) -> None:
     story.run("t", story.build("1.0"), "infra", failure=Failure("queue_timeout", ""))
     assert (await row_of(story)).cells[0].cell.groups[0].reason == "queue_timeout"
 
 
-async def test_score_class_and_sentence_are_of_the_whole_history_with_present_names(story: Story) -> None:
+async def test_score_class_and_sentence_use_the_whole_history_and_current_versions(story: Story) -> None:
     old = story.build("1.0")
     for ending in ("passed", "passed", "passed"):
         story.run("t", old, ending)
@@ -155,7 +155,7 @@ async def test_a_deleted_test_keeps_its_row_where_it_was_seen(story: Story) -> N
     assert (await row_of(story)).test_name == "Gone"
 
 
-async def test_attempts_of_a_storm_are_left_out_once_it_is_known(story: Story) -> None:
+async def test_attempts_of_a_storm_are_left_out_once_it_is_settled(story: Story) -> None:
     """Five tests fail alike in one execution on a build that they passed on: a storm, not five flaky tests."""
     build = story.build("1.0")
     tests = [f"t{number}" for number in range(5)]

@@ -25,12 +25,12 @@ async def nothing(_: object) -> None:
 
 
 @pytest.mark.parametrize("code", [112, 251, 356])
-async def test_what_mongodb_goes_on_ending_is_aborted_so_that_less_is_tried(code: int) -> None:
+async def test_a_transaction_that_mongodb_keeps_aborting_is_aborted(code: int) -> None:
     with pytest.raises(Aborted):
         await MongoProjections(Refusing(OperationFailure("ended", code))).transaction(nothing)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("error", [OperationFailure("unknown operator", 9), AutoReconnect("gone")])
-async def test_other_errors_come_out_as_they_are(error: PyMongoError) -> None:
+async def test_other_errors_pass_through(error: PyMongoError) -> None:
     with pytest.raises(type(error)):
         await MongoProjections(Refusing(error)).transaction(nothing)  # type: ignore[arg-type]

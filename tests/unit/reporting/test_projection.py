@@ -73,7 +73,7 @@ def _asking(told: list[Snapshot]) -> list[Snapshot]:
 
 @UNHURRIED
 @given(snapshot_lists(), st.randoms(use_true_random=False))
-def test_facts_about_a_run_whose_status_stays_change_nothing(told: list[Snapshot], random: Random) -> None:
+def test_events_of_a_run_with_the_same_status_change_nothing(told: list[Snapshot], random: Random) -> None:
     asking = _asking(told)
     random.shuffle(asking)
     expected, found = (contents(folded(cut(facts, random), SMALL_WINDOWS)) for facts in (told, asking))

@@ -40,6 +40,6 @@ class Memory:
         self.kept.tables = Tables()
 
 
-def test_whatever_happens_the_read_models_equal_a_recount() -> None:
+def test_read_models_always_equal_a_recount() -> None:
     with asyncio.Runner() as runner:
         run_state_machine_as_test(lambda: ProjectionMachine(Memory(), runner, RULES), settings=EXAMPLES)  # type: ignore[no-untyped-call]

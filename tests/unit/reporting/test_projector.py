@@ -33,7 +33,7 @@ async def test_a_batch_delivered_again_changes_nothing(story: Story) -> None:
     assert dict(folds.tables.cells.rows()) == dict(recount(story.told).cells.rows())
 
 
-async def test_a_transaction_that_loses_a_race_starts_from_what_is_stored_then(story: Story) -> None:
+async def test_a_transaction_that_loses_a_race_starts_over(story: Story) -> None:
     folds, batch = FakeProjections(), told(story)
     folds.lost_races = 2
     await Projector(folds).apply_events(batch)
@@ -46,7 +46,7 @@ async def test_an_empty_batch_opens_no_transaction() -> None:
     assert folds.saved == 0
 
 
-async def test_a_batch_that_is_not_taken_as_a_whole_is_applied_in_halves(story: Story) -> None:
+async def test_a_batch_that_is_refused_is_bisected(story: Story) -> None:
     folds, batch = Small(most=2), told(story)
     folding = Projector(folds)
     await folding.apply_events(batch)
@@ -54,7 +54,7 @@ async def test_a_batch_that_is_not_taken_as_a_whole_is_applied_in_halves(story: 
     assert folding.capacity() < len(batch)
 
 
-async def test_a_snapshot_that_is_not_taken_alone_comes_out(story: Story) -> None:
+async def test_a_single_snapshot_that_is_refused_raises(story: Story) -> None:
     with pytest.raises(Aborted):
         await Projector(Small(most=0)).apply_events(told(story))
 

@@ -37,14 +37,14 @@ async def shown(story: Story) -> list[Any]:
     return [row.quarantine, item.quarantine, run]
 
 
-async def test_it_shows_in_every_view_of_runs_that_are_older(story: Story) -> None:
+async def test_quarantine_shows_on_runs_from_before_it(story: Story) -> None:
     """And on no other test."""
     assert await shown(story) == [QUARANTINE] * 3
     assert await story.quarantines.of(["other", "unknown"]) == {}
     assert [row.quarantine for row in (await story.apps.matrix(APP, FIRST)).rows if row.test_id != "t"] == [None]
 
 
-async def test_it_ends_by_itself(story: Story) -> None:
+async def test_quarantine_expires(story: Story) -> None:
     """To the moment, though nothing is told."""
     clock = story.clock
     assert isinstance(clock, StillClock)
@@ -54,13 +54,13 @@ async def test_it_ends_by_itself(story: Story) -> None:
     assert await shown(story) == [None] * 3
 
 
-async def test_it_ends_when_the_catalog_says_so(story: Story) -> None:
+async def test_quarantine_ends_when_the_catalog_removes_it(story: Story) -> None:
     """Before its time."""
     story.test("t", "Pay")
     assert await shown(story) == [None] * 3
 
 
-async def test_it_changes_no_figure(story: Story) -> None:
+async def test_quarantine_changes_no_figure(story: Story) -> None:
     """Failures count as ever."""
     with_it = (await story.apps.matrix(APP, FIRST)).rows
     story.test("t", "Pay")
@@ -69,7 +69,7 @@ async def test_it_changes_no_figure(story: Story) -> None:
     assert [row.cells for row in with_it] == [row.cells for row in without]
 
 
-async def test_messages_have_it(story: Story) -> None:
+async def test_messages_have_the_quarantine(story: Story) -> None:
     """And leave it unset where there is none."""
     matrix = matrix_message(APP, await story.apps.matrix(APP, FIRST), 1, 10)
     coverage = coverage_message(APP, await story.apps.coverage(APP))

@@ -30,7 +30,7 @@ FOUND = Difference("cells", "app:test:build", "passed", "3", "4")
 MISSING = Difference("cells", "app:test:build", "", "", '{"passed":4}')
 
 
-def test_all_sources_are_replayed_then_it_compares() -> None:
+def test_all_sources_are_replayed_before_the_comparison() -> None:
     places, state = [], BEGUN
     for source in REPLAY_SOURCES:
         state = after_replay(state, 10, token="more", total=20)
@@ -57,19 +57,19 @@ def test_after_the_last_collection_verify_is_done_and_rebuild_swaps(operation: O
     assert (state.phase, state.differences, state.done) == (phase, 3, 3)
 
 
-def test_the_line_says_what_how_far_and_how_fast() -> None:
+def test_status_line() -> None:
     state = replace(BEGUN, stage=ReplaySource.RUNS, done=1200, totals={"runs": 10_000}, differences=2)
     assert status_line(state, 99.6) == "rebuild: replaying runs, 1200 of 10000 (12 %), 100/s, 2 differences"
 
 
-def test_a_difference_reads_as_what_serves_and_what_was_recounted() -> None:
+def test_describe_difference() -> None:
     assert describe_difference(FOUND) == "cells app:test:build passed: 3, recounted 4"
     assert describe_difference(MISSING) == 'cells app:test:build: missing, recounted {"passed":4}'
     too_many = replace(MISSING, serving='{"passed":4}', recounted="")
     assert describe_difference(too_many) == 'cells app:test:build: {"passed":4}, recounted none'
 
 
-def test_the_summary_says_what_cannot_be_folded_too() -> None:
+def test_result_summary() -> None:
     state = replace(BEGUN, differences=3, unreadable=1)
     assert (
         result_summary(state) == "rebuilt: generation 3 serves, 3 differences repaired, 1 facts that cannot be folded"
@@ -101,7 +101,7 @@ STEPS = [
 ]
 
 
-def test_where_nobody_looks_a_line_is_printed_for_each_phase() -> None:
+def test_without_a_terminal_a_line_is_printed_for_each_phase() -> None:
     aside = io.StringIO()
     assert (
         shown(aside, STEPS) == f"{describe_difference(FOUND)}\nrebuilt: generation 3 serves, 1 differences repaired\n"
@@ -114,14 +114,14 @@ def test_where_nobody_looks_a_line_is_printed_for_each_phase() -> None:
     ]
 
 
-def test_on_a_terminal_one_line_changes_and_is_cleared_for_what_stays() -> None:
+def test_on_a_terminal_the_status_line_is_overwritten() -> None:
     aside = Terminal()
     shown(aside, STEPS)
     assert aside.getvalue().count("\r") == len(STEPS) + 4
     assert aside.getvalue().endswith("\r")
 
 
-def test_programs_get_an_object_per_line() -> None:
+def test_json_output_prints_an_object_per_line() -> None:
     out = io.StringIO()
     lines = JsonOutput(out)
     for step in STEPS:
@@ -135,14 +135,14 @@ def test_programs_get_an_object_per_line() -> None:
     assert said[4]["result"] == {"operation": "rebuild", "differences": 1, "unreadable": 0, "generation": 3}
 
 
-def test_the_stream_tells_the_same() -> None:
+def test_the_stream_has_the_same_progress() -> None:
     message = progress_message(STEPS[-1])
     assert (message.phase, message.done, message.differences) == (2, 0, 1)
     assert (message.found[0].field, message.found[0].recounted) == ("passed", "4")
     assert message.began_at.ToSeconds() == int(START.timestamp())
 
 
-def test_metrics_show_the_present_phase_only() -> None:
+def test_metrics_show_the_current_phase_only() -> None:
     set_metrics(replace(BEGUN, done=3, totals={"runs": 9}))
     set_metrics(replace(BEGUN, phase=Phase.COMPARING, done=4, totals={"runs": 8}, differences=2))
     lines = metrics.render().decode().splitlines()

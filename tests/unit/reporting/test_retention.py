@@ -51,7 +51,7 @@ def test_expiry_changes_no_figure(told: list[Snapshot], random: Random) -> None:
 
 @UNHURRIED
 @given(told=snapshot_lists(), random=st.randoms(use_true_random=False))
-def test_the_places_that_are_left_are_those_of_the_runs_that_are_listed(told: list[Snapshot], random: Random) -> None:
+def test_list_positions_are_those_of_the_listed_runs(told: list[Snapshot], random: Random) -> None:
     tables = recount(told)
     expire_runs(tables, chosen(tables, random))
     listed = {run_id for run_id, row in tables.runs.rows() if not row.expired}
@@ -71,9 +71,7 @@ def placed(tables: Tables) -> dict[object, dict[str, int]]:
 
 @UNHURRIED
 @given(told=snapshot_lists(), random=st.randoms(use_true_random=False))
-def test_whatever_is_told_again_or_late_about_expired_runs_changes_nothing(
-    told: list[Snapshot], random: Random
-) -> None:
+def test_late_events_of_expired_runs_change_nothing(told: list[Snapshot], random: Random) -> None:
     tables = recount(told)
     expire_runs(tables, chosen(tables, random))
     gone = {run_id for run_id, row in tables.runs.rows() if row.expired}
@@ -88,7 +86,7 @@ def test_whatever_is_told_again_or_late_about_expired_runs_changes_nothing(
 
 @UNHURRIED
 @given(told=snapshot_lists(), random=st.randoms(use_true_random=False))
-def test_what_follows_counts_as_if_nothing_had_expired(told: list[Snapshot], random: Random) -> None:
+def test_later_runs_count_as_if_nothing_had_expired(told: list[Snapshot], random: Random) -> None:
     half = len(told) // 2
     tables = recount(told[:half])
     gone = chosen(tables, random)
@@ -105,7 +103,7 @@ def contents_without_zeros(found: dict[str, object]) -> dict[str, object]:
     return found | {"counters": {key: row for key, row in rows.items() if row}}
 
 
-async def test_lists_and_their_totals_are_without_expired_runs(story: Story) -> None:
+async def test_lists_and_totals_exclude_expired_runs(story: Story) -> None:
     build = story.build("1.0")
     runs = [story.run("t", build, at=NOW - timedelta(days=day), run_id=f"run-{day}") for day in range(6)]
     assert expire_runs(story.tables, ["run-5", "run-3", "run-4", "unknown"]) == 3
@@ -117,7 +115,7 @@ async def test_lists_and_their_totals_are_without_expired_runs(story: Story) -> 
     assert story.tables.counters.get((runs[0].org_id, counters.build(build.id)))["runs"] == 6  # type: ignore[index]
 
 
-async def test_no_report_but_lists_of_runs_changes(story: Story) -> None:
+async def test_expiry_changes_run_lists_only(story: Story) -> None:
     story.app(current="1.1")
     builds = [story.build(version) for version in ("1.0", "1.1", "1.2")]
     for number in range(30):
@@ -139,12 +137,12 @@ async def reports(story: Story) -> list[object]:
     ]
 
 
-async def test_a_run_under_way_never_expires(story: Story) -> None:
+async def test_an_active_run_never_expires(story: Story) -> None:
     story.run("t", story.build("1.0"), "running", at=NOW - timedelta(days=900), run_id="stuck")
     assert expire_runs(story.tables, ["stuck"]) == 0
 
 
-def test_without_bounds_nothing_expires() -> None:
+def test_without_limits_nothing_expires() -> None:
     assert not RetentionLimits()
     assert RetentionLimits(per_test=5)
     assert RetentionLimits(age=timedelta(days=1))

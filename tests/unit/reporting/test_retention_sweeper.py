@@ -42,12 +42,12 @@ async def test_runs_expire_by_age(aged: Story) -> None:
     assert listed(aged) == ["t0", "t1", "t2", "u0", "u1", "u2"]
 
 
-async def test_the_newest_of_each_test_stay(aged: Story) -> None:
+async def test_the_newest_runs_of_each_test_stay(aged: Story) -> None:
     assert await expiring(aged, RetentionLimits(per_test=2)).sweep() == 6
     assert listed(aged) == ["t0", "t1", "u0", "u1"]
 
 
-async def test_both_bounds_hold(aged: Story) -> None:
+async def test_both_limits_apply(aged: Story) -> None:
     await expiring(aged, RetentionLimits(age=timedelta(days=3.5), per_test=4)).sweep()
     assert listed(aged) == [f"{test}{day}" for test in "tu" for day in range(4)]
 
@@ -57,7 +57,7 @@ async def test_a_second_sweep_finds_nothing(aged: Story) -> None:
     assert [await sweep.sweep(), await sweep.sweep()] == [8, 0]
 
 
-async def test_runs_that_have_not_ended_stay_and_hold_up_no_other(story: Story) -> None:
+async def test_active_runs_stay_and_do_not_block_others(story: Story) -> None:
     build = story.build("1.0")
     for number in range(6):
         story.run("t", build, "queued" if number % 2 else "passed", at=NOW - number * DAY, run_id=f"t{number}")
@@ -71,12 +71,12 @@ async def test_more_than_a_batch_expires_in_one_sweep(story: Story) -> None:
     assert await expiring(story, RetentionLimits(per_test=1)).sweep() == BATCH + 2
 
 
-async def test_nothing_happens_out_of_turn(aged: Story) -> None:
+async def test_nothing_expires_without_the_lease(aged: Story) -> None:
     assert await expiring(aged, RetentionLimits(per_test=1), FakeLease(times=0)).sweep() == 0
     assert len(listed(aged)) == 10
 
 
-async def test_days_on_which_no_run_is_left_are_forgotten(aged: Story) -> None:
+async def test_empty_days_are_removed(aged: Story) -> None:
     await expiring(aged, RetentionLimits(per_test=1)).sweep()
     names = {name for _, name in dict(aged.tables.counters.rows())}
     assert [name for name in sorted(names) if name.startswith("test:t:")] == [f"test:t:{NOW:%Y-%m-%d}"]
@@ -84,7 +84,7 @@ async def test_days_on_which_no_run_is_left_are_forgotten(aged: Story) -> None:
     assert counted == {"runs": 5, "listed": 1, f"{NOW:%Y-%m-%d}": 1}
 
 
-async def test_a_lost_race_is_run_again(aged: Story) -> None:
+async def test_a_lost_race_is_retried(aged: Story) -> None:
     folds = FakeProjections(aged.tables)
     folds.lost_races = 1
     sweep = RetentionSweeper(
@@ -101,7 +101,7 @@ class Rebuilding(FakeProjections):
         await FakeProjections().transaction(work)
 
 
-async def test_a_sweep_beside_a_rebuild_counts_what_left_the_lists_and_leaves_nothing_out(story: Story) -> None:
+async def test_a_sweep_during_a_rebuild_expires_and_counts_every_run(story: Story) -> None:
     for number in range(2 * BATCH + 3):
         story.run("t", None, at=NOW - timedelta(minutes=number), app=None)
     turn, bounds = FakeLease(), RetentionLimits(per_test=1)

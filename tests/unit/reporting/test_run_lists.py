@@ -34,7 +34,7 @@ async def test_an_unknown_build_or_test_has_none(story: Story) -> None:
     assert (await story.runs.of_test("no-test", Page(0, 10))).items == []
 
 
-async def test_a_run_is_listed_as_it_was_told_last(story: Story) -> None:
+async def test_a_run_is_listed_as_its_newest_event_describes_it(story: Story) -> None:
     build = story.build("1.0")
     story.run("t", build, "queued", run_id="r")
     last = story.run("t", build, "passed", run_id="r")

@@ -22,7 +22,7 @@ def test_each_constant_can_be_set() -> None:
     )
 
 
-def test_runs_stay_in_lists_for_ever_unless_a_bound_is_set() -> None:
+def test_runs_stay_in_lists_without_a_limit() -> None:
     token = SecretStr("t" * 20)
     assert not Settings(service_tokens=token).retention
     bounded = Settings(service_tokens=token, runs_kept_days=90, runs_kept_per_test=1000)

@@ -41,7 +41,7 @@ def test_a_test_with_many_runs_counts_once() -> None:
     assert not is_storm([EndedRun("app", "the-test", True, "a")] * 9)
 
 
-def test_it_is_open_until_every_run_has_ended_unless_there_are_too_few() -> None:
+def test_a_storm_is_settled_when_all_runs_have_ended_or_are_too_few() -> None:
     assert storm_verdict(None, 9, ran("aaaaa"), DEFAULT_STORM_RULES) is None
     assert storm_verdict(6, 5, ran("aaaaa"), DEFAULT_STORM_RULES) is None
     assert storm_verdict(5, 5, ran("aaaaa"), DEFAULT_STORM_RULES) is True

@@ -10,7 +10,7 @@ from tests.fakes.reporting_attempts import UNHURRIED
 
 @UNHURRIED
 @given(st.text(max_size=700))
-def test_text_is_folded_and_searched_as_the_catalog_does(searched: str) -> None:
+def test_text_is_searched_as_in_the_catalog(searched: str) -> None:
     """To the letter."""
     assert text_search.fold_case(searched) == catalog.fold_case(searched)
     assert text_search.search_pattern(searched) == catalog.search_pattern(searched)
