@@ -41,7 +41,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAME_LENGTH = 1000
 """Names are truncated to so many characters: cells and histories store many of them in one document."""
 _ID = re.compile(r"[0-9A-Za-z_-]{1,100}")
-_unknown = metrics.counter("mobiletest_reporting_unknown_events_total", "Events of a type not known here")
+_unknown = metrics.counter("mobiletest_reporting_unknown_events_total", "Events of an unknown type")
 
 
 def parse_event(event: Event) -> Snapshot | None:

@@ -12,8 +12,8 @@ from services.reporting.model.storms import StormRules
 
 
 class Settings(ProcessSettings):
-    """Besides those of every process: the database, where the history is, how long runs stay in lists, the share of
-    invalid messages that is too much, and the constants of docs/flaky.md.
+    """In addition to those of every process: the database, the addresses of the history, retention, the limit of
+    invalid messages, and the constants of docs/flaky.md.
 
     Changing a constant changes what is folded from then on; a rebuild applies it to the past.
     """
@@ -30,9 +30,9 @@ class Settings(ProcessSettings):
     invalid_share: float = Field(default=0.5, gt=0, le=1)
     invalid_window: int = Field(default=200, ge=100, le=100_000)
     runs_kept_days: float = Field(default=0.0, ge=0)
-    """How long runs stay in lists after they were accepted; 0: for ever. No figure depends on it."""
+    """How long runs stay in lists after they were accepted; 0: without limit. No figure depends on it."""
     runs_kept_per_test: int = Field(default=0, ge=0)
-    """How many runs of a test stay in lists, the newest; 0: all. No figure depends on it."""
+    """How many runs of a test stay in lists (the newest); 0: all. No figure depends on it."""
     flaky_window: int = Field(default=40, ge=3, le=200)
     flaky_half_life: float = Field(default=30.0, gt=0)
     flaky_prior: float = Field(default=2.0, gt=0)

@@ -12,13 +12,13 @@ class Evidence:
 
     attempts/passed/builds count the calm attempts of the window (all of them if none is calm), mixed_builds and
     alone_builds the builds of the flaky evidence (none is both), storm_attempts and storms what the calm ones leave
-    out. failed_builds counts the builds that they failed on, the last of which is last_failed_build. elsewhere is how
-    many failures they have when all of these are on other branches than the newest build's, and outdated when all of
-    them are of older steps than those that ran last.
+    out. failed_builds counts the builds that they failed on, the last of which is last_failed_build. elsewhere is the
+    number of their failures if all are on other branches than the newest build's, and outdated if all are of older
+    steps than those that ran last.
 
-    decided, streak, before and since_* are of the whole window: streak is how many equal verdicts it ends with, before
-    how many opposite ones stand before these, and cut says that there may have been more of them before the window.
-    failed_in_storms and failing_storms are of the failures among streak and before.
+    decided, streak, before and since_* count the whole window: streak the equal verdicts that it ends with, before the
+    opposite ones preceding these; cut says that there may have been more of them before the window. failed_in_storms
+    and failing_storms count the failures among streak and before.
     """
 
     decided: int = 0

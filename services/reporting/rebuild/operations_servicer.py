@@ -21,8 +21,8 @@ _PHASE: dict[Phase, Any] = {
     Phase.DONE: operations_pb2.OPERATION_PHASE_DONE,
 }
 _LABELS = ["operation", "phase"]
-_done = metrics.gauge("mobiletest_reporting_operation_done", "Facts or documents dealt with in this phase", _LABELS)
-_total = metrics.gauge("mobiletest_reporting_operation_total", "Facts or documents of this phase, about", _LABELS)
+_done = metrics.gauge("mobiletest_reporting_operation_done", "Facts or documents processed in this phase", _LABELS)
+_total = metrics.gauge("mobiletest_reporting_operation_total", "Estimated facts or documents of this phase", _LABELS)
 _differences = metrics.gauge("mobiletest_reporting_operation_differences", "Differences found", ["operation"])
 
 Messages = AsyncGenerator[operations_pb2.OperationProgress, None]

@@ -1,4 +1,4 @@
-"""The read models in MongoDB: rows as documents, the fold's transaction, lookups, indexes."""
+"""The read models in MongoDB: documents, transactions, lookups and indexes."""
 
 from services.reporting.storage.catalog_tests import MongoCatalogTests
 from services.reporting.storage.expirable_runs import MongoExpirableRuns

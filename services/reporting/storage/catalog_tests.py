@@ -1,4 +1,4 @@
-"""The copies of tests in MongoDB, for the caller's organisation: lists and quarantines."""
+"""The copies of the catalog's tests in MongoDB, for the caller's organisation."""
 
 from collections.abc import Collection, Mapping, Sequence
 

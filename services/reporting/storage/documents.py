@@ -1,6 +1,6 @@
-"""Rows of the tables as documents. Every `_id` names the row, every document its organisation.
+"""Rows of the tables as documents. The `_id` is the row's key, and every document has its organisation.
 
-Equal rows are equal documents byte by byte: what has no order of its own is written in that of its keys.
+Equal rows are equal documents byte by byte: unordered values are written in the order of their keys.
 """
 
 from collections.abc import Callable
@@ -48,20 +48,20 @@ from services.reporting.storage.subdocuments import (
 )
 
 END_OF_TIME = datetime(9999, 1, 1, tzinfo=UTC)
-"""Comparing with it selects what has the field at all: the indexes of run lists hold nothing else."""
+"""`$lt` this selects every document that has the field; the indexes of run lists contain only these."""
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
 def document_id(key: str | tuple[str, ...]) -> str:
-    """The `_id` of a key: ids have no colon."""
+    """The `_id` of a key; ids contain no colon."""
     return key if isinstance(key, str) else ":".join(key)
 
 
 @dataclass(frozen=True, slots=True)
 class TableCodec(Generic[K, V]):
-    """A table's collection, and its rows as documents (without `_id`) and back."""
+    """The collection of a table, and the conversion of its rows to documents (without `_id`) and back."""
 
     table: str
     collection: str
@@ -70,7 +70,7 @@ class TableCodec(Generic[K, V]):
 
 
 def _encode_run(_: str, row: RunRow) -> Document:
-    """An expired run has no `listed_at`, so that it is in no index of a list, and is small."""
+    """An expired run has no `listed_at`, so that it is in no index of a list, and no list item."""
     names = _RUN_FIELDS if row.listed_at else _EXPIRED_FIELDS
     return {name: getattr(row, name) for name in names} | {"status": row.status.value}
 
@@ -135,7 +135,7 @@ def _encode_cell(key: CellKey, cell: Cell) -> Document:
 
 
 def decode_cell(document: Document) -> tuple[CellKey, Cell]:
-    """The inverse of what is stored; fields that a projection left out are empty."""
+    """The inverse of `_encode_cell`; fields that a projection left out are empty."""
     return (document["app_id"], document["test_id"], document["build_id"]), Cell(
         org_id=document["org_id"],
         uploaded_at=document["uploaded_at"],
@@ -236,5 +236,5 @@ COUNTERS = "counters"
 
 
 def counter_id(org_id: str, name: str) -> str:
-    """The `_id` of a counter; with the organisation, so that no event can touch another's."""
+    """The `_id` of a counter; it has the organisation, so that no event can change another one's."""
     return f"{org_id}:{name}"

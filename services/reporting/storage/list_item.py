@@ -1,4 +1,4 @@
-"""What a stored run says of itself in the bytes that lists show (events.list_item)."""
+"""Reads the list item of a stored run (see events.list_item) for the gate."""
 
 from datetime import UTC, datetime
 
@@ -11,11 +11,11 @@ from services.reporting.model.snapshots import Status
 from services.reporting.storage.subdocuments import Document
 
 RUN_FIELDS: Document = dict.fromkeys(("status", "test_id", "app_id", "build_id", "listed_at", "list_item"), 1)
-"""What `gate_run` takes of a stored run."""
+"""The fields of a stored run that `gate_run` reads."""
 
 
 def gate_run(document: Document) -> GateRun:
-    """The run as the gate looks at it."""
+    """The run as the gate needs it."""
     expired = document.get("listed_at") is None
     item = reports_pb2.BuildRunItem.FromString(b"" if expired else bytes(document["list_item"]))
     failure = _text(item.report_metadata, "top_failure")
@@ -38,8 +38,8 @@ def gate_run(document: Document) -> GateRun:
     )
 
 
-def _text(said: Struct, name: str) -> str | None:
-    value = said.fields.get(name)
+def _text(struct: Struct, name: str) -> str | None:
+    value = struct.fields.get(name)
     return (value.string_value or None) if value is not None else None
 
 

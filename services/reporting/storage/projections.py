@@ -1,4 +1,4 @@
-"""The fold's transaction on MongoDB."""
+"""The transactions that update the read models in MongoDB."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -23,24 +23,24 @@ from services.reporting.storage.documents import (
 )
 from services.reporting.storage.generations import collection_name, read_generations
 
-_RETRYABLE_CODES = (112, 251, 356)
-"""WriteConflict, NoSuchTransaction, TransactionTooLargeForCache: how MongoDB ends a transaction that lost a race, lasts
-longer than transactionLifetimeLimitSeconds, or changes more than its cache bears. Only the first passes by itself."""
+_ABORTED_CODES = (112, 251, 356)
+"""WriteConflict, NoSuchTransaction, TransactionTooLargeForCache: a transaction lost a race, lasted longer than
+transactionLifetimeLimitSeconds, or changed more than fits into the cache. Only the first is transient."""
 
-_WITHOUT_RUNS = tuple(kind for kind in TABLE_CODECS if kind not in (RUNS, EXECUTIONS))
+_WITHOUT_RUNS = tuple(codec for codec in TABLE_CODECS if codec not in (RUNS, EXECUTIONS))
 
 
 class MongoProjections:
-    """Folds of all organisations: events say whose they are, so no caller's organisation narrows them."""
+    """See ports.Projections. Not narrowed to an organisation, because each event names its own."""
 
     def __init__(self, mongo: Mongo) -> None:
         self._mongo = mongo
 
     async def transaction(self, work: Callable[[ProjectionTransaction], Awaitable[None]]) -> None:
-        """Run `work` in a transaction; a lost race or a passing error runs it again on what is stored then.
+        """Run `work` in a transaction, again from the start after a lost race or a transient error.
 
-        While a generation is being built, once for each: both see the same events from then on. Aborted when MongoDB
-        goes on ending it: less at once may work.
+        While a generation is being built, `work` runs once for each generation, so that both see the same events.
+        Aborted when MongoDB keeps aborting the transaction: a smaller one may succeed.
         """
 
         async def fold(session: Session) -> None:
@@ -51,89 +51,90 @@ class MongoProjections:
         try:
             await self._mongo.transaction(fold)
         except OperationFailure as error:
-            if error.code in _RETRYABLE_CODES:
-                raise Aborted(f"MongoDB does not take it: {error.code}", reason="FOLD_NOT_TAKEN") from error
+            if error.code in _ABORTED_CODES:
+                raise Aborted(f"MongoDB aborts the transaction: {error.code}", reason="FOLD_NOT_TAKEN") from error
             raise
 
     async def generations(self, session: Session) -> Sequence[int]:
-        """Those that are folded into, as the transaction sees them."""
+        """The generations to write to, as the transaction sees them."""
         return (await read_generations(self._mongo, session)).written
 
 
 class MongoTransaction:
-    """One try on one generation: finds by `_id`, and one bulk write a collection.
+    """One attempt on one generation: finds by `_id`, and one bulk write per collection.
 
-    One write is under way at most; while MongoDB works on it, what comes next is folded and encoded.
+    At most one write is in progress; while MongoDB performs it, the next rows are folded and encoded.
     """
 
     def __init__(self, mongo: Mongo, session: Session, generation: int) -> None:
         self._mongo = mongo
         self._session = session
         self._generation = generation
-        self._kinds = TABLE_CODECS
-        self._under_way: asyncio.Task[None] | None = None
+        self._codecs = TABLE_CODECS
+        self._writing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> "MongoTransaction":
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._written()
+        await self._finish_write()
 
     async def load(self, tables: Tables, wanted: RowKeys) -> None:
-        for kind in TABLE_CODECS:
-            keys: Collection[Any] = getattr(wanted, kind.table)
+        for codec in TABLE_CODECS:
+            keys: Collection[Any] = getattr(wanted, codec.table)
             if keys:
-                await self._load(kind, getattr(tables, kind.table), keys)
+                await self._load(codec, getattr(tables, codec.table), keys)
 
     async def save_runs(self, tables: Tables) -> None:
-        for kind in (EXECUTIONS, RUNS):
-            await self._begin(kind.collection, _changes(kind, tables))
-        self._kinds = _WITHOUT_RUNS
+        for codec in (EXECUTIONS, RUNS):
+            await self._start_write(codec.collection, _changes(codec, tables))
+        self._codecs = _WITHOUT_RUNS
 
     async def save(self, tables: Tables) -> None:
-        for kind in self._kinds:
-            await self._begin(kind.collection, _changes(kind, tables))
-        await self._begin(COUNTERS, _increments(tables))
-        await self._written()
+        for codec in self._codecs:
+            await self._start_write(codec.collection, _changes(codec, tables))
+        await self._start_write(COUNTERS, _increments(tables))
+        await self._finish_write()
 
-    async def _load(self, kind: TableCodec[Any, Any], table: Table[Any, Any], keys: Collection[Any]) -> None:
+    async def _load(self, codec: TableCodec[Any, Any], table: Table[Any, Any], keys: Collection[Any]) -> None:
         query = {"_id": {"$in": [document_id(key) for key in keys]}}
-        documents = self._collection(kind.collection).find(query, session=self._session)
-        table.load(map(kind.decode, await documents.to_list(None)))
+        documents = self._collection(codec.collection).find(query, session=self._session)
+        table.load(map(codec.decode, await documents.to_list(None)))
 
     def _collection(self, name: str) -> Any:
         return self._mongo.collection(collection_name(name, self._generation))
 
-    async def _begin(self, collection: str, writes: list[Any]) -> None:
-        await self._written()
+    async def _start_write(self, collection: str, writes: list[Any]) -> None:
+        await self._finish_write()
         if writes:
-            self._under_way = asyncio.create_task(self._write(collection, writes))
-            await asyncio.sleep(0)  # it is sent
+            self._writing = asyncio.create_task(self._write(collection, writes))
+            await asyncio.sleep(0)  # lets the driver send it
 
     async def _write(self, collection: str, writes: list[Any]) -> None:
         await self._collection(collection).bulk_write(writes, ordered=False, session=self._session)
 
-    async def _written(self) -> None:
-        under_way, self._under_way = self._under_way, None
-        if under_way is not None:
-            await under_way
+    async def _finish_write(self) -> None:
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            await writing
 
 
-def _changes(kind: TableCodec[Any, Any], tables: Tables) -> list[Any]:
-    table = getattr(tables, kind.table)
-    return [*_rows(kind, table), *_removals(table)]
+def _changes(codec: TableCodec[Any, Any], tables: Tables) -> list[Any]:
+    table = getattr(tables, codec.table)
+    return [*_rows(codec, table), *_removals(table)]
 
 
-def _rows(kind: TableCodec[Any, Any], table: Table[Any, Any]) -> list[InsertOne[Any] | ReplaceOne[Any]]:
-    """What was loaded is replaced, what was looked for in vain inserted: at half the cost of a replacement that may do
-    either. Another that has inserted it meanwhile is a lost race as any other.
+def _rows(codec: TableCodec[Any, Any], table: Table[Any, Any]) -> list[InsertOne[Any] | ReplaceOne[Any]]:
+    """Rows that were found are replaced and the others inserted, at half the cost of an upsert.
+
+    If another transaction has inserted a row meanwhile, that is a lost race like any other.
     """
     found: list[InsertOne[Any] | ReplaceOne[Any]] = []
     for key in sorted(table.changed):
         row = table.get(key)
         if row is None:
             continue
-        name, document = document_id(key), kind.encode(key, row)
+        name, document = document_id(key), codec.encode(key, row)
         if table.is_stored(key):
             found.append(ReplaceOne({"_id": name}, document))
         else:
@@ -146,7 +147,7 @@ def _removals(table: Table[Any, Any]) -> list[DeleteOne]:
 
 
 def _increments(tables: Tables) -> list[UpdateOne]:
-    """What was counted, added to what is stored."""
+    """Increments of the stored counters."""
     found: list[UpdateOne] = []
     for (org_id, name), amounts in sorted(tables.counters.changes()):
         if any(amounts.values()):

@@ -1,4 +1,4 @@
-"""Looking the read models up in MongoDB, for the caller's organisation: each by `_id` or by an index."""
+"""Lookups of the read models in MongoDB for the caller's organisation, by `_id` or an index."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeVar
@@ -58,7 +58,7 @@ class MongoReadModels:
     async def verdicts(
         self, app_id: str, build_ids: Collection[str], test_ids: Collection[str]
     ) -> Sequence[VerdictCount]:
-        """Counted by the database, from the index alone: there are as many as builds times tests."""
+        """Counted by the database, from the index alone: there are up to builds times tests."""
         query = {
             "app_id": app_id,
             "build_id": {"$in": list(build_ids)},
@@ -113,7 +113,7 @@ class MongoReadModels:
     async def _page(
         self, collection: str, query: Document, page: Page, projection: Document | None = None, *, newest: str
     ) -> list[Document]:
-        """By the moment `newest`, which is always compared: the indexes of runs have only those that have one."""
+        """Sorted by the field `newest`, which is always compared: indexes of runs contain only runs that have it."""
         query = {**query, newest: {"$lt": page.before or d.END_OF_TIME}}
         cursor = (
             (await self._serving.org_collection(collection)).find(query, projection).sort([(newest, -1), ("_id", -1)])

@@ -1,4 +1,4 @@
-"""Parts of documents: small values that several documents have in them."""
+"""Values embedded in several kinds of documents."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -117,12 +117,12 @@ _EVIDENCE_BUILDS = ("since_build", "last_passed_build", "last_failed_build")
 def encode_attempts(attempts: tuple[Attempt, ...]) -> str:
     """The attempts of a history as one JSON text: {"builds": [[id, ms, version]], "attempts": [[...]]}.
 
-    They are read and written whole with every change of the history; as 80 subdocuments that takes the driver
+    They are always read and written together; as subdocuments they take the driver
     15 times as long to write and 6 times as long to read.
     """
-    places: dict[BuildRef, int] = {}
-    packed = [_packed(attempt, places.setdefault(attempt.build, len(places))) for attempt in attempts]
-    builds = [[build.id, _to_ms(build.uploaded_at), build.version] for build in places]
+    positions: dict[BuildRef, int] = {}
+    packed = [_packed(attempt, positions.setdefault(attempt.build, len(positions))) for attempt in attempts]
+    builds = [[build.id, _to_ms(build.uploaded_at), build.version] for build in positions]
     return orjson.dumps({"builds": builds, "attempts": packed}).decode()
 
 
@@ -131,18 +131,18 @@ def decode_attempts(text: str) -> tuple[Attempt, ...]:
     packed = orjson.loads(text)
     builds = [BuildRef(_from_ms(at), build_id, version) for build_id, at, version in packed["builds"]]
     return tuple(
-        Attempt(run_id, number, execution_id, _from_ms(at), builds[place], version, passed, branch, storm)
-        for run_id, number, execution_id, at, place, version, passed, branch, storm in packed["attempts"]
+        Attempt(run_id, number, execution_id, _from_ms(at), builds[build], version, passed, branch, storm)
+        for run_id, number, execution_id, at, build, version, passed, branch, storm in packed["attempts"]
     )
 
 
-def _packed(attempt: Attempt, place: int) -> list[object]:
+def _packed(attempt: Attempt, build: int) -> list[object]:
     return [
         attempt.run_id,
         attempt.number,
         attempt.execution_id,
         _to_ms(attempt.started_at),
-        place,
+        build,
         attempt.test_version,
         attempt.passed,
         attempt.branch,

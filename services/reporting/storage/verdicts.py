@@ -1,4 +1,4 @@
-"""Looking up verdicts on other builds, and the runs of an execution, for the caller's organisation."""
+"""Lookups of verdicts on other builds and of the runs of an execution in MongoDB, for the caller's organisation."""
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""One async method per behaviour: folding events, and answering with reports."""
+"""One async method per behaviour: applying events, and computing reports."""
 
 from services.reporting.usecases.apps import AppReports
 from services.reporting.usecases.classified_tests import ClassifiedQuery, ClassifiedTests, Quarantines

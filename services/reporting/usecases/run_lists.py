@@ -20,7 +20,7 @@ class RunsPage:
 
 
 class RunLists:
-    """The runs of the caller's organisation, newest first; without those that expired."""
+    """The runs of the caller's organisation, newest first; without expired runs."""
 
     def __init__(self, read_models: ReadModels) -> None:
         self._read = read_models
