@@ -1,15 +1,11 @@
 """Events as snapshots: protobuf payloads into values of the model."""
 
-import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from datetime import datetime
 from typing import Any
 
 from google.protobuf.message import DecodeError, Message
-from google.protobuf.timestamp_pb2 import Timestamp
 from mobiletest.catalog.v1 import events_pb2 as catalog
 from mobiletest.executor.v1 import events_pb2 as executor
 from mobiletest.executor.v1 import runs_pb2
@@ -19,6 +15,7 @@ from mobiletest.types.v1 import execution_pb2
 from services.chassis import logs, metrics
 from services.chassis.events import Event, InvalidMessage
 from services.chassis.proto_values import read_optional
+from services.reporting.event_fields import datetime_field, optional_id, required_id, run_seconds, run_status
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.batch import Snapshot
 from services.reporting.model.quarantine import Quarantine
@@ -30,17 +27,15 @@ from services.reporting.model.snapshots import (
     ExecutionSnapshot,
     Failure,
     RunSnapshot,
-    Status,
     TestSnapshot,
 )
-from services.reporting.proto_enums import CATEGORY, INFRASTRUCTURE, PLATFORM, STATUS
+from services.reporting.model.tables import EPOCH
+from services.reporting.proto_enums import CATEGORY, INFRASTRUCTURE, PLATFORM
 
 log = logs.get(__name__)
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAME_LENGTH = 1000
 """Names are truncated to so many characters: cells and histories store many of them in one document."""
-_ID = re.compile(r"[0-9A-Za-z_-]{1,100}")
 _unknown = metrics.counter("mobiletest_reporting_unknown_events_total", "Events of an unknown type")
 
 
@@ -65,24 +60,24 @@ def parse_event(event: Event) -> Snapshot | None:
 def _run_snapshot(message: executor.RunChanged, event_time: datetime) -> RunSnapshot:
     run = message.run
     return RunSnapshot(
-        run_id=_required_id(run.id, "run.id"),
-        org_id=_required_id(message.org_id, "org_id"),
+        run_id=required_id(run.id, "run.id"),
+        org_id=required_id(message.org_id, "org_id"),
         revision=message.revision,
-        execution_id=_required_id(run.execution_id, "run.execution_id"),
-        test_id=_required_id(run.test_id, "run.test_id"),
+        execution_id=required_id(run.execution_id, "run.execution_id"),
+        test_id=required_id(run.test_id, "run.test_id"),
         test_name=run.test_name[:_NAME_LENGTH],
         test_version=run.test_version_number,
-        status=_status(run.status),
+        status=run_status(run.status),
         event_time=event_time,
-        app_id=_optional_id(run.app_id, "run.app_id"),
+        app_id=optional_id(run.app_id, "run.app_id"),
         build=_build_ref(message),
         success=read_optional(run, "success"),
-        started_at=_datetime_field(run, "started_at"),
-        completed_at=_datetime_field(run, "completed_at"),
-        seconds=_seconds(run),
+        started_at=datetime_field(run, "started_at"),
+        completed_at=datetime_field(run, "completed_at"),
+        seconds=run_seconds(run),
         branch=message.branch[:_NAME_LENGTH] or None,
         commit_sha=message.commit_sha[:_NAME_LENGTH] or None,
-        created_at=_datetime_field(message, "created_at"),
+        created_at=datetime_field(message, "created_at"),
         attempts=_attempts(run, event_time),
         failure=_failure(run),
         list_item=list_item(run).SerializeToString(deterministic=True),  # maps in the order of their keys, everywhere
@@ -124,7 +119,7 @@ def _attempts(run: runs_pb2.Run, event_time: datetime) -> tuple[AttemptSnapshot,
 
 def _attempt(attempt: runs_pb2.Attempt, event_time: datetime) -> AttemptSnapshot:
     failure = _failure(attempt)
-    started_at = _datetime_field(attempt, "started_at") or event_time
+    started_at = datetime_field(attempt, "started_at") or event_time
     return AttemptSnapshot(attempt.number, started_at, _verdict(attempt, failure), failure)
 
 
@@ -151,18 +146,18 @@ def _failure(holder: runs_pb2.Run | runs_pb2.Attempt) -> Failure | None:
 
 def _build_ref(message: executor.RunChanged) -> BuildRef | None:
     run = message.run
-    build_id = _optional_id(run.build_id, "run.build_id")
+    build_id = optional_id(run.build_id, "run.build_id")
     if build_id is None:
         return None
-    uploaded_at = _datetime_field(message, "build_uploaded_at") or _EPOCH
+    uploaded_at = datetime_field(message, "build_uploaded_at") or EPOCH
     return BuildRef(uploaded_at, build_id, run.resolved_build_version[:_NAME_LENGTH])
 
 
 def _execution_snapshot(message: executor.ExecutionChanged, _: datetime) -> ExecutionSnapshot:
     execution = message.execution
     return ExecutionSnapshot(
-        _required_id(execution.id, "execution.id"),
-        _required_id(message.org_id, "org_id"),
+        required_id(execution.id, "execution.id"),
+        required_id(message.org_id, "org_id"),
         message.sequence,
         execution.counts.total,
     )
@@ -170,8 +165,8 @@ def _execution_snapshot(message: executor.ExecutionChanged, _: datetime) -> Exec
 
 def _app_snapshot(message: catalog.AppChanged, _: datetime) -> AppSnapshot:
     return AppSnapshot(
-        app_id=_required_id(message.app_id, "app_id"),
-        org_id=_required_id(message.org_id, "org_id"),
+        app_id=required_id(message.app_id, "app_id"),
+        org_id=required_id(message.org_id, "org_id"),
         revision=message.revision,
         deleted=message.deleted,
         name=message.name,
@@ -181,27 +176,27 @@ def _app_snapshot(message: catalog.AppChanged, _: datetime) -> AppSnapshot:
 
 def _build_snapshot(message: catalog.BuildChanged, event_time: datetime) -> BuildSnapshot:
     return BuildSnapshot(
-        build_id=_required_id(message.build_id, "build_id"),
-        org_id=_required_id(message.org_id, "org_id"),
+        build_id=required_id(message.build_id, "build_id"),
+        org_id=required_id(message.org_id, "org_id"),
         revision=message.revision,
         deleted=message.deleted,
-        app_id=_required_id(message.app_id, "app_id"),
+        app_id=required_id(message.app_id, "app_id"),
         version=message.version,
-        uploaded_at=_datetime_field(message, "uploaded_at") or event_time,
+        uploaded_at=datetime_field(message, "uploaded_at") or event_time,
     )
 
 
 def _test_snapshot(message: catalog.TestChanged, _: datetime) -> TestSnapshot:
     return TestSnapshot(
-        test_id=_required_id(message.test_id, "test_id"),
-        org_id=_required_id(message.org_id, "org_id"),
+        test_id=required_id(message.test_id, "test_id"),
+        org_id=required_id(message.org_id, "org_id"),
         revision=message.revision,
         deleted=message.deleted,
         name=message.name,
         platform=PLATFORM.get(message.platform),
         tags=tuple(message.tags),
         version=message.version_number,
-        created_at=_datetime_field(message, "created_at"),
+        created_at=datetime_field(message, "created_at"),
         quarantine=_quarantine(message),
     )
 
@@ -210,7 +205,7 @@ def _quarantine(message: catalog.TestChanged) -> Quarantine | None:
     if not message.HasField("quarantine"):
         return None
     told = message.quarantine
-    until, since = _datetime_field(told, "until"), _datetime_field(told, "since")
+    until, since = datetime_field(told, "until"), datetime_field(told, "since")
     if until is None or since is None:
         raise ValueError("quarantine has no end or no beginning")
     return Quarantine(told.reason, until, told.by, since)
@@ -218,9 +213,9 @@ def _quarantine(message: catalog.TestChanged) -> Quarantine | None:
 
 def _attachment_snapshot(message: catalog.AttachmentChanged, _: datetime) -> AttachmentSnapshot:
     return AttachmentSnapshot(
-        app_id=_required_id(message.app_id, "app_id"),
-        test_id=_required_id(message.test_id, "test_id"),
-        org_id=_required_id(message.org_id, "org_id"),
+        app_id=required_id(message.app_id, "app_id"),
+        test_id=required_id(message.test_id, "test_id"),
+        org_id=required_id(message.org_id, "org_id"),
         revision=message.revision,
         attached=message.attached,
         pinned_version=read_optional(message, "pinned_version"),
@@ -239,46 +234,3 @@ _READERS: Mapping[str, tuple[Callable[[], Message], Callable[[Any, datetime], Sn
         (catalog.AttachmentChanged, _attachment_snapshot),
     )
 }
-
-
-def _required_id(value: str, name: str) -> str:
-    """Ids become parts of keys, so they may contain only letters, digits, - and _."""
-    if not _ID.fullmatch(value):
-        raise ValueError(f"{name} is not an id: {value[:100]!r}")
-    return value
-
-
-def _optional_id(value: str, name: str) -> str | None:
-    return _required_id(value, name) if value else None
-
-
-def _status(number: int) -> Status:
-    if number not in STATUS:
-        raise ValueError(f"run.status is {number}")
-    return STATUS[number]
-
-
-def _seconds(run: runs_pb2.Run) -> float | None:
-    if not run.HasField("execution_time_seconds"):
-        return None
-    if not 0 <= run.execution_time_seconds < math.inf:
-        raise ValueError(f"run.execution_time_seconds is {run.execution_time_seconds}")
-    return float(run.execution_time_seconds)
-
-
-def _datetime_field(holder: Message, name: str) -> datetime | None:
-    """A timestamp field in UTC, to the millisecond as MongoDB stores it; None when it is absent."""
-    if not holder.HasField(name):
-        return None
-    timestamp: Timestamp = getattr(holder, name)
-    return _milliseconds(timestamp.seconds, timestamp.nanos // 1_000_000)
-
-
-@lru_cache(maxsize=4096)
-def _milliseconds(seconds: int, milliseconds: int) -> datetime:
-    """The moment in UTC. Cached, because events of one batch share most of theirs: chassis.read_datetime takes four
-    times as long. ValueError or OverflowError when there is no such moment.
-    """
-    if not 0 <= milliseconds < 1000:
-        raise ValueError(f"a timestamp has {milliseconds} milliseconds")
-    return _EPOCH + timedelta(seconds=seconds, milliseconds=milliseconds)

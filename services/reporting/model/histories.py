@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from services.reporting.model.attempts import Attempt, BuildRef, retained_attempts
 from services.reporting.model.flaky import FlakyRules, judge
 from services.reporting.model.snapshots import RunSnapshot
-from services.reporting.model.tables import History
+from services.reporting.model.tables import EPOCH, History
 
-NO_BUILD = BuildRef(datetime(1970, 1, 1, tzinfo=UTC), "")
+NO_BUILD = BuildRef(EPOCH, "")
 
 
 def decided_attempts(run: RunSnapshot, *, storm: bool | None) -> list[Attempt]:

@@ -1,7 +1,6 @@
 """The history of executor and catalog over gRPC, as batches that can be folded."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from google.protobuf.message import Message
@@ -15,12 +14,13 @@ from services.chassis.events import Event, InvalidMessage
 from services.chassis.grpc_channel import Channel
 from services.reporting.events import parse_event
 from services.reporting.model.batch import Batch, Snapshot
+from services.reporting.model.tables import EPOCH
 from services.reporting.rebuild.ports import FactsPage
 from services.reporting.rebuild.state import ReplaySource
 
 PAGE_SIZE = 1000
 PAGE_SECONDS = 60.0
-NO_EVENT_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+NO_EVENT_TIME = EPOCH
 """Facts have no time of publication. Nothing that is folded depends on it: they say when things happened."""
 
 CATALOG_SERVICES = (catalog.DESCRIPTOR.services_by_name["CatalogFacts"],)

@@ -1,6 +1,6 @@
 """Values embedded in several kinds of documents."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
@@ -10,11 +10,10 @@ from services.reporting.model.evidence import Evidence
 from services.reporting.model.flaky import Assessment, Classification
 from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.snapshots import Outcome, Status
-from services.reporting.model.tables import Active, Group, LastRun, SourceRevision
+from services.reporting.model.tables import EPOCH, Active, Group, LastRun, SourceRevision
 
 Document = dict[str, Any]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
 
@@ -151,8 +150,8 @@ def _packed(attempt: Attempt, build: int) -> list[object]:
 
 
 def _to_ms(moment: datetime) -> int:
-    return (moment - _EPOCH) // _MILLISECOND
+    return (moment - EPOCH) // _MILLISECOND
 
 
 def _from_ms(milliseconds: int) -> datetime:
-    return _EPOCH + milliseconds * _MILLISECOND
+    return EPOCH + milliseconds * _MILLISECOND

@@ -13,11 +13,13 @@ from services.reporting.model.reports import apps, matrix
 from services.reporting.model.reports.coverage import (
     Coverage,
     CoverageInputs,
+    Targets,
     coverage,
+    resolve_targets,
     target_cells,
+    targeted_versions,
     with_current_versions,
 )
-from services.reporting.model.reports.targets import Targets, resolve_targets, targeted_versions
 from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, TestSnapshot
 from services.reporting.ports import Page, ReadModels
 from services.reporting.usecases.poll import REVISION_WAIT_SECONDS, poll_until

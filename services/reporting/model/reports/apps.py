@@ -7,7 +7,7 @@ from datetime import date
 from functools import lru_cache
 
 from services.reporting.model import counters
-from services.reporting.model.reports.targets import Targets
+from services.reporting.model.reports.coverage import Targets
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot
 
 RECENT_DAYS = 14
