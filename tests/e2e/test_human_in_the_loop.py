@@ -57,7 +57,7 @@ async def test_an_answer_over_rest_carries_the_run_on_and_watchers_see_it(api: A
     run = await asked(api, execution_id)
     question = run["question"]
     assert question["text"].startswith("This step cannot continue: Tap Add\n")
-    assert "2 elements are Add" in question["text"]
+    assert "2 elements match Add" in question["text"]
     assert question["options"] == ['tap the 1st: button "Add"', SECOND, "retry", "skip", "fail"]
     assert (question["step_index"], question["asked_at"] < question["expires_at"]) == (0, True)
     assert (await api.download(question["screenshot_url"])).startswith(b"\x89PNG")

@@ -1,4 +1,4 @@
-"""The app and the device around it: start, stop, forget, links, place and position, keyboard."""
+"""The app and the device: start, stop, clear, links, location, orientation, keyboard, screenshots."""
 
 from services.executor.automation.commands.context import CommandContext, command_outcome
 from services.executor.automation.outcome import StepFailed, StepOutcome

@@ -1,4 +1,4 @@
-"""Checks of what is to be seen, and waits."""
+"""Checks of what is visible, and waits."""
 
 from services.executor.automation.commands.context import CommandContext, FirstMatch, command_outcome
 from services.executor.automation.devices.stability import wait_until_stable
@@ -23,7 +23,7 @@ from services.flows.values import is_true
 AssertionCommand = AssertVisible | AssertNotVisible | AssertTrue | ExtendedWaitUntil | WaitForAnimationToEnd
 
 CONDITION_SECONDS = 3.0
-"""How long something may take to appear before a condition does not hold."""
+"""How long an element may take to appear before a condition is false."""
 
 
 async def perform_assertion(context: CommandContext, command: AssertionCommand) -> StepOutcome:
@@ -39,12 +39,12 @@ async def perform_assertion(context: CommandContext, command: AssertionCommand) 
         case WaitForAnimationToEnd(seconds):
             at_rest = await wait_until_stable(context.device, context.watcher, seconds)
             return command_outcome(
-                Action.WAIT_UNTIL_STILL, message="" if at_rest else f"the screen still moved after {seconds:g} s"
+                Action.WAIT_UNTIL_STILL, message="" if at_rest else f"the screen was still moving after {seconds:g} s"
             )
 
 
 async def condition_holds(context: CommandContext, condition: Condition) -> bool:
-    """Whether a condition holds; the screen gets a moment to become what it is going to be."""
+    """Whether the condition is true; an element gets CONDITION_SECONDS to appear."""
     if condition.platform is not None and condition.platform != context.platform:
         return False
     if condition.truth is not None and not is_true(condition.truth):

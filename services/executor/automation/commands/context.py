@@ -1,4 +1,4 @@
-"""What every command works with: the device, what is seen of it, and what the steps share."""
+"""What every command needs: the device, its screen, and the variables that steps share."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from services.flows.variables import BuiltInVariables
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandContext:
-    """`seconds` is how long a command waits for what it needs, `own_ids` the ids that mean the app under test."""
+    """`seconds` is how long a command waits for an element, `own_ids` are the ids of the app under test."""
 
     device: Device
     watcher: Watcher
@@ -27,20 +27,21 @@ class CommandContext:
     seconds: float
 
     async def find(self, selector: Selector) -> Element:
-        """The element that is meant, once it is there. StepFailed: element_not_found."""
+        """The element, once it is there. StepFailed (element_not_found) if it does not appear."""
         element = await self.watcher.until(FirstMatch(selector), self.seconds)
         if element is None:
             raise not_found_error(str(selector), self.seconds, self.watcher.seen)
         return element
 
     def other_app(self, app_id: str | None) -> str | None:
-        """None for the app under test, by whichever of its ids it is called."""
+        """None for the app under test, whichever of its ids is given."""
         return None if app_id in self.own_ids else app_id
 
 
 class FirstMatch:
-    """The element that a selector means on a screen, if there is one. StepFailed: script_error for one that takes too
-    much work: neither "it is there" nor "it is not" would be true.
+    """The first element on a screen that matches a selector; None if there is none.
+
+    StepFailed (script_error) for a selector that takes too long: neither answer would be true.
     """
 
     def __init__(self, selector: Selector) -> None:
@@ -50,7 +51,7 @@ class FirstMatch:
         try:
             found = find_by_selector(self._selector, outline)
         except WorkBudgetExceeded:
-            what = f"{self._selector} takes too long to look for: {SIMPLER_SELECTOR_HINT}"
+            what = f"{self._selector} takes too long to find: {SIMPLER_SELECTOR_HINT}"
             raise StepFailed(Category.SCRIPT_ERROR, what) from None
         return found[0] if found else None
 

@@ -1,4 +1,4 @@
-"""Carries out the commands that hold no other steps, each by the module of its subject."""
+"""Runs the commands that hold no other steps, each in the module of its subject."""
 
 from services.executor.automation.commands import app_control, assertions, swipes, taps, text
 from services.executor.automation.commands.context import CommandContext
@@ -25,7 +25,7 @@ from services.flows.variables import BuiltInVariables
 
 
 class CommandExecutor:
-    """Does what a command says, waiting up to `seconds` for what it needs. Raises StepFailed and DeviceFailure."""
+    """Waits up to `seconds` for the elements that a command needs. Raises StepFailed and DeviceFailure."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class CommandExecutor:
         own_ids: frozenset[str] = frozenset(),
         seconds: float,
     ) -> None:
-        """`own_ids` are the ids that mean the app under test."""
+        """`own_ids` are the ids of the app under test."""
         self._context = CommandContext(
             device=device, watcher=watcher, platform=platform, memory=memory, own_ids=own_ids, seconds=seconds
         )
@@ -53,10 +53,10 @@ class CommandExecutor:
             case Swipe() | Scroll() | ScrollUntilVisible():
                 return await swipes.perform_swipe(self._context, command)
             case Sentence() | RunFlow() | Repeat() | Retry():
-                raise AssertionError(f"{type(command).__name__} is no command of its own")
+                raise AssertionError(f"{type(command).__name__} is not a single command")
             case _:
                 return await app_control.perform_app_command(self._context, command)
 
     async def condition_holds(self, condition: Condition) -> bool:
-        """Whether a condition holds; the screen gets a moment to become what it is going to be."""
+        """Whether the condition is true; an element gets a moment to appear."""
         return await assertions.condition_holds(self._context, condition)

@@ -1,4 +1,4 @@
-"""Tells what a step would do on a screen, by the rules alone: no device is touched and no model is asked."""
+"""Previews what a step would do on a screen, by the rules alone, without a device or a model."""
 
 from dataclasses import dataclass
 
@@ -34,12 +34,12 @@ from services.flows.selectors import Selector
 from services.flows.steps import Command, Repeat, Retry, RunFlow, Sentence
 
 CONTAINER_COMMANDS = (RunFlow, Repeat, Retry)
-"""Commands that hold other steps: each of those is a step of its own."""
+"""Commands that hold other steps, which are previewed one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepPreview:
-    """As `Grounding`; `action` may also be a `Doing`, of commands that sentences do not have."""
+    """As `Grounding`, for commands too."""
 
     action: str = Action.NONE
     element: Element | None = None
@@ -94,7 +94,7 @@ def _preview_check(command: Command, outline: Outline) -> StepPreview | None:
 
 
 def _preview_without_element(command: Command) -> StepPreview:
-    """What is done to the screen, the app or the device as a whole."""
+    """Actions on the screen, the app or the device as a whole."""
     match command:
         case TapOn(point=point) | DoubleTapOn(point=point) | LongPressOn(point=point):
             return StepPreview(action=_TAP_ACTIONS[type(command)], value=str(point))
@@ -145,18 +145,22 @@ def _describe_path(swipe: Swipe) -> str:
 
 
 def _with_required_element(action: str, selector: Selector, outline: Outline, value: str | None = None) -> StepPreview:
-    """For what needs the element: the first that fits, as when the step runs."""
+    """For commands that need the element: the first that matches, as when the step runs."""
     found = find_by_selector(selector, outline)
     if not found:
-        return StepPreview(reason=RefusalReason.NOT_FOUND, message=f"nothing on the screen is {selector}")
-    more = f"{len(found)} elements fit: the first is taken; say which by index or a position" if found[1:] else ""
+        return StepPreview(reason=RefusalReason.NOT_FOUND, message=f"no element on the screen matches {selector}")
+    more = (
+        f"{len(found)} elements match, the first is used: add an index or a position to choose another"
+        if found[1:]
+        else ""
+    )
     return StepPreview(
         action=action, element=found[0], value=value, candidates=tuple(found[:CANDIDATES_LIMIT]), message=more
     )
 
 
 def _with_expected_element(action: str, selector: Selector, outline: Outline, value: str | None = None) -> StepPreview:
-    """For what may also be still to come."""
+    """For an element that may still appear."""
     found = find_by_selector(selector, outline)
     return StepPreview(
         action=action,
@@ -178,7 +182,7 @@ def _with_absent_element(selector: Selector, outline: Outline) -> StepPreview:
 
 
 def _with_focused_field(action: str, outline: Outline, text: str | None) -> StepPreview:
-    """Into the field that has the focus; which one that is, not every source says."""
+    """Into the field that has the focus; not every page source says which one that is."""
     focused = next((each for each in walk(outline.root) if each.editable and each.focused), None)
-    message = "" if focused else "no field is said to have the focus: tap one before"
+    message = "" if focused else "no field has the focus: tap a field first"
     return StepPreview(action=action, element=focused, value=text, message=message)

@@ -1,4 +1,4 @@
-"""Finds the elements that a selector of a command means, as Maestro does."""
+"""Finds the elements that match a selector of a command, as Maestro does."""
 
 from collections.abc import Callable, Iterable
 
@@ -16,79 +16,79 @@ _DIRECTIONS: dict[str, DirectionTest] = {
     "right_of": lambda this, other: this.bounds.x > other.bounds.x,
 }
 _STATES = ("enabled", "checked", "focused", "selected")
-SIMPLER_SELECTOR_HINT = "say less of where it is, or with a simpler regular expression"
+SIMPLER_SELECTOR_HINT = "use fewer relative positions or a simpler regular expression"
 
 _ELEMENT_COST = 4
 _CONTAINER_COST = 20
-"""What it costs to look at an element, and to see what it is inside of, in units of a WorkBudget."""
+"""The costs of testing an element and of reading its containers, in units of a WorkBudget."""
 
 
 def find_by_selector(selector: Selector, outline: Outline) -> list[Element]:
-    """The visible elements that fit, the one that is meant first.
+    """The visible elements that match, the best first.
 
-    Of elements inside one another only the innermost count. `index` counts from the top of the screen; without it what
-    is made for tapping comes first, and where a position is said, what is nearest. Raise WorkBudgetExceeded for a
-    selector that takes too long.
+    Of nested elements only the innermost counts. `index` counts from the top of the screen; without it tappable
+    elements come first, and of a relative position the nearest. Raises WorkBudgetExceeded for a selector that takes
+    too long.
     """
-    found = _Search(outline).chosen(selector)
+    found = _Search(outline).find(selector)
     return found if selector.index is not None else sorted(found, key=lambda element: not outline.tappable(element))
 
 
 class _Search:
-    """One search on one screen, with an end to its work."""
+    """One search on one screen, within a work budget."""
 
     def __init__(self, outline: Outline) -> None:
         self._outline = outline
         self._work = WorkBudget()
 
-    def chosen(self, selector: Selector, *, or_screen: bool = False) -> list[Element]:
-        """The innermost that fit; with an index the one."""
-        found = self._fitting(selector, or_screen=or_screen)
+    def find(self, selector: Selector, *, or_screen: bool = False) -> list[Element]:
+        """The innermost that match, or the one at the index."""
+        found = self._matching(selector, or_screen=or_screen)
         self._work.spend(len(found) * _CONTAINER_COST)
         return _apply_index(selector, self._outline.innermost(found))
 
-    def _fitting(self, selector: Selector, *, or_screen: bool = False) -> list[Element]:
+    def _matching(self, selector: Selector, *, or_screen: bool = False) -> list[Element]:
         outline = self._outline
         pool = (outline.root, *outline.visible) if or_screen else outline.visible
         self._work.spend(len(pool) * _ELEMENT_COST)
-        found = [element for element in pool if self._fits(selector, element)]
+        found = [element for element in pool if self._matches(selector, element)]
         for name, beside in _DIRECTIONS.items():
             other = getattr(selector, name)
             if other is not None:
-                found = self._beside(found, self.chosen(other), beside)
+                found = self._in_direction(found, self.find(other), beside)
         if selector.child_of is not None:
             self._work.spend(len(found) * _CONTAINER_COST)
-            found = outline.within(found, set(self.chosen(selector.child_of, or_screen=True)))
+            found = outline.within(found, set(self.find(selector.child_of, or_screen=True)))
         if selector.contains_child is not None:
-            children = set(self._held(selector.contains_child))
+            children = set(self._matching_all(selector.contains_child))
             found = [element for element in found if any(child in children for child in element.children)]
         if selector.contains_descendants is not None:
-            holders = [outline.holders(self._held(each)) for each in selector.contains_descendants]
+            holders = [outline.holders(self._matching_all(each)) for each in selector.contains_descendants]
             found = [element for element in found if all(element in each for each in holders)]
         return found
 
-    def _held(self, selector: Selector) -> list[Element]:
-        """All that fit, also around one another; with an index the one."""
-        found = self._fitting(selector)
+    def _matching_all(self, selector: Selector) -> list[Element]:
+        """All that match, nested ones too, or the one at the index."""
+        found = self._matching(selector)
         self._work.spend(len(found) * _CONTAINER_COST)
         return _apply_index(selector, found)
 
-    def _fits(self, selector: Selector, element: Element) -> bool:
+    def _matches(self, selector: Selector, element: Element) -> bool:
         texts = (element.text, element.label, element.hint)
-        if selector.text is not None and not self._matches(selector.text, texts):
+        if selector.text is not None and not self._matches_text(selector.text, texts):
             return False
-        if selector.id is not None and not self._matches(selector.id, _ids(element)):
+        if selector.id is not None and not self._matches_text(selector.id, _ids(element)):
             return False
         if not _has_size(selector, element):
             return False
         wanted = ((getattr(selector, name), getattr(element, name)) for name in _STATES)
         return all(state is None or state == bool(held) for state, held in wanted)
 
-    def _matches(self, pattern: Pattern, texts: Iterable[str]) -> bool:
+    def _matches_text(self, pattern: Pattern, texts: Iterable[str]) -> bool:
         return any(text and pattern.matches(text, self._work) for text in texts)
 
-    def _beside(self, found: list[Element], others: list[Element], beside: DirectionTest) -> list[Element]:
-        """Those in that direction of one of the others, the nearest first."""
+    def _in_direction(self, found: list[Element], others: list[Element], beside: DirectionTest) -> list[Element]:
+        """The elements in that direction of one of the others, the nearest first."""
         self._work.spend(len(found) * len(others))
         places = [(other, other.bounds.center) for other in others]
         gaps = [(_nearest_distance(element, places, beside), element) for element in found]
@@ -108,12 +108,12 @@ def _has_size(selector: Selector, element: Element) -> bool:
 
 
 def _ids(element: Element) -> tuple[str, ...]:
-    """The id, what of it stands behind the slash, and the resource id in full."""
+    """The id, its part after the slash, and the full resource id."""
     return element.id, element.id.rsplit("/", 1)[-1], element.attributes.get("resource-id", "")
 
 
 def _nearest_distance(element: Element, others: list[tuple[Element, Point]], beside: DirectionTest) -> float | None:
-    """How far it is (squared) to the nearest of the others that it is beside of; None if there is none."""
+    """The squared distance to the nearest of the others in that direction; None if there is none."""
     x, y = element.bounds.center.x, element.bounds.center.y
     return min(
         ((x - at.x) ** 2 + (y - at.y) ** 2 for other, at in others if beside(element, other) and element is not other),

@@ -12,7 +12,7 @@ from services.flows.gestures import Scroll, ScrollUntilVisible, Swipe
 SwipeCommand = Swipe | Scroll | ScrollUntilVisible
 
 CENTER_TOLERANCE = 0.1
-"""An element this near to the middle, as a share of the screen, is in the middle."""
+"""An element within this share of the screen from the middle counts as centered."""
 
 
 async def perform_swipe(context: CommandContext, command: SwipeCommand) -> StepOutcome:
@@ -59,11 +59,11 @@ async def _scroll_until_visible(context: CommandContext, command: ScrollUntilVis
 def _describe_missing(command: ScrollUntilVisible, partly: float) -> str:
     if partly <= 0:
         return str(command.selector)
-    return f"{command.selector} ({partly:.0%} of it was to be seen, not {command.share:.0%})"
+    return f"{command.selector} ({partly:.0%} of it was visible, {command.share:.0%} is required)"
 
 
 class _SufficientlyVisible:
-    """The element, if enough of it is on the screen; `partly` is how much was at best."""
+    """The element, if enough of it is on the screen; `partly` is the largest share that was."""
 
     def __init__(self, command: ScrollUntilVisible) -> None:
         self._first = FirstMatch(command.selector)
@@ -80,7 +80,7 @@ class _SufficientlyVisible:
 
 
 def visible_share(screen: Bounds, bounds: Bounds) -> float:
-    """Which share (0..1) of a rectangle lies on the screen; all of one without a size."""
+    """The share (0..1) of a rectangle that is on the screen; 1 for one without a size."""
     if bounds.width <= 0 or bounds.height <= 0:
         return 1.0
     visible = bounds.intersection(screen)
@@ -88,7 +88,7 @@ def visible_share(screen: Bounds, bounds: Bounds) -> float:
 
 
 async def _center(context: CommandContext, command: ScrollUntilVisible, element: Element) -> Element:
-    """Move what was found to the middle of the screen, as far as that can be scrolled."""
+    """Scroll the element to the middle of the screen, as far as possible."""
     screen = await context.device.screen_bounds()
     middle, here = screen.center, element.bounds.center
     along = command.direction in ("up", "down")

@@ -1,4 +1,4 @@
-"""Taps, double taps and long presses, by an element or at a point."""
+"""Taps, double taps and long presses, on an element or at a point."""
 
 from services.executor.automation.commands.context import CommandContext, command_outcome
 from services.executor.automation.devices.gestures import point_at
@@ -12,13 +12,13 @@ from services.flows.gestures import DoubleTapOn, LongPressOn, TapOn
 TapCommand = TapOn | DoubleTapOn | LongPressOn
 
 CHANGE_SECONDS = 2.0
-"""How long a screen gets to change after a tap."""
+"""How long a screen may take to change after a tap."""
 
 _ACTIONS = {TapOn: Action.TAP, DoubleTapOn: Action.DOUBLE_TAP, LongPressOn: Action.LONG_PRESS}
 
 
 async def perform_tap(context: CommandContext, command: TapCommand) -> StepOutcome:
-    """Do it as often as it says, and once more where it says so and nothing changed."""
+    """As often as the command says, and once more if nothing changed and it says so."""
     element = await context.find(command.selector) if command.selector is not None else None
     target = await _tap_target(context, command, element)
     before = screen_state(await context.watcher.look()) if command.retry_if_no_change else None
@@ -33,7 +33,7 @@ async def perform_tap(context: CommandContext, command: TapCommand) -> StepOutco
 
 
 async def _tap_target(context: CommandContext, command: TapCommand, element: Element | None) -> Element | Point:
-    """The element, or the point of it or of the screen."""
+    """The element, or a point of it or of the screen."""
     if command.point is None and element is not None:
         return element
     bounds = element.bounds if element is not None else await context.device.screen_bounds()
@@ -58,9 +58,9 @@ async def _tap_once(context: CommandContext, command: TapCommand, target: Elemen
 async def _retry_unchanged(
     context: CommandContext, command: TapCommand, target: Element | Point, before: ScreenState
 ) -> str:
-    """Once more if the screen stays as it was; what is to be said of it."""
+    """Tap once more if the screen has not changed; returns the message."""
     if await wait_for_change(context.watcher, before, CHANGE_SECONDS):
         return ""
     await _tap_once(context, command, target)
     then = "then it changed" if await wait_for_change(context.watcher, before, CHANGE_SECONDS) else "it stayed the same"
-    return f"the screen did not change, so it was done once more: {then}"
+    return f"the screen did not change, so the tap was repeated: {then}"

@@ -1,4 +1,4 @@
-"""Texts and keys: typed, erased, copied, pasted, pressed."""
+"""Typing, erasing, copying, pasting, and pressing keys."""
 
 from services.executor.automation.commands.context import CommandContext, command_outcome
 from services.executor.automation.outcome import StepFailed, StepOutcome
@@ -47,6 +47,6 @@ async def _copy_text(context: CommandContext, selector: Selector) -> StepOutcome
 async def _paste_text(context: CommandContext) -> StepOutcome:
     text = context.memory.copied
     if text is None:
-        raise StepFailed(Category.SCRIPT_ERROR, "nothing was copied: copyTextFrom comes first")
+        raise StepFailed(Category.SCRIPT_ERROR, "nothing was copied: use copyTextFrom first")
     await context.device.type(text)
     return command_outcome(Action.TYPE, message=f'pasted "{text[:200]}"')

@@ -1,4 +1,4 @@
-"""Rules for what is done: taps and presses, switches, the app, keys, links, screenshots."""
+"""Rules for actions: taps and presses, switches, the app, keys, links, screenshots."""
 
 import re
 from dataclasses import replace
@@ -27,14 +27,14 @@ _WHICHEVER = (
 _APP_NAME = rf"(?:the\s+)?(?P<app>{QUOTED}|(?!{_WHICHEVER})\w[\w &-]*?)\s+(?:app|application)"
 _PLACE = re.compile(r".*\b(?:screen|page|view|section|flow|dialog|website|site)", re.IGNORECASE)
 _SITE = re.compile(r"(?!(?:com|org|net|io|de|app)\.).+\.(?:com|org|net|io|dev|de|eu|uk)", re.IGNORECASE)
-"""What is rather a page than an app: the ids of apps begin with what the names of pages end with."""
+"""Rather a web site than an app id: app ids begin with the ending of a domain."""
 
 _LINK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://)?\S+")
 
 _KEYS = {"enter": "enter", "return": "enter", "backspace": "backspace", "escape": "escape", "esc": "escape"}
 _KEYS |= {name: name for name in ("volume up", "volume down", "power")}
 _ONLY_AS_KEYS = _KEYS | {name: name for name in ("home", "tab", "delete", "space", "search")}
-"""What is a key only where the sentence says so: buttons have these names too."""
+"""Names that mean a key only if the sentence says "key" or "keyboard": buttons have them too."""
 
 
 def _key(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
@@ -82,7 +82,7 @@ def _set_checked(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
 
 def _go_to(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
     if _PLACE.fullmatch(found["target"]):
-        return NotUnderstood("how to get there is not said: name what is to be tapped")
+        return NotUnderstood("the sentence does not say how to get there: name the element to tap")
     return with_target(worded, found["target"], Intent(action=Action.TAP, tappable_only=True))
 
 
@@ -145,4 +145,4 @@ RULES = (
     rule(r"(?:open|go\s+to|goes\s+to|navigates?\s+to|switch(?:es)?\s+to|opens)\s+(?P<target>.+)", _go_to),
     rule(r"follows?\s+(?P<target>.+\s+link|(?:the\s+)?link\s+.+)", _go_to),
 )
-"""In this order: what is more special comes first."""
+"""In this order: the more specific first."""

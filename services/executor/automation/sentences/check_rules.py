@@ -1,4 +1,4 @@
-"""Rules for what is to be seen, and how it is to be."""
+"""Rules for checks: what must be visible, and in which state."""
 
 import re
 from dataclasses import replace
@@ -58,14 +58,14 @@ _DESCRIBED = re.compile(
     r"(?:(?:only|just)\s+)?(?:an?\s+single|some|several|many|multiple|more|no|at\s+least|at\s+most|exactly|one|two|three|four|five|\d+)\s+[^\W\d].*"
     r"|an?\s+[a-z][a-z ]*",
 )
-"""Words that describe what is to be seen, or count it, instead of naming it."""
+"""Words that describe or count elements instead of naming one."""
 
 
 def reject_vague(phrase: str) -> NotUnderstood | None:
-    """The refusal of a phrase that names nothing that could be looked for."""
+    """The refusal of a phrase that names no element."""
     kind = " ".join(phrase.lower().split()[-1:])
     if _VAGUE.fullmatch(phrase) or (_DESCRIBED.fullmatch(phrase) and (kind not in ROLES or not phrase.startswith("a"))):
-        return NotUnderstood(f"what {phrase} is, is not understood: name a text that is to be seen, in quotes")
+        return NotUnderstood(f"{phrase} does not name an element: quote a text that must be visible")
     return None
 
 
@@ -166,7 +166,7 @@ CLAUSES = (
     rule(rf"{_T}\s+{_CONTAINS}\s+{_ITS_TEXT}{_Q}", _text(Comparison.CONTAINS)),
     rule(rf"{_T}\s+{_SAYS}\s+{_ITS_TEXT}{_Q}", _text(Comparison.EQUALS)),
 )
-"""What can be said of an element. A clause may be a sentence of its own, or follow "check that" or "wait until"."""
+"""Statements about an element: sentences of their own, or after "check that" or "wait until"."""
 
 _BARE = rule(
     r"(?:verif(?:y|ies)|asserts?|ensures?|confirms?|validates?|expects?)\s+(?P<target>.+)",

@@ -1,4 +1,4 @@
-"""Finds the elements that a target means. Exact beats case-insensitive beats hints, labels beside and ids."""
+"""Finds the elements that a phrase names: exact texts first, then regardless of case, then hints, labels and ids."""
 
 import re
 from collections.abc import Callable, Collection, Sequence

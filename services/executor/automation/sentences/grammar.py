@@ -1,4 +1,4 @@
-"""Reads a sentence into an intent by rules; what they do not cover wholly is not understood, never half understood."""
+"""Parses a sentence into an intent by rules, which have to cover the whole sentence."""
 
 import re
 from functools import lru_cache
@@ -19,7 +19,7 @@ _CONDITIONAL = re.compile(
 )
 
 _UNKNOWN = NotUnderstood(
-    'the sentence is not one that the rules understand; they know such as: Tap "Log in". Type "Ada" into "Name". '
+    'the rules do not understand this sentence; they understand, for example: Tap "Log in". Type "Ada" into "Name". '
     'I see "Welcome". Wait for "Done" for up to 10 seconds. Scroll until "Help" is visible. Go back'
 )
 
@@ -36,9 +36,9 @@ def parse_sentence(sentence: str) -> Intent | NotUnderstood:
 def _meaning(worded: NormalizedSentence) -> Meaning:
     text = worded.text
     if _CONDITIONAL.fullmatch(text):
-        return NotUnderstood("conditions are not understood: use the runFlow command with its when")
+        return NotUnderstood("conditions are not supported in sentences: use the runFlow command with when")
     if _FORBIDDEN.fullmatch(text):
-        return NotUnderstood("the sentence says what not to do: leave it out, or say what is to be seen")
+        return NotUnderstood("the sentence says what not to do: leave it out, or say what must be visible")
     return (
         first_match(wait_rules.RULES, worded, text)
         or first_match(swipe_rules.RULES, worded, text)

@@ -1,7 +1,7 @@
-"""The deterministic grounder: a sentence and a screen make an action on an element, or a reason why not.
+"""The deterministic grounder: from a sentence and a screen to an action on an element, or to a refusal.
 
-It never guesses. Where several elements fit equally, they are all named; where the words could mean something else, the
-sentence is refused. A wrong action is far worse than a refusal.
+It never guesses. If several elements match equally, it lists them; if the words could mean something else, it refuses
+the sentence. A wrong action is far worse than a refusal.
 """
 
 from dataclasses import dataclass, replace
@@ -29,9 +29,9 @@ class RefusalReason(StrEnum):
 class Grounding:
     """What a sentence does on a screen.
 
-    With an action: `element` is what it is done to (None for what has none, and for something that is still to appear),
-    `value` the text, key, direction, link or name. Without one, `action` is none and `reason` says why. `message` says
-    it to a person. `candidates` are the elements that fit. With `replaces` what the field holds is removed first.
+    With an action, `element` is its object (None if it has none, or if it may still appear) and `value` the text, key,
+    direction, link or name. Without one, `action` is NONE and `reason` says why; `message` explains it to a person.
+    `candidates` are the elements that match. `replaces`: the content of the field is removed first.
     """
 
     action: Action = Action.NONE
@@ -44,7 +44,7 @@ class Grounding:
 
 
 def ground_sentence(sentence: str, tree: Element) -> Grounding:
-    """What the rules make of the sentence on this screen, at once and without a model."""
+    """What the sentence does on this screen by the rules alone."""
     meaning = parse_sentence(sentence)
     if isinstance(meaning, NotUnderstood):
         return needs_model(meaning.why)
@@ -91,7 +91,7 @@ _VISIBILITY_ACTIONS = frozenset(
 
 
 def _find_visible(intent: Intent, outline: Outline, wanted: ElementFilter = lambda element: True) -> list[Element]:
-    """The elements that the intent is about. What is to be seen, in quotes, is a text and no id."""
+    """The elements that the intent is about. A quoted name in a check of visibility is a text, never an id."""
     target = intent.target
     if target is None:
         return []
@@ -116,7 +116,7 @@ def _ground_text_entry(intent: Intent, outline: Outline) -> Grounding:
 
 
 def _fields_inside(intent: Intent, outline: Outline) -> list[Element]:
-    """The one field inside each container of that name."""
+    """The field inside each container of that name that contains exactly one."""
     found = []
     for holder in _find_visible(intent, outline):
         fields = [element for element in walk(holder) if element.editable and element.visible]
@@ -139,23 +139,23 @@ def _ground_tap(intent: Intent, outline: Outline) -> Grounding:
 
 
 def _is_tap_candidate(element: Element, outline: Outline) -> bool:
-    """A heading does nothing, and the middle of a mere container may be anything."""
+    """Not a heading, which does nothing, and not a container, whose middle may be anything."""
     return outline.tappable(element) or (element.role is not Role.HEADING and not element.children)
 
 
 def _ground_toggle(intent: Intent, answer: Grounding, element: Element) -> Grounding:
-    """A tap that is to check or uncheck: only on what can be checked, and only if it is not yet so."""
+    """A tap that should check or uncheck an element, if it is not in that state already."""
     if element.checked is None:
-        why = f"{element.describe()} is nothing that can be checked; to look for it, say: I see {intent.target}"
+        why = f"{element.describe()} cannot be checked or unchecked; to look for it, write: I see {intent.target}"
         return answer if intent.if_checkable else replace(needs_model(why), candidates=(element,))
     if element.checked != intent.checked:
         return answer
     done = Action.ASSERT_CHECKED if intent.checked else Action.ASSERT_UNCHECKED
-    return replace(answer, action=done, message="it is so already")
+    return replace(answer, action=done, message=f"it is already {'checked' if intent.checked else 'unchecked'}")
 
 
 def _ground_single(intent: Intent, found: list[Element]) -> Grounding:
-    """The action on the one element; a refusal for none and for several."""
+    """The action on the only element; a refusal if there is none or there are several."""
     if not found:
         return _not_found(intent)
     if len(found) > 1:
@@ -166,10 +166,10 @@ def _ground_single(intent: Intent, found: list[Element]) -> Grounding:
 def _not_found(intent: Intent) -> Grounding:
     if intent.whole_phrase:
         return needs_model(
-            f"nothing on the screen reads exactly {intent.target}, and the words may say more than one thing: "
+            f"no element is named exactly {intent.target}, and the words may say more than one thing: "
             "write one step for each, with the names in quotes"
         )
-    return Grounding(reason=RefusalReason.NOT_FOUND, message=f"nothing on the screen is {intent.target}")
+    return Grounding(reason=RefusalReason.NOT_FOUND, message=f"no element on the screen matches {intent.target}")
 
 
 def _ambiguous(intent: Intent, found: list[Element]) -> Grounding:
@@ -178,13 +178,13 @@ def _ambiguous(intent: Intent, found: list[Element]) -> Grounding:
     return Grounding(
         reason=RefusalReason.AMBIGUOUS,
         candidates=tuple(found[:CANDIDATES_LIMIT]),
-        message=f"{len(found)} elements are {intent.target}: {shown}{more}; say which, "
-        'such as: the second "Add" button, or the "Add" button next to "Blue mug"',
+        message=f"{len(found)} elements match {intent.target}: {shown}{more}; say which, "
+        'for example: the second "Add" button, or the "Add" button next to "Blue mug"',
     )
 
 
 def _ground_presence(intent: Intent, outline: Outline) -> Grounding:
-    """For what may also be still to come: any element that fits will do."""
+    """For an element that may still appear: any that matches will do."""
     if intent.target is None:
         return Grounding(action=intent.action, value=intent.value)
     found = _find_visible(intent, outline)
@@ -201,16 +201,14 @@ def _ground_presence(intent: Intent, outline: Outline) -> Grounding:
 
 
 def _ground_absence(intent: Intent, outline: Outline) -> Grounding:
-    """That something is not there is believed only of words that are surely the text that would be there."""
+    """Absence is only checked for words that are certainly the exact text that would be there."""
     target = intent.target
     if target is None:
-        return needs_model("what is not to be seen is not said")
+        return needs_model("say what must not be visible")
     found = _find_visible(intent, outline)
     doubt = None if found else _uncertain_part(target, outline)
     if doubt is not None:
-        return needs_model(
-            f"whether {doubt} is the very text that is not to be seen is not certain: put that text in quotes"
-        )
+        return needs_model(f"quote the exact text that must not be visible: {doubt} may be a description")
     partial = _partial_matches(target, outline)
     if not found and partial:
         shown = ", ".join(element.describe() for element in partial[:3])
@@ -229,7 +227,7 @@ def _ground_absence(intent: Intent, outline: Outline) -> Grounding:
 
 
 def _uncertain_part(target: ElementReference, outline: Outline) -> ElementReference | None:
-    """The part of a target of which it is not certain that it is called so; of two ends those that are not found."""
+    """The part of a target that may be a description; of a relation, the end that is not found."""
     related = target.related
     if related is None or not target.quoted:
         return None if is_certain(target) else target
@@ -239,7 +237,7 @@ def _uncertain_part(target: ElementReference, outline: Outline) -> ElementRefere
 
 
 def _partial_matches(target: ElementReference, outline: Outline) -> list[Element]:
-    """Visible elements whose text has the words of the target among others."""
+    """Visible elements whose text contains the words of the target among others."""
     name = target.name.casefold()
     if target.partly or target.by_id or target.related is not None or len(name) < 2:
         return []
@@ -252,7 +250,7 @@ def _words(text: str) -> str:
 
 
 def _ground_state(intent: Intent, outline: Outline, wanted: ElementFilter) -> Grounding:
-    """For checks of how an element is: it must be one element."""
+    """For checks of a state: there must be exactly one element."""
     found = _find_visible(intent, outline, wanted)
     if len(found) > 1:
         made_for_tapping = [element for element in found if element.tappable]
@@ -260,5 +258,5 @@ def _ground_state(intent: Intent, outline: Outline, wanted: ElementFilter) -> Gr
     answer = _ground_single(intent, found)
     if answer.reason is RefusalReason.NOT_FOUND and wanted is not None and _find_visible(intent, outline):
         element = _find_visible(intent, outline)[0]
-        return replace(needs_model(f"{element.describe()} is nothing that has this state"), candidates=(element,))
+        return replace(needs_model(f"{element.describe()} does not have this state"), candidates=(element,))
     return answer

@@ -1,4 +1,4 @@
-"""What a sentence means, before anybody has looked at the screen."""
+"""What a sentence means, independent of any screen."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -43,7 +43,7 @@ class Action(StrEnum):
 
 
 class Relation(StrEnum):
-    """Where an element is, seen from another one."""
+    """Where an element is, relative to another one."""
 
     BELOW = "below"
     ABOVE = "above"
@@ -63,7 +63,7 @@ class Comparison(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NameReading:
-    """One way to read the words for an element: its name, what it must be if said, and which of several it is.
+    """One way to read a phrase: the name of the element, its roles if they are said, and which of several it is.
 
     `ordinal` counts from 1, -1 is the last. An empty name means any element of these roles.
     """
@@ -75,10 +75,10 @@ class NameReading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElementReference:
-    """Which element is meant: the readings of the author's `phrase`, in the order in which they are to be believed.
+    """Which element is meant: the readings of the author's `phrase`, the most likely first.
 
-    `quoted` if the author put the name in quotes, `partly` if the element has to contain the name only, `by_id` if the
-    name is its id. `related` is tried last: an element seen from another one.
+    `quoted`: the name was in quotes. `partly`: the element's text only has to contain the name. `by_id`: the name is
+    its id. `related` is tried last: the element relative to another one.
     """
 
     phrase: str
@@ -90,7 +90,7 @@ class ElementReference:
 
     @property
     def name(self) -> str:
-        """The name that the last reading gives; empty where only a kind of element is said."""
+        """The name in the last reading; empty if the phrase names only a kind of element."""
         return self.readings[-1].name if self.readings else ""
 
     def __str__(self) -> str:
@@ -99,7 +99,7 @@ class ElementReference:
 
 @dataclass(frozen=True, slots=True)
 class RelativeReference:
-    """An element seen from another one."""
+    """An element relative to another one."""
 
     this: ElementReference
     relation: Relation
@@ -108,16 +108,15 @@ class RelativeReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent:
-    """An action, and what it is about.
+    """An action and its arguments.
 
     `value` is the text to type or compare, the key, the direction, the link or the app; `comparison` says how a text is
     compared. `seconds` is how long to wait at most, or to hold.
 
-    The rest narrows what may be done. `checked` is the state that a tap is to bring about; elements without one are
-    left alone, unless `if_checkable`. With `toggles` what has a state is meant rather than a text. `tappable_only`
-    spares what is not made for tapping. `whole_phrase` allows only an element that reads like the target's whole
-    phrase, because the words could also mean something else. With `replaces` what a field holds is removed before the
-    value is typed.
+    The rest restricts the action. `checked` is the state that a tap should bring about; an element without a state is
+    refused, unless `if_checkable`. `toggles` prefers elements with a state to texts, `tappable_only` excludes what is
+    not tappable. `whole_phrase` allows only an element that is named exactly like the target's phrase, because the
+    words could also mean something else. `replaces` clears the field before the value is typed.
     """
 
     action: Action
@@ -134,12 +133,12 @@ class Intent:
 
     @property
     def needs_screen(self) -> bool:
-        """Whether it is about an element, which the screen has to show."""
+        """Whether it acts on an element, which has to be on the screen."""
         return self.target is not None or self.action in (Action.TYPE, Action.CLEAR)
 
 
 @dataclass(frozen=True, slots=True)
 class NotUnderstood:
-    """The rules cannot say what the sentence means; `why` says what stands in the way and what would help."""
+    """The rules do not understand the sentence; `why` says what is in the way and what to write instead."""
 
     why: str

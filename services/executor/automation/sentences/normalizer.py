@@ -1,4 +1,4 @@
-"""Prepares a sentence for the rules: quoted texts out of the way, contractions written out, empty words gone."""
+"""Normalizes a sentence for the rules: masks quoted texts, expands contractions, removes filler words."""
 
 import re
 import unicodedata
@@ -8,10 +8,10 @@ LENGTH_LIMIT = 500
 QUOTE_LIMIT = 20
 
 _MARK = 0xE100
-"""Quoted texts are stood in for by one private character each, so that no rule reads inside quotes."""
+"""Each quoted text is replaced by one private-use character, so that no rule reads inside quotes."""
 
 QUOTED = f"[{chr(_MARK)}-{chr(_MARK + QUOTE_LIMIT)}]"
-"""Matches one quoted text in a worded sentence."""
+"""Matches one quoted text in a normalized sentence."""
 
 VERBS = (
     r"(?:tap|click|press|touch|hit|push|double|long|hold|type|enter|input|write|fill|insert|put|set|clear|erase|delete|empty"
@@ -63,7 +63,7 @@ _TRAILING = re.compile(r"[\s.!;]+$|\s*,\s*please$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class NormalizedSentence:
-    """A sentence ready for the rules; `quotes` are the texts that the private characters in `text` stand for."""
+    """`quotes` are the texts that the private-use characters in `text` stand for."""
 
     text: str
     quotes: tuple[str, ...]
@@ -73,12 +73,12 @@ class NormalizedSentence:
         return re.sub(QUOTED, lambda mark: f'"{self.quotes[ord(mark[0]) - _MARK]}"', phrase)
 
     def quote(self, mark: str) -> str:
-        """The quoted text that this one private character stands for."""
+        """The quoted text that this private-use character stands for."""
         return self.quotes[ord(mark) - _MARK]
 
 
 def normalize(sentence: str) -> NormalizedSentence | None:
-    """The worded sentence; None when it is empty, too long or has characters that no sentence has."""
+    """None if the sentence is empty, too long or contains private-use characters."""
     plain = unicodedata.normalize("NFC", sentence).strip()
     if not plain or len(plain) > LENGTH_LIMIT or _PRIVATE.search(plain):
         return None
@@ -97,7 +97,7 @@ def normalize(sentence: str) -> NormalizedSentence | None:
 
 
 def _strip_filler(text: str) -> str:
-    """The text without what leads into it ("Then please ...", "I ...") and the full stop."""
+    """Without an introduction ("Then please ...", "I ...") and the full stop."""
     while True:
         begun = _LEADING.match(text)
         shorter = _TRAILING.sub("", text[begun.end() :] if begun else text)

@@ -1,4 +1,4 @@
-"""A rule: the shape of a sentence, and what it means if it has that shape."""
+"""A rule: a pattern for sentences, and what a sentence that matches it means."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -22,7 +22,7 @@ _NUMBERS = {"a": 1.0, "an": 1.0, "one": 1.0, "two": 2.0, "three": 3.0, "five": 5
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`read` gets a sentence that matches as a whole, and may still decline with None."""
+    """`read` is called for a sentence that matches as a whole; it may decline with None."""
 
     shape: re.Pattern[str]
     read: Reader
@@ -33,7 +33,7 @@ def rule(shape: str, read: Reader) -> Rule:
 
 
 def first_match(rules: Iterable[Rule], worded: NormalizedSentence, text: str) -> Meaning:
-    """What the first rule says that has something to say about the text."""
+    """The meaning by the first rule that matches and does not decline."""
     for each in rules:
         found = each.shape.fullmatch(text)
         meaning = each.read(worded, found) if found is not None else None
@@ -43,19 +43,19 @@ def first_match(rules: Iterable[Rule], worded: NormalizedSentence, text: str) ->
 
 
 def always(intent: Intent) -> Reader:
-    """A rule whose sentences all mean the same."""
+    """For a rule whose sentences all mean the same."""
     return lambda worded, found: intent
 
 
 def with_target_group(intent: Intent) -> Reader:
-    """A rule that does this to the element that the group "target" names."""
+    """For a rule that applies the intent to the element that the group "target" names."""
     return lambda worded, found: with_target(worded, found["target"], intent)
 
 
 def with_target(worded: NormalizedSentence, phrase: str, intent: Intent) -> Meaning:
-    """The intent, aimed at the element that the phrase names."""
+    """The intent, with the element that the phrase names."""
     if is_screen_point(phrase):
-        return NotUnderstood("points of the screen are not understood: name the element that is there")
+        return NotUnderstood("points of the screen are not supported in sentences: name the element at that point")
     target = parse_target(worded, phrase)
     if isinstance(target, NotUnderstood):
         return target
@@ -74,7 +74,7 @@ def check_of_target(worded: NormalizedSentence, phrase: str, intent: Intent) -> 
 
 
 def seconds_of(found: "re.Match[str]") -> float | None:
-    """The seconds of a match of SECONDS, or None where the sentence gives no time."""
+    """The seconds in a match of SECONDS; None if the sentence gives no time."""
     amount, unit = found["amount"], (found["unit"] or "").lower()
     if amount is None:
         return None
@@ -90,5 +90,5 @@ def unquote(worded: NormalizedSentence, written: str) -> str:
 
 
 def is_certain(target: ElementReference) -> bool:
-    """Whether the words are surely a text of the screen: quoted, or spelled like one ("Log out", "$5")."""
+    """Whether the words are certainly a text of the screen: quoted, or spelled like one ("Log out", "$5")."""
     return target.quoted or target.by_id or not target.phrase[:1].islower()

@@ -44,7 +44,7 @@ def _scroll_to_end(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
 def _until(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
     said = found.groupdict()
     if said.get("until") == "to" and not _names_an_element(found["target"]):
-        return NotUnderstood('what to look for is not certain: say such as Scroll until "Help" is visible')
+        return NotUnderstood('it is unclear what to look for: write, for example, Scroll until "Help" is visible')
     if (vague := reject_vague(found["target"])) is not None:
         return vague
     direction = (said.get("direction") or "down").lower()
@@ -54,12 +54,12 @@ def _until(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
 
 
 def _names_an_element(phrase: str) -> bool:
-    """ "to Help" and "to the footer" name something; "to load more" may be the purpose of scrolling."""
+    """ "to Help" and "to the footer" name an element; "to load more" may be the purpose of scrolling."""
     return not phrase[:1].islower() or phrase.startswith("the ")
 
 
 def _repeated(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    return NotUnderstood("a number of times is not understood: use the repeat command with its times")
+    return NotUnderstood("repetitions are not supported in sentences: use the repeat command with times")
 
 
 RULES = (

@@ -1,4 +1,4 @@
-"""Reads the part of a sentence that names an element: "the second Add button next to "Blue mug""."""
+"""Parses the part of a sentence that names an element: "the second Add button next to "Blue mug""."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -97,7 +97,7 @@ _RELATIONS = {
     "for": Relation.NEXT_TO,
 }
 _WEAK = frozenset({"in", "inside", "within", "on", "of", "for"})
-"""Words that are also parts of longer ones ("to the left of"), and so are looked for last."""
+"""Words that are also parts of longer ones ("to the left of") and therefore are tried last."""
 
 _ARTICLE = r"(?:(?:the|a|an|my|your|this|that)\s+)?"
 _NAMED = (
@@ -154,11 +154,11 @@ _SAYS_MORE = _compile(
     r"|\b(?:if|unless|until|while|when|whenever|once|except|instead|either|or|otherwise|else|before|after|without|not"
     r"|that|which|who|whose|where|twice|thrice|times|all|every|each|both|any|outside|between|using|via|repeatedly|never|neither|nor|no\s+longer)\b).*"
 )
-"""Words that say more than which element is meant; they may also just be part of a name."""
+"""Words that say more than which element is meant, unless they are part of its name."""
 
 
 def may_say_more(phrase: str) -> bool:
-    """Whether the phrase may hold a second instruction, a condition or a repetition instead of a mere name."""
+    """Whether the phrase may contain a second instruction, a condition or a repetition besides a name."""
     return _SAYS_MORE.fullmatch(phrase) is not None
 
 
@@ -166,11 +166,11 @@ def parse_target(worded: NormalizedSentence, phrase: str) -> ElementReference | 
     """Which element the phrase names."""
     phrase = phrase.strip(" ,")
     if _PRONOUN.fullmatch(phrase):
-        return NotUnderstood(f"which element is meant by {phrase} is not said: name it")
+        return NotUnderstood(f'"{phrase}" does not say which element is meant: name it')
     target = _parse_quoted(worded, phrase) if re.search(QUOTED, phrase) else _parse_unquoted(worded, phrase)
     return target or NotUnderstood(
-        f"which element is meant by {worded.restored(phrase) or 'nothing'} is not understood: "
-        'name one element, such as "Log in" or the "Log in" button'
+        f"{worded.restored(phrase) or 'an empty phrase'} does not name an element: "
+        'name one, for example "Log in" or the "Log in" button'
     )
 
 
@@ -201,7 +201,7 @@ def _parse_quoted(worded: NormalizedSentence, phrase: str) -> ElementReference |
 
 
 def _parse_related(worded: NormalizedSentence, phrase: str) -> RelativeReference | None:
-    """The two ends of a relation; either names an element without a relation of its own."""
+    """The two ends of a relation; neither may be a relation itself."""
     found = next(filter(None, (pattern.fullmatch(phrase) for pattern in _RELATED)), None)
     if found is None or _A_TIME.fullmatch(found["other"]):
         return None
@@ -233,7 +233,7 @@ def _parse_unquoted(worded: NormalizedSentence, phrase: str) -> ElementReference
 
 
 def _readings(phrase: str) -> Iterator[NameReading]:
-    """The whole phrase as a name, then with less and less of it taken for mere grammar."""
+    """The whole phrase as a name, then without the parts that may be grammar."""
     yield NameReading(phrase)
     for shorter in (phrase, _ON_SCREEN.sub("", phrase)):
         bare = _ARTICLE_ONLY.sub("", shorter)

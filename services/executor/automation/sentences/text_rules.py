@@ -23,9 +23,9 @@ _DESCRIBING = frozenset(
         """,
     )
 )
-"""Words that describe a text instead of being it: "type my password" must never type "my password"."""
+"""Words that describe a text: "type my password" must never type "my password"."""
 
-_QUOTE_IT = NotUnderstood('what is to be typed is not certain: put it in quotes, such as Type "Ada" into "Name"')
+_QUOTE_IT = NotUnderstood('quote the text to type, for example: Type "Ada" into "Name"')
 
 
 def _type(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
@@ -37,7 +37,7 @@ def _type(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
 
 
 def _replace(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    """ "Set X to Y" says what the field is to hold, whatever it holds now."""
+    """ "Set X to Y" names the new content of the field, whatever it contains now."""
     meaning = _type(worded, found)
     return replace(meaning, replaces=True) if isinstance(meaning, Intent) else meaning
 

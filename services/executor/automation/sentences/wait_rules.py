@@ -1,4 +1,4 @@
-"""Rules for waiting: some time, or until something is so."""
+"""Rules for waiting: for a time, or for a condition."""
 
 import re
 from dataclasses import replace
@@ -28,7 +28,7 @@ def _until(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
 
 def _lasting(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
     return NotUnderstood(
-        "whether it is to stay so for that long, or to become so by then, is not certain: say within, or for up to"
+        'it is unclear whether this must last that long or become true by then: write "within" or "for up to"'
     )
 
 
@@ -39,9 +39,7 @@ def _clause(worded: NormalizedSentence, clause: str) -> Meaning:
         phrase = loaded["target"] if loaded else clause
         meaning = reject_vague(phrase) or check_of_target(worded, phrase, Intent(action=Action.ASSERT_VISIBLE))
         if loaded and isinstance(meaning, Intent) and not (meaning.target and meaning.target.quoted):
-            return NotUnderstood(
-                "when it has loaded is not certain: wait for a text that is then to be seen, in quotes"
-            )
+            return NotUnderstood("it is unclear when this has loaded: wait for a quoted text that is visible then")
     if isinstance(meaning, Intent) and meaning.action is Action.ASSERT_VISIBLE:
         return replace(meaning, action=Action.WAIT_FOR)
     return meaning

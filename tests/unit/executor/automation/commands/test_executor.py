@@ -120,8 +120,8 @@ class Changing(FakeDevice):
     [
         ([screen(pay()), screen(pay(), button("Paid"))], 1, ""),
         ([screen(pay())] * 2 + [screen(pay(), button("Paid"))], 2,
-         "the screen did not change, so it was done once more: then it changed"),
-        ([screen(pay())], 2, "the screen did not change, so it was done once more: it stayed the same"),
+         "the screen did not change, so the tap was repeated: then it changed"),
+        ([screen(pay())], 2, "the screen did not change, so the tap was repeated: it stayed the same"),
     ],
 )  # fmt: skip
 async def test_a_tap_that_changes_nothing_is_tried_once_more_where_that_is_said(
@@ -195,7 +195,7 @@ async def test_an_element_that_never_fits_is_said_to_have_been_seen_in_part() ->
     failure = (await run(device, step)).failure
     assert failure is not None
     assert failure.category is Category.ELEMENT_NOT_FOUND
-    assert '"Help" (60% of it was to be seen, not 100%)' in failure.message
+    assert '"Help" (60% of it was visible, 100% is required)' in failure.message
     nowhere = (await run(Scrolling(), step)).failure
     assert nowhere is not None
     assert nowhere.message.startswith('"Help" was not found within 3 s')
@@ -258,7 +258,7 @@ async def test_an_animation_is_waited_for_and_not_for_ever() -> None:
     assert (result.failure, result.steps[0].message) == (None, "")
     assert 2 <= device.timer.now() <= 3
     endless = await run(Moving(1000), {"waitForAnimationToEnd": {"timeout": 4000}})
-    assert (endless.failure, endless.steps[0].message) == (None, "the screen still moved after 4 s")
+    assert (endless.failure, endless.steps[0].message) == (None, "the screen was still moving after 4 s")
 
 
 @pytest.mark.parametrize("call", ["clear_state", "location", "orientation", "press", "open"])

@@ -74,11 +74,11 @@ def test_the_first_of_several_is_taken_as_in_a_run_and_all_are_told() -> None:
     (step,) = parse_flow([{"tapOn": "Add"}]).steps
     found = preview_step(step.command, SCREEN)
     assert [element.id for element in found.candidates] == ["first", "second"]
-    assert "2 elements fit" in found.message
+    assert "2 elements match" in found.message
 
 
 def test_typing_says_when_no_field_has_the_focus() -> None:
     (step,) = parse_flow([{"inputText": "Ada"}]).steps
     found = preview_step(step.command, Element(role=Role.SCREEN))
     assert (found.action, found.element) == ("type", None)
-    assert "tap one before" in found.message
+    assert "tap a field first" in found.message

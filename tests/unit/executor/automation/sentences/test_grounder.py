@@ -99,7 +99,7 @@ def test_a_name_is_not_mistaken_for_counting() -> None:
 def test_a_tap_that_checks_leaves_alone_what_is_checked() -> None:
     tree = screen(Element(role=Role.CHECKBOX, text="News", checked=True))
     found = ground_sentence("Check News", tree)
-    assert (found.action, found.message) == (Action.ASSERT_CHECKED, "it is so already")
+    assert (found.action, found.message) == (Action.ASSERT_CHECKED, "it is already checked")
 
 
 def test_a_word_of_a_text_is_not_certainly_absent() -> None:

@@ -69,7 +69,7 @@ async def test_a_step_that_cannot_go_on_is_asked_about_with_a_picture() -> None:
     assert result.failure is None
     (question,) = human.questions
     assert question.text.startswith("This step cannot continue: Tap Add\n")
-    assert "2 elements are Add" in question.text
+    assert "2 elements match Add" in question.text
     assert question.step_index == 1
     assert question.options == (
         'tap the 1st: button "Add"',

@@ -366,7 +366,7 @@ async def test_an_ambiguous_sentence_gets_a_moment_and_then_names_the_candidates
     assert (await run(FakeDevice(lambda now: two if now < 1 else one), "Tap Add")).failure is None
     result = await run(FakeDevice(two), "Tap Add")
     assert result.failure is not None
-    assert (result.failure.category, "2 elements are Add" in result.failure.message) == (Category.SCRIPT_ERROR, True)
+    assert (result.failure.category, "2 elements match Add" in result.failure.message) == (Category.SCRIPT_ERROR, True)
 
 
 async def test_a_name_that_sounds_like_two_steps_is_waited_for() -> None:
