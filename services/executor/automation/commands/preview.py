@@ -50,7 +50,7 @@ class StepPreview:
 
 
 def preview_step(command: Command, tree: Element) -> StepPreview:
-    """What the command or sentence would do on this screen, which is not for one of HOLDERS to tell."""
+    """What the command or sentence would do on this screen; not for CONTAINER_COMMANDS."""
     if isinstance(command, Sentence):
         said = ground_sentence(command.text, tree)
         return StepPreview(said.action, said.element, said.value, said.candidates, said.reason, said.message)

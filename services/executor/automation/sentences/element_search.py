@@ -15,18 +15,18 @@ ElementFilter = Callable[[Element], bool]
 def find_elements(
     target: ElementReference,
     outline: Outline,
-    wanted: ElementFilter,
+    accepts: ElementFilter,
     *,
     whole_phrase: bool = False,
     by_text_only: bool = False,
 ) -> list[Element]:
-    """The elements that the target means, in order; several when the words fit several equally well.
+    """The elements that the phrase names, in order; several if they match equally well.
 
-    `wanted` says which elements are considered at all. With `whole_phrase` only names that are the whole wording count;
-    with `by_text_only` ids do not.
+    `accepts` selects the elements to consider. `whole_phrase`: only elements named exactly like the whole phrase count.
+    `by_text_only`: ids do not count.
     """
     levels = _name_tests(target, outline, by_text_only=by_text_only)
-    pool = [element for element in outline.visible if wanted(element)]
+    pool = [element for element in outline.visible if accepts(element)]
     if whole_phrase:
         return _find_by_name(levels, target.readings[:2], pool, outline)
     plain = tuple(reading for reading in target.readings if reading.ordinal is None and reading.name)
@@ -37,7 +37,7 @@ def find_elements(
                 _without_duplicates(_find_by_name(levels, (reading,), pool, outline), outline), reading.ordinal
             )
     if not found and target.related is not None:
-        found = _find_related(target.related, outline, wanted)
+        found = _find_related(target.related, outline, accepts)
     return _without_duplicates(found, outline)
 
 
@@ -57,7 +57,7 @@ def _find_by_name(
 
 
 def _name_tests(target: ElementReference, outline: Outline, *, by_text_only: bool) -> Sequence[NameTest]:
-    """The ways in which an element can fit a name, the best first."""
+    """The ways in which an element can match a name, the best first."""
     if target.by_id:
         return (_has_id,)
     if target.partly:
@@ -74,9 +74,9 @@ def _name_tests(target: ElementReference, outline: Outline, *, by_text_only: boo
 
 
 def _filter_roles(found: list[Element], roles: frozenset[Role], outline: Outline) -> list[Element]:
-    """Those of the roles, or what holds them: the "Blue mug" row is the row that reads so somewhere.
+    """Those with one of the roles, or their containers: the "Blue mug" row is the row that contains that text.
 
-    Where nothing says what an element is, one that reacts to taps counts as a button or a link.
+    A clickable element without a role counts as a button or a link.
     """
     if not roles:
         return found
@@ -108,7 +108,7 @@ def _has_folded_text(element: Element, name: str) -> bool:
 
 
 def _has_hint_or_label_beside(element: Element, name: str, outline: Outline) -> bool:
-    """By its hint, or by the text beside a field or a switch."""
+    """Named by its hint, or, for a field or a switch, by the text beside it."""
     folded = _fold(name)
     if not folded:
         return False
@@ -133,7 +133,7 @@ def _has_same_letters(element: Element, name: str) -> bool:
 
 
 def _is_search_field(element: Element, name: str) -> bool:
-    """The search field is one that says so somewhere: "Search products"."""
+    """A search field says so somewhere, for example "Search products"."""
     if name.casefold() != "search" or not element.editable:
         return False
     kinds = (element.attributes.get("type", ""), element.attributes.get("class", ""))
@@ -152,7 +152,7 @@ def _collapse_spaces(text: str) -> str:
 
 @lru_cache(maxsize=8192)
 def _fold(text: str) -> str:
-    """For comparing loosely: case, typographic quotes, and the punctuation at the end do not count."""
+    """For comparisons without case, typographic quotes and punctuation at the end."""
     plain = " ".join(text.split()).casefold().replace("’", "'").replace("“", '"').replace("”", '"')
     return plain.rstrip(" .:…!?*") or plain
 
@@ -174,9 +174,9 @@ def _id_words(identifier: str) -> tuple[str, ...]:
 
 
 def _without_duplicates(found: list[Element], outline: Outline) -> list[Element]:
-    """Without those that hold another one of them: a button and the text on it are one thing.
+    """Without those that contain another one: a button and the text on it are one thing.
 
-    The outer one stays if it alone is made for tapping.
+    The outer one stays if only it is tappable.
     """
     among = set(found)
     return outline.in_order({_tappable_of(each, among, outline): None for each in outline.innermost(found)})
@@ -198,13 +198,13 @@ def _nth(found: list[Element], ordinal: int) -> list[Element]:
     return [found[position]] if 0 <= position < len(found) else []
 
 
-def _find_related(related: RelativeReference, outline: Outline, wanted: ElementFilter) -> list[Element]:
+def _find_related(related: RelativeReference, outline: Outline, accepts: ElementFilter) -> list[Element]:
     seen_from = find_anchors(related, outline)
     if len(seen_from) != 1:
         return []
     anchor = seen_from[0]
     ordinal = next((reading.ordinal for reading in related.this.readings if reading.ordinal is not None), None)
-    found = find_elements(_without_ordinals(related.this), outline, wanted)
+    found = find_elements(_without_ordinals(related.this), outline, accepts)
     around = {anchor, *outline.above(anchor)}
     others = [element for element in found if element not in around]
     if related.relation is Relation.INSIDE:
@@ -218,14 +218,14 @@ def _find_related(related: RelativeReference, outline: Outline, wanted: ElementF
 
 
 def find_anchors(related: RelativeReference, outline: Outline) -> list[Element]:
-    """What the element may be seen from; it must be one. A text stands for itself, not for the field that it labels."""
+    """The elements that the anchor may be. A text stands for itself, not for the field that it labels."""
     found = find_elements(related.anchor, outline, lambda element: True)
     texts = [each for each in found if each.text and not each.editable and each.checked is None]
     return texts if len(found) > 1 and texts else found
 
 
 def _in_row_of(found: list[Element], anchor: Element, outline: Outline) -> list[Element]:
-    """Those in the anchor's row; where nothing says what a row is, those beside it."""
+    """Those in the anchor's row; without rows, those beside it."""
     row = next((each for each in (anchor, *outline.above(anchor)) if each.role is Role.CELL), None)
     if row is not None:
         return outline.within(found, {row})
@@ -237,9 +237,7 @@ def _without_ordinals(target: ElementReference) -> ElementReference:
 
 
 def _in_innermost_container(found: list[Element], anchor: Element, outline: Outline) -> list[Element]:
-    """Those that share the innermost container with the anchor, or are inside it; never another row's, nor the whole
-    screen's.
-    """
+    """Those inside the anchor or its innermost possible container, which is within its row and not the whole screen."""
     around = [anchor, *outline.above(anchor)][:-1]
     row = next((place for place, holder in enumerate(around) if holder.role is Role.CELL), len(around) - 1)
     places = {holder: place for place, holder in enumerate(around[: row + 1])}
@@ -251,13 +249,13 @@ def _in_innermost_container(found: list[Element], anchor: Element, outline: Outl
 def _with_containers(
     found: list[Element], holders: Collection[Element], outline: Outline
 ) -> list[tuple[Element, list[Element]]]:
-    """Those that are inside some of the holders, with these."""
+    """Those that are inside some of the containers, with these containers."""
     each = ((element, [above for above in outline.above(element) if above in holders]) for element in found)
     return [(element, held) for element, held in each if held]
 
 
 def gap_between(element: Element, anchor: Element, relation: Relation) -> float | None:
-    """How far the element is from the anchor in the direction of the relation; None if it is not there."""
+    """The distance from the anchor in the direction of the relation; None if the element is not in that direction."""
     this, other = element.bounds, anchor.bounds
     rows = min(this.bottom, other.bottom) - max(this.y, other.y) > 0
     columns = min(this.right, other.right) - max(this.x, other.x) > 0
@@ -275,7 +273,7 @@ def gap_between(element: Element, anchor: Element, relation: Relation) -> float 
 
 
 def nearest(found: list[tuple[float, Element]]) -> list[Element]:
-    """Of elements with their distances, the one that is nearest; all that are equally near."""
+    """The nearest of elements with their distances; several if they are equally near."""
     if not found:
         return []
     least = min(distance for distance, _ in found)

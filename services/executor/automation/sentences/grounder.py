@@ -90,7 +90,7 @@ _VISIBILITY_ACTIONS = frozenset(
 )
 
 
-def _find_visible(intent: Intent, outline: Outline, wanted: ElementFilter = lambda element: True) -> list[Element]:
+def _find_visible(intent: Intent, outline: Outline, accepts: ElementFilter = lambda element: True) -> list[Element]:
     """The elements that the intent is about. A quoted name in a check of visibility is a text, never an id."""
     target = intent.target
     if target is None:
@@ -98,7 +98,7 @@ def _find_visible(intent: Intent, outline: Outline, wanted: ElementFilter = lamb
     text_only = (
         intent.action in _VISIBILITY_ACTIONS and target.quoted and not any(reading.roles for reading in target.readings)
     )
-    return find_elements(target, outline, wanted, whole_phrase=intent.whole_phrase, by_text_only=text_only)
+    return find_elements(target, outline, accepts, whole_phrase=intent.whole_phrase, by_text_only=text_only)
 
 
 def _ground_text_entry(intent: Intent, outline: Outline) -> Grounding:
@@ -249,14 +249,14 @@ def _words(text: str) -> str:
     return " ".join("".join(c if c.isalnum() or c in "'-_" else " " for c in text.casefold()).split())
 
 
-def _ground_state(intent: Intent, outline: Outline, wanted: ElementFilter) -> Grounding:
+def _ground_state(intent: Intent, outline: Outline, accepts: ElementFilter) -> Grounding:
     """For checks of a state: there must be exactly one element."""
-    found = _find_visible(intent, outline, wanted)
+    found = _find_visible(intent, outline, accepts)
     if len(found) > 1:
         made_for_tapping = [element for element in found if element.tappable]
         found = made_for_tapping if len(made_for_tapping) == 1 else found
     answer = _ground_single(intent, found)
-    if answer.reason is RefusalReason.NOT_FOUND and wanted is not None and _find_visible(intent, outline):
+    if answer.reason is RefusalReason.NOT_FOUND and _find_visible(intent, outline):
         element = _find_visible(intent, outline)[0]
         return replace(needs_model(f"{element.describe()} does not have this state"), candidates=(element,))
     return answer

@@ -64,7 +64,7 @@ def with_target(worded: NormalizedSentence, phrase: str, intent: Intent) -> Mean
 
 
 def check_of_target(worded: NormalizedSentence, phrase: str, intent: Intent) -> Meaning:
-    """Like `about`, for checks: there a phrase that could mean more than a name is not taken for one."""
+    """As `with_target`, for checks: they refuse a phrase that could mean more than a name."""
     meaning = with_target(worded, phrase, intent)
     if isinstance(meaning, Intent) and meaning.whole_phrase:
         return NotUnderstood(

@@ -18,7 +18,11 @@ from services.executor.automation.sentences.intents import Action, Intent
 from services.executor.automation.steps.device_actions import DeviceActions
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category
-from services.flows.steps import Sentence, Step
+from services.flows.loader import parse_flow
+from services.flows.nodes import DocumentError
+from services.flows.parser import fill_step
+from services.flows.steps import Command, Repeat, Retry, RunFlow, Sentence, Step
+from services.flows.variables import Scope
 
 QUESTIONS_LIMIT = 3
 """How often a person is asked about one step."""
@@ -65,6 +69,16 @@ class HumanAnswer:
     @property
     def chooses_element(self) -> bool:
         return self.choices is not None and self.text in self.choices.options
+
+    def command(self, scope: Scope) -> Command:
+        """The step that the person wrote, in one line. StepFailed (script_error) if it is not one step."""
+        try:
+            command = fill_step(parse_flow([self.text]).steps[0], scope).command
+        except DocumentError as error:
+            raise StepFailed(Category.SCRIPT_ERROR, f"{self.text!r} is not a step: {error.message}") from error
+        if isinstance(command, RunFlow | Repeat | Retry):
+            raise StepFailed(Category.SCRIPT_ERROR, f"{self.text!r} is not a single step")
+        return command
 
     def annotate(self, outcome: StepOutcome) -> StepOutcome:
         """The outcome of following the answer, with a message that says so."""

@@ -15,7 +15,6 @@ from services.executor.automation.steps.human_help import ASKABLE, QUESTIONS_LIM
 from services.executor.automation.steps.leaf_runner import LeafRunner
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category, Failure
-from services.flows.loader import parse_flow
 from services.flows.nodes import DocumentError
 from services.flows.parser import fill_step
 from services.flows.steps import Command, Flow, Repeat, Retry, RunFlow, Sentence, Step
@@ -163,17 +162,7 @@ class StepRunner:
             return await self._run_once(index, command)
         if answer.chooses_element:
             return await human_help.act_on_choice(answer)
-        return await self._run_once(index, self._parse_answer(answer.text))
-
-    def _parse_answer(self, text: str) -> Command:
-        """A step that a person wrote, in one line."""
-        try:
-            command = fill_step(parse_flow([text]).steps[0], self._scope).command
-        except DocumentError as error:
-            raise StepFailed(Category.SCRIPT_ERROR, f"{text!r} is not a step: {error.message}") from error
-        if isinstance(command, RunFlow | Repeat | Retry):
-            raise StepFailed(Category.SCRIPT_ERROR, f"{text!r} is not a single step")
-        return command
+        return await self._run_once(index, answer.command(self._scope))
 
     @contextmanager
     def _asking_nobody(self, *, when: bool = True) -> Iterator[None]:
