@@ -72,7 +72,7 @@ async def test_each_test_on_each_build(platform: str, build: dict[str, str], tes
         assert ended == [None] * RUNS
 
 
-def test_the_workspace_hangs_together() -> None:
+def test_the_workspace_is_consistent() -> None:
     assert len(TESTS) >= 10
     assert all(load_flow(test["steps"], root="steps").problems == () for test in TESTS)
     workflow = yaml.safe_load((EXAMPLES / "workflow.yaml").read_text())

@@ -57,7 +57,7 @@ def category(result: AttemptResult) -> str | None:
 
 
 @pytest.mark.parametrize(("app", "test"), CASES)
-async def test_every_verdict_stays_as_it_is(app: dict[str, Any], test: dict[str, Any]) -> None:
+async def test_the_cache_changes_no_verdict(app: dict[str, Any], test: dict[str, Any]) -> None:
     cache = StoredStepCache(FakeStepCacheStore())
     outcomes: list[CacheOutcome | None] = []
     for build in app["builds"]:

@@ -38,7 +38,7 @@ async def test_each_file_runs(name: str, platform: str) -> None:
     assert failure or all(step.status is not StepStatus.FAILED for step in result.steps)
 
 
-async def test_what_happens_before_and_after_the_steps() -> None:
+async def test_hooks_before_and_after_the_steps() -> None:
     steps = [
         {"onFlowStart": ["launchApp", "Tap Email"], "onFlowComplete": ["takeScreenshot", "Tap Nothing", "back"]},
         "Tap Email",
@@ -67,14 +67,14 @@ async def test_what_happens_before_and_after_the_steps() -> None:
         ([{"inputText": "${1 / 0}"}], "division by 0, in ${1 / 0}"),
     ],
 )
-async def test_a_variable_without_a_fitting_value_is_the_tests_fault(steps: list[object], message: str) -> None:
+async def test_a_variable_with_an_unfit_value_is_the_tests_fault(steps: list[object], message: str) -> None:
     failure = (await run(steps)).failure
     assert failure is not None
     assert failure.category is Category.SCRIPT_ERROR
     assert message in failure.message
 
 
-async def test_a_value_that_is_to_come_from_outside_is_missed_only_where_it_is_used() -> None:
+async def test_a_missing_external_value_fails_only_the_step_that_uses_it() -> None:
     declared = {"env": {"USER": "${USER}"}}
     assert (await run([declared, "Tap Email"])).failure is None
     failure = (await run([declared, {"inputText": "${USER}"}])).failure
@@ -82,7 +82,7 @@ async def test_a_value_that_is_to_come_from_outside_is_missed_only_where_it_is_u
     assert 'there is no variable "USER"' in failure.message
 
 
-async def test_conditions_are_looked_at_anew_in_each_round() -> None:
+async def test_conditions_are_evaluated_in_each_round() -> None:
     steps = [
         {"setClipboard": "x"},
         {
@@ -98,7 +98,7 @@ async def test_conditions_are_looked_at_anew_in_each_round() -> None:
     assert [step.message for step in result.steps if step.kind == "repeat"] == ["2 rounds"]
 
 
-async def test_what_is_not_true_is_said_as_it_was_written() -> None:
+async def test_a_false_assertion_is_reported_as_written() -> None:
     failure = (await run([{"env": {"A": "1"}}, {"assertTrue": "${A > 2}"}])).failure
     assert failure is not None
     assert (failure.category, failure.message) == (Category.ASSERTION_FAILED, "${A > 2} is not true: it is false")

@@ -81,7 +81,7 @@ async def test_a_command_asks_the_device(step: object, asked: list[str], action:
         {"runFlow": {"when": {"notVisible": "(a|b)*a[ab]{300}"}, "commands": ["back"]}},
     ],
 )
-async def test_what_cannot_be_looked_for_in_time_is_neither_there_nor_not_there(step: object) -> None:
+async def test_a_selector_that_takes_too_long_is_neither_visible_nor_absent(step: object) -> None:
     chance = Random(str(step))  # other texts than in the other case: answers for a text are cached
     texts = [Element(role=Role.TEXT, text="".join(chance.choices("ab", k=400))) for _ in range(200)]
     result = await run(FakeDevice(screen(*texts)), step)
@@ -96,7 +96,7 @@ async def test_the_apps_of_a_flow_are_the_app_under_test() -> None:
     assert device.done == ["install", "launch", "stop", "stop com.mail"]
 
 
-async def test_a_keychain_that_cannot_be_cleared_is_no_secret() -> None:
+async def test_a_keychain_that_cannot_be_cleared_fails_the_step() -> None:
     failure = (await run(FakeDevice(), {"launchApp": {"clearKeychain": True}}, platform="ios")).failure
     assert failure is not None
     assert (failure.category, "keychain" in failure.message) == (Category.SCRIPT_ERROR, True)
@@ -124,7 +124,7 @@ class Changing(FakeDevice):
         ([screen(pay())], 2, "the screen did not change, so the tap was repeated: it stayed the same"),
     ],
 )  # fmt: skip
-async def test_a_tap_that_changes_nothing_is_tried_once_more_where_that_is_said(
+async def test_a_tap_without_effect_is_repeated_once_if_configured(
     screens: list[Element], taps: int, message: str
 ) -> None:
     device = Changing(screens)
@@ -136,7 +136,7 @@ async def test_a_tap_that_changes_nothing_is_tried_once_more_where_that_is_said(
     assert plain.done.count("tap Pay") == 1
 
 
-async def test_what_was_copied_is_pasted_and_is_a_variable() -> None:
+async def test_copied_text_is_pasted_and_is_a_variable() -> None:
     total = Element(role=Role.TEXT, text="$12.50", id="total")
     device = FakeDevice(screen(total, Element(role=Role.FIELD, label="Empty", hint="nothing")))
     steps = [{"copyTextFrom": {"id": "total"}}, "pasteText", {"inputText": "was ${maestro.copiedText}"},
@@ -175,7 +175,7 @@ class Scrolling(FakeDevice):
         return screen(*placed)
 
 
-async def test_scrolling_ends_when_enough_is_to_be_seen() -> None:
+async def test_scrolling_ends_when_enough_is_visible() -> None:
     far = button("Help", bounds=Bounds(0, 900, 100, 100))
     device = Scrolling(far)
     result = await run(device, {"scrollUntilVisible": {"element": "Help", "speed": 60}})
@@ -189,7 +189,7 @@ async def test_scrolling_ends_when_enough_is_to_be_seen() -> None:
     assert partly.offset == 320
 
 
-async def test_an_element_that_never_fits_is_said_to_have_been_seen_in_part() -> None:
+async def test_a_partly_visible_element_is_reported_with_its_share() -> None:
     device = Scrolling(button("Help", bounds=Bounds(0, 600, 100, 100)), end=20)
     step = {"scrollUntilVisible": {"element": "Help", "timeout": 3000}}
     failure = (await run(device, step)).failure
@@ -201,7 +201,7 @@ async def test_an_element_that_never_fits_is_said_to_have_been_seen_in_part() ->
     assert nowhere.message.startswith('"Help" was not found within 3 s')
 
 
-async def test_what_was_scrolled_to_is_moved_to_the_middle_where_that_is_said() -> None:
+async def test_scrolling_centers_the_element_if_configured() -> None:
     device = Scrolling(button("Help", bounds=Bounds(0, 550, 100, 50)))
     result = await run(device, {"scrollUntilVisible": {"element": "Help", "centerElement": True}})
     assert result.failure is None
@@ -216,7 +216,7 @@ async def test_what_was_scrolled_to_is_moved_to_the_middle_where_that_is_said() 
     [(Bounds(0, 0, 10, 10), 1), (Bounds(-5, 0, 10, 10), 0.5), (Bounds(95, 95, 10, 10), 0.25), (Bounds(200, 0, 9, 9), 0),
      (Bounds(0, 0, 0, 0), 1)],
 )  # fmt: skip
-def test_the_share_on_the_screen(bounds: Bounds, share: float) -> None:
+def test_visible_share(bounds: Bounds, share: float) -> None:
     assert visible_share(Bounds(0, 0, 100, 100), bounds) == share
 
 
@@ -233,7 +233,7 @@ CURSOR = png(lambda picture: picture.paste("black", (100, 100, 104, 130)))
 OTHER = png(lambda picture: picture.paste("black", (0, 0, 360, 200)))
 
 
-def test_pictures_are_alike_but_for_a_cursor() -> None:
+def test_screenshots_match_despite_a_blinking_cursor() -> None:
     assert pictures_match(WHITE, CURSOR)
     assert not pictures_match(WHITE, OTHER)
     assert not pictures_match(b"no picture", WHITE)
@@ -252,7 +252,7 @@ class Moving(FakeDevice):
         return OTHER if self.timer.now() < self._until and self._taken % 2 else WHITE
 
 
-async def test_an_animation_is_waited_for_and_not_for_ever() -> None:
+async def test_waiting_for_an_animation_is_bounded() -> None:
     device = Moving(2)
     result = await run(device, "waitForAnimationToEnd")
     assert (result.failure, result.steps[0].message) == (None, "")
@@ -262,7 +262,7 @@ async def test_an_animation_is_waited_for_and_not_for_ever() -> None:
 
 
 @pytest.mark.parametrize("call", ["clear_state", "location", "orientation", "press", "open"])
-async def test_what_a_device_cannot_is_the_failure(call: str) -> None:
+async def test_an_unsupported_action_is_the_failure(call: str) -> None:
     device = FakeDevice()
     device.failing[call] = DeviceFailure(Category.SCRIPT_ERROR, "not here")
     steps = ["clearState", {"setLocation": {"latitude": 1, "longitude": 2}}, {"setOrientation": "landscape"},

@@ -66,18 +66,18 @@ def told(step: object, screen: Element = SCREEN) -> tuple[str, str, str | None, 
     ],
     ids=str,
 )
-def test_what_each_command_would_do(step: object, answer: tuple[str, str, str | None, str | None]) -> None:
+def test_preview_of_each_command(step: object, answer: tuple[str, str, str | None, str | None]) -> None:
     assert told(step) == answer
 
 
-def test_the_first_of_several_is_taken_as_in_a_run_and_all_are_told() -> None:
+def test_the_first_match_is_used_and_all_are_listed() -> None:
     (step,) = parse_flow([{"tapOn": "Add"}]).steps
     found = preview_step(step.command, SCREEN)
     assert [element.id for element in found.candidates] == ["first", "second"]
     assert "2 elements match" in found.message
 
 
-def test_typing_says_when_no_field_has_the_focus() -> None:
+def test_preview_of_typing_says_when_no_field_has_the_focus() -> None:
     (step,) = parse_flow([{"inputText": "Ada"}]).steps
     found = preview_step(step.command, Element(role=Role.SCREEN))
     assert (found.action, found.element) == ("type", None)

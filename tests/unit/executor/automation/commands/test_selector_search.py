@@ -51,7 +51,7 @@ def test_states_must_fit() -> None:
     assert found({"selected": True}, *elements) == []
 
 
-def test_what_can_be_tapped_comes_first_and_the_index_counts_from_the_top() -> None:
+def test_tappable_elements_come_first_and_the_index_counts_from_the_top() -> None:
     low = Element(role=Role.BUTTON, text="Pay", id="low", bounds=Bounds(0, 100, 50, 20))
     high = box("Pay", y=10, id="high")
     assert [element.id for element in select_all({"text": "Pay"}, high, low)] == ["low", "high"]
@@ -66,12 +66,12 @@ def select_all(selector: object, *elements: Element) -> list[Element]:
     return find_by_selector(step.command.selector, Outline(screen(*elements)))
 
 
-def test_of_elements_inside_one_another_the_innermost_counts() -> None:
+def test_of_nested_elements_the_innermost_counts() -> None:
     inner = box("Pay")
     assert select_all("Pay", Element(label="Pay", children=(inner,))) == [inner]
 
 
-def test_positions_the_nearest_first() -> None:
+def test_relative_positions_prefer_the_nearest() -> None:
     elements = (
         box("Title", y=0),
         box("far", y=200),
@@ -94,7 +94,7 @@ def test_parents_and_children() -> None:
     assert select_all({"containsChild": "Blue mug"}, row, other) == [row]
 
 
-def test_what_is_said_of_the_other_element_counts_too() -> None:
+def test_nested_selectors_apply_too() -> None:
     mugs = (box("Mug", y=0), box("Add", y=30), box("Mug", y=100), box("Add", y=130))
     assert found({"text": "Add", "below": {"text": "Mug", "index": 1}}, *mugs) == ["Add"]
     (step,) = parse_flow([{"tapOn": {"text": "Add", "below": {"text": "Mug", "index": 1}}}]).steps
@@ -104,7 +104,7 @@ def test_what_is_said_of_the_other_element_counts_too() -> None:
     assert chosen.bounds.y == 130
 
 
-def test_a_child_may_be_said_by_its_place() -> None:
+def test_a_child_may_be_selected_by_its_position() -> None:
     first = Element(id="first", children=(box("Add", y=0),))
     second = Element(id="second", children=(box("Add", y=50),))
     elements = (first, box("Mug", y=30), second)
@@ -118,7 +118,7 @@ def nested(depth: int) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("selector", [nested(5), "(a|b)*a[ab]{300}", "(.*a.*){100}z"])
-def test_a_selector_that_would_hold_up_everybody_is_refused(selector: object) -> None:
+def test_a_selector_beyond_the_work_budget_is_refused(selector: object) -> None:
     """Each of these takes minutes to look for on this screen."""
     chance = Random(str(selector))
     texts = ["".join(chance.choices("ab", k=400)) for _ in range(500)]

@@ -61,7 +61,7 @@ class Hanging(FakeDevice):
         await self._hang("back")
 
 
-async def test_a_failing_step_leaves_picture_tree_and_log() -> None:
+async def test_a_failing_step_leaves_a_screenshot_a_tree_and_a_log() -> None:
     evidence, device = FakeEvidence(), FakeDevice()
     device.logged = "E/Shop: out of stock\n"
     result = await attempt(device, {"takeScreenshot": "at / the start"}, "Tap Pay", evidence=evidence)
@@ -79,7 +79,7 @@ async def test_a_failing_step_leaves_picture_tree_and_log() -> None:
     assert evidence.kept["attempt-2-log.txt"] == b"E/Shop: out of stock\n"
 
 
-async def test_what_passed_leaves_no_log() -> None:
+async def test_a_passing_attempt_leaves_no_log() -> None:
     device = FakeDevice(screen(button("Pay")))
     device.logged = "chatter"
     assert kept(await attempt(device, "Tap Pay")) == {}
@@ -89,7 +89,7 @@ async def test_what_passed_leaves_no_log() -> None:
     ("content_type", "name"),
     [("text/html", "tree.html"), ("application/xml", "tree.xml"), ("application/x-odd", "tree.txt")],
 )
-async def test_a_tree_is_named_after_what_it_is(content_type: str, name: str) -> None:
+async def test_a_tree_has_the_file_extension_of_its_content_type(content_type: str, name: str) -> None:
     class Web(FakeDevice):
         async def source(self) -> PageSource:
             return PageSource("<html/>", content_type)
@@ -99,7 +99,7 @@ async def test_a_tree_is_named_after_what_it_is(content_type: str, name: str) ->
     assert "charset=utf-8" in result.artifacts[-1].content_type or name == "tree.xml"
 
 
-async def test_a_step_that_holds_the_failing_one_shows_the_same() -> None:
+async def test_a_container_shows_the_evidence_of_its_failing_step() -> None:
     result = await attempt(FakeDevice(), {"repeat": {"times": 2, "commands": ["Tap Pay"]}}, step_seconds=1)
     outer, inner = result.steps
     assert (outer.screenshot, outer.tree) == (inner.screenshot, inner.tree)
@@ -107,7 +107,7 @@ async def test_a_step_that_holds_the_failing_one_shows_the_same() -> None:
 
 
 @pytest.mark.parametrize("category", [Category.SESSION_LOST, Category.NETWORK_ERROR, Category.APP_CRASH])
-async def test_whatever_the_failure_a_picture_is_tried(category: Category) -> None:
+async def test_every_failure_is_captured(category: Category) -> None:
     device = FakeDevice()
     device.failing["back"] = DeviceFailure(category, "gone")
     result = await attempt(device, "back")
@@ -115,7 +115,7 @@ async def test_whatever_the_failure_a_picture_is_tried(category: Category) -> No
     assert (result.failure.category, result.steps[0].screenshot) == (category, "attempt-2-step-000.png")
 
 
-async def test_an_app_that_does_not_start_is_seen_too() -> None:
+async def test_an_app_that_does_not_start_is_captured() -> None:
     device = FakeDevice()
     device.failing["launch"] = DeviceFailure(Category.APP_LAUNCH_FAILED, "it died")
     result = await attempt(device, "back", build=Build())
@@ -125,7 +125,7 @@ async def test_an_app_that_does_not_start_is_seen_too() -> None:
     )
 
 
-async def test_a_run_out_of_time_is_seen_where_it_stood() -> None:
+async def test_a_timed_out_run_is_captured() -> None:
     result = await attempt(Hanging("back"), "back", run_seconds=0.05)
     assert result.failure is not None
     assert result.failure.category is Category.RUN_TIMEOUT
@@ -135,7 +135,7 @@ async def test_a_run_out_of_time_is_seen_where_it_stood() -> None:
     )
 
 
-async def test_what_cannot_be_had_is_said_in_the_step_and_changes_nothing_else() -> None:
+async def test_a_failed_capture_is_noted_in_the_step_only() -> None:
     device = FakeDevice()
     device.failing["screenshot"] = DeviceFailure(Category.SESSION_LOST, "no camera")
     result = await attempt(device, "Tap Pay", step_seconds=1)
@@ -146,7 +146,7 @@ async def test_what_cannot_be_had_is_said_in_the_step_and_changes_nothing_else()
     assert result.steps[0].tree == "attempt-2-step-000-tree.xml"
 
 
-async def test_a_bug_of_a_driver_is_no_verdict() -> None:
+async def test_a_bug_of_a_driver_changes_no_verdict() -> None:
     class Broken(FakeDevice):
         async def source(self) -> PageSource:
             raise KeyError("source")
@@ -157,7 +157,7 @@ async def test_a_bug_of_a_driver_is_no_verdict() -> None:
     assert result.steps[0].message.endswith("(no UI tree: KeyError)")
 
 
-async def test_what_the_store_does_not_take_is_said() -> None:
+async def test_a_failing_store_is_noted_in_the_step() -> None:
     steps = [{"takeScreenshot": "x"}, "Tap Nothing"]
     result = await attempt(FakeDevice(screen(button("Pay"))), *steps, evidence=FakeEvidence(OSError("full")))
     assert result.failure is not None
@@ -180,7 +180,7 @@ async def test_an_unresponsive_device_is_asked_once() -> None:
     assert (device.asked, recorder.artifacts) == (["screenshot"], [])
 
 
-async def test_looking_at_a_failure_does_not_make_it_one_of_time() -> None:
+async def test_a_slow_capture_does_not_turn_a_failure_into_a_timeout() -> None:
     """The run's time ends while the device is asked for a picture: the verdict is that of the step."""
     device = Hanging("screenshot")
     device.failing["press"] = DeviceFailure(Category.APP_CRASH, "it died")
@@ -189,7 +189,7 @@ async def test_looking_at_a_failure_does_not_make_it_one_of_time() -> None:
     assert result.failure.category is Category.APP_CRASH
 
 
-async def test_long_trees_and_logs_are_cut() -> None:
+async def test_long_trees_and_logs_are_truncated() -> None:
     class Verbose(FakeDevice):
         async def source(self) -> PageSource:
             return PageSource("<n>" + "é" * TREE_BYTES + "</n>")
@@ -204,14 +204,14 @@ async def test_long_trees_and_logs_are_cut() -> None:
     assert (len(log) < LOG_BYTES + 100, log.endswith(b"last"), b"first" in log) == (True, True, False)
 
 
-async def test_an_attempt_keeps_no_more_than_its_limit() -> None:
+async def test_the_artifacts_of_an_attempt_are_limited() -> None:
     pictures = {"repeat": {"times": ARTIFACTS_LIMIT + 10, "commands": [{"takeScreenshot": "x"}]}}
     result = await attempt(FakeDevice(), pictures)
     assert (result.failure, len(result.artifacts)) == (None, ARTIFACTS_LIMIT)
     assert "could not be stored" in result.steps[-1].message
 
 
-async def test_a_step_that_fails_again_and_again_has_a_picture_for_each_time() -> None:
+async def test_each_failure_of_a_repeated_step_has_a_screenshot() -> None:
     result = await attempt(FakeDevice(), {"retry": {"maxRetries": 1, "commands": ["Tap Pay"]}}, step_seconds=1)
     shots: Sequence[str] = [step.screenshot for step in result.steps]
     assert shots == ["attempt-2-step-002.png", "attempt-2-step-001.png", "attempt-2-step-002.png"]

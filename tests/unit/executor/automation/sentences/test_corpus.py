@@ -8,7 +8,7 @@ from tests.unit.executor.automation.sentences.corpus_screen import SCREEN
 
 
 @pytest.mark.parametrize("row", CORPUS, ids=lambda row: row[0] or "(empty)")
-def test_the_sentence_does_what_the_table_says(row: Row) -> None:
+def test_each_sentence_does_what_the_table_says(row: Row) -> None:
     sentence, action, element, value = row
     found = ground_sentence(sentence, SCREEN)
     if not action:
@@ -19,7 +19,7 @@ def test_the_sentence_does_what_the_table_says(row: Row) -> None:
         assert (found.element.id if found.element else "-") == element
 
 
-def test_the_corpus_says_each_sentence_once() -> None:
+def test_the_corpus_has_each_sentence_once() -> None:
     assert len({row[0] for row in CORPUS}) == len(CORPUS)
 
 

@@ -40,7 +40,7 @@ def test_ids_are_read_as_words() -> None:
     assert ground_sentence("Tap the log out button", tree).element is tree.children[1]
 
 
-def test_all_that_fit_are_candidates() -> None:
+def test_all_matches_are_candidates() -> None:
     found = ground_sentence('Tap "Add"', SCREEN)
     assert (found.action, found.reason) == (Action.NONE, RefusalReason.AMBIGUOUS)
     assert [element.id for element in found.candidates] == ["add_b", "add_r"]
@@ -66,37 +66,37 @@ def test_a_container_found_by_its_id_only_is_not_tapped() -> None:
     assert ground_sentence("Tap checkout", screen(box)).reason is RefusalReason.NOT_FOUND
 
 
-def test_a_quoted_text_that_is_to_be_seen_is_no_id() -> None:
+def test_a_quoted_text_in_a_check_is_never_an_id() -> None:
     tree = screen(Element(role=Role.TEXT, text="", id="error"))
     assert ground_sentence('I see "error"', tree).element is None
     assert ground_sentence('I do not see "error"', tree).action is Action.ASSERT_NOT_VISIBLE
 
 
-def test_what_is_hidden_or_inside_something_hidden_is_not_there() -> None:
+def test_hidden_elements_and_their_children_are_not_found() -> None:
     inner = Element(role=Role.BUTTON, text="Pay")
     tree = screen(Element(role=Role.OTHER, visible=False, children=(inner,)))
     assert ground_sentence("Tap Pay", tree).reason is RefusalReason.NOT_FOUND
 
 
-def test_a_field_is_known_by_the_text_before_it() -> None:
+def test_a_field_is_found_by_the_text_before_it() -> None:
     field = Element(role=Role.FIELD, id="x1")
     tree = screen(Element(role=Role.TEXT, text="Postcode"), field)
     assert ground_sentence('Type "AB1" into Postcode', tree).element is field
 
 
-def test_a_field_inside_a_labelled_box_is_meant_by_its_label() -> None:
+def test_a_field_is_found_by_the_label_of_its_box() -> None:
     field = Element(role=Role.FIELD, id="x1")
     tree = screen(Element(role=Role.OTHER, label="Postcode", children=(field,)))
     assert ground_sentence('Type "AB1" into Postcode', tree).element is field
 
 
-def test_a_name_is_not_mistaken_for_counting() -> None:
+def test_a_name_is_not_mistaken_for_an_ordinal() -> None:
     """ "first name" names a field; if there is none, the first "Name" is not it."""
     tree = screen(Element(role=Role.FIELD, label="Name", id="name"))
     assert ground_sentence('Type "Ada" into the first name field', tree).element is None
 
 
-def test_a_tap_that_checks_leaves_alone_what_is_checked() -> None:
+def test_checking_a_checked_box_does_nothing() -> None:
     tree = screen(Element(role=Role.CHECKBOX, text="News", checked=True))
     found = ground_sentence("Check News", tree)
     assert (found.action, found.message) == (Action.ASSERT_CHECKED, "it is already checked")
@@ -110,7 +110,7 @@ def test_a_word_of_a_text_is_not_certainly_absent() -> None:
     assert ground_sentence('I do not see a text containing "Error"', tree).element is tree.children[0]
 
 
-def test_nearest_below_is_meant_and_equal_distances_are_ambiguous() -> None:
+def test_below_means_the_nearest_and_equal_distances_are_ambiguous() -> None:
     def button(y: float, x: float = 0) -> Element:
         return Element(role=Role.BUTTON, text="Edit", bounds=Bounds(x, y, 100, 20))
 
@@ -141,7 +141,7 @@ ROWS = screen(row("Mug", "Add", y=0), row("Mug", "Add", y=50), row("Ada", "Remov
         'Tap "Add" next to "Mug"',
     ],
 )
-def test_nothing_is_said_of_what_is_seen_from_either_of_two_elements(sentence: str) -> None:
+def test_an_ambiguous_anchor_is_ambiguous(sentence: str) -> None:
     found = ground_sentence(sentence, ROWS)
     assert (found.reason, len(found.candidates)) == (RefusalReason.AMBIGUOUS, 2)
 
@@ -157,7 +157,7 @@ def test_nothing_is_said_of_what_is_seen_from_either_of_two_elements(sentence: s
         ('I do not see the trash icon next to "Ada"', Action.NONE),
     ],
 )
-def test_what_is_not_to_be_seen_beside_something_is_certain_at_both_ends(sentence: str, action: Action) -> None:
+def test_absence_beside_something_needs_certain_names_at_both_ends(sentence: str, action: Action) -> None:
     assert ground_sentence(sentence, ROWS).action is action
 
 
@@ -179,7 +179,7 @@ def test_what_is_not_to_be_seen_beside_something_is_certain_at_both_ends(sentenc
         'Wait until "Eve" is not visible for 3 seconds',
     ],
 )
-def test_what_may_mean_something_else_is_refused(sentence: str) -> None:
+def test_ambiguous_wording_is_refused(sentence: str) -> None:
     assert ground_sentence(sentence, ROWS).reason is RefusalReason.NEEDS_MODEL
 
 
@@ -217,7 +217,7 @@ def test_any_text_gets_an_action_or_a_reason(sentence: str) -> None:
 
 @settings(max_examples=examples(200), deadline=None)
 @given(st.text(alphabet=string.ascii_letters + " -'&", min_size=1, max_size=30))
-def test_what_is_quoted_means_itself_and_nothing_near_it(name: str) -> None:
+def test_a_quoted_name_matches_exactly(name: str) -> None:
     """Whatever a button is called, its quoted name finds it, and finds nothing where it is not."""
     if not name.strip():
         return

@@ -41,19 +41,19 @@ def test_quoted_texts_are_found_in_every_kind_of_quotes(sentence: str, quotes: t
         "You tap X",
     ],
 )
-def test_words_that_only_lead_in_are_dropped(sentence: str) -> None:
+def test_introductions_are_dropped(sentence: str) -> None:
     worded = normalize(sentence)
     assert worded is not None
     assert worded.text.lower() == "tap x"
 
 
 @pytest.mark.parametrize("sentence", ["", "   ", "x" * 501, "Tap \ue101", '"a" ' * (QUOTE_LIMIT + 1)])
-def test_what_is_no_sentence_is_refused(sentence: str) -> None:
+def test_empty_and_overlong_sentences_are_refused(sentence: str) -> None:
     assert normalize(sentence) is None
     assert isinstance(parse_sentence(sentence), NotUnderstood)
 
 
-def test_names_that_begin_like_lead_ins_stay() -> None:
+def test_names_that_begin_like_introductions_stay() -> None:
     for sentence in ("User name is visible", "Next is visible", "First name is visible"):
         meaning = parse_sentence(sentence)
         assert isinstance(meaning, Intent)
@@ -61,7 +61,7 @@ def test_names_that_begin_like_lead_ins_stay() -> None:
         assert meaning.target.phrase == sentence.removesuffix(" is visible")
 
 
-def test_times_are_read() -> None:
+def test_durations_are_parsed() -> None:
     seconds = {
         'Wait for "A" for up to 10 seconds': 10,
         'Wait up to 2 minutes for "A"': 120,

@@ -78,14 +78,14 @@ def is_right(entry: Entry, found: Grounding) -> bool:
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.screen}: {entry.sentence}")
-def test_the_sentence_does_what_the_corpus_says(entry: Entry) -> None:
+def test_each_sentence_does_what_the_corpus_says(entry: Entry) -> None:
     found = did(entry)
     described = found.element.describe() if found.element else None
     assert is_right(entry, found), (found.action, described, found.value, found.reason, found.message)
     assert found.reason is None or found.message
 
 
-def test_all_that_is_clear_is_resolved_and_no_action_is_wrong() -> None:
+def test_clear_sentences_are_resolved_and_no_action_is_wrong() -> None:
     """The figures that are reported; the corpus has its share of sentences that must be refused."""
     counts = Counter(
         (
@@ -107,6 +107,6 @@ def test_all_that_is_clear_is_resolved_and_no_action_is_wrong() -> None:
     assert counts["clear", "acted", True] == clear
 
 
-def test_the_corpus_says_each_sentence_once_for_a_screen() -> None:
+def test_the_corpus_has_each_sentence_once_for_a_screen() -> None:
     twice = [said for said, count in Counter((entry.screen, entry.sentence) for entry in ENTRIES).items() if count > 1]
     assert twice == []

@@ -106,7 +106,7 @@ async def again(sentence: str, first: Element, answer: ChosenAction, then: Eleme
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_memory_of_what_the_rules_chose_never_does_what_they_would_not(seed: int) -> None:
+async def test_the_cache_never_does_what_the_rules_would_not(seed: int) -> None:
     chance, hits = Chance(seed), 0
     for _ in range(examples(4_000)):
         sentence, first = chance.sentence(), chance.screen()

@@ -42,7 +42,7 @@ async def after(sentence: str, first: Element, answer: ChosenAction, then: Eleme
     return await recalled(cache, sentence, then)
 
 
-async def test_what_worked_is_found_again_among_other_data() -> None:
+async def test_an_entry_is_found_again_among_other_data() -> None:
     first = sample_screens.android_products("Blue mug", clock="9:41")
     then = sample_screens.android_products("Fork", "Spoon", clock="17:03", badge="Cart 4", typed="x", focused=True)
     found = await after("Tap the cart", first, ChosenAction(Action.TAP, find(first, "tab_cart")), then)
@@ -58,7 +58,7 @@ async def test_a_hit_is_for_its_own_sentence_app_platform_and_organisation() -> 
         assert (await recalled(cache, "Pay", tree, **other)).outcome is MISS
 
 
-async def test_blanks_between_words_do_not_count_but_in_quotes_they_do() -> None:
+async def test_spaces_between_words_do_not_count_except_in_quotes() -> None:
     cache, tree = StoredStepCache(FakeStepCacheStore()), sample_screens.android_cart()
     for sentence in ("Go to the  checkout", 'Tap "Check  out"'):
         await cache.store(key(sentence), tree, ChosenAction(Action.TAP, find(tree, "checkout")))
@@ -66,7 +66,7 @@ async def test_blanks_between_words_do_not_count_but_in_quotes_they_do() -> None
     assert (await recalled(cache, 'Tap "Check out"', tree)).outcome is MISS
 
 
-async def test_another_screen_is_a_miss_and_is_looked_at_only_for_what_is_known() -> None:
+async def test_another_screen_is_a_miss_and_unknown_sentences_read_no_screen() -> None:
     cache, cart = StoredStepCache(FakeStepCacheStore()), sample_screens.android_cart()
     looks = 0
 
@@ -82,7 +82,7 @@ async def test_another_screen_is_a_miss_and_is_looked_at_only_for_what_is_known(
     assert looks == 1
 
 
-async def test_one_sentence_may_be_known_on_several_screens() -> None:
+async def test_a_sentence_has_entries_for_several_screens() -> None:
     cache, one, other = (
         StoredStepCache(FakeStepCacheStore()),
         sample_screens.ios_login(email="x"),
@@ -100,7 +100,7 @@ def many(number: int) -> Element:
     )
 
 
-async def test_the_screens_of_a_sentence_are_bounded() -> None:
+async def test_the_entries_of_a_sentence_are_bounded() -> None:
     memories = FakeStepCacheStore()
     cache = StoredStepCache(memories)
     for number in range(1, SCREENS_LIMIT + 6):
@@ -115,7 +115,7 @@ async def test_the_screens_of_a_sentence_are_bounded() -> None:
 CART = (sample_screens.row("Blue mug", "$12", button="Remove"), sample_screens.row("Red mug", "$14", button="Remove"))
 
 
-async def test_a_row_is_found_by_its_name_wherever_it_is_now() -> None:
+async def test_a_row_is_found_by_its_name_at_any_position() -> None:
     first = sample_screens.screen(sample_screens.listing(*CART))
     then = sample_screens.screen(
         sample_screens.listing(sample_screens.row("Plate", "$9", button="Remove"), CART[1], CART[0])
@@ -127,7 +127,7 @@ async def test_a_row_is_found_by_its_name_wherever_it_is_now() -> None:
     assert (await after("Remove the red mug", first, answer, gone)).outcome is STALE
 
 
-async def test_a_row_that_was_chosen_by_something_else_than_its_name_holds_for_these_very_rows_only() -> None:
+async def test_a_row_chosen_otherwise_than_by_name_is_valid_for_equal_rows_only() -> None:
     first = sample_screens.screen(sample_screens.listing(*CART))
     answer = ChosenAction(Action.TAP, find(first, "Remove", 0))
     assert (await after("Remove the cheapest item", first, answer, first)).outcome is HIT
@@ -139,7 +139,7 @@ async def test_a_row_that_was_chosen_by_something_else_than_its_name_holds_for_t
     assert (await after("Remove the first item", first, answer, turned)).outcome is STALE
 
 
-async def test_an_answer_to_a_condition_holds_for_this_very_screen_only() -> None:
+async def test_a_conditional_sentence_is_valid_for_equal_screens_only() -> None:
     first, dearer = sample_screens.android_cart("$12"), sample_screens.android_cart("$99")
     answer = ChosenAction(Action.TAP, find(first, "checkout"))
     assert (await after("Check out if the total is $12", first, answer, first)).outcome is HIT
@@ -153,7 +153,7 @@ def pair(y: float = 100, *, count: int = 2) -> Element:
     )
 
 
-async def test_of_equal_elements_the_same_one_in_the_same_place_or_none() -> None:
+async def test_of_equal_elements_the_one_in_the_same_place_is_found() -> None:
     first = pair()
     answer = ChosenAction(Action.TAP, first.children[1])
     then = pair(104)
@@ -165,7 +165,7 @@ async def test_of_equal_elements_the_same_one_in_the_same_place_or_none() -> Non
     ).outcome is MISS
 
 
-async def test_what_was_meant_by_its_place_holds_only_while_the_same_things_stand_beside_it() -> None:
+async def test_a_choice_by_position_is_valid_while_the_surroundings_are_equal() -> None:
     def sections(*names: str, price: str = "$1") -> Element:
         parts = [
             (sample_screens.at(100 * n, sample_screens.android(Role.TEXT, "", f"{name} {price}")),)
@@ -186,7 +186,7 @@ async def test_what_was_meant_by_its_place_holds_only_while_the_same_things_stan
     assert (await after(sentence, first, answer, sections("Address", "Name"))).outcome is STALE
 
 
-async def test_two_that_fit_where_there_was_one_are_stale() -> None:
+async def test_two_matches_where_there_was_one_are_stale() -> None:
     def screen(*ids: str) -> Element:
         buttons = (sample_screens.android(Role.BUTTON, identifier, "Add") for identifier in ids)
         return sample_screens.screen(sample_screens.android(Role.HEADING, "", "Shop"), *buttons)
@@ -197,7 +197,7 @@ async def test_two_that_fit_where_there_was_one_are_stale() -> None:
     assert (await after("Tap Add", first, answer, screen("add_2"))).outcome is STALE
 
 
-async def test_a_switch_is_only_turned_as_it_stood() -> None:
+async def test_a_switch_is_only_turned_in_its_recorded_state() -> None:
     def screen(*, on: bool) -> Element:
         return sample_screens.screen(sample_screens.android(Role.SWITCH, "wifi", "Wifi", checked=on))
 
@@ -207,13 +207,13 @@ async def test_a_switch_is_only_turned_as_it_stood() -> None:
     assert (await after("Turn on Wifi", first, answer, screen(on=True))).outcome is STALE
 
 
-async def test_what_is_disabled_is_not_acted_on() -> None:
+async def test_a_disabled_element_is_stale() -> None:
     first = sample_screens.android_cart()
     answer = ChosenAction(Action.TAP, find(first, "checkout"))
     assert (await after("Check out", first, answer, sample_screens.android_cart(empty=True))).outcome is STALE
 
 
-async def test_texts_that_look_like_data_do_not_count_where_there_is_an_id() -> None:
+async def test_texts_like_data_do_not_count_for_elements_with_an_id() -> None:
     def screen(count: int, identifier: str) -> Element:
         return sample_screens.screen(sample_screens.android(Role.BUTTON, identifier, f"Pay ${count}"))
 
@@ -226,7 +226,7 @@ async def test_texts_that_look_like_data_do_not_count_where_there_is_an_id() -> 
     ).outcome is STALE
 
 
-async def test_a_check_holds_for_the_very_text() -> None:
+async def test_a_check_is_valid_for_equal_texts_only() -> None:
     first, dearer = sample_screens.android_cart("$12"), sample_screens.android_cart("$99")
     answer = ChosenAction(Action.ASSERT_VISIBLE, find(first, "total"))
     assert (await after("The total is right", first, answer, first)).outcome is HIT
@@ -245,7 +245,7 @@ async def test_a_check_holds_for_the_very_text() -> None:
         ("Log in", ChosenAction(Action.TYPE, sample_screens.android(Role.FIELD, "search"), "a secret of the prompt")),
     ],
 )
-async def test_what_is_not_certain_or_not_the_sentences_is_not_kept(sentence: str, answer: ChosenAction) -> None:
+async def test_uncertain_actions_and_foreign_texts_are_not_stored(sentence: str, answer: ChosenAction) -> None:
     memories = FakeStepCacheStore()
     await StoredStepCache(memories).store(key(sentence), sample_screens.android_products("Mug"), answer)
     assert memories.cached == {}
@@ -260,7 +260,7 @@ async def test_typed_text_comes_from_the_sentence_and_is_not_stored() -> None:
     assert "s3cret" not in repr(memories.cached)
 
 
-async def test_words_of_ours_are_kept() -> None:
+async def test_keywords_are_stored() -> None:
     for action, value in ((Action.PRESS_KEY, "enter"), (Action.SCROLL, "down")):
         tree = sample_screens.android_cart()
         assert (await after("Go on", tree, ChosenAction(action, None, value), tree)).stored == ChosenAction(
@@ -268,7 +268,7 @@ async def test_words_of_ours_are_kept() -> None:
         )
 
 
-async def test_a_point_moves_with_the_size_of_the_screen_but_not_to_another_shape() -> None:
+async def test_a_point_scales_with_the_screen_but_not_to_another_shape() -> None:
     first = sample_screens.android_cart()
     answer = ChosenAction(Action.TAP, point=Point(180, 320))
     larger = replace(first, bounds=Bounds(0, 0, 720, 1280))
@@ -279,7 +279,7 @@ async def test_a_point_moves_with_the_size_of_the_screen_but_not_to_another_shap
     assert (await after("Tap the map", first, answer, wide)).outcome is STALE
 
 
-async def test_a_plan_is_known_whatever_the_screen_until_it_is_forgotten() -> None:
+async def test_a_plan_is_found_on_every_screen_until_it_is_discarded() -> None:
     cache = StoredStepCache(FakeStepCacheStore())
     plan = StoredSteps(("Tap Cart", "Tap Checkout"))
     await cache.store(key("Buy a mug"), sample_screens.ios_login(), plan)
@@ -288,7 +288,7 @@ async def test_a_plan_is_known_whatever_the_screen_until_it_is_forgotten() -> No
     assert (await recalled(cache, "Buy a mug", sample_screens.android_cart())).outcome is MISS
 
 
-async def test_a_recording_is_only_kept_whole() -> None:
+async def test_a_recording_is_stored_only_if_complete() -> None:
     memories, tree = FakeStepCacheStore(), sample_screens.android_products("Mug")
     cache, sentence = StoredStepCache(memories), "Look for a mug"
     names = recording_names(sentence, 2)
@@ -301,7 +301,7 @@ async def test_a_recording_is_only_kept_whole() -> None:
     assert (await recalled(cache, sentence, tree)).stored == StoredSteps(names)
 
 
-async def test_what_did_not_work_is_forgotten_on_its_screen() -> None:
+async def test_discarding_removes_the_entry_of_the_screen() -> None:
     cache, one, other = (
         StoredStepCache(FakeStepCacheStore()),
         sample_screens.ios_login(email="x"),
@@ -316,7 +316,7 @@ async def test_what_did_not_work_is_forgotten_on_its_screen() -> None:
 
 
 @pytest.mark.parametrize("slow", [False, True])
-async def test_a_memory_that_is_away_costs_one_bounded_wait(slow: bool) -> None:
+async def test_an_unavailable_store_costs_one_bounded_wait(slow: bool) -> None:
     memories, tree = FakeStepCacheStore(), sample_screens.android_cart()
     memories.down, memories.slow = OSError("no route"), slow
     cache = StoredStepCache(memories, timeout=0.01, pause=1000)
@@ -328,7 +328,7 @@ async def test_a_memory_that_is_away_costs_one_bounded_wait(slow: bool) -> None:
     assert memories.calls == 1
 
 
-async def test_a_memory_that_is_back_is_asked_again() -> None:
+async def test_a_store_that_is_back_is_used_again() -> None:
     memories, tree = FakeStepCacheStore(), sample_screens.android_cart()
     cache = StoredStepCache(memories, pause=0)
     answer = ChosenAction(Action.TAP, find(tree, "checkout"))
@@ -353,7 +353,7 @@ def seat(number: int) -> Element:
     )
 
 
-async def test_what_is_called_by_a_number_is_found_again_by_that_number_only() -> None:
+async def test_an_element_named_by_a_number_needs_that_number_again() -> None:
     first, then = pager("1", "2", "3"), pager("2", "3", "4")
     found = await after('Tap "3"', first, ChosenAction(Action.TAP, find(first, "3")), then)
     assert found.stored in (None, ChosenAction(Action.TAP, find(then, "3")))
@@ -365,7 +365,7 @@ async def test_what_is_called_by_a_number_is_found_again_by_that_number_only() -
     assert (await after("Take the seat", first, answer, seat(13))).outcome is HIT
 
 
-async def test_an_id_by_whose_number_it_was_chosen_is_not_kept() -> None:
+async def test_an_id_with_the_number_of_the_sentence_is_not_stored() -> None:
     first = sample_screens.screen(
         sample_screens.android(Role.BUTTON, "seat_12"), sample_screens.android(Role.BUTTON, "close", "Close")
     )
@@ -375,7 +375,7 @@ async def test_an_id_by_whose_number_it_was_chosen_is_not_kept() -> None:
     assert (await after("Tap seat_12", first, ChosenAction(Action.TAP, find(first, "seat_12")), then)).outcome is MISS
 
 
-async def test_the_only_row_of_a_number_is_not_the_only_row_of_another() -> None:
+async def test_a_row_with_another_number_is_stale() -> None:
     def orders(number: int) -> Element:
         return sample_screens.screen(sample_screens.listing(sample_screens.row(f"Order {number}", button="Open")))
 
@@ -386,7 +386,7 @@ async def test_the_only_row_of_a_number_is_not_the_only_row_of_another() -> None
     assert (await after("Open the order", first, answer, orders(1043))).outcome is HIT
 
 
-async def test_what_stands_beside_a_number_is_found_again_while_the_numbers_are_the_same() -> None:
+async def test_a_choice_beside_a_number_is_valid_while_the_numbers_are_equal() -> None:
     def items(*numbers: int) -> Element:
         texts = [
             sample_screens.at(100 * n, sample_screens.android(Role.TEXT, "", f"Item {each}"))
@@ -403,7 +403,7 @@ async def test_what_stands_beside_a_number_is_found_again_while_the_numbers_are_
     assert (await after('Tap "Add" below "Item 3"', first, answer, items(1, 2, 3))).outcome is HIT
 
 
-async def test_signs_are_not_left_out_of_names() -> None:
+async def test_signs_count_in_names() -> None:
     def player(sign: str) -> Element:
         return sample_screens.screen(
             sample_screens.android(Role.HEADING, "", "Song"), sample_screens.android(Role.BUTTON, "toggle", sign)
@@ -413,7 +413,7 @@ async def test_signs_are_not_left_out_of_names() -> None:
     assert (await after("Tap ▶", first, ChosenAction(Action.TAP, find(first, "▶")), player("⏸"))).outcome is STALE
 
 
-async def test_a_text_is_typed_again_only_into_a_field_that_is_empty_as_it_was() -> None:
+async def test_a_text_is_typed_again_only_into_an_empty_field() -> None:
     def form(typed: str) -> Element:
         field = sample_screens.android(Role.FIELD, "name", typed, label="Name", hint="Your name")
         return sample_screens.screen(sample_screens.android(Role.HEADING, "", "Profile"), field)
@@ -426,7 +426,7 @@ async def test_a_text_is_typed_again_only_into_a_field_that_is_empty_as_it_was()
     assert (await after(sentence, filled, behind, filled)).outcome is MISS
 
 
-async def test_a_place_is_tapped_again_only_while_the_screen_says_the_same_there_and_around() -> None:
+async def test_a_point_is_tapped_again_only_on_an_equal_screen() -> None:
     def shelf(*names: str) -> Element:
         rows = [
             sample_screens.at(100 * n, sample_screens.row(name, "$12", button="Add")) for n, name in enumerate(names, 1)
@@ -441,7 +441,7 @@ async def test_a_place_is_tapped_again_only_while_the_screen_says_the_same_there
     assert (await after("Tap the blue mug", first, answer, shelf("Blue mug", "Red mug"))).outcome is HIT
 
 
-async def test_a_check_that_does_not_hold_yet_is_nothing_to_repeat() -> None:
+async def test_a_check_that_does_not_pass_yet_is_stale() -> None:
     def form(**fields: object) -> Element:
         return sample_screens.screen(
             sample_screens.android(Role.HEADING, "", "Cart"),
@@ -454,7 +454,7 @@ async def test_a_check_that_does_not_hold_yet_is_nothing_to_repeat() -> None:
     assert (await after("Pay is enabled", ready, answer, form())).outcome is HIT
 
 
-async def test_a_recording_has_nothing_of_an_older_one() -> None:
+async def test_a_recording_contains_nothing_of_an_older_one() -> None:
     cache, tree = StoredStepCache(FakeStepCacheStore()), sample_screens.android_cart()
     sentence, names = "Go on", recording_names("Go on", 2)
     tap = ChosenAction(Action.TAP, find(tree, "checkout"))

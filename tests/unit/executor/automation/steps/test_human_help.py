@@ -63,7 +63,7 @@ def said(result: AttemptResult) -> Sequence[tuple[str, str]]:
 TWO = screen(button("Add"), button("Add", id="other"), button("Pay"))
 
 
-async def test_a_step_that_cannot_go_on_is_asked_about_with_a_picture() -> None:
+async def test_a_question_about_a_failed_step_has_a_screenshot() -> None:
     human, evidence = FakeHuman("skip"), FakeEvidence()
     result = await run(FakeDevice(TWO), human, "back", "Tap Add", "Tap Pay", evidence=evidence)
     assert result.failure is None
@@ -85,7 +85,7 @@ async def test_a_step_that_cannot_go_on_is_asked_about_with_a_picture() -> None:
     assert result.human_helped
 
 
-async def test_a_chosen_element_is_acted_on() -> None:
+async def test_the_action_is_done_on_the_chosen_element() -> None:
     device = FakeDevice(screen(Element(role=Role.TEXT, text="Shop"), button("Add", id="a"), button("Add", id="b")))
     result = await run(device, FakeHuman('tap the 2nd: button "Add"'), "Tap Add")
     assert result.failure is None
@@ -93,7 +93,7 @@ async def test_a_chosen_element_is_acted_on() -> None:
     assert said(result) == [("passed", 'a person\'s answer was run instead: tap the 2nd: button "Add"')]
 
 
-async def test_a_choice_that_is_not_on_the_screen_any_more_is_asked_about_again() -> None:
+async def test_a_choice_that_left_the_screen_is_asked_about_again() -> None:
     device = FakeDevice(TWO)
 
     class Slow(FakeHuman):
@@ -110,7 +110,7 @@ async def test_a_choice_that_is_not_on_the_screen_any_more_is_asked_about_again(
     assert not [done for done in device.done if done.startswith("tap")]
 
 
-async def test_a_step_in_words_is_carried_out_instead() -> None:
+async def test_an_answer_in_words_is_run_instead() -> None:
     device = FakeDevice(TWO)
     result = await run(device, FakeHuman("Tap Pay"), "Tap Buy")
     assert result.failure is None
@@ -121,7 +121,7 @@ async def test_a_step_in_words_is_carried_out_instead() -> None:
     assert device.done[-1] == "back"
 
 
-async def test_a_retry_carries_the_same_step_out_again() -> None:
+async def test_the_answer_retry_runs_the_step_again() -> None:
     device = FakeDevice(screen())
 
     class Fixer(FakeHuman):
@@ -159,7 +159,7 @@ async def test_a_person_may_let_it_fail() -> None:
     assert not result.human_helped
 
 
-async def test_answers_that_fail_are_asked_about_again_but_not_for_ever() -> None:
+async def test_failing_answers_are_asked_about_again_up_to_the_limit() -> None:
     human = FakeHuman("Tap Nothing", "juggle: five balls", "Tap Nowhere", "Tap Pay")
     result = await run(FakeDevice(TWO), human, "Tap Buy")
     assert len(human.questions) == 3
@@ -177,7 +177,7 @@ async def test_answers_that_fail_are_asked_about_again_but_not_for_ever() -> Non
         {"retry": {"maxRetries": 1, "commands": [{"tapOn": {"text": "Buy", "optional": True}}]}},
     ],
 )
-async def test_what_may_fail_is_not_asked_about(step: object) -> None:
+async def test_optional_steps_are_not_asked_about(step: object) -> None:
     human = FakeHuman("skip")
     assert (await run(FakeDevice(TWO), human, step)).failure is None
     assert human.questions == []
@@ -191,7 +191,7 @@ async def test_in_a_retry_only_the_last_try_asks() -> None:
     assert [step.status for step in result.steps[1:]] == [StepStatus.WARNED, StepStatus.WARNED, StepStatus.SKIPPED]
 
 
-async def test_a_device_that_fails_is_not_asked_about() -> None:
+async def test_device_failures_are_not_asked_about() -> None:
     human, device = FakeHuman("skip"), FakeDevice(TWO)
     device.failing["tap"] = DeviceFailure(Category.APP_CRASH, "it died")
     result = await run(device, human, "Tap Pay")
@@ -199,14 +199,14 @@ async def test_a_device_that_fails_is_not_asked_about() -> None:
     assert (result.failure.category, human.questions) == (Category.APP_CRASH, [])
 
 
-async def test_without_a_camera_the_question_has_no_picture() -> None:
+async def test_a_question_without_a_screenshot_is_asked() -> None:
     human, device = FakeHuman("skip"), FakeDevice(TWO)
     device.failing["screenshot"] = DeviceFailure(Category.SESSION_LOST, "no camera")
     assert (await run(device, human, "Tap Buy")).failure is None
     assert human.questions[0].screenshot == ""
 
 
-async def test_a_run_out_of_time_waits_for_nobody() -> None:
+async def test_a_question_does_not_outlive_the_run() -> None:
     result = await run(FakeDevice(TWO), FakeHuman(silent=True), "Tap Buy", run_seconds=0.05)
     assert result.failure is not None
     assert result.failure.category is Category.RUN_TIMEOUT

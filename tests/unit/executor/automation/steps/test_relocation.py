@@ -56,27 +56,27 @@ async def run(device: FakeDevice, model: FakeModel) -> AttemptResult:
     return await AttemptRunner(FakeDevices(device), model=model).run(plan)
 
 
-async def test_an_element_that_has_moved_while_the_model_thought_is_tapped_where_it_is_now() -> None:
+async def test_an_element_that_moved_while_the_model_thought_is_tapped_at_its_new_place() -> None:
     device = Touched(shop("Pay"))
     result = await run(device, Slow(device, shop("Delete account", "Pay"), Action.TAP))
     assert (result.failure, device.done[-1], device.places) == (None, "tap Pay", [150])
 
 
-async def test_an_element_that_has_gone_meanwhile_is_told_to_the_model_and_nothing_is_tapped() -> None:
+async def test_the_model_hears_of_an_element_that_disappeared_and_nothing_is_tapped() -> None:
     device = Touched(shop("Pay"))
     model = Slow(device, shop("Delete account"), Action.TAP)
     assert (await run(device, model)).failure is None
     assert (device.places, "the screen has changed" in model.happened[1]) == ([], True)
 
 
-async def test_what_has_appeared_while_the_model_thought_is_not_absent() -> None:
+async def test_a_text_that_appeared_while_the_model_thought_is_not_absent() -> None:
     device = FakeDevice(shop("Pay"))
     result = await run(device, Slow(device, shop("Pay", "Error"), Action.ASSERT_NOT_VISIBLE, "Error"))
     assert result.failure is not None
     assert result.failure.category is Category.ASSERTION_FAILED
 
 
-def test_a_place_is_meant_as_long_as_the_same_is_there() -> None:
+def test_a_point_is_valid_while_the_same_elements_are_there() -> None:
     clock = Element(role=Role.TEXT, text="9:41", bounds=Bounds(0, 0, 50, 20))
     later = Element(role=Role.TEXT, text="9:42", bounds=Bounds(0, 0, 50, 20))
     before = screen(clock, at(100, "Pay"))
@@ -85,7 +85,7 @@ def test_a_place_is_meant_as_long_as_the_same_is_there() -> None:
     assert relocate(answer, before, Outline(screen(later, at(100, "Delete account")))) is None
 
 
-def test_of_elements_alike_the_very_same_one_is_meant() -> None:
+def test_relocation_finds_the_same_one_of_equal_elements() -> None:
     before, after = shop("Add", "Add"), shop("Add", "Add")
     present = relocate(ChosenAction(Action.TAP, before.children[1]), before, Outline(after))
     assert present == ChosenAction(Action.TAP, after.children[1])

@@ -105,7 +105,7 @@ async def test_every_action_reaches_the_device() -> None:
     ]
 
 
-async def test_steps_wait_for_what_they_need() -> None:
+async def test_steps_wait_for_their_elements() -> None:
     def show(now: float) -> Element:
         return screen(button("Pay", enabled=now >= 7)) if now >= 3 else screen()
 
@@ -199,7 +199,7 @@ async def test_a_store_or_camera_that_fails_changes_no_verdict() -> None:
         ("install", Category.ARTIFACT_INVALID),
     ],
 )
-async def test_what_fails_before_the_first_step_has_no_step(call: str, category: Category) -> None:
+async def test_a_failure_before_the_first_step_has_no_step(call: str, category: Category) -> None:
     device = FakeDevice()
     device.failing[call] = DeviceFailure(category, "no room")
     result = await run(device, "Tap Pay")
@@ -209,7 +209,7 @@ async def test_what_fails_before_the_first_step_has_no_step(call: str, category:
 
 
 @pytest.mark.parametrize("category", [Category.SESSION_LOST, Category.APP_CRASH, Category.APP_NOT_RESPONDING])
-async def test_what_the_device_says_in_a_step_is_the_failure(category: Category) -> None:
+async def test_a_device_failure_is_the_failure_of_the_step(category: Category) -> None:
     device = FakeDevice(screen(button("Pay")))
     device.failing["tap"] = DeviceFailure(category, "it died")
     for step in ("Tap Pay", {"tapOn": {"text": "Pay", "optional": True}}, {"retry": {"commands": ["Tap Pay"]}}):
@@ -297,7 +297,7 @@ async def test_repetitions_by_number_and_by_condition() -> None:
     ]
 
 
-async def test_an_endless_repetition_ends_as_a_fault_of_the_test() -> None:
+async def test_an_endless_repetition_is_the_tests_fault() -> None:
     result = await run(
         FakeDevice(screen(button("More"))), {"repeat": {"while": {"visible": "More"}, "commands": ["back"]}}
     )
@@ -310,7 +310,7 @@ async def test_an_endless_repetition_ends_as_a_fault_of_the_test() -> None:
     assert "more than 2000 steps" in many.failure.message
 
 
-async def test_retries_pass_over_failures_and_the_last_one_counts() -> None:
+async def test_the_last_try_of_a_retry_counts() -> None:
     device = FakeDevice(lambda now: screen(button("Pay")) if now > 25 else screen())
     retry = {"retry": {"maxRetries": 3, "commands": ["back", "Tap Pay"]}}
     result = await run(device, retry)
@@ -350,7 +350,7 @@ async def test_a_sentence_beyond_the_rules_without_a_model() -> None:
             assert "MOBILETEST_LLM_BASE_URL" in result.failure.message
 
 
-async def test_the_attempt_that_is_made_only_to_ask_a_model_takes_no_device_where_there_is_none() -> None:
+async def test_an_attempt_only_for_a_model_takes_no_device_without_one() -> None:
     final = RunConfig(fallback_trigger=FallbackTrigger.FINAL_FAIL)
     device = FakeDevice(screen(button("Pay")))
     without = await AttemptRunner(FakeDevices(device)).run(plan(["Tap Pay"], config=final, ask_model=False))
@@ -361,7 +361,7 @@ async def test_the_attempt_that_is_made_only_to_ask_a_model_takes_no_device_wher
     assert "MOBILETEST_LLM_BASE_URL" in extra.failure.message
 
 
-async def test_an_ambiguous_sentence_gets_a_moment_and_then_names_the_candidates() -> None:
+async def test_an_ambiguous_sentence_waits_and_then_lists_the_candidates() -> None:
     two, one = screen(button("Add"), button("Add")), screen(button("Add"))
     assert (await run(FakeDevice(lambda now: two if now < 1 else one), "Tap Add")).failure is None
     result = await run(FakeDevice(two), "Tap Add")
@@ -369,7 +369,7 @@ async def test_an_ambiguous_sentence_gets_a_moment_and_then_names_the_candidates
     assert (result.failure.category, "2 elements match Add" in result.failure.message) == (Category.SCRIPT_ERROR, True)
 
 
-async def test_a_name_that_sounds_like_two_steps_is_waited_for() -> None:
+async def test_a_name_like_two_steps_is_waited_for() -> None:
     device = FakeDevice(lambda now: screen(button("Save and close")) if now > 5 else screen())
     assert (await run(device, "Tap Save and close")).failure is None
     result = await run(FakeDevice(screen(button("Save"))), "Tap Save and close")
@@ -385,7 +385,7 @@ async def test_a_name_that_sounds_like_two_steps_is_waited_for() -> None:
         ExecutionMode(enable_reflection=True),
     ],
 )
-async def test_asking_for_a_model_that_is_not_there_ends_without_a_verdict(mode: ExecutionMode) -> None:
+async def test_requiring_a_missing_model_ends_without_a_verdict(mode: ExecutionMode) -> None:
     device = FakeDevice()
     result = await run(device, "back", config=RunConfig(execution_mode=mode))
     assert result.failure is not None
@@ -411,7 +411,7 @@ async def test_what_a_model_checks_is_checked(answer: ChosenAction, passes: bool
     assert (result.failure is None) is passes
 
 
-async def test_progress_is_told_after_each_step() -> None:
+async def test_progress_is_reported_after_each_step() -> None:
     told: list[list[tuple[int, str]]] = []
 
     async def progress(steps: Sequence[StepResult], artifacts: Sequence[Artifact]) -> None:
@@ -453,7 +453,7 @@ class SlowDevice(FakeDevice):
         await super().close()
 
 
-async def test_cancelling_closes_the_device_before_it_comes_out() -> None:
+async def test_cancelling_closes_the_device_first() -> None:
     device = SlowDevice()
     devices = FakeDevices(device)
     task = asyncio.create_task(AttemptRunner(devices).run(plan(["Tap Pay"])))
@@ -464,7 +464,7 @@ async def test_cancelling_closes_the_device_before_it_comes_out() -> None:
     assert (device.closed, devices.released) == (1, [device])
 
 
-async def test_a_device_that_does_not_close_holds_nobody_up() -> None:
+async def test_a_device_that_does_not_close_delays_nothing() -> None:
     class Stuck(SlowDevice):
         """Closes when it is let go."""
 
@@ -485,7 +485,7 @@ async def test_a_device_that_does_not_close_holds_nobody_up() -> None:
     await eventually(lambda: device.closed == 1)
 
 
-async def test_cancelling_lands_while_waiting_on_a_virtual_clock() -> None:
+async def test_cancelling_works_while_waiting_on_a_virtual_clock() -> None:
     device = FakeDevice()
     task = asyncio.create_task(AttemptRunner(FakeDevices(device)).run(plan(["Tap Pay"], step_seconds=1e9)))
     await eventually(lambda: device.timer.now() > 100)
@@ -507,7 +507,7 @@ async def test_a_run_that_takes_too_long_ends_without_a_verdict() -> None:
     assert device.closed == 1
 
 
-async def test_what_turns_into_something_like_it_has_not_gone() -> None:
+async def test_an_element_replaced_by_a_similar_one_is_not_gone() -> None:
     for first in (screen(button("Error")), screen()):
         device = FakeDevice(lambda now, first=first: first if now < 0.2 else screen(button("Error: wrong password")))
         result = await run(device, 'I do not see "Error"')

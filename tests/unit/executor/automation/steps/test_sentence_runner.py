@@ -59,7 +59,7 @@ def counts(result: AttemptResult) -> list[tuple[int, int]]:
     return [(step.model_calls, step.model_tokens) for step in result.steps]
 
 
-async def test_a_model_is_asked_where_the_rules_end() -> None:
+async def test_a_model_is_asked_where_the_rules_have_no_answer() -> None:
     model = FakeModel([ChosenAction(Action.TAP, PAY), TaskDone(), ChosenAction(Action.TAP, PAY)])
     device = FakeDevice(screen(PAY))
     result = await run(device, "Buy it", 'Tap "Buy"', "Tap Pay", model=model)
@@ -79,7 +79,7 @@ async def test_a_model_is_asked_where_the_rules_end() -> None:
         (FallbackTrigger.FINAL_FAIL, True, None),
     ],
 )
-async def test_the_trigger_and_the_attempt_say_whether_a_model_may_be_asked(
+async def test_fallback_trigger_and_attempt_decide_whether_a_model_may_be_asked(
     trigger: FallbackTrigger, ask: bool, expected: Category | None
 ) -> None:
     model = FakeModel()
@@ -88,7 +88,7 @@ async def test_the_trigger_and_the_attempt_say_whether_a_model_may_be_asked(
     assert bool(model.tasks) is (expected is None)
 
 
-async def test_a_model_is_not_asked_whether_a_check_that_failed_holds_after_all() -> None:
+async def test_no_model_is_asked_about_a_check_that_failed() -> None:
     model = FakeModel()
     result = await run(FakeDevice(), 'I see "Nothing"', model=model)
     assert (category(result), model.tasks) == (Category.ASSERTION_FAILED, [])
@@ -98,7 +98,7 @@ async def test_a_model_is_not_asked_whether_a_check_that_failed_holds_after_all(
     "failed",
     [Category.CONFIG_INVALID, Category.LLM_UNAVAILABLE, Category.LLM_BUDGET_EXCEEDED, Category.GOAL_NOT_REACHED],
 )
-async def test_a_model_that_fails_ends_the_step_as_it_failed_and_its_calls_count(failed: Category) -> None:
+async def test_a_failing_model_fails_the_step_and_its_calls_count(failed: Category) -> None:
     model = FakeModel([ChosenAction(Action.TAP, PAY), ModelFailed(failed, "why")])
     result = await run(FakeDevice(screen(PAY)), "Buy it", model=model)
     assert category(result) is failed
@@ -106,7 +106,7 @@ async def test_a_model_that_fails_ends_the_step_as_it_failed_and_its_calls_count
     assert (result.steps[0].status, counts(result)) == (StepStatus.FAILED, [(2, 20)])
 
 
-async def test_no_model_is_neither_the_tests_fault_nor_tried_again() -> None:
+async def test_a_missing_model_is_nobodys_fault_and_not_retried() -> None:
     result = await run(FakeDevice(), "Buy it")
     assert result.failure is not None
     assert (result.failure.category, result.failure.category.fault) == (Category.CONFIG_INVALID, Fault.NEITHER)
@@ -126,7 +126,7 @@ async def test_a_model_that_gives_up_or_never_ends_fails_the_step() -> None:
     assert "within 5 actions" in endless.failure.message
 
 
-async def test_a_model_hears_what_the_device_refuses_and_may_do_otherwise() -> None:
+async def test_a_model_hears_what_the_device_refused_and_may_continue() -> None:
     device = FakeDevice(screen(PAY))
     device.failing["press"] = DeviceFailure(Category.SCRIPT_ERROR, "there is no such key")
     model = FakeModel([ChosenAction(Action.PRESS_KEY, value="sideways"), ChosenAction(Action.TAP, PAY)])
@@ -137,13 +137,13 @@ async def test_a_model_hears_what_the_device_refuses_and_may_do_otherwise() -> N
     assert category(lost) is Category.SESSION_LOST
 
 
-async def test_a_model_that_is_slow_ends_the_step_in_time() -> None:
+async def test_a_slow_model_times_the_step_out() -> None:
     model = FakeModel([ChosenAction(Action.WAIT_FOR, value="1")] * 100)
     model.step_seconds = 0.0
     assert category(await run(FakeDevice(), "Buy it", model=model)) is Category.STEP_TIMEOUT
 
 
-async def test_actions_at_points_of_the_screen() -> None:
+async def test_actions_at_points() -> None:
     here = Point(10, 20)
     actions = [Action.TAP, Action.DOUBLE_TAP, Action.LONG_PRESS, Action.TYPE, Action.CLEAR]
     model = FakeModel([*(ChosenAction(action, value="x", point=here) for action in actions)])
@@ -167,7 +167,7 @@ async def test_actions_at_points_of_the_screen() -> None:
     assert (options.vision, options.grid, options.config.primary_model) == (True, False, "eyes")
 
 
-async def test_what_replaces_a_text_removes_the_old_one_each_time() -> None:
+async def test_replacing_a_text_clears_the_field_each_time() -> None:
     """Not from memory, where only the typing would be."""
     name, cache = Element(role=Role.FIELD, label="Name", text="Ada", id="name"), FakeCache()
     for _ in range(2):
@@ -190,7 +190,7 @@ class CountingDevice(FakeDevice):
         return await super().tree()
 
 
-async def test_a_second_run_of_steps_of_the_rules_asks_storage_for_nothing() -> None:
+async def test_a_second_run_of_rule_steps_makes_no_store_call() -> None:
     name = Element(role=Role.FIELD, label="Name")
     steps = ("Tap Pay", 'Type "Ada" into Name', 'I see "Pay"', "Pay is enabled", "Go back")
     store, reads = FakeStepCacheStore(), []
@@ -202,7 +202,7 @@ async def test_a_second_run_of_steps_of_the_rules_asks_storage_for_nothing() -> 
     assert (store.calls, reads) == (0, [4, 4])
 
 
-async def test_where_the_rules_refuse_the_screen_the_second_run_waits_for_no_model() -> None:
+async def test_a_second_run_of_an_ambiguous_step_needs_no_model_and_no_waiting() -> None:
     one, other = button("Add", id="one"), button("Add", id="other")
     cache, model = StoredStepCache(FakeStepCacheStore()), FakeModel([ChosenAction(Action.TAP, other)])
     first = await run(FakeDevice(screen(one, other)), "Tap Add", cache=cache, model=model)
@@ -215,7 +215,7 @@ async def test_where_the_rules_refuse_the_screen_the_second_run_waits_for_no_mod
     assert (len(model.tasks), device.timer.now()) == (1, 0)
 
 
-async def test_what_a_model_did_is_done_again_from_memory_without_it() -> None:
+async def test_actions_of_a_model_are_replayed_from_the_cache() -> None:
     yes = button("Yes")
     device, cache = FakeDevice(screen(PAY, yes)), FakeCache()
     model = FakeModel([ChosenAction(Action.TAP, PAY), ChosenAction(Action.TAP, yes)])
@@ -229,7 +229,7 @@ async def test_what_a_model_did_is_done_again_from_memory_without_it() -> None:
     assert device.done[2:4] == device.done[6:8] == ["tap Pay", "tap Yes"]
 
 
-async def test_actions_that_cannot_all_be_repeated_are_not_remembered_at_all() -> None:
+async def test_actions_are_not_cached_if_one_of_them_cannot_be() -> None:
     for moves in (
         [ChosenAction(Action.TAP, PAY), ChosenAction(Action.ASSERT_NOT_VISIBLE, value="Off")],
         [TaskDone("it was so already")],
@@ -247,7 +247,7 @@ async def test_actions_that_cannot_all_be_repeated_are_not_remembered_at_all() -
         (CacheRetryMode.FULL_RERUN, Category.ASSERTION_FAILED, True),
     ],
 )
-async def test_a_remembered_action_that_fails_is_forgotten(
+async def test_a_cached_action_that_fails_is_discarded(
     mode: CacheRetryMode, expected: Category | None, cache_failed: bool
 ) -> None:
     cache = FakeCache({"Buy it": ChosenAction(Action.ASSERT_CHECKED, Element(role=Role.CHECKBOX, text="Mug"))})
@@ -259,14 +259,14 @@ async def test_a_remembered_action_that_fails_is_forgotten(
     assert list(cache.kept) == (["Buy it"] if expected is None else [])
 
 
-async def test_a_device_that_fails_on_a_remembered_action_is_no_reason_to_forget_it() -> None:
+async def test_a_device_failure_does_not_discard_a_cached_action() -> None:
     device, cache = FakeDevice(screen(PAY)), FakeCache({"Buy it": ChosenAction(Action.TAP, PAY)})
     device.failing["tap"] = DeviceFailure(Category.SESSION_LOST, "gone")
     assert category(await run(device, "Buy it", cache=cache)) is Category.SESSION_LOST
     assert "Buy it" in cache.kept
 
 
-async def test_reflection_tries_again_what_missed_its_aim() -> None:
+async def test_reflection_repeats_a_step_that_missed_its_aim() -> None:
     missed, reached = Judgement(False, "the cart is empty"), Judgement(True, "")
     device, model, cache = FakeDevice(screen(PAY)), FakeModel(verdicts=[missed, reached]), FakeCache()
     result = await run(device, "Tap Pay", 'I see "Pay"', config=reflecting(1), model=model, cache=cache)
@@ -275,7 +275,7 @@ async def test_reflection_tries_again_what_missed_its_aim() -> None:
     assert "Tap Pay" in cache.kept
 
 
-async def test_what_reflection_rejects_fails_with_its_reason_and_is_not_remembered() -> None:
+async def test_a_step_that_reflection_rejects_fails_and_is_not_cached() -> None:
     model, cache = FakeModel(verdicts=[Judgement(False, "the cart is empty")] * 3), FakeCache()
     result = await run(FakeDevice(screen(PAY)), "Tap Pay", config=reflecting(2), model=model, cache=cache)
     assert result.failure is not None
@@ -284,7 +284,7 @@ async def test_what_reflection_rejects_fails_with_its_reason_and_is_not_remember
     assert (cache.kept, model.verdicts) == ({}, [])
 
 
-async def test_a_model_hears_from_reflection_why_it_is_asked_again() -> None:
+async def test_a_model_hears_why_reflection_rejected_the_step() -> None:
     model = FakeModel(
         [ChosenAction(Action.TAP, PAY), TaskDone()], verdicts=[Judgement(False, "wrong one"), Judgement(True, "")]
     )
@@ -292,7 +292,7 @@ async def test_a_model_hears_from_reflection_why_it_is_asked_again() -> None:
     assert "wrong one" in model.tasks[1].why
 
 
-async def test_what_a_model_looked_at_last_does_not_stand_for_what_it_did() -> None:
+async def test_a_check_after_an_action_does_not_prove_the_action() -> None:
     moves = [ChosenAction(Action.TAP, PAY), ChosenAction(Action.ASSERT_VISIBLE, PAY), TaskDone()]
     model = FakeModel(moves, verdicts=[Judgement(False, "nothing was bought")])
     result = await run(FakeDevice(screen(PAY)), "Buy it", config=reflecting(0), model=model)
@@ -317,7 +317,7 @@ async def test_what_a_model_looked_at_last_does_not_stand_for_what_it_did() -> N
         ("If there is a banner, close it", [], True),
     ],
 )
-async def test_a_models_word_is_not_taken_for_what_the_rules_know_to_be_left_out(
+async def test_a_model_must_do_what_the_rules_know_to_be_missing(
     sentence: str, answers: list[ChosenAction | TaskDone], passes: bool
 ) -> None:
     shown = screen(PAY, Element(role=Role.TEXT, text="Turn off the light"))
@@ -325,7 +325,7 @@ async def test_a_models_word_is_not_taken_for_what_the_rules_know_to_be_left_out
     assert category(result) is (None if passes else Category.GOAL_NOT_REACHED)
 
 
-async def test_what_the_rules_can_check_they_check_when_a_model_acts_on_the_same_list() -> None:
+async def test_the_rules_check_where_a_model_sees_the_same_elements() -> None:
     config = RunConfig(execution_mode=ExecutionMode(grounder_type=Grounder.LLM))
     for sentence in ('I see "Paid"', 'I do not see "Pay"', '"Pay" is disabled'):
         model = FakeModel()
@@ -337,7 +337,7 @@ async def test_what_the_rules_can_check_they_check_when_a_model_acts_on_the_same
     assert len(model.tasks) == 1
 
 
-async def test_nobody_judges_what_came_from_memory() -> None:
+async def test_cached_actions_are_not_judged() -> None:
     cache = FakeCache({"Tap Pay": ChosenAction(Action.TAP, PAY)})
     result = await run(FakeDevice(screen(PAY)), "Tap Pay", config=reflecting(1), model=FakeModel(), cache=cache)
     assert (category(result), counts(result)) == (None, [(0, 0)])
@@ -347,7 +347,7 @@ def kinds(result: AttemptResult) -> Sequence[str]:
     return [f"{'  ' * step.depth}{step.text} {step.status}" for step in result.steps]
 
 
-async def test_a_goal_is_planned_carried_out_in_steps_of_its_own_and_remembered() -> None:
+async def test_a_goal_is_planned_run_as_inner_steps_and_cached() -> None:
     device, cache = FakeDevice(screen(PAY)), FakeCache()
     model = FakeModel(plans=[NextSteps(("Tap Pay", "Go back")), GoalReached("Pay")])
     first = await run(device, "Buy a mug", config=PLANNING, model=model, cache=cache)
@@ -361,7 +361,7 @@ async def test_a_goal_is_planned_carried_out_in_steps_of_its_own_and_remembered(
     assert (second.steps[0].resolution, second.steps[0].cache) == (Resolution.CACHE, CacheOutcome.HIT)
 
 
-async def test_a_step_of_a_plan_that_fails_leads_to_another_plan_once() -> None:
+async def test_a_failing_plan_is_replaced_once() -> None:
     device, cache = FakeDevice(screen(PAY)), FakeCache()
     model = FakeModel(plans=[NextSteps(("Tap Pay", "Tap Nowhere")), NextSteps(("Go back",)), GoalReached("Pay")])
     config = RunConfig(execution_mode=ExecutionMode(enable_planning=True), fallback_trigger=FallbackTrigger.NEVER)
@@ -378,7 +378,7 @@ async def test_a_step_of_a_plan_that_fails_leads_to_another_plan_once() -> None:
     assert "Buy a cup" not in cache.kept
 
 
-async def test_a_goal_is_not_believed_without_what_shows_it() -> None:
+async def test_a_goal_needs_visible_proof() -> None:
     model = FakeModel(plans=[GoalReached("Thank you"), GoalReached("Thank you")])
     result = await run(FakeDevice(screen(PAY)), "Buy a mug", config=PLANNING, model=model)
     assert category(result) is Category.GOAL_NOT_REACHED
@@ -397,7 +397,7 @@ async def test_a_goal_that_reflection_rejects_is_not_reached() -> None:
 @pytest.mark.parametrize(
     ("mode", "expected"), [(CacheRetryMode.STEP, None), (CacheRetryMode.FULL_RERUN, Category.ELEMENT_NOT_FOUND)]
 )
-async def test_a_remembered_plan_that_fails_is_forgotten_and_made_anew_if_that_is_wanted(
+async def test_a_cached_plan_that_fails_is_discarded_and_replaced_if_configured(
     mode: CacheRetryMode, expected: Category | None
 ) -> None:
     cache = FakeCache({"Buy a mug": StoredSteps(("Tap Nowhere",))})
@@ -413,7 +413,7 @@ async def test_a_remembered_plan_that_fails_is_forgotten_and_made_anew_if_that_i
     assert ("Buy a mug" in cache.kept) is (expected is None)
 
 
-async def test_a_device_lost_within_a_goal_ends_the_attempt_as_that() -> None:
+async def test_a_device_lost_in_a_goal_is_the_failure() -> None:
     device = FakeDevice(screen(PAY))
     device.failing["tap"] = DeviceFailure(Category.SESSION_LOST, "gone")
     result = await run(device, "Buy a mug", config=PLANNING, model=FakeModel(plans=[NextSteps(("Tap Pay",))]))
@@ -422,7 +422,7 @@ async def test_a_device_lost_within_a_goal_ends_the_attempt_as_that() -> None:
     assert [step.status for step in result.steps] == [StepStatus.FAILED, StepStatus.FAILED]
 
 
-async def test_a_remembered_action_that_failed_and_was_tried_again_is_not_what_the_test_fails_by() -> None:
+async def test_a_cache_failure_that_was_retried_does_not_count() -> None:
     config = RunConfig(cache_retry_mode=CacheRetryMode.FULL_RERUN)
     cache = FakeCache({"Look for Pay": ChosenAction(Action.ASSERT_VISIBLE)})
     retry = {"retry": {"maxRetries": 1, "commands": ["Look for Pay"]}}
