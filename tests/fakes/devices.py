@@ -1,4 +1,4 @@
-"""A scripted device and what a runner needs beside it, for tests that are not about the simulated device."""
+"""A scripted device and the other ports of the automation, for tests that do not need the simulated device."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -53,7 +53,7 @@ def button(text: str, **fields: object) -> Element:
 
 
 class FakeDevice:
-    """Shows what `show` makes of its time, writes down what it is asked to do, and fails where `failing` says so.
+    """Shows `show`, perhaps depending on its time, records its calls, and fails those named in `failing`.
 
     `logged` is what the device logs next, `views` are its contexts.
     """
@@ -176,7 +176,7 @@ def _named(target: Target) -> str:
 
 
 class FakeDevices:
-    """Gives one device, again and again, and tells of `session` where there is one."""
+    """Always acquires the same device, and reports its `session` if it has one."""
 
     def __init__(
         self, device: Device | None = None, failure: DeviceFailure | None = None, session: Session | None = None
@@ -199,7 +199,7 @@ class FakeDevices:
 
 
 class FakeModel:
-    """Gives what it was given, in turn, and then says that it is done; remembers what it was asked.
+    """Gives the answers in turn and then says that it is done; records what it was asked.
 
     It plans by `plans`, judges by `verdicts`, and takes a call of ten tokens for each answer.
     """
@@ -272,7 +272,7 @@ class _FakePlanning:
 
 
 class FakeCache:
-    """Remembers by sentence alone, with the very element."""
+    """Caches by sentence, with the element itself."""
 
     def __init__(self, kept: dict[str, ChosenAction | StoredSteps] | None = None) -> None:
         self.kept = kept or {}
@@ -289,7 +289,7 @@ class FakeCache:
 
 
 class FakeEvidence:
-    """Keeps in memory; fails when told to."""
+    """Stores in memory, or raises `failure`."""
 
     def __init__(self, failure: Exception | None = None) -> None:
         self.failure = failure

@@ -1,4 +1,4 @@
-"""What the step cache keeps, in memory and on MongoDB."""
+"""The store of the step cache, in memory and on MongoDB."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -35,12 +35,12 @@ ORG = "org"
 DAYS = 30.0
 
 
-def memory(screen: str = "a", **fields: Any) -> CacheEntry:
+def entry(screen: str = "a", **fields: Any) -> CacheEntry:
     return CacheEntry(**{"screen": ScreenFingerprint(screen, ("f1", "f2")), "action": Action.TAP, **fields})
 
 
 @pytest.fixture(params=["fake", "motor", "pymongo"])
-async def memories(request: pytest.FixtureRequest) -> AsyncIterator[StepCacheStore]:
+async def store(request: pytest.FixtureRequest) -> AsyncIterator[StepCacheStore]:
     if request.param == "fake":
         yield FakeStepCacheStore()
         return
@@ -56,8 +56,8 @@ def key() -> str:
     return uuid4().hex
 
 
-async def test_what_is_kept_comes_back_as_it_was(memories: StepCacheStore, key: str) -> None:
-    whole = memory(
+async def test_an_entry_is_loaded_as_it_was_added(store: StepCacheStore, key: str) -> None:
+    whole = entry(
         target=Locator(Role.BUTTON, "pay", text="$pay", row="blue mug", checked=False, equals=2, ordinal=1, x=0.5),
         spot=RelativePoint(0.5, 0.25, 0.56),
         ruled=True,
@@ -65,39 +65,39 @@ async def test_what_is_kept_comes_back_as_it_was(memories: StepCacheStore, key: 
         span=SentenceSpan(3, 9),
         content="abc",
     )
-    await memories.add(key, ORG, whole)
-    assert await memories.load(key) == CachedSentence((whole,))
-    assert await memories.load(uuid4().hex) is None
+    await store.add(key, ORG, whole)
+    assert await store.load(key) == CachedSentence((whole,))
+    assert await store.load(uuid4().hex) is None
 
 
-async def test_the_newest_comes_first_and_takes_the_place_of_its_screen(memories: StepCacheStore, key: str) -> None:
+async def test_the_newest_entry_comes_first_and_replaces_that_of_its_screen(store: StepCacheStore, key: str) -> None:
     for screen in ("a", "b", "c"):
-        await memories.add(key, ORG, memory(screen))
-    newer = memory("a", value="enter")
-    await memories.add(key, ORG, newer)
-    assert await memories.load(key) == CachedSentence((newer, memory("c"), memory("b")))
+        await store.add(key, ORG, entry(screen))
+    newer = entry("a", value="enter")
+    await store.add(key, ORG, newer)
+    assert await store.load(key) == CachedSentence((newer, entry("c"), entry("b")))
 
 
-async def test_the_number_of_screens_is_bounded(memories: StepCacheStore, key: str) -> None:
+async def test_the_number_of_entries_is_limited(store: StepCacheStore, key: str) -> None:
     for number in range(SCREENS_LIMIT + 3):
-        await memories.add(key, ORG, memory(str(number)))
-    page = await memories.load(key)
+        await store.add(key, ORG, entry(str(number)))
+    page = await store.load(key)
     assert page is not None
     assert [kept.screen.fixed for kept in page.entries] == [str(n) for n in range(SCREENS_LIMIT + 2, 2, -1)]
 
 
-async def test_a_plan_and_answers_share_a_page_and_are_dropped_by_screen(memories: StepCacheStore, key: str) -> None:
-    await memories.remove(key, [ScreenFingerprint("a")])
-    await memories.set_plan(key, ORG, ("Tap $a", "Tap b"))
-    await memories.add(key, ORG, memory("a"))
-    await memories.add(key, ORG, memory("b"))
-    assert await memories.load(key) == CachedSentence((memory("b"), memory("a")), ("Tap $a", "Tap b"))
-    await memories.remove(key, [memory("a").screen])
-    assert await memories.load(key) == CachedSentence((memory("b"),))
+async def test_plan_and_entries_are_stored_together_and_removed_by_screen(store: StepCacheStore, key: str) -> None:
+    await store.remove(key, [ScreenFingerprint("a")])
+    await store.set_plan(key, ORG, ("Tap $a", "Tap b"))
+    await store.add(key, ORG, entry("a"))
+    await store.add(key, ORG, entry("b"))
+    assert await store.load(key) == CachedSentence((entry("b"), entry("a")), ("Tap $a", "Tap b"))
+    await store.remove(key, [entry("a").screen])
+    assert await store.load(key) == CachedSentence((entry("b"),))
 
 
 @pytest.mark.parametrize(("age_days", "renewed"), [(0.5, False), (2.0, True)])
-async def test_a_page_that_is_used_lives_on(
+async def test_use_extends_the_life_of_a_sentence(
     mongo_uri: str,
     shared_database: str,
     mongo_client: MongoClient[dict[str, Any]],
@@ -108,12 +108,12 @@ async def test_a_page_that_is_used_lives_on(
     mongo = await Mongo.connect(mongo_uri, shared_database, "motor")
     await migrate(mongo, MIGRATIONS)
     pages = mongo_client[shared_database][STEP_MEMORIES]
-    memories = MongoStepCache(mongo, DAYS)
-    await memories.add(key, ORG, memory())
+    store = MongoStepCache(mongo, DAYS)
+    await store.add(key, ORG, entry())
     now = datetime.now(UTC)
     expiry = now + timedelta(days=DAYS - age_days)
     pages.update_one({"_id": key}, {"$set": {"expires_at": expiry}})
-    assert await memories.load(key) == CachedSentence((memory(),))
+    assert await store.load(key) == CachedSentence((entry(),))
     left = pages.find_one({"_id": key})["expires_at"].replace(tzinfo=UTC) - now  # type: ignore[index]
     assert (left > timedelta(days=DAYS - 0.25)) is renewed
     assert pages.index_information()["expiry"]["expireAfterSeconds"] == 0
@@ -121,7 +121,7 @@ async def test_a_page_that_is_used_lives_on(
 
 
 @pytest.mark.parametrize("driver", ["motor", "pymongo"])
-async def test_a_database_that_is_away_is_a_cache_that_knows_nothing(driver: Literal["motor", "pymongo"]) -> None:
+async def test_an_unavailable_database_is_an_empty_cache(driver: Literal["motor", "pymongo"]) -> None:
     mongo = Mongo.unconnected("mongodb://127.0.0.1:1", "nowhere", driver)
     cache = StoredStepCache(MongoStepCache(mongo, DAYS), timeout=0.05)
     tree = sample_screens.android_cart()

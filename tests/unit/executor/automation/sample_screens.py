@@ -1,4 +1,4 @@
-"""Screens as UiAutomator2, XCUITest and a browser would show them, by hand: for tests of the step cache."""
+"""Screens as UiAutomator2, XCUITest and a browser show them, written by hand, for tests of the step cache."""
 
 from dataclasses import replace
 
@@ -93,20 +93,20 @@ def ios_register() -> Element:
 
 
 def ios_permission(what: str) -> Element:
-    """A dialog of the same buttons for every permission."""
+    """A permission dialog, with equal buttons for every permission."""
     said = ios(Role.TEXT, f'"Shop" Would Like to Access {what}')
     buttons = (ios(Role.BUTTON, "Don't Allow"), ios(Role.BUTTON, "Allow"))
     return screen(ios(Role.DIALOG, f'"Shop" Would Like to Access {what}', children=(said, *buttons)))
 
 
 def ios_tabs(selected: str) -> Element:
-    """Two tabs whose pages have nothing to operate."""
+    """Two tabs whose pages have no controls."""
     tabs = (ios(Role.TAB, name, selected=name == selected) for name in ("Home", "Offers"))
     return screen(ios(Role.TEXT, "Nothing new"), *tabs)
 
 
 def web_shop(*names: str, page: str = "Products", count: int = 0, react: str = ":r1:") -> Element:
-    """A page of cards in plain divs, under a link that counts."""
+    """Cards in plain divs, under a link with a counter."""
     cards = tuple(
         Element(
             attributes={"tag": "div"},

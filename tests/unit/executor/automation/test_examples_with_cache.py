@@ -1,4 +1,4 @@
-"""The step cache changes no verdict: the example tests end on every build as they do without it."""
+"""The step cache changes no verdict: on every build the example tests end as they do without it."""
 
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ CASES = [
 
 
 class ApprovingModel(FakeModel):
-    """Judges that every step reached its aim: what the rules did is stored then."""
+    """Judges that every step reached its aim, so that actions of the rules are stored."""
 
     async def judge(self, sentence: str, before: ScreenView, after: ScreenView) -> Judgement:
         return Judgement(reached=True, why="")

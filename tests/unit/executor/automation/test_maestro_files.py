@@ -20,7 +20,7 @@ ELSEWHERE = {
     ("link", "ios"): Category.SCRIPT_ERROR,
     ("log_in", "ios"): Category.ELEMENT_NOT_FOUND,
 }
-"""What the built-in app has not: a page with a field to type into, a link, Android's ids on iOS."""
+"""What these files need is not in the built-in app: a field, a link, Android's ids on iOS."""
 
 
 async def run(steps: object, platform: str = "android") -> AttemptResult:

@@ -1,4 +1,4 @@
-"""What commands ask of a device, and what they say of it."""
+"""What commands do on a device, and the messages of their steps."""
 
 import io
 from collections.abc import Callable, Sequence
@@ -103,7 +103,7 @@ async def test_a_keychain_that_cannot_be_cleared_fails_the_step() -> None:
 
 
 class Changing(FakeDevice):
-    """Shows its screens one after another, the next with each tap."""
+    """Each tap shows the next of its screens."""
 
     def __init__(self, screens: Sequence[Element]) -> None:
         super().__init__(screens[0])
@@ -240,7 +240,7 @@ def test_screenshots_match_despite_a_blinking_cursor() -> None:
 
 
 class Moving(FakeDevice):
-    """Its pictures differ until a time."""
+    """Its screenshots differ until a time."""
 
     def __init__(self, until: float) -> None:
         super().__init__()

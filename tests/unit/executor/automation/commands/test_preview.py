@@ -1,4 +1,4 @@
-"""What commands would do on a screen, told without one."""
+"""Previews of commands."""
 
 from typing import Any
 

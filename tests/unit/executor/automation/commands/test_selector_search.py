@@ -1,4 +1,4 @@
-"""Selectors of commands find what Maestro's would."""
+"""Selectors find the elements that Maestro would find."""
 
 from random import Random
 
@@ -119,7 +119,7 @@ def nested(depth: int) -> dict[str, object]:
 
 @pytest.mark.parametrize("selector", [nested(5), "(a|b)*a[ab]{300}", "(.*a.*){100}z"])
 def test_a_selector_beyond_the_work_budget_is_refused(selector: object) -> None:
-    """Each of these takes minutes to look for on this screen."""
+    """A search for each of these would take minutes on this screen."""
     chance = Random(str(selector))
     texts = ["".join(chance.choices("ab", k=400)) for _ in range(500)]
     with pytest.raises(WorkBudgetExceeded):

@@ -1,4 +1,4 @@
-"""What is kept of an attempt that fails, and that looking at a failure neither changes nor delays a verdict."""
+"""The evidence of a failing attempt, and that capturing it neither changes nor delays the verdict."""
 
 import asyncio
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ def kept(result: AttemptResult) -> dict[str, tuple[str, str, int]]:
 
 
 class Hanging(FakeDevice):
-    """Never answers to what is in `deaf`."""
+    """Calls named in `deaf` never return."""
 
     def __init__(self, *deaf: str) -> None:
         super().__init__()
@@ -181,7 +181,7 @@ async def test_an_unresponsive_device_is_asked_once() -> None:
 
 
 async def test_a_slow_capture_does_not_turn_a_failure_into_a_timeout() -> None:
-    """The run's time ends while the device is asked for a picture: the verdict is that of the step."""
+    """The run's time ends during the capture: the verdict is that of the step."""
     device = Hanging("screenshot")
     device.failing["press"] = DeviceFailure(Category.APP_CRASH, "it died")
     result = await attempt(device, "Press enter", run_seconds=0.5)

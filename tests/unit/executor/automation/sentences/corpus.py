@@ -1,4 +1,4 @@
-"""Sentences, and what they are to do on the screen of screen.py. The tests and the reported figures come from here.
+"""Sentences and what they do on the screen of corpus_screen.py, for the tests and the reported figures.
 
 One row each: the sentence; the action; the id of the element or "-"; the value or None. A row without an action must be
 refused, and then the third column is the reason.

@@ -1,4 +1,4 @@
-"""The screen on which the corpus of sentences is tried out."""
+"""The screen for the corpus of sentences."""
 
 from services.executor.automation.screen.elements import Bounds, Element, Role
 
@@ -8,7 +8,7 @@ def at(y: float, *, x: float = 8, width: float = 340, height: float = 40) -> Bou
 
 
 def mug_row(name: str, y: float) -> Element:
-    """A row as real trees have it: nameless, with the texts and the button inside."""
+    """A row as in real trees: without a name, with texts and a button inside."""
     return Element(
         role=Role.CELL,
         bounds=at(y),

@@ -1,4 +1,4 @@
-"""Every sentence of the corpus does exactly what it is to do, or is refused for the right reason."""
+"""Every sentence of the corpus does exactly what it says, or is refused for the right reason."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The grounder never guesses, says why, and gives all that the source says of an element."""
+"""The grounder never guesses, explains refusals, and returns elements with all their attributes."""
 
 import re
 import string
@@ -218,7 +218,7 @@ def test_any_text_gets_an_action_or_a_reason(sentence: str) -> None:
 @settings(max_examples=examples(200), deadline=None)
 @given(st.text(alphabet=string.ascii_letters + " -'&", min_size=1, max_size=30))
 def test_a_quoted_name_matches_exactly(name: str) -> None:
-    """Whatever a button is called, its quoted name finds it, and finds nothing where it is not."""
+    """The quoted name of a button finds it, and nothing where it is not."""
     if not name.strip():
         return
     tree = screen(Element(role=Role.BUTTON, text=name), Element(role=Role.BUTTON, text="\u2603 " + name))

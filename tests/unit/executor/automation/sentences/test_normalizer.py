@@ -1,4 +1,4 @@
-"""Sentences are prepared without losing what is in quotes."""
+"""Sentences are normalized without changing quoted texts."""
 
 import pytest
 

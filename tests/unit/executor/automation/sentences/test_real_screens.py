@@ -1,4 +1,4 @@
-"""What authors write for real screens does exactly what it is to do, or is refused for the right reason.
+"""Sentences for real screens do exactly what they say, or are refused for the right reason.
 
 The sentences of corpus/*.yaml were written before the rules were tried on them; each file is for one page source.
 """
@@ -21,7 +21,7 @@ CORPUS = Path(__file__).parent / "corpus"
 
 @dataclass(frozen=True)
 class Entry:
-    """`action` "none" with a reason; `element` as the corpus names it, `nth` of those that are called so."""
+    """`action` "none" comes with a reason; `element` is named as in the corpus, `nth` of those with that name."""
 
     screen: str
     sentence: str

@@ -1,4 +1,4 @@
-"""The step cache against the rules, on screens that have changed by chance: it never does what they would not."""
+"""The step cache against the rules, on randomly changed screens: it never does what they would not."""
 
 from dataclasses import replace
 from random import Random
@@ -51,7 +51,7 @@ SENTENCES = (
 
 
 class Chance:
-    """Makes screens, and others of them, the same for the same seed."""
+    """Random sentences, screens and changes of screens, equal for equal seeds."""
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)

@@ -1,4 +1,4 @@
-"""The step cache: finds again what was meant, says stale where that is not certain, and never holds a step up."""
+"""The step cache: finds the element again, is stale where that is not certain, and never delays a step."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ async def recalled(cache: StoredStepCache, sentence: str, tree: Element, **field
 
 
 async def after(sentence: str, first: Element, answer: ChosenAction, then: Element) -> CacheLookup:
-    """What is recalled on `then` after the answer was remembered on `first`."""
+    """What a lookup on `then` finds after the action was stored on `first`."""
     cache = StoredStepCache(FakeStepCacheStore())
     await cache.store(key(sentence), first, answer)
     return await recalled(cache, sentence, then)
@@ -101,12 +101,12 @@ def many(number: int) -> Element:
 
 
 async def test_the_entries_of_a_sentence_are_bounded() -> None:
-    memories = FakeStepCacheStore()
-    cache = StoredStepCache(memories)
+    store = FakeStepCacheStore()
+    cache = StoredStepCache(store)
     for number in range(1, SCREENS_LIMIT + 6):
         tree = many(number)
         await cache.store(key("Go on"), tree, ChosenAction(Action.TAP, tree.children[0]))
-    (page,) = memories.cached.values()
+    (page,) = store.cached.values()
     assert len(page.entries) == SCREENS_LIMIT
     assert (await recalled(cache, "Go on", many(1))).outcome is MISS
     assert (await recalled(cache, "Go on", many(SCREENS_LIMIT + 5))).outcome is HIT
@@ -246,18 +246,18 @@ async def test_a_check_is_valid_for_equal_texts_only() -> None:
     ],
 )
 async def test_uncertain_actions_and_foreign_texts_are_not_stored(sentence: str, answer: ChosenAction) -> None:
-    memories = FakeStepCacheStore()
-    await StoredStepCache(memories).store(key(sentence), sample_screens.android_products("Mug"), answer)
-    assert memories.cached == {}
+    store = FakeStepCacheStore()
+    await StoredStepCache(store).store(key(sentence), sample_screens.android_products("Mug"), answer)
+    assert store.cached == {}
 
 
 async def test_typed_text_comes_from_the_sentence_and_is_not_stored() -> None:
-    memories, tree = FakeStepCacheStore(), sample_screens.android_products("Mug")
-    cache, sentence = StoredStepCache(memories), 'Type "s3cret!" into Search'
+    store, tree = FakeStepCacheStore(), sample_screens.android_products("Mug")
+    cache, sentence = StoredStepCache(store), 'Type "s3cret!" into Search'
     answer = ChosenAction(Action.TYPE, find(tree, "search"), "s3cret!")
     await cache.store(key(sentence), tree, answer)
     assert (await recalled(cache, sentence, tree)).stored == answer
-    assert "s3cret" not in repr(memories.cached)
+    assert "s3cret" not in repr(store.cached)
 
 
 async def test_keywords_are_stored() -> None:
@@ -289,8 +289,8 @@ async def test_a_plan_is_found_on_every_screen_until_it_is_discarded() -> None:
 
 
 async def test_a_recording_is_stored_only_if_complete() -> None:
-    memories, tree = FakeStepCacheStore(), sample_screens.android_products("Mug")
-    cache, sentence = StoredStepCache(memories), "Look for a mug"
+    store, tree = FakeStepCacheStore(), sample_screens.android_products("Mug")
+    cache, sentence = StoredStepCache(store), "Look for a mug"
     names = recording_names(sentence, 2)
     await cache.store(key(names[0]), tree, ChosenAction(Action.TAP, find(tree, "tab_cart")))
     await cache.store(key(names[1]), tree, ChosenAction(Action.TYPE, find(tree, "search"), "of the prompt"))
@@ -317,24 +317,24 @@ async def test_discarding_removes_the_entry_of_the_screen() -> None:
 
 @pytest.mark.parametrize("slow", [False, True])
 async def test_an_unavailable_store_costs_one_bounded_wait(slow: bool) -> None:
-    memories, tree = FakeStepCacheStore(), sample_screens.android_cart()
-    memories.down, memories.slow = OSError("no route"), slow
-    cache = StoredStepCache(memories, timeout=0.01, pause=1000)
+    store, tree = FakeStepCacheStore(), sample_screens.android_cart()
+    store.down, store.slow = OSError("no route"), slow
+    cache = StoredStepCache(store, timeout=0.01, pause=1000)
     answer = ChosenAction(Action.TAP, find(tree, "checkout"))
     for _ in range(5):
         assert (await recalled(cache, "Check out", tree)).outcome is MISS
         await cache.store(key("Check out"), tree, answer)
         await cache.discard(key("Check out"), tree)
-    assert memories.calls == 1
+    assert store.calls == 1
 
 
 async def test_a_store_that_is_back_is_used_again() -> None:
-    memories, tree = FakeStepCacheStore(), sample_screens.android_cart()
-    cache = StoredStepCache(memories, pause=0)
+    store, tree = FakeStepCacheStore(), sample_screens.android_cart()
+    cache = StoredStepCache(store, pause=0)
     answer = ChosenAction(Action.TAP, find(tree, "checkout"))
-    memories.down = OSError("no route")
+    store.down = OSError("no route")
     await cache.store(key("Check out"), tree, answer)
-    memories.down = None
+    store.down = None
     await cache.store(key("Check out"), tree, answer)
     assert (await recalled(cache, "Check out", tree)).outcome is HIT
 

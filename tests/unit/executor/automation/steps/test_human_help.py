@@ -1,4 +1,4 @@
-"""Human in the loop: what a person is asked, and what becomes of the answer."""
+"""Human in the loop: what a person is asked, and what follows from the answer."""
 
 import asyncio
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ NEVER = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
 
 
 class FakeHuman:
-    """Answers what it was given, in turn, then nothing; `silent` never comes back. `questions` are those asked."""
+    """Gives the answers in turn, then None; with `silent` it never answers. `questions` are those asked."""
 
     def __init__(self, *answers: str | None, silent: bool = False) -> None:
         self._answers = list(answers)
@@ -97,7 +97,7 @@ async def test_a_choice_that_left_the_screen_is_asked_about_again() -> None:
     device = FakeDevice(TWO)
 
     class Slow(FakeHuman):
-        """While it thinks, the screen becomes another one."""
+        """The screen changes while it thinks."""
 
         async def ask(self, question: HumanQuestion) -> str | None:
             device.show = screen(button("Add"), button("Add"), button("Add"))

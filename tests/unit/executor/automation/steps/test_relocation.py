@@ -1,4 +1,4 @@
-"""What a model decided is done on the screen as it is by then, on the very element that it meant, or not at all."""
+"""A model's action is done on the element that it meant, on the present screen, or not at all."""
 
 from services.executor.automation.attempt import AttemptRequest, AttemptRunner
 from services.executor.automation.ports import ActionDialog, ChosenAction, ModelTask, ScreenView, TaskDone
@@ -20,7 +20,7 @@ def shop(*names: str) -> Element:
 
 
 class Touched(FakeDevice):
-    """Keeps where it was tapped."""
+    """Records where it was tapped."""
 
     def __init__(self, show: Element) -> None:
         super().__init__(show)
@@ -32,7 +32,7 @@ class Touched(FakeDevice):
 
 
 class Slow(FakeModel):
-    """Answers after the screen has become another one; `answer` is made of what it was shown."""
+    """The screen changes before it answers."""
 
     def __init__(self, device: FakeDevice, then: Element, action: Action, value: str | None = None) -> None:
         super().__init__()

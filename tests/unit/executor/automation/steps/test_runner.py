@@ -1,4 +1,4 @@
-"""An attempt: what passes, what fails and as what, what is written down, and how it ends when it is cut short."""
+"""Attempts: what passes, what fails with which category, what is recorded, and how they end early."""
 
 import asyncio
 from collections.abc import Sequence
@@ -466,7 +466,7 @@ async def test_cancelling_closes_the_device_first() -> None:
 
 async def test_a_device_that_does_not_close_delays_nothing() -> None:
     class Stuck(SlowDevice):
-        """Closes when it is let go."""
+        """Closes when it is allowed to."""
 
         let_go = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""Sentences: when a model is asked, what it may do, what is remembered of it, and what counts against it."""
+"""Sentences: when a model is asked, what it may do, what is cached, and what fails the step."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -168,7 +168,7 @@ async def test_actions_at_points() -> None:
 
 
 async def test_replacing_a_text_clears_the_field_each_time() -> None:
-    """Not from memory, where only the typing would be."""
+    """It is not cached: the entry would contain the typing only."""
     name, cache = Element(role=Role.FIELD, label="Name", text="Ada", id="name"), FakeCache()
     for _ in range(2):
         device = FakeDevice(screen(name))
