@@ -9,8 +9,7 @@ from services.executor.automation.commands.executor import CommandExecutor
 from services.executor.automation.devices.port import NO_BUILD, Build, Device, DeviceFailure, Devices, OnSession, Seed
 from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.evidence.failure_capture import LATE_SECONDS, FailureCapture
-from services.executor.automation.evidence.model_transcripts import TranscriptRecorder
-from services.executor.automation.evidence.recorder import StepRecorder
+from services.executor.automation.evidence.recorder import StepRecorder, TranscriptRecorder
 from services.executor.automation.outcome import StepFailed
 from services.executor.automation.ports import (
     EvidenceStore,

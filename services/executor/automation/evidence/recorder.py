@@ -1,5 +1,6 @@
-"""Records an attempt: its steps in order, and the artifacts that were stored for them."""
+"""Records an attempt: its steps in order, their artifacts, and the transcripts of models."""
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -7,7 +8,7 @@ from time import monotonic
 
 from services.executor.automation.devices.port import PageSource
 from services.executor.automation.outcome import RECOVERABLE, ResolutionCost, StepFailed, StepOutcome
-from services.executor.automation.ports import EvidenceStore, OnProgress
+from services.executor.automation.ports import EvidenceStore, ModelSession, OnProgress
 from services.executor.automation.screen.elements import Element
 from services.executor.automation.sentences.intents import Action
 from services.executor.model.attempts import Artifact, Resolution, StepResult, StepStatus
@@ -210,3 +211,31 @@ def _describe(element: Element | None) -> str:
 def _safe_filename(name: str | None) -> str:
     """The name with other characters than letters, digits, "-" and "_" replaced."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name or "")[:60].strip("-")
+
+
+JSON_LINES = "application/x-ndjson"
+
+
+class TranscriptRecorder:
+    """Of one attempt. What is said in a step inside another step belongs to the inner one."""
+
+    def __init__(self, recorder: StepRecorder, session: ModelSession | None) -> None:
+        self._recorder = recorder
+        self._session = session
+        self._lines: defaultdict[int, bytes] = defaultdict(bytes)
+        self._pictures: defaultdict[int, list[tuple[str, bytes]]] = defaultdict(list)
+
+    def collect(self, index: int) -> None:
+        """What was said since the last call belongs to this step."""
+        if self._session is not None:
+            transcript = self._session.take_transcript()
+            self._lines[index] += transcript.lines
+            self._pictures[index] += transcript.pictures
+
+    async def store(self, index: int) -> None:
+        """Store what was said in this step, if anything was."""
+        self.collect(index)
+        for name, content in self._pictures.pop(index, ()):
+            await self._recorder.store(f"step-{index:03d}-{name}", "screenshot", content, PNG)
+        if lines := self._lines[index]:
+            await self._recorder.store(f"step-{index:03d}-model.jsonl", "transcript", lines, JSON_LINES)

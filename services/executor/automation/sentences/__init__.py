@@ -1,1 +1,1 @@
-"""English sentences: read into intents by rules, and matched with what is on the screen."""
+"""English sentences: parsed into intents by rules, and grounded on the elements of a screen."""

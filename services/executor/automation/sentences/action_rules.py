@@ -1,4 +1,4 @@
-"""Rules for actions: taps and presses, switches, the app, keys, links, screenshots."""
+"""Rules for actions: taps, switches, typing, the app, keys, links, screenshots."""
 
 import re
 from dataclasses import replace
@@ -15,6 +15,7 @@ from services.executor.automation.sentences.rule import (
     with_target,
     with_target_group,
 )
+from services.executor.automation.sentences.targets import may_say_more
 
 _ON = r"(?:\s+(?:on(?:to)?|in(?:to)?|at))?"
 _APP = r"(?:the\s+|my\s+|our\s+|this\s+)?(?:app|application)(?:\s+under\s+test)?"
@@ -37,7 +38,7 @@ _ONLY_AS_KEYS = _KEYS | {name: name for name in ("home", "tab", "delete", "space
 """Names that mean a key only if the sentence says "key" or "keyboard": buttons have them too."""
 
 
-def _key(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
+def _key(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
     said = found["said"] is not None
     if found["button"] and not found["key"].lower().startswith(("volume", "power")):
         return None
@@ -47,8 +48,8 @@ def _key(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
     return Intent(action=Action.PRESS_KEY, value=key) if key else None
 
 
-def _link(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    link = unquote(worded, found["link"])
+def _link(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
+    link = unquote(sentence, found["link"])
     if _LINK.fullmatch(link):
         return Intent(action=Action.OPEN_LINK, value=link)
     if found["said"]:
@@ -56,40 +57,40 @@ def _link(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
     return None
 
 
-def _launch_named(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
+def _launch_named(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
     if _SITE.fullmatch(found["app"]):
         return NotUnderstood(f'a link needs its scheme, such as "https://{found["app"]}"')
-    return Intent(action=Action.LAUNCH_APP, value=unquote(worded, found["app"]))
+    return Intent(action=Action.LAUNCH_APP, value=unquote(sentence, found["app"]))
 
 
-def _stop_named(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    return Intent(action=Action.STOP_APP, value=unquote(worded, found["app"]))
+def _stop_named(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
+    return Intent(action=Action.STOP_APP, value=unquote(sentence, found["app"]))
 
 
-def _screenshot(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
+def _screenshot(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
     name = found["name"]
-    return Intent(action=Action.SCREENSHOT, value=unquote(worded, name) if name else None)
+    return Intent(action=Action.SCREENSHOT, value=unquote(sentence, name) if name else None)
 
 
-def _long_press(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    return with_target(worded, found["target"], Intent(action=Action.LONG_PRESS, seconds=seconds_of(found)))
+def _long_press(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
+    return with_target(sentence, found["target"], Intent(action=Action.LONG_PRESS, seconds=seconds_of(found)))
 
 
-def _set_checked(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
+def _set_checked(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
     on = found["verb"].lower() in {"check", "tick", "enable", "on"}
-    return with_target(worded, found["target"], Intent(action=Action.TAP, checked=on))
+    return with_target(sentence, found["target"], Intent(action=Action.TAP, checked=on))
 
 
-def _go_to(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
+def _go_to(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
     if _PLACE.fullmatch(found["target"]):
         return NotUnderstood("the sentence does not say how to get there: name the element to tap")
-    return with_target(worded, found["target"], Intent(action=Action.TAP, tappable_only=True))
+    return with_target(sentence, found["target"], Intent(action=Action.TAP, tappable_only=True))
 
 
 _TAP = Intent(action=Action.TAP)
 _SELECT = Intent(action=Action.TAP, checked=True, if_checkable=True)
 
-RULES = (
+ACTION_RULES = (
     rule(rf"{_LAUNCH}\s+{_APP}(?:\s+again)?", always(Intent(action=Action.LAUNCH_APP))),
     rule(rf"{_STOP}\s+{_APP}", always(Intent(action=Action.STOP_APP))),
     rule(rf"{_LAUNCH}\s+(?:{_APP}\s+)?{_APP_ID}", _launch_named),
@@ -146,3 +147,74 @@ RULES = (
     rule(r"follows?\s+(?P<target>.+\s+link|(?:the\s+)?link\s+.+)", _go_to),
 )
 """In this order: the more specific first."""
+
+
+_TYPE = r"(?:type|enter|input|write|put|insert|key\s+in)(?:e?s)?(?:\s+in)?"
+_INTO = r"(?:in(?:to|side)?|in\s+to|to|on|for|as|within)"
+_A_TEXT = r"(?:(?:the|a)\s+)?(?:(?:text|value|string|word|words|phrase)\s+)?"
+_HELD = r"(?:(?:the\s+)?(?:text|value|contents?)\s+(?:of|in)\s+)?"
+_DESCRIBING = frozenset(
+    re.findall(
+        r"\S+",
+        """
+        my your the a an some any his her their its this that it them something anything nothing everything
+        valid invalid correct wrong incorrect random new existing same following
+        username password email e-mail name address text value credentials number code details information info phone
+        date character characters letter letters word words keyword query
+        """,
+    )
+)
+"""Words that describe a text: "type my password" must never type "my password"."""
+
+_QUOTE_IT = NotUnderstood('quote the text to type, for example: Type "Ada" into "Name"')
+
+
+def _type(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
+    written = found["value"]
+    value = unquote(sentence, written)
+    if value == written and _describes(written):
+        return _QUOTE_IT
+    return with_target(sentence, found["target"], Intent(action=Action.TYPE, value=value))
+
+
+def _replace(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
+    """ "Set X to Y" names the new content of the field, whatever it contains now."""
+    meaning = _type(sentence, found)
+    return replace(meaning, replaces=True) if isinstance(meaning, Intent) else meaning
+
+
+def _describes(written: str) -> bool:
+    words = re.findall(r"[\w'’@.+-]+", written.lower())
+    return may_say_more(written) or bool(_DESCRIBING.intersection(words)) or re.search(QUOTED, written) is not None
+
+
+def _type_here(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
+    return Intent(action=Action.TYPE, value=unquote(sentence, found["value"]))
+
+
+TEXT_RULES = (
+    rule(
+        rf"{_TYPE}\s+{_A_TEXT}(?P<value>{QUOTED})(?:\s+{_INTO}\s+(?:the\s+)?(?:focused|current|active)\s+(?:text\s+)?(?:field|input))?",
+        _type_here,
+    ),
+    rule(rf"{_TYPE}\s+{_A_TEXT}(?P<value>{QUOTED})\s+{_INTO}\s+(?P<target>.+)", _type),
+    rule(rf"{_TYPE}\s+(?P<value>.+?)\s+into\s+(?P<target>.+)", _type),
+    rule(r"(?:type|enter|input|write|key\s+in)(?:e?s)?\s+(?P<value>\S+(?:\s+\S+)*)\s+in\s+(?P<target>.+)", _type),
+    rule(r"(?:type|enter|input|use)(?:e?s)?\s+(?P<value>\S+)\s+as\s+(?P<target>.+)", _type),
+    rule(rf"fills?(?:\s+(?:in|out|up))?\s+(?P<target>.+?)\s+with\s+{_A_TEXT}(?P<value>{QUOTED}|\S+)", _replace),
+    rule(rf"fills?(?:\s+in)?\s+(?P<value>{QUOTED})\s+{_INTO}\s+(?P<target>.+)", _type),
+    rule(rf"(?:set|change|update)s?\s+{_HELD}(?P<target>.+?)\s+to\s+{_A_TEXT}(?P<value>{QUOTED})", _replace),
+    rule(rf"replaces?\s+{_HELD}(?P<target>.+?)\s+(?:with|by)\s+{_A_TEXT}(?P<value>{QUOTED})", _replace),
+    rule(rf"in(?:to)?\s+(?P<target>.+?)\s*,?\s+{_TYPE}\s+{_A_TEXT}(?P<value>{QUOTED})", _type),
+    rule(rf"{_TYPE}\s+(?P<target>[^{QUOTED[1:-1]}]+?)\s*:?\s+(?P<value>{QUOTED})", _type),
+    rule(
+        r"(?:clear|empty|erase|delete)(?:e?s)?\s+(?:(?:the|all)\s+)*(?:text|input|field|contents?|text\s+field|focused\s+field)",
+        always(Intent(action=Action.CLEAR)),
+    ),
+    rule(
+        r"(?:clear|empty|erase|delete)(?:e?s)?\s+(?:out\s+)?(?:(?:the|all)\s+)*(?:text|contents?|value|input)\s+"
+        r"(?:of|in|from|inside)\s+(?P<target>.+)",
+        with_target_group(Intent(action=Action.CLEAR)),
+    ),
+    rule(r"(?:clear|empty|erase)(?:e?s)?\s+(?:out\s+)?(?P<target>.+)", with_target_group(Intent(action=Action.CLEAR))),
+)

@@ -1,4 +1,4 @@
-"""Rules for checks: what must be visible, and in which state."""
+"""Rules for checks (what must be visible, and in which state) and for waits."""
 
 import re
 from dataclasses import replace
@@ -70,30 +70,32 @@ def reject_vague(phrase: str) -> NotUnderstood | None:
 
 
 def _check(action: Action) -> Reader:
-    def read(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
-        return _checked(worded, found["target"], Intent(action=action))
+    def read(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
+        return _checked(sentence, found["target"], Intent(action=action))
 
     return read
 
 
-def _checked(worded: NormalizedSentence, phrase: str, intent: Intent) -> Meaning:
-    return reject_vague(phrase) or check_of_target(worded, phrase, intent)
+def _checked(sentence: NormalizedSentence, phrase: str, intent: Intent) -> Meaning:
+    return reject_vague(phrase) or check_of_target(sentence, phrase, intent)
 
 
 def _text(comparison: Comparison) -> Reader:
-    def read(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
-        value = unquote(worded, found["value"])
-        return _checked(worded, found["target"], Intent(action=Action.ASSERT_TEXT, value=value, comparison=comparison))
+    def read(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
+        value = unquote(sentence, found["value"])
+        return _checked(
+            sentence, found["target"], Intent(action=Action.ASSERT_TEXT, value=value, comparison=comparison)
+        )
 
     return read
 
 
-def _empty(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    return _checked(worded, found["target"], Intent(action=Action.ASSERT_TEXT, value=""))
+def _empty(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
+    return _checked(sentence, found["target"], Intent(action=Action.ASSERT_TEXT, value=""))
 
 
-def _part_of_screen(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    return check_of_target(worded, f"text containing {found['value']}", Intent(action=Action.ASSERT_VISIBLE))
+def _part_of_screen(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
+    return check_of_target(sentence, f"text containing {found['value']}", Intent(action=Action.ASSERT_VISIBLE))
 
 
 _T = r"(?P<target>.+?)"
@@ -182,16 +184,62 @@ _IN_TIME = re.compile(
 )
 
 
-def parse_check(worded: NormalizedSentence, text: str) -> Meaning:
+def parse_check(sentence: NormalizedSentence, text: str) -> Meaning:
     """A clause, perhaps with "check that" before it and "within 5 seconds" after it; or "verify X" for a quoted X."""
     in_time = _IN_TIME.search(text)
     if in_time is not None:
-        meaning = parse_check(worded, text[: in_time.start()])
+        meaning = parse_check(sentence, text[: in_time.start()])
         return replace(meaning, seconds=seconds_of(in_time)) if isinstance(meaning, Intent) else meaning
     introduced = re.match(_CHECK + r"|sees?\s+that\s+", text, re.IGNORECASE)
     clause = text[introduced.end() :] if introduced else text
-    meaning = None if _GESTURE.match(clause) else first_match(CLAUSES, worded, clause)
+    meaning = None if _GESTURE.match(clause) else first_match(CLAUSES, sentence, clause)
     if meaning is not None or introduced is None:
         return meaning
-    bare = first_match((_BARE,), worded, text)
+    bare = first_match((_BARE,), sentence, text)
     return bare if isinstance(bare, Intent) and bare.target is not None and bare.target.quoted else None
+
+
+_AT_MOST = r"(?:(?:for\s+)?(?:up\s+to|at\s+most|a\s+maximum\s+of)|max(?:imum)?|no\s+(?:more|longer)\s+than|within|for)"
+_FOR = r"(?:for|until|till|to\s+see|unless)"
+_LOADED = re.compile(
+    r"(?P<target>.+?)\s+(?:to\s+(?:finish\s+)?(?:load(?:ing)?|open)|(?:is|has)\s+(?:loaded|opened)|loads|opens)",
+    re.IGNORECASE,
+)
+
+
+def _some_time(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
+    seconds = seconds_of(found)
+    return Intent(action=Action.WAIT_FOR, seconds=seconds, value=f"{seconds:g} s")
+
+
+def _until(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
+    meaning = _clause(sentence, found["clause"])
+    return replace(meaning, seconds=seconds_of(found)) if isinstance(meaning, Intent) else meaning
+
+
+def _lasting(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
+    return NotUnderstood(
+        'it is unclear whether this must last that long or become true by then: write "within" or "for up to"'
+    )
+
+
+def _clause(sentence: NormalizedSentence, clause: str) -> Meaning:
+    loaded = _LOADED.fullmatch(clause)
+    meaning = first_match(CLAUSES, sentence, clause)
+    if meaning is None:
+        phrase = loaded["target"] if loaded else clause
+        meaning = reject_vague(phrase) or check_of_target(sentence, phrase, Intent(action=Action.ASSERT_VISIBLE))
+        if loaded and isinstance(meaning, Intent) and not (meaning.target and meaning.target.quoted):
+            return NotUnderstood("it is unclear when this has loaded: wait for a quoted text that is visible then")
+    if isinstance(meaning, Intent) and meaning.action is Action.ASSERT_VISIBLE:
+        return replace(meaning, action=Action.WAIT_FOR)
+    return meaning
+
+
+WAIT_RULES = (
+    rule(rf"(?:waits?|pauses?|sleeps?)(?:\s+for)?\s+{SECONDS}", _some_time),
+    rule(rf"waits?\s+{_AT_MOST}\s+{SECONDS}\s+{_FOR}\s+(?P<clause>.+)", _until),
+    rule(rf"waits?\s+{SECONDS}\s+{_FOR}\s+(?P<clause>.+)", _until),
+    rule(rf"waits?\s+(?:until|till)\s+.+\s(?:is|are|stays?|remains?)\s.+\sfor\s+{SECONDS}", _lasting),
+    rule(rf"waits?\s+{_FOR}\s+(?P<clause>.+?)(?:\s*,?\s+{_AT_MOST}\s+{SECONDS})?", _until),
+)

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from services.executor.automation.sentences import action_rules, swipe_rules, text_rules, wait_rules
+from services.executor.automation.sentences import action_rules, check_rules, swipe_rules
 from services.executor.automation.sentences.check_rules import parse_check
 from services.executor.automation.sentences.intents import Intent, NotUnderstood
 from services.executor.automation.sentences.normalizer import LENGTH_LIMIT, VERBS, NormalizedSentence, normalize
@@ -27,22 +27,22 @@ _UNKNOWN = NotUnderstood(
 @lru_cache(maxsize=4096)
 def parse_sentence(sentence: str) -> Intent | NotUnderstood:
     """What the sentence means; the same for every screen."""
-    worded = normalize(sentence)
-    if worded is None:
+    normalized = normalize(sentence)
+    if normalized is None:
         return NotUnderstood(f"a sentence has 1 to {LENGTH_LIMIT} ordinary characters")
-    return _meaning(worded) or _UNKNOWN
+    return _meaning(normalized) or _UNKNOWN
 
 
-def _meaning(worded: NormalizedSentence) -> Meaning:
-    text = worded.text
+def _meaning(sentence: NormalizedSentence) -> Meaning:
+    text = sentence.text
     if _CONDITIONAL.fullmatch(text):
         return NotUnderstood("conditions are not supported in sentences: use the runFlow command with when")
     if _FORBIDDEN.fullmatch(text):
         return NotUnderstood("the sentence says what not to do: leave it out, or say what must be visible")
     return (
-        first_match(wait_rules.RULES, worded, text)
-        or first_match(swipe_rules.RULES, worded, text)
-        or first_match(text_rules.RULES, worded, text)
-        or parse_check(worded, text)
-        or first_match(action_rules.RULES, worded, text)
+        first_match(check_rules.WAIT_RULES, sentence, text)
+        or first_match(swipe_rules.SWIPE_RULES, sentence, text)
+        or first_match(action_rules.TEXT_RULES, sentence, text)
+        or parse_check(sentence, text)
+        or first_match(action_rules.ACTION_RULES, sentence, text)
     )

@@ -32,11 +32,11 @@ def rule(shape: str, read: Reader) -> Rule:
     return Rule(re.compile(shape, re.IGNORECASE), read)
 
 
-def first_match(rules: Iterable[Rule], worded: NormalizedSentence, text: str) -> Meaning:
+def first_match(rules: Iterable[Rule], sentence: NormalizedSentence, text: str) -> Meaning:
     """The meaning by the first rule that matches and does not decline."""
     for each in rules:
         found = each.shape.fullmatch(text)
-        meaning = each.read(worded, found) if found is not None else None
+        meaning = each.read(sentence, found) if found is not None else None
         if meaning is not None:
             return meaning
     return None
@@ -44,28 +44,28 @@ def first_match(rules: Iterable[Rule], worded: NormalizedSentence, text: str) ->
 
 def always(intent: Intent) -> Reader:
     """For a rule whose sentences all mean the same."""
-    return lambda worded, found: intent
+    return lambda sentence, found: intent
 
 
 def with_target_group(intent: Intent) -> Reader:
     """For a rule that applies the intent to the element that the group "target" names."""
-    return lambda worded, found: with_target(worded, found["target"], intent)
+    return lambda sentence, found: with_target(sentence, found["target"], intent)
 
 
-def with_target(worded: NormalizedSentence, phrase: str, intent: Intent) -> Meaning:
+def with_target(sentence: NormalizedSentence, phrase: str, intent: Intent) -> Meaning:
     """The intent, with the element that the phrase names."""
     if is_screen_point(phrase):
         return NotUnderstood("points of the screen are not supported in sentences: name the element at that point")
-    target = parse_target(worded, phrase)
+    target = parse_target(sentence, phrase)
     if isinstance(target, NotUnderstood):
         return target
     plain = target.quoted and target.related is None
     return replace(intent, target=target, whole_phrase=not plain and may_say_more(phrase))
 
 
-def check_of_target(worded: NormalizedSentence, phrase: str, intent: Intent) -> Meaning:
+def check_of_target(sentence: NormalizedSentence, phrase: str, intent: Intent) -> Meaning:
     """As `with_target`, for checks: they refuse a phrase that could mean more than a name."""
-    meaning = with_target(worded, phrase, intent)
+    meaning = with_target(sentence, phrase, intent)
     if isinstance(meaning, Intent) and meaning.whole_phrase:
         return NotUnderstood(
             "the sentence may say more than one thing: check one thing at a time, with its text in quotes"
@@ -84,9 +84,9 @@ def seconds_of(found: "re.Match[str]") -> float | None:
     return number * 60 if unit.startswith("m") else number
 
 
-def unquote(worded: NormalizedSentence, written: str) -> str:
+def unquote(sentence: NormalizedSentence, written: str) -> str:
     """The text of a phrase that is one quoted text, else the phrase itself."""
-    return worded.quote(written) if re.fullmatch(QUOTED, written) else written
+    return sentence.quote(written) if re.fullmatch(QUOTED, written) else written
 
 
 def is_certain(target: ElementReference) -> bool:

@@ -19,13 +19,13 @@ _OPPOSITE = {"up": "down", "down": "up", "left": "right", "right": "left"}
 _ENDS = {"bottom": "up", "top": "down", "left": "right", "right": "left"}
 
 
-def _swipe(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
+def _swipe(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
     intent = Intent(action=Action.SWIPE, value=found["direction"].lower())
     target = found.groupdict().get("target")
-    return with_target(worded, target, intent) if target else intent
+    return with_target(sentence, target, intent) if target else intent
 
 
-def _swipe_across(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
+def _swipe_across(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
     start, end = found["start"].lower(), found["end"].lower()
     across = {frozenset({"left", "right"}), frozenset({"top", "bottom"})}
     if frozenset({start, end}) not in across:
@@ -33,15 +33,15 @@ def _swipe_across(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
     return Intent(action=Action.SWIPE, value=_ENDS[start])
 
 
-def _scroll(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
+def _scroll(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
     return Intent(action=Action.SCROLL, value=(found["direction"] or "down").lower())
 
 
-def _scroll_to_end(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
+def _scroll_to_end(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
     return Intent(action=Action.SCROLL, value={"bottom": "bottom", "end": "bottom"}.get(found["end"].lower(), "top"))
 
 
-def _until(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
+def _until(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
     said = found.groupdict()
     if said.get("until") == "to" and not _names_an_element(found["target"]):
         return NotUnderstood('it is unclear what to look for: write, for example, Scroll until "Help" is visible')
@@ -50,7 +50,7 @@ def _until(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
     direction = (said.get("direction") or "down").lower()
     if (said.get("verb") or "scroll").lower().startswith(("swip", "flick")):
         direction = _OPPOSITE[direction]
-    return with_target(worded, found["target"], Intent(action=Action.SCROLL_UNTIL_VISIBLE, value=direction))
+    return with_target(sentence, found["target"], Intent(action=Action.SCROLL_UNTIL_VISIBLE, value=direction))
 
 
 def _names_an_element(phrase: str) -> bool:
@@ -58,11 +58,11 @@ def _names_an_element(phrase: str) -> bool:
     return not phrase[:1].islower() or phrase.startswith("the ")
 
 
-def _repeated(worded: NormalizedSentence, found: re.Match[str]) -> Meaning:
+def _repeated(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
     return NotUnderstood("repetitions are not supported in sentences: use the repeat command with times")
 
 
-RULES = (
+SWIPE_RULES = (
     rule(r"(?:swip|scroll|flick)\w*\b.*\b(?:twice|thrice|\d+\s+times|\w+\s+times)", _repeated),
     rule(
         rf"(?:pull|swipe|drag)s?\s+(?:down\s+)?(?:{_SURFACE}\s+)?(?:down\s+)?to\s+refresh",

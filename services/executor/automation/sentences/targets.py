@@ -162,14 +162,14 @@ def may_say_more(phrase: str) -> bool:
     return _SAYS_MORE.fullmatch(phrase) is not None
 
 
-def parse_target(worded: NormalizedSentence, phrase: str) -> ElementReference | NotUnderstood:
+def parse_target(sentence: NormalizedSentence, phrase: str) -> ElementReference | NotUnderstood:
     """Which element the phrase names."""
     phrase = phrase.strip(" ,")
     if _PRONOUN.fullmatch(phrase):
         return NotUnderstood(f'"{phrase}" does not say which element is meant: name it')
-    target = _parse_quoted(worded, phrase) if re.search(QUOTED, phrase) else _parse_unquoted(worded, phrase)
+    target = _parse_quoted(sentence, phrase) if re.search(QUOTED, phrase) else _parse_unquoted(sentence, phrase)
     return target or NotUnderstood(
-        f"{worded.restored(phrase) or 'an empty phrase'} does not name an element: "
+        f"{sentence.restored(phrase) or 'an empty phrase'} does not name an element: "
         'name one, for example "Log in" or the "Log in" button'
     )
 
@@ -179,33 +179,35 @@ def is_screen_point(phrase: str) -> bool:
     return _POINT.fullmatch(phrase) is not None
 
 
-def _parse_quoted(worded: NormalizedSentence, phrase: str) -> ElementReference | None:
+def _parse_quoted(sentence: NormalizedSentence, phrase: str) -> ElementReference | None:
     shorter = _ON_SCREEN.sub("", _AGAIN.sub("", phrase))
     for pattern in (_QUOTED_FIRST, _KIND_FIRST, _BY_ID, _PARTLY, _WORDS_FIRST):
         found = pattern.fullmatch(shorter)
         if found is not None:
             parts = found.groupdict()
             mark = parts["mark"]
-            name = worded.quote(mark) if re.fullmatch(QUOTED, mark) else mark
+            name = sentence.quote(mark) if re.fullmatch(QUOTED, mark) else mark
             return ElementReference(
-                phrase=worded.restored(phrase),
+                phrase=sentence.restored(phrase),
                 readings=(NameReading(name, _roles(parts.get("kind")), _ordinal(parts.get("ordinal"))),),
                 quoted=True,
                 partly=pattern is _PARTLY,
                 by_id=pattern is _BY_ID,
             )
-    related = _parse_related(worded, shorter)
+    related = _parse_related(sentence, shorter)
     return (
-        ElementReference(phrase=worded.restored(phrase), readings=(), quoted=True, related=related) if related else None
+        ElementReference(phrase=sentence.restored(phrase), readings=(), quoted=True, related=related)
+        if related
+        else None
     )
 
 
-def _parse_related(worded: NormalizedSentence, phrase: str) -> RelativeReference | None:
+def _parse_related(sentence: NormalizedSentence, phrase: str) -> RelativeReference | None:
     """The two ends of a relation; neither may be a relation itself."""
     found = next(filter(None, (pattern.fullmatch(phrase) for pattern in _RELATED)), None)
     if found is None or _A_TIME.fullmatch(found["other"]):
         return None
-    this, anchor = parse_target(worded, found["this"]), parse_target(worded, found["other"])
+    this, anchor = parse_target(sentence, found["this"]), parse_target(sentence, found["other"])
     if (
         not isinstance(this, ElementReference)
         or not isinstance(anchor, ElementReference)
@@ -215,7 +217,7 @@ def _parse_related(worded: NormalizedSentence, phrase: str) -> RelativeReference
     return RelativeReference(this, _RELATIONS[" ".join(found["relation"].lower().split())], anchor)
 
 
-def _parse_unquoted(worded: NormalizedSentence, phrase: str) -> ElementReference | None:
+def _parse_unquoted(sentence: NormalizedSentence, phrase: str) -> ElementReference | None:
     by_id = _BY_ID.fullmatch(phrase)
     if by_id is not None:
         return ElementReference(
@@ -229,7 +231,7 @@ def _parse_unquoted(worded: NormalizedSentence, phrase: str) -> ElementReference
     readings = tuple(dict.fromkeys(_readings(phrase)))
     if not readings or not any(re.search(r"[^\s\W]|[^\w\s,.]", reading.name) for reading in readings):
         return None
-    return ElementReference(phrase=phrase, readings=readings, related=_parse_related(worded, phrase))
+    return ElementReference(phrase=phrase, readings=readings, related=_parse_related(sentence, phrase))
 
 
 def _readings(phrase: str) -> Iterator[NameReading]:

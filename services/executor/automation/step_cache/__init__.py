@@ -1,1 +1,1 @@
-"""Resolved steps that are kept between runs."""
+"""What carried out a sentence, stored between runs where that saves a call of a model."""

@@ -6,8 +6,7 @@ from typing import Any
 
 from services.executor.automation.commands.executor import CommandExecutor
 from services.executor.automation.devices.port import DeviceFailure
-from services.executor.automation.evidence.model_transcripts import TranscriptRecorder
-from services.executor.automation.evidence.recorder import StepRecorder
+from services.executor.automation.evidence.recorder import StepRecorder, TranscriptRecorder
 from services.executor.automation.outcome import ResolutionCost, StepFailed, StepOutcome
 from services.executor.automation.sentences.grammar import parse_sentence
 from services.executor.automation.sentences.intents import Intent

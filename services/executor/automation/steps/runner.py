@@ -7,8 +7,7 @@ from typing import NoReturn
 from services.executor.automation.commands.executor import CommandExecutor
 from services.executor.automation.devices.port import Device, DeviceFailure
 from services.executor.automation.evidence.failure_capture import FailureCapture
-from services.executor.automation.evidence.model_transcripts import TranscriptRecorder
-from services.executor.automation.evidence.recorder import STEPS_LIMIT, StepRecorder
+from services.executor.automation.evidence.recorder import STEPS_LIMIT, StepRecorder, TranscriptRecorder
 from services.executor.automation.outcome import RECOVERABLE, ResolutionCost, StepFailed, StepOutcome
 from services.executor.automation.steps.goal_runner import GoalRunner, SentencesResult
 from services.executor.automation.steps.human_help import ASKABLE, QUESTIONS_LIMIT, RETRY, SKIP, HumanAnswer, HumanHelp

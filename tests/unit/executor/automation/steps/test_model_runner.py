@@ -5,7 +5,7 @@ from services.executor.automation.ports import ActionDialog, ChosenAction, Model
 from services.executor.automation.screen.elements import Bounds, Element, Point, Role
 from services.executor.automation.screen.outline import Outline
 from services.executor.automation.sentences.intents import Action
-from services.executor.automation.steps.relocation import relocate
+from services.executor.automation.steps.model_runner import relocate
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import Category
 from tests.fakes.devices import FakeDevice, FakeDevices, FakeModel, Target, button, screen
