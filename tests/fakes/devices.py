@@ -188,7 +188,7 @@ class FakeDevices:
 
     async def acquire(self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None) -> Device:
         if self.failure is not None or self.device is None:
-            raise self.failure or AssertionError("there is no device")
+            raise self.failure or AssertionError("no device")
         if self.session is not None and on_session is not None:
             await on_session(self.session)
         return self.device

@@ -1,4 +1,4 @@
-"""A hub that answers what it was given and writes down what it was asked, for tests without sockets."""
+"""A scripted hub that records its requests, for tests without sockets."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast

@@ -1,1 +1,1 @@
-"""Language models behind an OpenAI-compatible endpoint: what they are asked, and what of their answers is allowed."""
+"""Language models behind an OpenAI-compatible endpoint: questions, tools, and validation of their answers."""

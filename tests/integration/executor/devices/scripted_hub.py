@@ -1,4 +1,4 @@
-"""A hub over HTTP that shows one screen for ever, and remembers what it was asked for."""
+"""A hub over HTTP that always shows the same screen, and records its requests."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

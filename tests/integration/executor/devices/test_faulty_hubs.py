@@ -28,7 +28,7 @@ OPENED = {"value": {"sessionId": "one", "capabilities": {"platformName": "Androi
 
 
 class ScriptedHub:
-    """Answers each request by what is in `answers` for its "METHOD /path"; writes down what it was asked."""
+    """Answers each request by `answers["METHOD /path"]`; records its requests."""
 
     def __init__(self) -> None:
         self.answers: dict[str, Answer] = {}

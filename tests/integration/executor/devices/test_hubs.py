@@ -80,7 +80,7 @@ async def test_a_run_without_install_gives_the_hub_no_app(
 async def test_runs_stay_queued_while_their_only_hub_is_down(
     executor: Any, connect: Any, shelf: Shelf, tmp_path: Path
 ) -> None:
-    """Nobody claims them, so that no attempt is lost; they go on when the hub is there."""
+    """The runs are not claimed, so that no attempt is lost, and continue when the hub is back."""
     async with serving_hub(ScriptedHub()) as known:
         port = int(known.url.rpartition(":")[2])
         file = pools(tmp_path, known)

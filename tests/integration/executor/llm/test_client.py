@@ -1,4 +1,4 @@
-"""The client: what goes over the wire, what is asked again, what is given up, and what is counted."""
+"""The chat client: requests, retries, permanent errors, and the budget."""
 
 import json
 from typing import Any

@@ -149,7 +149,7 @@ class AppScreen:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How much real time a simulated device takes: at the start of each step, and for each second of its own time."""
+    """How much real time a simulated device takes: at the start of each step, and per second of virtual time."""
 
     step: float = 0.0
     scale: float = 0.0
@@ -162,7 +162,7 @@ NO_PACE = Pace()
 class AppModel:
     """A whole app. `start` chooses the first screen, `launch` what goes wrong in starting.
 
-    `permissions` are the names of those that it asks for; conditions know them as permission.NAME.
+    `permissions` are the names of the permissions that it asks for; conditions use them as permission.NAME.
     """
 
     id: str

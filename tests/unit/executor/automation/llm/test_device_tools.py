@@ -1,4 +1,4 @@
-"""Calls of tools: whatever a model writes, what comes out is an allowed action with arguments of the right kind."""
+"""Calls of tools: from any output of a model come valid actions with arguments of the right types, or errors."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Which screens are one and the same: whatever their data are, and no more than that."""
+"""Fingerprints are equal for the same screen with other data, and different for other screens."""
 
 from itertools import combinations
 from pathlib import Path

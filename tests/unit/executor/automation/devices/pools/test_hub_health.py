@@ -1,4 +1,4 @@
-"""A hub rests after a failure, longer each time, and is back after one good status."""
+"""A hub is unhealthy after a failure, with growing backoff, until its status is good."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ POLICY = HealthPolicy(interval=5, first_backoff=2, max_backoff=60)
 
 
 class Clock:
-    """Seconds that pass when a test says so."""
+    """A clock that tests move."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -21,7 +21,7 @@ class Clock:
 
 
 class Hub:
-    """Answers as it is told; `hangs` makes it wait for ever."""
+    """Answers `well`; with `hangs` it never answers."""
 
     def __init__(self) -> None:
         self.well = True
@@ -36,7 +36,7 @@ class Hub:
 
 
 def endpoint(clock: Clock, policy: HealthPolicy = POLICY) -> tuple[HubHealth, list[bool]]:
-    """An endpoint, and what it told of its health."""
+    """The health of a hub, and the changes that it reported."""
     turns: list[bool] = []
     made = HubHealth("http://hub:4723", policy=policy, changed=lambda: turns.append(made.healthy), now=clock)
     return made, turns
@@ -85,7 +85,7 @@ async def test_backoff_grows_while_sessions_fail_despite_a_good_status() -> None
 
 
 async def waited(found: HubHealth, clock: Clock) -> float:
-    """Seconds until the endpoint wants its status asked for, which pass."""
+    """Let the time until the next check pass; return the seconds."""
     began = clock.now
     task = asyncio.create_task(found.wait_until_due())
     for _ in range(1000):

@@ -34,7 +34,7 @@ def phone(platform: str, hub: FakeHub, *, app: str | None = "/apps/shop", packag
 
 
 def documented(platform: str, hub: FakeHub) -> list[str]:
-    """The names of the commands asked for, each with no arguments but those that the driver has."""
+    """The names of the requested commands, all of whose arguments are documented."""
     commands = [(order.removeprefix("mobile: "), given) for order, given in hub.asked if order.startswith("mobile: ")]
     for name, given in commands:
         known = DOCUMENTED[platform][name]

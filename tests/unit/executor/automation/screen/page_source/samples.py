@@ -1,4 +1,4 @@
-"""Finding elements in what was read."""
+"""Reading page sources and finding elements in them."""
 
 from services.executor.automation.screen.elements import Element, walk
 from services.executor.automation.screen.page_source.reader import read_source
