@@ -12,10 +12,9 @@ from services.executor.automation.llm.chat_client import (
     MAX_TRIES,
     REPLY_LIMIT,
     ChatClient,
-    ChatRequest,
     ModelEndpoint,
 )
-from services.executor.automation.llm.chat_protocol import Reply
+from services.executor.automation.llm.chat_protocol import ChatRequest, Reply
 from services.executor.automation.ports import ModelFailed
 from services.executor.model.failures import Category
 from tests.fakes.llm import USAGE, Reaction, answers, body, call, floods, never, refuses, resets, says
