@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, settings
 
 from services.reporting.model.attempts import Attempt, BuildRef
 
-UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+NO_DEADLINE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """For properties: a busy machine is no failure."""
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

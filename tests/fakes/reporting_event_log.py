@@ -132,6 +132,6 @@ class EventLog:
         return self.now - timedelta(days=1 + age)
 
 
-def doubled(events: Sequence[Event]) -> list[Event]:
+def with_duplicates(events: Sequence[Event]) -> list[Event]:
     """Every event twice, the second time backwards."""
     return [*events, *reversed(events)]

@@ -19,13 +19,13 @@ class FaultyProjections(MongoProjections):
 
     async def transaction(self, work: Callable[[ProjectionTransaction], Awaitable[None]]) -> None:
         async def careless(transaction: ProjectionTransaction) -> None:
-            await work(Stumbling(transaction, self._run_id))
+            await work(FaultyTransaction(transaction, self._run_id))
 
         await super().transaction(careless)
 
 
 @dataclass
-class Stumbling:
+class FaultyTransaction:
     """A transaction that fails after its writes when they are about one run."""
 
     inner: ProjectionTransaction

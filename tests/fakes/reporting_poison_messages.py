@@ -14,7 +14,7 @@ from tests.fakes.reporting_event_log import EventLog, event
 ONE_MEGABYTE = 1024 * 1024
 
 
-def lives(desk: EventLog, count: int) -> list[Event]:
+def run_lifecycles(desk: EventLog, count: int) -> list[Event]:
     """Of passed runs, of one build and test."""
     build, test = (str(uuid4()), "1.0"), str(uuid4())
     return [told for _ in range(count) for told in desk.life(build, test, "passed")]

@@ -40,11 +40,11 @@ class Outcome(Enum):
     """It was committed, but the answer was lost."""
 
 
-class Away(Exception):
+class StoreUnavailable(Exception):
     """The database did not answer."""
 
 
-class Stored(Protocol):
+class StoredTables(Protocol):
     """The read models under test."""
 
     @property
@@ -55,7 +55,7 @@ class Stored(Protocol):
     async def clear(self) -> None: ...
 
 
-class Unreliable:
+class UnreliableProjections:
     """Folds whose transactions end as they are told to."""
 
     def __init__(self, folds: Projections) -> None:
@@ -65,11 +65,11 @@ class Unreliable:
     async def transaction(self, work: Callable[[ProjectionTransaction], Awaitable[None]]) -> None:
         async def then_lost(transaction: ProjectionTransaction) -> None:
             await work(transaction)
-            raise Away
+            raise StoreUnavailable
 
         await self._folds.transaction(work if self.outcome is not Outcome.LOST else then_lost)
         if self.outcome is Outcome.UNSURE:
-            raise Away
+            raise StoreUnavailable
 
 
 @dataclass
@@ -89,10 +89,10 @@ class Member:
 class ProjectionMachine(RuleBasedStateMachine):
     """The group. `stored` is empty at first; `runner` runs its coroutines."""
 
-    def __init__(self, stored: Stored, runner: asyncio.Runner, rules: Rules) -> None:
+    def __init__(self, stored: StoredTables, runner: asyncio.Runner, rules: Rules) -> None:
         super().__init__()
         self._stored, self._runner, self._rules = stored, runner, rules
-        self._unreliable = Unreliable(stored.folds)
+        self._unreliable = UnreliableProjections(stored.folds)
         self._log: list[list[Snapshot]] = [[] for _ in range(PARTITIONS)]
         self._owner = [partition % MEMBERS for partition in range(PARTITIONS)]
         self._committed = [0] * PARTITIONS
@@ -128,7 +128,7 @@ class ProjectionMachine(RuleBasedStateMachine):
         """A member folds what it has in hand, even if the partitions are not its own any more, and may commit."""
         member = self._members[number]
         self._unreliable.outcome = outcome
-        with suppress(Away):
+        with suppress(StoreUnavailable):
             self._runner.run(member.folding.apply_events(Batch.of(member.hand)))
         if outcome is not Outcome.LOST:
             self._applied += member.hand

@@ -14,7 +14,7 @@ PIECE = 500
 EVENTS_PER_RUN = 1.9
 
 
-class Load:
+class EventLoad:
     """Every event of the estate, each until it is acknowledged."""
 
     def __init__(self, found: Replicas, estate: EventGenerator) -> None:

@@ -9,7 +9,7 @@ from random import Random
 from time import monotonic
 
 from tests.eventually import eventually
-from tests.fault.reporting.event_load import Load
+from tests.fault.reporting.event_load import EventLoad
 from tests.fault.reporting.replicas import SESSION_SECONDS, Replicas
 
 WANTED = 2
@@ -28,7 +28,7 @@ FAULTS = {
 }
 
 
-class Storm:
+class FaultSequence:
     """The faults in an order that follows from the seed; `struck` counts them."""
 
     def __init__(self, replicas: Replicas, chance: Random) -> None:
@@ -38,7 +38,7 @@ class Storm:
         chance.shuffle(self._order)
         self.struck: Counter[str] = Counter()
 
-    async def rage(self, load: Load) -> None:
+    async def rage(self, load: EventLoad) -> None:
         """Strike at equal distances over the load, never twice without progress between while there is any."""
         since = monotonic()
         for number, name in enumerate(self._order, start=1):
@@ -91,7 +91,7 @@ class Storm:
         await self._replicas.wind_back(REWIND)
 
 
-async def _reached(load: Load, wanted: int) -> None:
+async def _reached(load: EventLoad, wanted: int) -> None:
     """Wait until so much, or all there is, is committed; a storm does not wait for ever."""
 
     async def there() -> bool:

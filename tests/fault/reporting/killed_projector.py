@@ -37,7 +37,7 @@ MOMENTS = ("before", "after")
 MOST_COMMANDS = 200
 
 
-class Death(monitoring.CommandListener):
+class KillAtCommand(monitoring.CommandListener):
     """Kills this process at the n-th command, before it is sent or after it was answered."""
 
     def __init__(self, number: int, moment: str) -> None:
@@ -64,7 +64,7 @@ class Death(monitoring.CommandListener):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-class Place:
+class ProjectorRun:
     """A database, and the events of one organisation in two batches."""
 
     def __init__(self, uri: str, database: str, seed: int) -> None:
@@ -84,7 +84,7 @@ class Place:
         await migrate(mongo, MIGRATIONS)
         await mongo.close()
 
-    async def die(self, org_id: str, death: Death) -> None:
+    async def die(self, org_id: str, death: KillAtCommand) -> None:
         """Fold both batches, the second one armed."""
         mongo = await Mongo.connect(self.uri, self.database)
         first, second = self.batches(org_id)
@@ -138,11 +138,11 @@ def ended(pid: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def died(place: Place, org_id: str, number: int, moment: str) -> bool:
+def died(place: ProjectorRun, org_id: str, number: int, moment: str) -> bool:
     """Whether a fold was killed at that command; False when it has fewer."""
 
     async def fold() -> None:
-        death = Death(number, moment)
+        death = KillAtCommand(number, moment)
         monitoring.register(death)
         await place.die(org_id, death)
 
@@ -152,7 +152,7 @@ def died(place: Place, org_id: str, number: int, moment: str) -> bool:
 
 
 def main(uri: str, database: str, seed: str) -> None:
-    place = Place(uri, database, int(seed))
+    place = ProjectorRun(uri, database, int(seed))
     assert ended(forked(place.migrate)) == 0
     killed = []
     for number in range(1, MOST_COMMANDS):

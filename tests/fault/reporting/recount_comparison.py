@@ -13,7 +13,7 @@ from tests.fault.reporting.event_generator import EventGenerator
 from tests.fault.reporting.replicas import DATABASE
 
 
-def compared(client: MongoClient[dict[str, Any]], estate: EventGenerator) -> tuple[list[str], int]:
+def compare_with_recount(client: MongoClient[dict[str, Any]], estate: EventGenerator) -> tuple[list[str], int]:
     """Every difference, and how many documents were compared."""
     wrong: list[str] = []
     documents = 0

@@ -15,9 +15,9 @@ import pytest
 from tests.eventually import eventually
 from tests.fault.counting import record
 from tests.fault.reporting.event_generator import EventGenerator
-from tests.fault.reporting.event_load import Load
-from tests.fault.reporting.fault_sequence import WANTED, Storm
-from tests.fault.reporting.recount_comparison import compared
+from tests.fault.reporting.event_load import EventLoad
+from tests.fault.reporting.fault_sequence import WANTED, FaultSequence
+from tests.fault.reporting.recount_comparison import compare_with_recount
 from tests.fault.reporting.replicas import Replicas, replicas
 
 RUNS = int(os.environ.get("RUNS", "100000"))
@@ -30,7 +30,7 @@ async def test_read_models_always_equal_a_recount(tmp_path: Path) -> None:
     estate, chance = EventGenerator(SEED, RUNS), Random(f"{SEED} storm")
     since = monotonic()
     async with replicas(tmp_path) as found:
-        load, storm = Load(found, estate), Storm(found, chance)
+        load, storm = EventLoad(found, estate), FaultSequence(found, chance)
         for _ in range(WANTED):
             found.start()
         async with asyncio.TaskGroup() as group:
@@ -41,7 +41,7 @@ async def test_read_models_always_equal_a_recount(tmp_path: Path) -> None:
         assert await found.dead_letters() == 0
         await found.end()
         with found.client as client:
-            wrong, documents = compared(client, estate)
+            wrong, documents = compare_with_recount(client, estate)
     record(
         "F31",
         "runs told 1 to 5 times, shuffled, late, while replicas of reporting were killed, frozen, added and removed",

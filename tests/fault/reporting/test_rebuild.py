@@ -36,7 +36,7 @@ async def stack(tmp_path: Path) -> AsyncIterator[Stack]:
         yield stack
 
 
-async def called(stack: Stack, *arguments: str) -> Process:
+async def start_command(stack: Stack, *arguments: str) -> Process:
     """The command, with the environment of the reporting service."""
     environment = {
         "PATH": os.environ["PATH"],
@@ -58,11 +58,11 @@ async def lines_of(process: Process) -> AsyncIterator[Line]:
         yield json.loads(line)
 
 
-async def carried_out(stack: Stack, *arguments: str) -> tuple[int, list[Line]]:
+async def run_command(stack: Stack, *arguments: str) -> tuple[int, list[Line]]:
     """Call it until it is nobody else's turn, for one that was killed has it for a while; exit code and lines."""
 
     async def probe() -> tuple[int, list[Line]] | None:
-        process = await called(stack, *arguments)
+        process = await start_command(stack, *arguments)
         lines = [line async for line in lines_of(process)]
         code = await process.wait()
         return None if UNDER_WAY in str(lines[-1].get("error")) else (code, lines)
@@ -72,9 +72,9 @@ async def carried_out(stack: Stack, *arguments: str) -> tuple[int, list[Line]]:
     return found
 
 
-async def killed(stack: Stack, operation: str, when: Callable[[Line], bool]) -> bool:
+async def kill_command(stack: Stack, operation: str, when: Callable[[Line], bool]) -> bool:
     """Call it and kill it with SIGKILL at the first line that is so; False when there was none."""
-    process = await called(stack, operation)
+    process = await start_command(stack, operation)
     async for line in lines_of(process):
         if when(line):
             process.kill()
@@ -141,7 +141,7 @@ async def test_killed_jobs_are_resumed_correctly(stack: Stack) -> None:
         with MongoClient[Any](stack.mongo_uri) as client:
             await all_folded(client)
             planted = spoil(client)
-            code, lines = await carried_out(stack, "verify")
+            code, lines = await run_command(stack, "verify")
             assert planted <= {(found["collection"], found["id"]) for found in differences(lines)}
             assert code == 1
 
@@ -157,17 +157,17 @@ async def test_killed_jobs_are_resumed_correctly(stack: Stack) -> None:
                     return after <= 0
 
                 async def is_killed(when: Callable[[Line], bool] = late_enough) -> bool:
-                    return await killed(stack, "rebuild", when)
+                    return await kill_command(stack, "rebuild", when)
 
                 await eventually(is_killed, within=120, every=1)
                 kills += 1
-            code, lines = await carried_out(stack, "rebuild")
+            code, lines = await run_command(stack, "rebuild")
             assert code == 0, lines[-1]
             enough.set()
             started = await load
             await all_folded(client)
 
-            code, lines = await carried_out(stack, "verify")
+            code, lines = await run_command(stack, "verify")
             assert (code, differences(lines), lines[-1]["result"]["differences"]) == (0, [], 0)
             assert await recount.differences(api, app, await recount.runs_of(api, app)) == []
             names = {name for name in client["reporting"].list_collection_names() if not name.startswith("_")}
@@ -184,7 +184,7 @@ async def test_killed_jobs_are_resumed_correctly(stack: Stack) -> None:
 
 async def test_a_failing_command_says_why(stack: Stack) -> None:
     await stack.stop("executor")
-    process = await called(stack, "verify")
+    process = await start_command(stack, "verify")
     async for line in lines_of(process):
         if line.get("progress", {}).get("place") == "executions":
             process.terminate()

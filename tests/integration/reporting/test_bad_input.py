@@ -34,7 +34,7 @@ from services.reporting.usecases import Projector
 from tests.eventually import eventually
 from tests.fakes.reporting_event_log import EventLog
 from tests.fakes.reporting_faulty_projections import FaultyProjections
-from tests.fakes.reporting_poison_messages import lives, poison, record_of, run_event
+from tests.fakes.reporting_poison_messages import poison, record_of, run_event, run_lifecycles
 from tests.integration.reporting.conftest import TOKEN, Service
 
 
@@ -97,7 +97,7 @@ async def test_poison_messages_are_dead_lettered_and_valid_ones_applied(
 ) -> None:
     """All of it in one partition, in the midst of valid events."""
     bad = poison(desk)
-    good = lives(desk, len(bad))
+    good = run_lifecycles(desk, len(bad))
     unknown = replace(good[0], type="mobiletest.executor.v9.RunDreamt", id="unknown")
     skipped = metrics.REGISTRY.get_sample_value("mobiletest_reporting_unknown_events_total") or 0
     mixed = [record_of(unknown)]
@@ -121,7 +121,7 @@ async def test_an_empty_record_does_not_block_the_partition(
 ) -> None:
     async with serving(settings, producer) as (_, service):
         await send(service, [Record(EXECUTION_EVENTS, desk.app_id.encode(), None, [("ce_id", None)])])
-        await service.publish(*lives(desk, 1))
+        await service.publish(*run_lifecycles(desk, 1))
         await service.applied()
         assert await service.executions(desk.app_id) == 1
     assert [letter.reason for letter in await letters(producer)] == ["NO_VALUE"]
@@ -133,7 +133,7 @@ async def test_an_invalid_share_of_1_dead_letters_a_thousand_messages_in_a_row(
     broken = replace(run_event(desk), payload=b"\xff\xff")
     await producer.publish([replace(broken, id=str(number)) for number in range(1000)])
     async with serving(settings.model_copy(update={"invalid_share": 1.0}), producer) as (_, service):
-        await service.publish(*lives(desk, 1))
+        await service.publish(*run_lifecycles(desk, 1))
         await service.applied()
         assert await service.executions(desk.app_id) == 1
     assert len(await letters(producer)) == 1000
@@ -151,7 +151,7 @@ async def test_exceeding_the_dlq_limit_stops_reporting_without_loss(
     assert f"of the newest 100 messages of {EXECUTION_EVENTS} are invalid" in str(error)
     assert await letters(producer) == []
     async with serving(settings.model_copy(update={"invalid_share": 1.0}), producer) as (_, service):
-        await service.publish(*lives(desk, 1))
+        await service.publish(*run_lifecycles(desk, 1))
         await service.applied()
         assert await service.executions(desk.app_id) == 1
     assert len(await letters(producer)) == 200
@@ -160,18 +160,18 @@ async def test_exceeding_the_dlq_limit_stops_reporting_without_loss(
 async def test_dead_letters_are_replayed_to_a_version_that_can_read_them(
     settings: Settings, producer: Producer, desk: EventLog
 ) -> None:
-    told = lives(desk, 3)
+    told = run_lifecycles(desk, 3)
     await producer.publish(told)
     await put_away_by_an_older_version(settings, producer, len(told))
     commands = CommandSettings(kafka_bootstrap=producer.bootstrap, kafka_idempotence=False)
     async with serving(settings, producer) as (_, service):
-        await service.publish(*lives(desk, 1))
+        await service.publish(*run_lifecycles(desk, 1))
         await service.applied()
         assert await service.executions(desk.app_id) == 1
         await replay_letters(commands, build_parser().parse_args(["replay"]), print)
         await eventually(lambda: sees(service, desk, 4))
         await replay_letters(commands, build_parser().parse_args(["replay", "--again"]), print)
-        await service.publish(*lives(desk, 1))
+        await service.publish(*run_lifecycles(desk, 1))
         await service.applied()
         assert await service.executions(desk.app_id) == 5
 
@@ -212,7 +212,7 @@ async def test_a_bug_costs_only_the_events_it_fails_on_until_they_are_replayed(
     settings: Settings, producer: Producer, desk: EventLog
 ) -> None:
     """A bug in the fold costs the events of one run among 40, which share its partition; the others show."""
-    told = lives(desk, 40)
+    told = run_lifecycles(desk, 40)
     run_id = executor.RunChanged.FromString(told[41].payload).run.id
     await producer.publish([replace(each, key="one-partition") for each in told])
     async with (
@@ -221,7 +221,7 @@ async def test_a_bug_costs_only_the_events_it_fails_on_until_they_are_replayed(
     ):
         await eventually(lambda: there_are(producer, 3))
     async with serving(settings, producer) as (_, service):
-        await service.publish(*lives(desk, 1))
+        await service.publish(*run_lifecycles(desk, 1))
         await service.applied()
         assert await service.executions(desk.app_id) == 40
         found = await letters(producer)

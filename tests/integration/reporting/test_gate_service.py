@@ -11,7 +11,7 @@ from mobiletest.reporting.v1 import reports_pb2 as pb
 
 from services.chassis.context import Caller, bind
 from tests.eventually import eventually
-from tests.fakes.reporting_event_log import EventLog, doubled
+from tests.fakes.reporting_event_log import EventLog, with_duplicates
 from tests.integration.reporting.conftest import Service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -37,7 +37,7 @@ async def on(
     events = [desk.build(*build, age=age)]
     for execution, (test, ending) in zip(executions, endings.items(), strict=True):
         events += desk.life(build, test, ending, execution_id=execution)
-    await service.publish(*doubled(events))
+    await service.publish(*with_duplicates(events))
     return executions
 
 

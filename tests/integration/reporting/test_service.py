@@ -13,7 +13,7 @@ from mobiletest.types.v1 import execution_pb2 as types
 from services.chassis.context import Caller, bind
 from services.reporting.consumer import EXECUTION_EVENTS
 from tests.eventually import eventually
-from tests.fakes.reporting_event_log import EventLog, doubled, event
+from tests.fakes.reporting_event_log import EventLog, event, with_duplicates
 from tests.integration.reporting.conftest import Service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -38,7 +38,7 @@ async def told(service: Service, desk: EventLog) -> tuple[str, str]:
     for ending in ("passed", "failed", "infra", "cancelled"):
         events += desk.life((new, "1.1"), test, ending)
     events += desk.life((old, "1.0"), other, "passed")
-    await service.publish(*doubled(events))
+    await service.publish(*with_duplicates(events))
     await service.applied()
     assert await service.executions(desk.app_id) == 5
     return new, test

@@ -14,7 +14,7 @@ from mobiletest.types.v1.platform_pb2 import PLATFORM_ANDROID, PLATFORM_IOS
 from services.chassis.context import Caller, bind
 from services.chassis.events import Event
 from services.reporting.consumer import CATALOG_EVENTS
-from tests.fakes.reporting_event_log import EventLog, doubled, event
+from tests.fakes.reporting_event_log import EventLog, event, with_duplicates
 from tests.integration.reporting.conftest import Service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -57,7 +57,7 @@ async def test_tests_are_listed_by_classification(service: Service, desk: EventL
     events += [changed(desk, ran, "Pay", tags=["smoke"], platform=PLATFORM_IOS), changed(desk, new, "Log in", 2)]
     for _ in range(3):
         events += desk.life((build, "1.0"), ran, "passed")
-    await service.publish(*doubled(events))
+    await service.publish(*with_duplicates(events))
     await service.applied()
     stable = {"classification": pb.CLASSIFICATION_STABLE}
     assert await listed(service, **stable) == ([ran], 1)
@@ -76,7 +76,7 @@ async def test_the_current_quarantine_is_shown_in_every_list(service: Service, d
     events = [desk.build(build, "1.0"), desk.attachment(lasting, "Pay"), desk.attachment(over, "Log in"), desk.app()]
     events += [*desk.life((build, "1.0"), lasting, "failed"), *desk.life((build, "1.0"), over, "failed")]
     events += [changed(desk, lasting, "Pay", days=2), changed(desk, over, "Log in", days=-2)]
-    await service.publish(*doubled(events))
+    await service.publish(*with_duplicates(events))
     await service.applied()
     matrix = await service.reports.GetTestMatrix(pb.GetTestMatrixRequest(app_id=desk.app_id))
     coverage = await service.reports.GetAppCoverage(pb.GetAppCoverageRequest(app_id=desk.app_id))

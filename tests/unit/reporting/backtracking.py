@@ -24,7 +24,7 @@ _CATEGORIES: dict[Any, Char] = {
 }
 
 
-class Counting:
+class CountingMatcher:
     """One pattern on one text; `steps` rises with every attempt to match a part of the pattern at a position."""
 
     def __init__(self, pattern: re.Pattern[str], text: str) -> None:

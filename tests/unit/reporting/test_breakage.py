@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from services.chassis.context import Caller, bind
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.reports.breakage import Break, Breakage, BuildVerdict, branch_scopes, build_verdict
-from tests.fakes.reporting_attempts import UNHURRIED
+from tests.fakes.reporting_attempts import NO_DEADLINE
 from tests.fakes.reporting_ci_story import CiStory
 from tests.fakes.reporting_story import APP, NOW, ORG
 
@@ -154,7 +154,7 @@ HISTORIES = st.lists(
 )
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(history=HISTORIES, base=st.sampled_from(["main", None]))
 async def test_breakages_agree_with_a_scan_of_all_builds(
     history: list[tuple[str | None, bool]], base: str | None

@@ -9,7 +9,7 @@ from hypothesis import given
 from services.reporting.model.attempts import Attempt
 from services.reporting.model.classification_detail import classification_detail
 from services.reporting.model.flaky import Classification, assess
-from tests.fakes.reporting_attempts import UNHURRIED, attempts_from_letters, build_ref
+from tests.fakes.reporting_attempts import NO_DEADLINE, attempts_from_letters, build_ref
 from tests.unit.reporting.test_flaky import histories
 
 VERSIONS = {build_ref(number).id: build_ref(number).version for number in range(1, 60)}
@@ -121,7 +121,7 @@ def test_a_build_without_a_name_is_not_named() -> None:
     assert classification_detail(assess(nameless), {}).startswith("An unknown build broke a run of 2 passes")
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(histories())
 def test_every_sentence_is_well_formed_and_its_counts_are_consistent(history: list[Attempt]) -> None:
     said = classification_detail(assess(history), VERSIONS)
@@ -135,7 +135,7 @@ def test_every_sentence_is_well_formed_and_its_counts_are_consistent(history: li
         assert int(part) <= int(whole)
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(histories())
 def test_the_counts_are_those_of_the_history(history: list[Attempt]) -> None:
     """Counted anew, in the plainest way."""

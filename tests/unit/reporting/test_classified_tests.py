@@ -9,7 +9,7 @@ from services.reporting.model.batch import Snapshot
 from services.reporting.model.flaky import Classification
 from services.reporting.ports import Page
 from services.reporting.usecases import AppReports, ClassifiedQuery, ClassifiedTests
-from tests.fakes.reporting_attempts import UNHURRIED
+from tests.fakes.reporting_attempts import NO_DEADLINE
 from tests.fakes.reporting_catalog_tests import FakeCatalogTests
 from tests.fakes.reporting_read_models import FakeReadModels
 from tests.fakes.reporting_recount import recount
@@ -145,7 +145,7 @@ async def test_a_test_without_a_creation_time_comes_last(story: Story) -> None:
     assert await found(story, ClassifiedQuery(UNTRIED)) == ["none", "few", "old"]
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(told=snapshot_lists())
 async def test_lists_of_an_app_agree_with_its_matrix(told: list[Snapshot]) -> None:
     """Those of attached tests that the catalog has told of; a list without an app has them all."""

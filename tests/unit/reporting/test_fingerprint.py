@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from services.reporting.model import volatile_patterns
 from services.reporting.model.fingerprint import REASON_LENGTH, fingerprint, normalise
-from tests.fakes.reporting_attempts import UNHURRIED
+from tests.fakes.reporting_attempts import NO_DEADLINE
 from tests.unit.reporting.failure_corpus import Kind, kinds, messages
 
 NORMALISED = [
@@ -68,7 +68,7 @@ def test_at_most_200_characters_remain() -> None:
     assert len(normalise("word" * 100)) == REASON_LENGTH
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(st.text(string.printable + "“”‘’\x1b", max_size=300) | st.text(max_size=300))
 def test_any_text_has_one_line_of_bounded_length(message: str) -> None:
     reason = normalise(message)
@@ -77,7 +77,7 @@ def test_any_text_has_one_line_of_bounded_length(message: str) -> None:
     assert "\x1b" not in reason
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(st.integers(10, 10**9), st.integers(10, 10**9), st.uuids(), st.uuids())
 def test_numbers_and_ids_make_no_difference(one: int, other: int, first: object, second: object) -> None:
     assert normalise(f"Row {one} of {first} is gone") == normalise(f"Row {other} of {second} is gone")
@@ -151,7 +151,7 @@ SENTENCES = [
 ]
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(st.data(), st.sampled_from(sorted(_accidents())), st.sampled_from(SENTENCES))
 def test_volatile_parts_become_placeholders_anywhere_in_the_message(
     data: st.DataObject, placeholder: str, sentence: str
@@ -160,7 +160,7 @@ def test_volatile_parts_become_placeholders_anywhere_in_the_message(
     assert normalise(sentence.format(accident)) == sentence.format(placeholder)
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(st.text(string.ascii_letters + string.digits + " €:,.!?-+%", min_size=1, max_size=60).map(str.strip))
 def test_quoted_text_stays(text: str) -> None:
     whole = " ".join(f'Button "{text}" and label “{text}” were not found after 30 s'.split())

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from services.reporting.model import volatile_patterns
 from services.reporting.model.fingerprint import MAX_LENGTH_WITHOUT_FRAMES, MAX_MESSAGE_LENGTH, normalise
 from tests.examples import examples
-from tests.fakes.reporting_attempts import UNHURRIED
-from tests.unit.reporting.backtracking import Counting
+from tests.fakes.reporting_attempts import NO_DEADLINE
+from tests.unit.reporting.backtracking import CountingMatcher
 from tests.unit.reporting.failure_corpus import messages
 
 LENGTH = 320  # more than every bound in the patterns but that of a JSON value
@@ -34,10 +34,10 @@ def steps(text: str) -> dict[str, int]:
     """What each pattern costs on the text."""
     found: dict[str, int] = {}
     for name, pattern in SEARCHED.items():
-        counting = Counting(pattern, text)
+        counting = CountingMatcher(pattern, text)
         found[name] = sum(0 for _ in counting.spans()) + counting.steps
     for name, pattern in WHOLE.items():
-        counting = Counting(pattern, text)
+        counting = CountingMatcher(pattern, text)
         counting.fullmatch()
         found[name] = counting.steps
     return found
@@ -48,19 +48,19 @@ def assert_bounded(text: str) -> None:
     assert {name: count for name, count in steps(text).items() if count > limit} == {}
 
 
-@settings(UNHURRIED, max_examples=examples(len(PIECES)))
+@settings(NO_DEADLINE, max_examples=examples(len(PIECES)))
 @given(st.sampled_from(PIECES))
 def test_repeating_what_patterns_look_for_costs_bounded_work(piece: str) -> None:
     assert_bounded((piece * LENGTH)[:LENGTH])
 
 
-@settings(UNHURRIED, max_examples=examples(40))
+@settings(NO_DEADLINE, max_examples=examples(40))
 @given(st.sampled_from(PIECES), st.sampled_from(PIECES), st.sampled_from(PIECES))
 def test_mixing_them_costs_bounded_work(start: str, repeated: str, end: str) -> None:
     assert_bounded((start + repeated * LENGTH)[: LENGTH - len(end)] + end)
 
 
-@settings(UNHURRIED, max_examples=examples(40))
+@settings(NO_DEADLINE, max_examples=examples(40))
 @given(st.lists(st.sampled_from(PIECES), min_size=2, max_size=5))
 def test_repeating_a_mixture_costs_bounded_work(pieces: list[str]) -> None:
     assert_bounded(("".join(pieces) * LENGTH)[:LENGTH])
@@ -72,14 +72,16 @@ def test_no_more_is_read_than_the_maximum_length() -> None:
     assert MAX_LENGTH_WITHOUT_FRAMES < MAX_MESSAGE_LENGTH
 
 
-@settings(UNHURRIED, max_examples=examples(100))
+@settings(NO_DEADLINE, max_examples=examples(100))
 @given(st.sampled_from(messages()))
 def test_the_counting_matcher_matches_as_python_does(text: str) -> None:
     """So that what it counts is what `re` does."""
     for pattern in SEARCHED.values():
-        assert list(Counting(pattern, text).spans()) == [match.span() for match in pattern.finditer(text)]
+        assert list(CountingMatcher(pattern, text).spans()) == [match.span() for match in pattern.finditer(text)]
     for line in text.splitlines():
-        assert Counting(volatile_patterns.FRAME, line).fullmatch() is bool(volatile_patterns.FRAME.fullmatch(line))
+        assert CountingMatcher(volatile_patterns.FRAME, line).fullmatch() is bool(
+            volatile_patterns.FRAME.fullmatch(line)
+        )
 
 
 def test_the_counting_matcher_sees_what_backtracks() -> None:
@@ -90,6 +92,6 @@ def test_the_counting_matcher_sees_what_backtracks() -> None:
 
 
 def _cost(pattern: re.Pattern[str], text: str) -> int:
-    counting = Counting(pattern, text)
+    counting = CountingMatcher(pattern, text)
     counting.fullmatch()
     return counting.steps

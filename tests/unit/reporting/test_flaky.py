@@ -15,7 +15,7 @@ from services.reporting.model.flaky import Assessment, Classification, FlakyRule
 from services.reporting.model.histories import extend_history
 from services.reporting.model.snapshots import AttemptSnapshot, RunSnapshot, Status
 from services.reporting.model.tables import History
-from tests.fakes.reporting_attempts import START, UNHURRIED, attempts_from_letters, build_ref
+from tests.fakes.reporting_attempts import NO_DEADLINE, START, attempts_from_letters, build_ref
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 WORKED_EXAMPLES = [
@@ -110,26 +110,26 @@ def _drawn(draw: st.DrawFn, index: int, storms: set[int]) -> Attempt:
     )
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(histories())
 def test_score_is_at_least_0_and_below_1(history: list[Attempt]) -> None:
     assert 0.0 <= assess(history).score < 1.0
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(histories(), st.booleans())
 def test_score_of_a_constant_history_is_0(history: list[Attempt], verdict: bool) -> None:
     assert assess([replace(item, passed=verdict) for item in history]).score == 0.0
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(st.integers(2, 20), st.integers(2, 20), st.booleans())
 def test_score_of_one_lasting_change_between_builds_is_0(before: int, after: int, passed_before: bool) -> None:
     first, then = ("P", "F") if passed_before else ("F", "P")
     assert assess(attempts_from_letters("/".join([first] * before + [then] * after))).score == 0.0
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(histories(), st.randoms(use_true_random=False), st.integers(0, 5))
 def test_order_of_arrival_and_duplicates_change_nothing(history: list[Attempt], random: Random, repeats: int) -> None:
     shuffled = history + history[:repeats]
@@ -137,7 +137,7 @@ def test_order_of_arrival_and_duplicates_change_nothing(history: list[Attempt], 
     assert assess(shuffled) == assess(history)
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(histories(), st.lists(st.tuples(st.booleans(), st.integers(1, 8)), max_size=10))
 def test_attempts_older_than_the_window_change_nothing(history: list[Attempt], older: list[tuple[bool, int]]) -> None:
     rules = FlakyRules(window=10)
@@ -150,7 +150,7 @@ def test_attempts_older_than_the_window_change_nothing(history: list[Attempt], o
     assert assess(history + ancient, rules) == assess(history, rules)
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(histories(), st.integers(1, 12))
 def test_incremental_equals_recomputed(history: list[Attempt], window: int) -> None:
     """Keeping only what `retain` keeps after each arrival gives the assessment of the whole history."""
@@ -163,7 +163,7 @@ def test_incremental_equals_recomputed(history: list[Attempt], window: int) -> N
     assert assess(kept, rules) == assess(history, rules)
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(histories(), st.integers(1, 12), st.randoms(use_true_random=False), st.sets(st.integers(0, 9)))
 def test_the_order_in_which_storms_are_settled_changes_nothing(
     history: list[Attempt], window: int, random: Random, never: set[int]
@@ -220,7 +220,7 @@ def test_attempts_before_storms_count_within_the_maximum_of_windows() -> None:
     assert assess([*calm, *stormy]).score != assess(calm).score
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(histories(), st.lists(st.tuples(st.integers(1, 8), st.integers(0, 500)), max_size=5))
 def test_undecided_attempts_change_nothing(history: list[Attempt], undecided: list[tuple[int, int]]) -> None:
     """A history is made of runs; their attempts without a verdict never become part of it."""
@@ -263,7 +263,7 @@ def _folded(runs: list[RunSnapshot], storms: dict[str, bool]) -> Assessment:
     return extend_history(History("org"), told, {}, FlakyRules()).assessment
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(st.lists(st.integers(1, 4), min_size=2, max_size=12), st.data(), st.booleans())
 def test_score_of_one_lasting_change_is_0_however_often_builds_were_tried(
     tries: list[int], data: st.DataObject, passed_before: bool

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from services.reporting.model.attempts import Attempt
 from services.reporting.model.flaky import Classification, assess
 from tests.examples import examples
-from tests.fakes.reporting_attempts import UNHURRIED, attempts_from_letters
+from tests.fakes.reporting_attempts import NO_DEADLINE, attempts_from_letters
 from tests.unit.reporting.test_flaky import histories
 
 Code = tuple[str, int]
@@ -124,14 +124,14 @@ def ending(verdicts: Sequence[bool], verdict: bool) -> int:
     return count
 
 
-@settings(UNHURRIED, max_examples=examples(400))
+@settings(NO_DEADLINE, max_examples=examples(400))
 @given(histories())
 def test_score_and_class_are_those_of_the_definition(history: list[Attempt]) -> None:
     found, defined = assess(history), Definition(history)
     assert (found.score, found.classification.value) == (defined.score(), defined.classification())
 
 
-@settings(UNHURRIED, max_examples=examples(200))
+@settings(NO_DEADLINE, max_examples=examples(200))
 @given(histories(max_size=12))
 def test_short_histories_agree_with_the_definition(history: list[Attempt]) -> None:
     found, defined = assess(history), Definition(history)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from services.chassis.context import Caller, bind
 from services.reporting.model.reports.gate import Gate, GateResult, GateRule
-from tests.fakes.reporting_attempts import UNHURRIED
+from tests.fakes.reporting_attempts import NO_DEADLINE
 from tests.fakes.reporting_ci_story import CiStory
 from tests.fakes.reporting_story import NOW, ORG
 
@@ -241,7 +241,7 @@ class TestTheRule:
 BUILDS = st.tuples(st.sampled_from(["main", "feature", None]), st.sampled_from(["passed", "failed", "infra"]))
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(
     history=st.lists(BUILDS, max_size=7),
     place=st.integers(0, 7),

@@ -16,7 +16,7 @@ from services.reporting.model.projection import fold
 from services.reporting.model.snapshots import AttemptSnapshot, Failure, RunSnapshot, Status
 from services.reporting.model.tables import History, Tables
 from services.reporting.proto_enums import CATEGORY_NUMBER, INFRASTRUCTURE
-from tests.fakes.reporting_attempts import START, UNHURRIED
+from tests.fakes.reporting_attempts import NO_DEADLINE, START
 from tests.fakes.reporting_story import NOW, Story
 from tests.fakes.reporting_strategies import snapshot_lists
 
@@ -100,7 +100,7 @@ def _history(tables: Tables) -> History:
     return found
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(snapshot_lists(), st.data())
 def test_infrastructure_failures_change_no_assessment(told: list[Snapshot], data: st.DataObject) -> None:
     """Runs of infrastructure's are put among the others: what is judged stays, but what is known of storms."""

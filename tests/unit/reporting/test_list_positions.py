@@ -12,7 +12,7 @@ from services.reporting.model.list_positions import ListPosition, day_of, minute
 from services.reporting.model.tables import Table
 from services.reporting.ports import Page
 from services.reporting.usecases import RunLists
-from tests.fakes.reporting_attempts import UNHURRIED
+from tests.fakes.reporting_attempts import NO_DEADLINE
 from tests.fakes.reporting_read_models import FakeReadModels
 from tests.fakes.reporting_story import NOW, ORG, Story
 
@@ -27,7 +27,7 @@ MOMENTS = st.lists(
 )
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(moments=MOMENTS, skip=st.integers(0, 35))
 def test_a_position_leads_to_the_same_row_as_skipping(moments: list[datetime], skip: int) -> None:
     rows = sorted(moments, reverse=True)

@@ -12,7 +12,7 @@ from services.reporting.model.projection import Rules, fold
 from services.reporting.model.snapshots import RunSnapshot
 from services.reporting.model.tables import Table, Tables
 from tests.examples import examples
-from tests.fakes.reporting_attempts import UNHURRIED
+from tests.fakes.reporting_attempts import NO_DEADLINE
 from tests.fakes.reporting_recount import recount
 from tests.fakes.reporting_strategies import snapshot_lists
 
@@ -49,13 +49,13 @@ def cut(told: list[Snapshot], random: Random) -> list[list[Snapshot]]:
     return batches
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(snapshot_lists())
 def test_one_batch_equals_a_recount(told: list[Snapshot]) -> None:
     assert contents(folded([told], SMALL_WINDOWS)) == contents(recount(told, SMALL_WINDOWS))
 
 
-@settings(UNHURRIED, max_examples=examples(150))
+@settings(NO_DEADLINE, max_examples=examples(150))
 @given(snapshot_lists(), st.randoms(use_true_random=False), st.integers(1, 3))
 def test_order_duplicates_and_batches_change_nothing(told: list[Snapshot], random: Random, times: int) -> None:
     expected = contents(recount(told, SMALL_WINDOWS))
@@ -71,7 +71,7 @@ def _asking(told: list[Snapshot]) -> list[Snapshot]:
     return [*doubled, *(replace(one, revision=one.revision + 1) for one in open_ones)]
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(snapshot_lists(), st.randoms(use_true_random=False))
 def test_events_of_a_run_with_the_same_status_change_nothing(told: list[Snapshot], random: Random) -> None:
     asking = _asking(told)
@@ -81,7 +81,7 @@ def test_events_of_a_run_with_the_same_status_change_nothing(told: list[Snapshot
         assert found[name] == expected[name]
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(snapshot_lists(), st.randoms(use_true_random=False))
 def test_replaying_everything_changes_nothing(told: list[Snapshot], random: Random) -> None:
     tables = folded(cut(told, random), SMALL_WINDOWS)
@@ -91,7 +91,7 @@ def test_replaying_everything_changes_nothing(told: list[Snapshot], random: Rand
     assert contents(tables) == before
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(snapshot_lists())
 def test_counts_are_conserved(told: list[Snapshot]) -> None:
     """Every finished run of an app is in exactly one day; every one with a build in exactly one cell."""

@@ -15,7 +15,7 @@ from services.reporting.model.retention import RetentionLimits, expire_runs
 from services.reporting.model.snapshots import RunSnapshot
 from services.reporting.model.tables import Tables
 from services.reporting.ports import Page
-from tests.fakes.reporting_attempts import UNHURRIED
+from tests.fakes.reporting_attempts import NO_DEADLINE
 from tests.fakes.reporting_recount import recount
 from tests.fakes.reporting_story import APP, NOW, Story
 from tests.fakes.reporting_strategies import snapshot_lists
@@ -40,7 +40,7 @@ def chosen(tables: Tables, random: Random) -> list[str]:
     return [run_id for run_id, _ in sorted(tables.runs.rows()) if random.random() < 0.5]
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(told=snapshot_lists(), random=st.randoms(use_true_random=False))
 def test_expiry_changes_no_figure(told: list[Snapshot], random: Random) -> None:
     tables = recount(told)
@@ -49,7 +49,7 @@ def test_expiry_changes_no_figure(told: list[Snapshot], random: Random) -> None:
     assert published(tables) == before
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(told=snapshot_lists(), random=st.randoms(use_true_random=False))
 def test_list_positions_are_those_of_the_listed_runs(told: list[Snapshot], random: Random) -> None:
     tables = recount(told)
@@ -69,7 +69,7 @@ def placed(tables: Tables) -> dict[object, dict[str, int]]:
     return {key: row for key, row in found.items() if row}
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(told=snapshot_lists(), random=st.randoms(use_true_random=False))
 def test_late_events_of_expired_runs_change_nothing(told: list[Snapshot], random: Random) -> None:
     tables = recount(told)
@@ -84,7 +84,7 @@ def test_late_events_of_expired_runs_change_nothing(told: list[Snapshot], random
     assert {field.name: dict(getattr(tables, field.name).rows()) for field in fields(tables)} == before
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(told=snapshot_lists(), random=st.randoms(use_true_random=False))
 def test_later_runs_count_as_if_nothing_had_expired(told: list[Snapshot], random: Random) -> None:
     half = len(told) // 2

@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 
 from services.catalog.model import text as catalog
 from services.reporting.model import text_search
-from tests.fakes.reporting_attempts import UNHURRIED
+from tests.fakes.reporting_attempts import NO_DEADLINE
 
 
-@UNHURRIED
+@NO_DEADLINE
 @given(st.text(max_size=700))
 def test_text_is_searched_as_in_the_catalog(searched: str) -> None:
     """To the letter."""
