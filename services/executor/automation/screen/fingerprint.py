@@ -27,7 +27,8 @@ _SCROLLING = re.compile(r"ScrollView|RecyclerView|ListView|GridView|TableView|XC
 _TITLE_BAR = re.compile(r"NavigationBar$|Toolbar$|ActionBar|TopAppBar")
 _TAB_BAR = re.compile(r"TabBar|TabLayout|TabWidget|BottomNavigation")
 _SYSTEM = re.compile(r"XCUIElementType(?:Keyboard|StatusBar)|inputmethod|com\.android\.systemui")
-_GENERATED = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-|(?=[0-9a-f]*\d)[0-9a-f]{10,}|^:[rR]", re.IGNORECASE)
+_GENERATED = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-|^:[rR]", re.IGNORECASE)
+_LONG_HEX = re.compile(r"[0-9a-f]{10,}", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -198,7 +199,8 @@ def _name(element: Element) -> str:
 def id_shape(identifier: str) -> str:
     """The id without package and digits; empty if it was generated."""
     short = identifier.rsplit("/", 1)[-1]
-    return "" if _GENERATED.search(short) else _DIGITS.sub("", short)
+    generated = _GENERATED.search(short) or any(map(_DIGITS.search, _LONG_HEX.findall(short)))
+    return "" if generated else _DIGITS.sub("", short)
 
 
 @lru_cache(maxsize=8192)
