@@ -5,7 +5,7 @@ from aiohttp import web
 
 from services.chassis.health import Health, HealthReport
 from services.gateway.http.application import Route
-from services.gateway.http.responses import json_response
+from services.gateway.http.json_responses import json_response
 
 DOCUMENT_PATH = "/api/v1/openapi.json"
 

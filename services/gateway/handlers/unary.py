@@ -13,8 +13,8 @@ from services.gateway.contract.operations import EMPTY, HTTP_BODY, Operation
 from services.gateway.encoding.response_encoders import ToJson
 from services.gateway.handlers.invocations import Invocation
 from services.gateway.handlers.request_reader import RequestReader
+from services.gateway.http.json_responses import json_response
 from services.gateway.http.request_context import REQUEST_CONTEXT, RequestContext
-from services.gateway.http.responses import json_response
 from services.gateway.upstream.batcher import Batcher
 
 Render = Callable[[Any], web.StreamResponse]

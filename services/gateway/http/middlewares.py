@@ -8,8 +8,8 @@ from aiohttp.typedefs import Handler
 from multidict import istr
 
 from services.gateway.http.errors import HttpError, expectation_failed, method_not_allowed, unknown_path
+from services.gateway.http.json_responses import error_response, map_error
 from services.gateway.http.request_context import REQUEST_CONTEXT, REQUEST_ID
-from services.gateway.http.responses import error_response, map_error
 
 FIXED_HEADERS = {
     hdrs.SERVER: "mobiletest",

@@ -12,8 +12,8 @@ from aiohttp.http_exceptions import LineTooLong
 
 from services.chassis import logs
 from services.gateway.http.errors import HttpError, header_too_large, malformed_http
+from services.gateway.http.json_responses import error_response
 from services.gateway.http.middlewares import FIXED_HEADERS, REQUEST_ID_HEADER, map_http_exception
-from services.gateway.http.responses import error_response
 
 MAX_LINE_BYTES = 8190
 MAX_HEADERS = 128

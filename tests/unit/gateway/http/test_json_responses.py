@@ -9,7 +9,7 @@ from services.chassis import errors
 from services.chassis.errors import DomainError
 from services.gateway.decoding.validation_errors import FieldError, InvalidRequest, MalformedBody
 from services.gateway.http.errors import HttpError, body_too_large, method_not_allowed
-from services.gateway.http.responses import STATUSES, error_response, map_error
+from services.gateway.http.json_responses import STATUSES, error_response, map_error
 
 
 def body(error: HttpError) -> Any:
