@@ -1,4 +1,4 @@
-"""Executors as processes that can be killed, with an API of the test's own process beside them."""
+"""Workers as processes that can be killed, with the API in the process of the test."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[3]
 
 @dataclass
 class Workers:
-    """Worker processes by name; each writes its log to a file of its own."""
+    """Worker processes by name, each with its own log file."""
 
     environment: dict[str, str]
     logs: Path
@@ -79,13 +79,13 @@ async def workers_of(environment: dict[str, str], logs: Path) -> AsyncIterator[W
 
 @pytest.fixture
 async def workers(settings: Callable[..., Settings], tmp_path: Path) -> AsyncIterator[Workers]:
-    """Workers that share database, broker and catalog with the executor of the test."""
+    """Workers that share database, broker and catalog with the API of the test."""
     async with workers_of(_environment(settings(lease_seconds=LEASE_SECONDS)), tmp_path) as found:
         yield found
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    """The settings as variables, which is how a process gets them."""
+    """The settings as environment variables of a process."""
     chosen: dict[str, Any] = {
         name: getattr(settings, name) for name in settings.model_fields_set - {"service_tokens", "instance"}
     }

@@ -39,7 +39,7 @@ def _time(moment: Timestamp) -> datetime:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("offset", ["+10m", "-10m"], ids=["ahead", "behind"])
-async def test_a_clock_ten_minutes_off_changes_no_lease_and_no_duration(
+async def test_a_wrong_clock_changes_no_lease_and_no_duration(
     executor: Any, connect: Any, shelf: Shelf, workers: Workers, libfaketime: str, offset: str
 ) -> None:
     """Runs that outlast their lease end on the attempt that they began with, at times of the right clock."""
@@ -81,7 +81,7 @@ def _skewed(log: str) -> bool:
 
 
 @pytest.mark.timeout(300)
-async def test_the_runs_of_a_killed_worker_are_taken_over_in_time_by_one_whose_clock_is_wrong(
+async def test_a_worker_with_a_wrong_clock_takes_over_runs_in_time(
     executor: Any, connect: Any, shelf: Shelf, workers: Workers, libfaketime: str
 ) -> None:
     """Neither earlier than the lease's end nor ten minutes after it."""

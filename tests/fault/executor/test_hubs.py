@@ -41,7 +41,7 @@ Noted = Callable[[], Awaitable[Session]]
 
 @pytest.fixture
 def two_hubs() -> Iterator[list[Hub]]:
-    """Two Appium servers that this test may kill."""
+    """Two Appium servers that a test can kill."""
     first, second = start_hub(hubs.appium), start_hub(hubs.appium)
     yield [next(first), next(second)]
     for hub in (second, first):
@@ -79,7 +79,7 @@ def pool(name: str, hub: Hub, *, slots: int = 1) -> str:
 
 
 def use(workers: Workers, folder: Path, *pools: str) -> None:
-    """Let the workers have these pools."""
+    """Configure the workers with these pools."""
     path = folder / "pools.yaml"
     path.write_text("pools:\n" + "".join(pools))
     workers.environment["MOBILETEST_DEVICE_POOLS"] = str(path)
@@ -106,7 +106,7 @@ async def is_gone(session: Session) -> bool:
 
 
 @pytest.mark.timeout(900)
-async def test_the_sessions_of_killed_workers_are_deleted_and_their_device_used_again(
+async def test_sessions_of_killed_workers_are_deleted_and_their_devices_reused(
     executor: Any,
     connect: Any,
     shelf: Shelf,
@@ -116,7 +116,7 @@ async def test_the_sessions_of_killed_workers_are_deleted_and_their_device_used_
     noted: Noted,
     no_orphans: Callable[[], bool],
 ) -> None:
-    """The process that reaps deletes them, with no worker there at all; the next attempt has the only slot."""
+    """The reaping process deletes them without any worker; the next attempt gets the only slot."""
     use(workers, tmp_path, pool("only", appium))
     seconds = []
     async with executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api, connect(api.grpc_address) as client:
@@ -141,7 +141,7 @@ async def test_the_sessions_of_killed_workers_are_deleted_and_their_device_used_
 
 
 @pytest.mark.timeout(300)
-async def test_a_stopping_worker_deletes_its_session_before_it_hands_the_run_back(
+async def test_shutdown_deletes_the_session_before_the_run_is_handed_back(
     executor: Any, connect: Any, shelf: Shelf, workers: Workers, tmp_path: Path, appium: Hub, noted: Noted
 ) -> None:
     use(workers, tmp_path, pool("only", appium))
@@ -160,10 +160,10 @@ async def test_a_stopping_worker_deletes_its_session_before_it_hands_the_run_bac
 
 
 @pytest.mark.timeout(300)
-async def test_a_hub_that_dies_in_mid_session_costs_one_attempt_and_no_device(
+async def test_a_hub_crash_costs_one_attempt_and_no_device(
     executor: Any, connect: Any, shelf: Shelf, workers: Workers, tmp_path: Path, two_hubs: list[Hub], noted: Noted
 ) -> None:
-    """The run goes to the other hub; when the dead one is back, its devices are used again."""
+    """The run continues on the other hub; when the crashed one is back, its devices are used again."""
     use(workers, tmp_path, pool("a", two_hubs[0]), pool("b", two_hubs[1]))
     async with executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api, connect(api.grpc_address) as client:
         await workers.start()
@@ -184,7 +184,7 @@ async def test_a_hub_that_dies_in_mid_session_costs_one_attempt_and_no_device(
 
 
 async def _both_used(client: Client, shelf: Shelf) -> bool:
-    """Whether two runs at once have a device each, one of either hub."""
+    """Whether two concurrent runs get a device each, one per hub."""
     started_ids = [await client.start(workflow(shelf, steps=60)) for _ in range(2)]
     devices = set()
     for execution_id in started_ids:

@@ -1,4 +1,4 @@
-"""The broker or MongoDB goes away under an executor and comes back: nothing is lost, and nobody restarts anything."""
+"""Outages of the broker and of MongoDB: nothing is lost, and no restart is needed."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
@@ -31,10 +31,10 @@ async def own_mongod(tmp_path: Path) -> AsyncIterator[Mongod]:
         yield started
 
 
-async def test_without_a_broker_starts_are_answered_and_runs_are_found(
+async def test_without_a_broker_starts_succeed_and_runs_are_found(
     executor: Any, connect: Any, shelf: Shelf, own_broker: Broker
 ) -> None:
-    """Kafka only says where to look sooner; what was published to nobody is published when it is back."""
+    """Kafka only makes claims faster; unpublished events are published when it is back."""
     workflow_id = shelf.workflow(shelf.planned("Tap it"))
     async with (
         executor(FakeAttempts(), kafka_bootstrap=own_broker.bootstrap) as app,
@@ -59,10 +59,10 @@ async def test_an_executor_starts_without_a_broker(
         assert (await client.ended(await client.start(workflow_id))).success
 
 
-async def test_without_mongodb_starts_are_unavailable_and_held_runs_end_when_it_is_back(
+async def test_without_mongodb_starts_are_unavailable_and_running_runs_end_later(
     executor: Any, connect: Any, shelf: Shelf, own_mongod: Mongod
 ) -> None:
-    """The verdict that was reached meanwhile is written, on the same attempt, although its lease has expired."""
+    """The verdict reached during the outage is written to the same attempt, although its lease has expired."""
     attempts = FakeAttempts(blocking=True)
     workflow_id = shelf.workflow(shelf.planned("Tap it"))
     async with (
@@ -85,7 +85,7 @@ async def test_without_mongodb_starts_are_unavailable_and_held_runs_end_when_it_
 
 
 async def _ended_after_outage(client: Client, execution_id: str) -> Any:
-    """The execution's end; while the database comes back, calls may still be refused."""
+    """The ended execution; calls may still be refused while the database recovers."""
 
     async def probe() -> Any:
         try:
@@ -99,7 +99,7 @@ async def _ended_after_outage(client: Client, execution_id: str) -> Any:
     return await eventually(probe, within=60)
 
 
-async def test_a_catalog_that_is_away_makes_starts_unavailable(
+async def test_without_a_catalog_starts_are_unavailable(
     executor: Any, connect: Any, settings: Callable[..., Settings]
 ) -> None:
     async with (
@@ -111,8 +111,8 @@ async def test_a_catalog_that_is_away_makes_starts_unavailable(
         assert raised.value.code() is grpc.StatusCode.UNAVAILABLE
 
 
-async def test_who_watches_is_let_go_when_the_server_stops(executor: Any, connect: Any, shelf: Shelf) -> None:
-    """They get UNAVAILABLE at once, and resume elsewhere from the last sequence that they saw."""
+async def test_watchers_are_released_on_shutdown(executor: Any, connect: Any, shelf: Shelf) -> None:
+    """They get UNAVAILABLE at once, and can resume elsewhere from the last sequence number."""
     workflow_id = shelf.workflow(shelf.planned("Tap it"))
     async with AsyncExitStack() as server:
         app = await server.enter_async_context(executor(executor_role="api"))

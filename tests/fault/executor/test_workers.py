@@ -1,4 +1,4 @@
-"""Workers that are killed, stopped and frozen in the middle of runs: every run ends, once, with rising attempts."""
+"""Workers that are killed, stopped and frozen during runs: every run ends once, with increasing attempt numbers."""
 
 import os
 import random
@@ -30,7 +30,7 @@ def long_workflow(shelf: Shelf, *, runs: int = 1, steps: int = 12, step_ms: int 
 
 
 async def owner(client: Client, execution_ids: Sequence[str]) -> dict[str, str]:
-    """Worker by run, of the runs that are being run now."""
+    """The workers of the running runs, by run."""
     owners = {}
     for execution_id in execution_ids:
         listed = await client.stub.ListRuns(pb.ListRunsRequest(execution_id=execution_id))
@@ -41,7 +41,7 @@ async def owner(client: Client, execution_ids: Sequence[str]) -> dict[str, str]:
 
 
 async def check_history(client: Client, execution_id: str) -> None:
-    """One terminal fact per run and for the execution; attempts, statuses and numbers only ever rise."""
+    """One terminal event per run and execution; attempts, statuses and sequence numbers only increase."""
     request = pb.WatchExecutionRequest(execution_id=execution_id)
     events = [event async for event in client.stub.WatchExecution(request)]
     assert [event.sequence for event in events] == list(range(1, len(events) + 1))
@@ -59,7 +59,7 @@ async def check_history(client: Client, execution_id: str) -> None:
 
 
 def check_attempts(runs: Sequence[runs_pb2.Run]) -> None:
-    """Attempts are numbered from 1, and whatever did not pass was lost too often."""
+    """Attempts are numbered from 1, and every run that did not pass lost its worker too often."""
     for run in runs:
         assert [attempt.number for attempt in run.attempts] == list(range(1, len(run.attempts) + 1))
         lost = [a for a in run.attempts if a.failure.category == execution_pb2.FAILURE_CATEGORY_EXECUTOR_LOST]
@@ -68,10 +68,10 @@ def check_attempts(runs: Sequence[runs_pb2.Run]) -> None:
 
 
 @pytest.mark.timeout(900)
-async def test_kill_9_in_the_middle_of_runs_loses_nothing_and_doubles_nothing(
+async def test_killed_workers_lose_no_run_and_duplicate_no_verdict(
     executor: Any, connect: Any, shelf: Shelf, workers: Workers
 ) -> None:
-    """KILLS workers die under load; as many runs end as were started, each with one verdict."""
+    """KILLS workers are killed under load; every started run ends with one verdict."""
     chance = random.Random(7)
     workflow_id = long_workflow(shelf, runs=RUNS_EACH)
     async with executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api, connect(api.grpc_address) as client:
@@ -106,7 +106,7 @@ async def test_kill_9_in_the_middle_of_runs_loses_nothing_and_doubles_nothing(
 
 
 async def _victim(client: Client, started: Sequence[str], workers: Workers, chance: random.Random) -> str:
-    """A worker that is in the middle of a run."""
+    """A worker that executes a run."""
 
     async def busy() -> list[str]:
         owners = set((await owner(client, started[-4:])).values())
@@ -119,7 +119,7 @@ async def _victim(client: Client, started: Sequence[str], workers: Workers, chan
 async def test_sigterm_hands_runs_over_at_once_and_exits_with_0(
     executor: Any, connect: Any, shelf: Shelf, workers: Workers
 ) -> None:
-    """The run goes on with another worker long before its lease would expire, as if nothing had been lost."""
+    """Another worker continues the run long before its lease would expire."""
     async with (
         executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api,
         connect(api.grpc_address) as client,
@@ -136,10 +136,10 @@ async def test_sigterm_hands_runs_over_at_once_and_exits_with_0(
         await check_history(client, execution_id)
 
 
-async def test_a_frozen_worker_cannot_write_when_it_wakes_up(
+async def test_a_worker_that_was_frozen_cannot_write(
     executor: Any, connect: Any, shelf: Shelf, workers: Workers
 ) -> None:
-    """SIGSTOP beyond the lease, SIGCONT: the run is another's, its verdict stands, and the zombie drops its work."""
+    """SIGSTOP beyond the lease, then SIGCONT: the other worker's verdict stands, and the old worker drops its work."""
     async with (
         executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api,
         connect(api.grpc_address) as client,
@@ -169,7 +169,7 @@ async def test_a_frozen_worker_cannot_write_when_it_wakes_up(
 async def test_a_run_that_loses_every_worker_ends_as_executor_lost(
     executor: Any, connect: Any, shelf: Shelf, workers: Workers
 ) -> None:
-    """Three workers in a row die of it; then it ends without a verdict and says why."""
+    """After three lost workers in a row the run ends without a verdict and with the reason."""
     async with (
         executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api,
         connect(api.grpc_address) as client,

@@ -11,12 +11,15 @@ import pytest
 from mobiletest.executor.v1 import executions_pb2 as pb
 from mobiletest.executor.v1 import executions_pb2_grpc, runs_pb2
 from mobiletest.types.v1 import execution_pb2
+from pymongo import MongoClient
 
 from services.chassis.context import Caller, bind
 from services.chassis.grpc_server import open_channel
+from services.chassis.migrations import MIGRATIONS
 from services.executor.app import App, start_app
 from services.executor.ports.attempts import Attempts
 from services.executor.settings import Settings
+from services.executor.storage.schema import ORG_LOCKS
 from tests.eventually import eventually
 from tests.integration.executor.catalog_server import TOKEN, Shelf, serving
 
@@ -33,6 +36,24 @@ TERMINAL = (
 async def shelf() -> AsyncIterator[Shelf]:
     async with serving(Shelf()) as served:
         yield served
+
+
+@pytest.fixture(scope="session")
+def shared_database(mongo_client: MongoClient[dict[str, Any]]) -> Iterator[str]:
+    """One database for all tests of this process, because creating collections and indexes takes longer than a test."""
+    name = f"test_{uuid4().hex}"
+    yield name
+    mongo_client.drop_database(name)
+
+
+@pytest.fixture
+def mongo_database(mongo_client: MongoClient[dict[str, Any]], shared_database: str) -> str:
+    """The shared database, empty but for its schema."""
+    database = mongo_client[shared_database]
+    for name in database.list_collection_names():
+        if name not in (MIGRATIONS, ORG_LOCKS):
+            database[name].delete_many({})
+    return shared_database
 
 
 @pytest.fixture
@@ -56,6 +77,7 @@ def settings(
             "object_store": (tmp_path / "objects").as_uri(),
             "artifact_spool": str(tmp_path / "spool"),
             "shutdown_grace_seconds": 5.0,
+            "poll_seconds": 0.25,
         }
         return Settings(**{**values, **changes})
 

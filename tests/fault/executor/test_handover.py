@@ -1,4 +1,4 @@
-"""F02 and F03 in full: what a stopping worker still does, and what one that was frozen may do."""
+"""Shutdown of a worker, and workers that were frozen (SIGSTOP)."""
 
 import os
 import random
@@ -23,7 +23,7 @@ DRAIN_SECONDS = GRACE_SECONDS - 5
 
 
 async def _under_way(client: Client, execution_id: str) -> str:
-    """Wait until the execution's run has an owner; its name."""
+    """Wait until a worker has claimed the execution's run; returns its name."""
 
     async def probe() -> str:
         [run] = await client.runs(execution_id)
@@ -33,10 +33,10 @@ async def _under_way(client: Client, execution_id: str) -> str:
 
 
 @pytest.mark.timeout(300)
-async def test_a_stopping_worker_ends_what_is_short_hands_back_what_is_long_and_takes_nothing_more(
+async def test_shutdown_finishes_short_runs_and_hands_back_long_ones(
     executor: Any, connect: Any, shelf: Shelf, workers: Workers
 ) -> None:
-    """With leases of a minute: what goes on sooner than that was handed over, and not found to be lost."""
+    """With leases of a minute, a run that continues sooner was handed over and did not wait for its lease."""
     workers.environment |= {
         "MOBILETEST_LEASE_SECONDS": "60",
         "MOBILETEST_SHUTDOWN_GRACE_SECONDS": str(GRACE_SECONDS),
@@ -74,10 +74,10 @@ async def _taken(client: Client, execution_id: str, worker: str) -> bool:
 
 
 @pytest.mark.timeout(600)
-async def test_workers_that_freeze_and_wake_up_lose_nothing_and_write_nothing_twice(
+async def test_frozen_workers_lose_no_run_and_write_no_verdict_twice(
     executor: Any, connect: Any, shelf: Shelf, workers: Workers
 ) -> None:
-    """Frozen beyond their leases at random times under load: each run has one verdict, from one attempt."""
+    """Workers frozen beyond their leases at random times under load: each run has one verdict from one attempt."""
     chance = random.Random(3)
     workflow_id = long_workflow(shelf, runs=6)
     async with executor(executor_role="api", lease_seconds=LEASE_SECONDS) as api, connect(api.grpc_address) as client:
@@ -105,7 +105,7 @@ async def test_workers_that_freeze_and_wake_up_lose_nothing_and_write_nothing_tw
 
 
 async def _freeze(client: Client, started: list[str], workers: Workers, zombie: str) -> None:
-    """Stop the worker until each of its runs was taken away, then let it go on."""
+    """Freeze the worker until all its runs were revoked, then let it continue."""
     workers.signal(zombie, signal.SIGSTOP)
 
     async def robbed() -> bool:
@@ -119,10 +119,10 @@ async def _freeze(client: Client, started: list[str], workers: Workers, zombie: 
 
 
 @pytest.mark.timeout(120)
-async def test_a_worker_that_freezes_for_less_than_half_its_lease_is_not_taken_for_lost(
+async def test_a_worker_frozen_for_less_than_half_its_lease_keeps_its_runs(
     executor: Any, connect: Any, shelf: Shelf, workers: Workers
 ) -> None:
-    """As by a long garbage collection or a starved CPU."""
+    """For example by a long garbage collection or a starved CPU."""
     lease = 8.0
     workers.environment["MOBILETEST_LEASE_SECONDS"] = str(lease)
     async with executor(executor_role="api", lease_seconds=lease) as api, connect(api.grpc_address) as client:

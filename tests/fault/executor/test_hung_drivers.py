@@ -26,7 +26,7 @@ SCREEN = '<app><button id="go" x="1" y="1" width="10" height="10" visible="true"
 
 @dataclass
 class HangingHub:
-    """Opens and deletes sessions as a hub does; all else in them hangs while `hangs`."""
+    """A hub that opens and deletes sessions; all other commands hang while `hangs` is set."""
 
     url: str = ""
     hangs: bool = True
@@ -95,7 +95,7 @@ def pools_file(folder: Path, hub: HangingHub) -> str:
     ],
     ids=["run-limit", "step-limit"],
 )
-async def test_a_driver_that_hangs_ends_its_run_in_time_and_frees_the_slot(
+async def test_a_hung_driver_ends_its_run_in_time_and_frees_the_slot(
     executor: Any,
     connect: Any,
     shelf: Shelf,

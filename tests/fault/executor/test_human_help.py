@@ -1,4 +1,4 @@
-"""A worker dies or stops while its run asks a person: the question goes with it, and the next worker asks anew."""
+"""A worker dies or shuts down while its run asks a person: the question is closed, and the next worker asks again."""
 
 import signal
 from typing import Any
@@ -13,7 +13,7 @@ from tests.integration.executor.human_answers import AMBIGUOUS, TWO_BUTTONS, ans
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-async def test_a_question_goes_with_its_worker(
+async def test_a_question_ends_with_its_worker_and_is_asked_again(
     executor: Any, connect: Any, shelf: Shelf, workers: Workers, how: signal.Signals
 ) -> None:
     workflow_id = shelf.workflow(shelf.planned(AMBIGUOUS, build_id=shelf.build(TWO_BUTTONS)))
