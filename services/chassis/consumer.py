@@ -85,6 +85,7 @@ class Consumer:
         self._join = join
         self._wake = asyncio.Event()
         self._stopping = False
+        self._stopped = asyncio.Event()
         self._polled_at = self._clock.monotonic()
 
     def wake(self) -> None:
@@ -94,6 +95,7 @@ class Consumer:
     def stop(self) -> None:
         """Stop fetching; `run` returns when the current batch is handled and committed."""
         self._stopping = True
+        self._stopped.set()
         self._wake.set()
 
     def poll_age(self) -> float:
@@ -123,15 +125,33 @@ class Consumer:
                 raise failed.error from failed.error.__cause__
 
     async def _consume(self, member: GroupMember) -> None:
+        stopped = asyncio.create_task(self._stopped.wait())
+        try:
+            await self._consume_until(stopped, member)
+        finally:
+            stopped.cancel()
+
+    async def _consume_until(self, stopped: asyncio.Task[bool], member: GroupMember) -> None:
         while not self._stopping:
             self._polled_at = self._clock.monotonic()
             room = min(self._capacity(), self._max_batch)
             if room <= 0:
                 await self._pause(member, POLL_SECONDS)
                 continue
-            records = await member.fetch(room, POLL_SECONDS)
+            records = await self._fetch(stopped, member, room)
             if records and await self._finish(member, batch := RecordBatch(records)):
                 await self._commit(member, batch.owned_records())
+
+    async def _fetch(self, stopped: asyncio.Task[bool], member: GroupMember, room: int) -> list[ConsumerRecord]:
+        """The next records; none as soon as `stop` is called, which then need not wait for the poll."""
+        fetching = asyncio.create_task(member.fetch(room, POLL_SECONDS))
+        try:
+            await asyncio.wait({fetching, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            return fetching.result() if fetching.done() else []
+        finally:
+            if not fetching.done():
+                fetching.cancel()
+                await asyncio.wait({fetching})
 
     async def _finish(self, member: GroupMember, batch: RecordBatch) -> bool:
         """Handle or dead-letter every record that is not lost in a rebalance; False when stopped before that."""

@@ -10,6 +10,8 @@ from mobiletest.types.v1 import execution_pb2
 from tests.integration.executor.catalog_server import Shelf
 from tests.integration.executor.models import GOOD, SEE, model
 
+STORM = 20
+
 
 async def test_a_test_passes_on_the_build_from_the_catalog(executor: Any, connect: Any, shelf: Shelf) -> None:
     build_id = shelf.build(model())
@@ -74,7 +76,7 @@ async def test_a_run_that_nobody_serves_ends_after_the_queue_timeout(executor: A
 
 async def test_a_draining_worker_hands_its_run_to_another_at_once(executor: Any, connect: Any, shelf: Shelf) -> None:
     build_id = shelf.build(model(step_ms=100))
-    workflow_id = shelf.workflow(shelf.planned(GOOD, *[SEE] * 40, build_id=build_id))
+    workflow_id = shelf.workflow(shelf.planned(GOOD, *[SEE] * 20, build_id=build_id))
     async with executor(executor_role="api") as api, connect(api.grpc_address) as client:
         async with executor(executor_role="worker", instance="first"):
             execution_id = await client.start(workflow_id)
@@ -91,7 +93,7 @@ async def test_a_storm_of_runs_ends_with_one_verdict_each(
     executor: Any, connect: Any, shelf: Shelf, mongo_driver: str
 ) -> None:
     build_id = shelf.build(model(flaky=0.5))
-    workflow_id = shelf.workflow(*(shelf.planned(GOOD, SEE, build_id=build_id) for _ in range(40)))
+    workflow_id = shelf.workflow(*(shelf.planned(GOOD, SEE, build_id=build_id) for _ in range(STORM)))
     async with (
         executor(mongo_driver=mongo_driver, executor_role="api") as api,
         executor(mongo_driver=mongo_driver, executor_role="worker"),
@@ -101,11 +103,11 @@ async def test_a_storm_of_runs_ends_with_one_verdict_each(
         execution_id = await client.start(workflow_id)
         execution = await client.ended(execution_id)
         counts = execution.counts
-        assert counts.passed + counts.failed == counts.total == 40
+        assert counts.passed + counts.failed == counts.total == STORM
         request = pb.WatchExecutionRequest(execution_id=execution_id)
         ends = [
             event.run.id
             async for event in client.stub.WatchExecution(request)
             if event.run.status == execution_pb2.EXECUTION_STATUS_COMPLETED
         ]
-        assert len(ends) == len(set(ends)) == 40
+        assert len(ends) == len(set(ends)) == STORM

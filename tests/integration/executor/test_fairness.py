@@ -89,7 +89,7 @@ async def test_a_flooded_queue_does_not_starve_other_organisations(
 
 async def test_the_limit_of_an_organisation_holds_over_all_workers(executor: Any, connect: Any, shelf: Shelf) -> None:
     attempts, other = Together(3), str(uuid4())
-    many = shelf.workflow(*(shelf.planned("Tap it") for _ in range(20)))
+    many = shelf.workflow(*(shelf.planned("Tap it") for _ in range(9)))
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(executor(attempts, organisation_runs=3, poll_seconds=0.1))
         for _ in range(2):
@@ -99,8 +99,8 @@ async def test_the_limit_of_an_organisation_holds_over_all_workers(executor: Any
         first = await client.start(many)
         with bind(Caller(org_id=other)):
             second = await client.start(many)
-            assert (await client.ended(second)).counts.passed == 20
-        assert (await client.ended(first)).counts.passed == 20
+            assert (await client.ended(second)).counts.passed == 9
+        assert (await client.ended(first)).counts.passed == 9
     assert set(attempts.most.values()) == {3}
 
 

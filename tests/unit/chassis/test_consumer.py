@@ -1,5 +1,6 @@
 """The loop of the consumer, on a group without a broker."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +15,7 @@ from services.chassis.events import Event, InvalidMessage, TransientError
 from services.chassis.group_member import COMMIT_SECONDS, JOIN_SECONDS
 from services.chassis.producer import PublishResult, Record
 from services.chassis.retry import backoff_seconds
+from tests.eventually import eventually
 from tests.fakes.chassis import FakeClock, FakeGroupMember, FakeProducer, raw_record, record_of
 from tests.unit.chassis.samples import an_event
 
@@ -281,3 +283,31 @@ async def test_liveness_fails_when_the_loop_is_stuck() -> None:
 
 def test_liveness_survives_failed_joins() -> None:
     assert JOIN_SECONDS + COMMIT_SECONDS + backoff_seconds(50, most=2.0) < MAX_POLL_AGE_SECONDS
+
+
+class WaitingGroupMember(FakeGroupMember):
+    """Its fetch waits for records that never arrive."""
+
+    waiting = False
+    ended = False
+
+    async def fetch(self, most: int, seconds: float) -> list[ConsumerRecord]:
+        self.waiting = True
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.ended = True
+        return []
+
+
+async def test_a_stop_does_not_wait_for_the_poll() -> None:
+    bench = Bench([])
+    member = WaitingGroupMember([], bench.clock)
+    bench.member = member
+    consumer = bench.made()
+    running = asyncio.create_task(consumer.run())
+    await eventually(lambda: member.waiting)
+    consumer.stop()
+    async with asyncio.timeout(5):
+        await running
+    assert member.ended
