@@ -1,6 +1,7 @@
 """A run asks a person over gRPC: answered, unanswered, cancelled, handed over, and seen by watchers."""
 
 import asyncio
+import re
 from typing import Any
 
 import grpc
@@ -68,7 +69,7 @@ async def test_an_unanswered_question_fails_the_step(executor: Any, connect: Any
         assert (execution.status, execution.success) == (execution_pb2.EXECUTION_STATUS_COMPLETED, False)
         [run] = await client.runs(execution_id)
         assert run.failure.category == execution_pb2.FAILURE_CATEGORY_SCRIPT_ERROR
-        assert run.failure.message.endswith("Nobody answered within 1 s.")
+        assert re.search(r"Nobody answered within [1-9]\d* s\.$", run.failure.message)  # 1 s, more on a slow machine
         assert not run.HasField("question")
         assert run.report_metadata["human_helped"] is False
 
