@@ -1,4 +1,4 @@
-"""The infrastructure fixture. How it is chosen stands in tests/infrastructure.py; what is missing fails in CI."""
+"""The infrastructure fixtures; tests/infrastructure.py explains the sources. Missing servers fail tests in CI."""
 
 import os
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import hypothesis
 import pytest
+import structlog
 from pymongo import MongoClient
 
 from tests.examples import examples
@@ -16,19 +17,27 @@ from tests.shared_infrastructure import InfrastructureServer, SharedStack, reque
 hypothesis.settings.register_profile("mobiletest", deadline=None, max_examples=examples(100))  # machines are slow
 hypothesis.settings.load_profile("mobiletest")
 
-_keeper = pytest.StashKey[InfrastructureServer]()
+structlog.configure(
+    processors=[
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso"),
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),  # rich is slow
+    ]
+)
+
+_server = pytest.StashKey[InfrastructureServer]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
-        keeper = config.stash[_keeper] = InfrastructureServer()
-        keeper.start()
+        server = config.stash[_server] = InfrastructureServer()
+        server.start()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    keeper = config.stash.get(_keeper, None)
-    if keeper is not None:
-        keeper.stop()
+    server = config.stash.get(_server, None)
+    if server is not None:
+        server.stop()
 
 
 def pytest_report_header() -> str:

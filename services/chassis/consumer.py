@@ -188,8 +188,10 @@ class Consumer:
 
     async def _bisect(self, member: GroupMember, batch: RecordBatch, bisector: BatchBisector, error: Exception) -> None:
         """Narrow down the events that the handler fails on. DlqLimitExceeded as soon as they are too many."""
+        refused = len(batch.refused)
         waits = bisector.failed(error)
-        self._dlq_state.check(batch.records, batch.refused)
+        if len(batch.refused) > refused:
+            self._dlq_state.check(batch.records, batch.refused)
         if waits or self.poll_age() > POLL_SECONDS:  # not each time: a pause discards prefetched records
             await self._pause(member, RETRY_SECONDS if waits else 0)
 

@@ -71,7 +71,9 @@ class DlqLimitState:
             raise DlqLimitExceeded(self._explain(record.topic, topic))
 
     def _topic(self, name: str) -> _Topic:
-        return self._topics.setdefault(name, _Topic())
+        if name not in self._topics:
+            self._topics[name] = _Topic()
+        return self._topics[name]
 
     def _explain(self, name: str, topic: _Topic) -> str:
         return (

@@ -31,10 +31,10 @@ def test_violations_have_field_message_and_rule() -> None:
     request = apps_pb2.ListAppsRequest(page=0, page_size=501)
     with pytest.raises(InvalidArgument) as error:
         validate_and_default(request)
-    told = {violation.field: violation for violation in error.value.violations}
-    assert set(told) == {"page", "page_size"}
-    assert told["page"].type == "int32.gte"
-    assert "1" in told["page"].message
+    violations = {violation.field: violation for violation in error.value.violations}
+    assert set(violations) == {"page", "page_size"}
+    assert violations["page"].type == "int32.gte"
+    assert "1" in violations["page"].message
 
 
 def test_a_nested_field_has_a_dotted_path() -> None:
