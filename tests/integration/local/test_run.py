@@ -1,4 +1,4 @@
-"""`run` with stand-ins for the services: what a person at a terminal sees when things begin, break and end."""
+"""The command `run` with stand-ins for the services: start, failure and shutdown."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ CHILDREN = {"mongod", "broker", "catalog", "executor", "reporting", "gateway", "
 
 
 class Run:
-    """A `run` in a process of its own."""
+    """A `run` in a child process."""
 
     def __init__(self, process: asyncio.subprocess.Process, state_dir: Path) -> None:
         self.process = process
@@ -29,7 +29,7 @@ class Run:
         self.pids: dict[str, int] = {}
 
     async def serving(self) -> "Run":
-        """Wait until it serves, and learn the pids of its children from what it prints."""
+        """Wait until it serves, and read the pids of its children from its output."""
         assert self.process.stdout is not None
         async with asyncio.timeout(60):
             while "serving" not in (line := (await self.process.stdout.readline()).decode()):
@@ -40,7 +40,7 @@ class Run:
         return self
 
     async def ended(self) -> tuple[int, str]:
-        """Its exit code and the rest of what it printed."""
+        """Its exit code and the rest of its output."""
         async with asyncio.timeout(60):
             output, _ = await self.process.communicate()
         assert self.process.returncode is not None
@@ -69,30 +69,38 @@ async def started(state_dir: Path) -> AsyncIterator[Run]:
             await process.wait()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_a_signal_stops_everything_and_removes_the_ready_file(tmp_path: Path, number: signal.Signals) -> None:
+async def test_a_run_serves_refuses_a_second_one_and_stops_on_sigterm(tmp_path: Path) -> None:
     async with started(tmp_path) as run:
         await run.serving()
         assert set(run.pids) == CHILDREN
-        assert run.ready_file.exists()
-        run.process.send_signal(number)
-        code, _ = await run.ended()
-        assert code == 0
-        assert not any(is_alive(pid) for pid in run.pids.values())
-        assert not run.ready_file.exists()
+        check_ready_file(run.ready_file)
+        async with started(tmp_path) as second:
+            code, output = await second.ended()
+        assert code == 1
+        assert f"already running on {tmp_path} (pid {run.process.pid}, http://127.0.0.1:" in output
+        assert all(is_alive(pid) for pid in run.pids.values())
+        await check_stopped_by(run, signal.SIGTERM)
 
 
-async def test_the_ready_file_has_the_addresses_and_is_private(tmp_path: Path) -> None:
-    async with started(tmp_path) as run:
-        await run.serving()
-        document = json.loads(run.ready_file.read_text())
-        assert document["url"].startswith("http://127.0.0.1:")
-        assert document["api_key"].startswith("mt_")
-        assert set(document["grpc"]) == {"catalog", "executor", "reporting"}
-        assert stat.S_IMODE(run.ready_file.stat().st_mode) == 0o600
+def check_ready_file(path: Path) -> None:
+    """It has the addresses, and only its owner can read it."""
+    document = json.loads(path.read_text())
+    assert document["url"].startswith("http://127.0.0.1:")
+    assert document["api_key"].startswith("mt_")
+    assert set(document["grpc"]) == {"catalog", "executor", "reporting"}
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("name", ["catalog", "worker-1", "broker", "mongod"])
+async def check_stopped_by(run: Run, number: signal.Signals) -> None:
+    """The signal stops everything and deletes the ready file."""
+    run.process.send_signal(number)
+    code, _ = await run.ended()
+    assert code == 0
+    assert not any(is_alive(pid) for pid in run.pids.values())
+    assert not run.ready_file.exists()
+
+
+@pytest.mark.parametrize("name", ["catalog", "mongod"])
 async def test_a_dying_child_stops_the_stack_and_shows_its_last_log_lines(tmp_path: Path, name: str) -> None:
     async with started(tmp_path) as run:
         await run.serving()
@@ -105,20 +113,11 @@ async def test_a_dying_child_stops_the_stack_and_shows_its_last_log_lines(tmp_pa
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
-async def test_a_killed_supervisor_leaves_no_process_and_the_folder_can_be_used_again(tmp_path: Path) -> None:
+async def test_after_a_killed_supervisor_the_folder_can_be_used_again_until_sigint(tmp_path: Path) -> None:
     async with started(tmp_path) as run:
         await run.serving()
         run.process.kill()
         await run.children_are_gone()
     async with started(tmp_path) as again:
         await again.serving()
-
-
-async def test_a_second_run_on_the_same_folder_is_refused(tmp_path: Path) -> None:
-    async with started(tmp_path) as run:
-        await run.serving()
-        async with started(tmp_path) as second:
-            code, output = await second.ended()
-        assert code == 1
-        assert f"already running on {tmp_path} (pid {run.process.pid}, http://127.0.0.1:" in output
-        assert all(is_alive(pid) for pid in run.pids.values())
+        await check_stopped_by(again, signal.SIGINT)
