@@ -15,7 +15,7 @@ from tests.eventually import eventually
 
 
 class PublishedOffsets:
-    """Where each partition of what was published ends."""
+    """The end offsets of published events, by partition."""
 
     def __init__(self) -> None:
         self.ends: dict[TopicPartition, int] = {}
@@ -45,7 +45,7 @@ class PublishedOffsets:
 
 
 async def committed_offsets(bootstrap: str, group: str, places: list[TopicPartition]) -> dict[TopicPartition, int]:
-    """What the group has committed of these; -1 of what it never did."""
+    """The committed offsets of the group; -1 where it has committed nothing."""
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     await admin.start()
     try:

@@ -39,7 +39,7 @@ def web_shop() -> Iterator[str]:
 
 
 def start_hub(start: Callable[[], AbstractContextManager[Hub]]) -> Iterator[Hub]:
-    """Runs a hub for a fixture; what is not installed fails the test in a sentence."""
+    """Runs a hub for a fixture; fails the test if a program is not installed."""
     with ExitStack() as stack:
         try:
             hub = stack.enter_context(start())
@@ -50,7 +50,7 @@ def start_hub(start: Callable[[], AbstractContextManager[Hub]]) -> Iterator[Hub]
 
 @contextmanager
 def serve_folder(folder: Path) -> Iterator[str]:
-    """Serves a folder on a port of its own; gives the address."""
+    """Serves a folder on a free port; yields the address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()

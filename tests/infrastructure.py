@@ -25,11 +25,11 @@ T = TypeVar("T")
 
 
 class Unavailable(Exception):
-    """A part cannot be had on this machine; the message is the reason that a skipped test shows."""
+    """A server is not available on this machine; the message is the reason of the skipped test."""
 
 
 class Source(Protocol):
-    """Where parts come from. Whatever it starts is closed by the exit stack."""
+    """Where servers come from. The exit stack closes those that it starts."""
 
     async def mongo(self, closing: AsyncExitStack) -> str:
         """The URI of a replica set."""
@@ -140,7 +140,7 @@ class Infrastructure:
         }
         name = source_name(part, self._environ)
         if name not in sources:
-            raise Unavailable(f"MOBILETEST_TEST_SOURCE={name} is none of {', '.join(sources)}")
+            raise Unavailable(f"MOBILETEST_TEST_SOURCE={name} is not one of {', '.join(sources)}")
         return sources[name]()
 
 

@@ -1,4 +1,4 @@
-"""One lock per key, for as long as somebody holds it or waits for it."""
+"""One lock per key, which exists while it is held or waited for."""
 
 import asyncio
 from collections.abc import Hashable

@@ -31,7 +31,7 @@ class PublishResult:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record as Kafka has it, for what is no Event (a dead letter)."""
+    """A raw record, for what is not an Event, such as a dead letter."""
 
     topic: str
     key: bytes | None
@@ -64,7 +64,7 @@ class Producer:
                 await self._connected()
 
     async def stop(self) -> None:
-        """Send what is under way, within the time limit, and close."""
+        """Send pending records, within the time limit, and close."""
         producer, self._producer = self._producer, None
         if producer is not None:
             await close_client(producer.stop(), self._timeout * 2)

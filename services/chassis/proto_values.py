@@ -19,7 +19,7 @@ from services.chassis.errors import InvalidArgument, Violation
 E = TypeVar("E", bound=Enum)
 
 _MAX_EXACT_INTEGER = 2**53
-"""Value keeps numbers as doubles: beyond this not every integer has a double of its own."""
+"""Value keeps numbers as doubles: beyond this not every integer is a double."""
 
 
 @overload
@@ -95,7 +95,7 @@ def number_to_json(number: float) -> int | float:
 
 
 def json_to_value(json: Any) -> Value:
-    """The message of free-form JSON; what is no JSON becomes null."""
+    """The message of free-form JSON; anything else becomes null."""
     if isinstance(json, str):
         return Value(string_value=json)
     if isinstance(json, bool):

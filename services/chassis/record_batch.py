@@ -13,7 +13,7 @@ class RecordBatch:
     """`events` and `refused` (the reasons) by the index of their records, in order."""
 
     def __init__(self, records: Sequence[ConsumerRecord]) -> None:
-        """Decode the records and refuse those that are no events."""
+        """Decode the records and refuse those that are not events."""
         self.records = records
         self.events: dict[int, Event] = {}
         self.refused: dict[int, InvalidMessage] = {}

@@ -13,7 +13,7 @@ from services.chassis.producer import PublishResult, Record
 
 
 class FakeClock:
-    """Time that moves only when told to."""
+    """A clock that moves only by `advance`."""
 
     def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
         self._now = start
@@ -74,7 +74,7 @@ class FakeGroupMember:
 
 
 class FakeProducer:
-    """Keeps what is published; `failures` are given out first."""
+    """Stores published records; `failures` are returned first."""
 
     def __init__(self, failures: Sequence[Exception] = ()) -> None:
         self.topics: dict[str, int] = {}

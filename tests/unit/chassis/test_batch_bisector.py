@@ -1,4 +1,4 @@
-"""A handler that fails by a bug: who is to blame is found, put away, and counted."""
+"""Events on which a handler has a bug are found by bisection, dead-lettered and counted."""
 
 import ssl
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ Fails = Callable[[Sequence[str]], Exception | None]
 
 @dataclass
 class Bench:
-    """A consumer with a limit over events named "0", "1" ...; `fails` says of the ids in a call what is raised.
+    """A consumer with a limit over events named "0", "1" ...; `fails` gives the error for the ids of a call.
 
     A call takes `seconds`.
     """
