@@ -37,7 +37,7 @@ async def test_given_addresses_are_returned() -> None:
 
 @pytest.mark.parametrize(
     ("source", "reason"),
-    [("given", "MOBILETEST_MONGO_URI is not set"), ("moon", "none of given, containers, embedded")],
+    [("given", "MOBILETEST_MONGO_URI is not set"), ("moon", "not one of given, containers, embedded")],
 )
 async def test_an_unavailable_server_gives_its_reason_each_time(source: str, reason: str) -> None:
     async with Infrastructure({"MOBILETEST_TEST_SOURCE": source}) as infrastructure:
