@@ -19,7 +19,7 @@ from services.chassis.context import current
 
 
 class QuarantineUseCases:
-    """Putting tests into quarantine, and taking them out of it before its end; the end itself needs nobody."""
+    """Putting tests into quarantine, and taking them out of it before its end; expiry needs no job."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store

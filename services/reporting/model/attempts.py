@@ -60,7 +60,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class OrderedAttempts:
-    """`order(X)` of flaky.md: the window's attempts by branch, build and time, and the branch of each build."""
+    """`order(X)` of docs/flaky.md: the window's attempts by branch, build and time, and the branch of each build."""
 
     attempts: tuple[Attempt, ...]
     branches: dict[str, str | None]
