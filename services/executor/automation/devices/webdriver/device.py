@@ -19,7 +19,7 @@ from services.executor.automation.devices.webdriver import w3c_actions
 from services.executor.automation.devices.webdriver.contexts import Contexts
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, Json
-from services.executor.automation.devices.webdriver.interfaces import AppControl, LaunchOptions
+from services.executor.automation.devices.webdriver.interfaces import AppControl, ContextView, LaunchOptions
 from services.executor.automation.screen.elements import Bounds, Element, Point
 
 CLOSE_SECONDS = 15.0
@@ -79,8 +79,9 @@ class WebDriverDevice:
         return root
 
     async def screen_bounds(self) -> Bounds:
-        """The bounds of the last tree; asks the driver if the screen may have changed since."""
+        """The bounds of the last tree; asks the driver after an action, which may have resized the screen."""
         if self._screen is None:
+            await self._app.check()
             self._screen = await self._contexts.view.screen_bounds()
         return self._screen
 
@@ -100,33 +101,34 @@ class WebDriverDevice:
         return _bounded("\n".join(_line(entry) for entry in entries))
 
     async def tap(self, target: Element | Point) -> None:
-        await self._contexts.view.tap(target)
+        await self._view_to_act_in().tap(target)
 
     async def double_tap(self, target: Element | Point) -> None:
-        await self._contexts.view.tap(target, times=2)
+        await self._view_to_act_in().tap(target, times=2)
 
     async def long_press(self, target: Element | Point, seconds: float = 1.0) -> None:
-        await self._contexts.view.long_press(target, seconds)
+        await self._view_to_act_in().long_press(target, seconds)
 
     async def type(self, text: str, target: Element | None = None) -> None:
-        await self._contexts.view.type(text, target)
+        await self._view_to_act_in().type(text, target)
 
     async def clear(self, target: Element | None = None, characters: int | None = None) -> None:
-        await self._contexts.view.clear(target, characters)
+        await self._view_to_act_in().clear(target, characters)
 
     async def swipe(self, start: Point, end: Point, seconds: float = 0.4) -> None:
         await self.driver.perform(w3c_actions.swipe(start, end, seconds), lasting=seconds)
 
     async def back(self) -> None:
-        await self._contexts.view.back()
+        await self._view_to_act_in().back()
 
     async def press_key(self, key: str) -> None:
-        await self._contexts.view.press_key(key)
+        await self._view_to_act_in().press_key(key)
 
     async def hide_keyboard(self) -> None:
-        await self._contexts.view.hide_keyboard()
+        await self._view_to_act_in().hide_keyboard()
 
     async def open_link(self, url: str) -> None:
+        self._screen = None
         await self._app.open_link(url)
 
     async def set_location(self, latitude: float, longitude: float) -> None:
@@ -142,6 +144,11 @@ class WebDriverDevice:
     async def enter_context(self, name: str) -> None:
         self._screen = None
         await self._contexts.enter(name)
+
+    def _view_to_act_in(self) -> ContextView:
+        """The current context, for an action that may resize the screen: by a rotation, a dialog, a keyboard."""
+        self._screen = None
+        return self._contexts.view
 
     async def close(self) -> None:
         """Bounded in time. Ends the session and closes the connection even if cancelled."""

@@ -1,15 +1,27 @@
 """A swipe needs the size of the screen: how often a hub is asked for it, and for what."""
 
+from importlib.resources import files
+
+import pytest
+
+from services.executor.automation.devices import webdriver
 from services.executor.automation.devices.gestures import scroll, swipe
-from services.executor.automation.devices.port import Build, DeviceInfo, Session
+from services.executor.automation.devices.port import Build, DeviceFailure, DeviceInfo, Session
+from services.executor.automation.devices.webdriver.android import AndroidCommands
+from services.executor.automation.devices.webdriver.contexts import AppiumContexts
 from services.executor.automation.devices.webdriver.device import WebDriverDevice
+from services.executor.automation.devices.webdriver.hub_connection import DriverError
+from services.executor.automation.devices.webdriver.native_view import NativeView, press_android
+from services.executor.automation.devices.webdriver.phone_app import PhoneApp
 from services.executor.automation.devices.webdriver.sessions import assemble_device
-from services.executor.automation.screen.elements import Bounds
+from services.executor.automation.devices.webdriver.web_view import WebView
+from services.executor.automation.screen.elements import Bounds, Point, walk
 from tests.fakes.webdriver import FakeHub, fake_driver
 
 WINDOW = {"x": 0, "y": 24, "width": 400, "height": 800}
 SOURCE = '<hierarchy width="400" height="800"/>'
 VIEWPORT = "return [innerWidth, innerHeight]"
+PAGE_SCRIPT = files(webdriver).joinpath("page.js").read_text()
 
 
 def phone(hub: FakeHub) -> WebDriverDevice:
@@ -48,6 +60,38 @@ async def test_the_window_is_asked_for_again_after_a_rotation() -> None:
     await device.set_orientation("landscape")
     assert await device.screen_bounds() == Bounds(0, 0, 800, 400)
     assert hub.orders().count("GET /window/rect") == 2
+
+
+async def test_the_window_is_asked_for_again_after_an_action_that_may_rotate_the_screen() -> None:
+    hub = FakeHub({"GET /source": SOURCE, "GET /window/rect": {"x": 0, "y": 0, "width": 800, "height": 400}})
+    device = phone(hub)
+    assert (await device.tree()).bounds == Bounds(0, 0, 400, 800)
+    await device.tap(Point(10, 10))
+    assert await device.screen_bounds() == Bounds(0, 0, 800, 400)
+
+
+async def test_a_swipe_after_a_tap_notices_that_the_app_has_crashed() -> None:
+    times = iter((0.0, 60.0))
+    hub = FakeHub({"mobile: queryAppState": 1})
+    info = DeviceInfo("phone-1", "android", "webdriver", simulated=False)
+    driver = fake_driver(hub)
+    app = PhoneApp(driver, AndroidCommands(driver), app_id="com.example.shop", app=None, clock=times.__next__)
+    contexts = AppiumContexts(driver, NativeView(driver, "android", press_android), WebView(driver, by_element=True))
+    device = WebDriverDevice(info, driver, Session("http://hub", "one"), app, contexts)
+    await device.launch()
+    await device.tap(Point(10, 10))
+    with pytest.raises(DeviceFailure, match=r"com\.example\.shop is no longer running"):
+        await swipe(device, "left")
+
+
+async def test_a_browser_swipes_in_its_viewport_after_a_dialog() -> None:
+    hub = FakeHub({VIEWPORT: [360, 640], "GET /alert/text": "Delete it?"})
+    hub.replies[PAGE_SCRIPT] = DriverError("unexpected alert open", "")
+    device = browser(hub)
+    dialog = await device.tree()
+    await device.tap(next(each for each in walk(dialog) if each.text == "OK"))
+    assert hub.orders()[-1] == "POST /alert/accept"
+    assert await device.screen_bounds() == Bounds(0, 0, 360, 640)
 
 
 async def test_a_browser_swipes_in_its_viewport_and_not_in_its_window() -> None:
