@@ -8,7 +8,7 @@ import pytest
 from services.executor.automation.attempt import AttemptRequest, AttemptRunner
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.port import Build
-from services.executor.automation.ports import Judgement, ScreenView, StepCache
+from services.executor.automation.ports import Judgement, NoStepCache, ScreenView, StepCache
 from services.executor.automation.step_cache.cache import StoredStepCache
 from services.executor.model.attempts import AttemptResult, CacheOutcome
 from services.executor.model.run_config import ExecutionMode, FallbackTrigger, RunConfig
@@ -34,14 +34,16 @@ class ApprovingModel(FakeModel):
         return Judgement(reached=True, why="")
 
 
-async def attempt(app: dict[str, Any], build: dict[str, str], test: dict[str, Any], cache: StepCache) -> AttemptResult:
+async def attempt(
+    app: dict[str, Any], build: dict[str, str], test: dict[str, Any], run: int, cache: StepCache
+) -> AttemptResult:
     content = (EXAMPLES / build["file"]).read_bytes()
 
     async def read(limit: int) -> bytes:
         return content[:limit]
 
     request = AttemptRequest(
-        run_id="r",
+        run_id=f"r{run}",
         app=app["name"],
         attempt=1,
         platform=app["platform"].lower(),
@@ -61,9 +63,9 @@ async def test_the_cache_changes_no_verdict(app: dict[str, Any], test: dict[str,
     cache = StoredStepCache(FakeStepCacheStore())
     outcomes: list[CacheOutcome | None] = []
     for build in app["builds"]:
-        uncached = await attempt(app, build, test, StoredStepCache(FakeStepCacheStore()))
         for run in range(RUNS):
-            cached = await attempt(app, build, test, cache)
+            uncached = await attempt(app, build, test, run, NoStepCache())
+            cached = await attempt(app, build, test, run, cache)
             assert category(cached) == category(uncached), (build["version"], run)
             outcomes += [step.cache for step in cached.steps]
     asked = [outcome for outcome in outcomes if outcome is not None]
