@@ -96,7 +96,7 @@ class StepRecorder:
         await self._end(index, status=StepStatus.PASSED, message=message)
 
     async def skip_step(self, index: int, message: str) -> None:
-        await self._end(index, status=StepStatus.SKIPPED, message=message)
+        await self._end(index, status=StepStatus.SKIPPED, message=message, resolution=None)
 
     async def fail_step(
         self,

@@ -143,6 +143,11 @@ async def test_commands_are_asked_about_too() -> None:
     assert human.questions[0].options == ("retry", "skip", "fail")
 
 
+async def test_a_skipped_step_was_not_resolved_to_an_action() -> None:
+    result = await run(FakeDevice(TWO), FakeHuman("skip"), "Tap Buy")
+    assert [(step.status, step.resolution) for step in result.steps] == [(StepStatus.SKIPPED, None)]
+
+
 async def test_nobody_answers() -> None:
     result = await run(FakeDevice(TWO), FakeHuman(), "Tap Buy")
     assert result.failure is not None
