@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 
 from services.chassis.clock import Clock, SystemClock
+from services.executor.automation.commands.context import CommandContext
 from services.executor.automation.commands.executor import CommandExecutor
 from services.executor.automation.devices.port import NO_BUILD, Build, Device, DeviceFailure, Devices, OnSession, Seed
 from services.executor.automation.devices.watcher import Watcher
@@ -232,14 +233,15 @@ class _Attempt:
         sentences = SentenceRunner(
             device, actions, sentence_actions, screen=screen, replay=replay, models=self.models, policy=policy
         )
-        commands = CommandExecutor(
-            device,
-            watcher,
-            request.platform,
-            self.scope.built_in,
+        context = CommandContext(
+            device=device,
+            watcher=watcher,
+            platform=request.platform,
+            variables=self.scope.built_in,
             own_ids=self.flow.app_ids,
             seconds=request.step_seconds,
         )
+        commands = CommandExecutor(context)
         return StepRunner(
             device,
             self.recorder,

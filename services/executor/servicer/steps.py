@@ -10,8 +10,8 @@ from mobiletest.executor.v1 import steps_pb2_grpc
 from mobiletest.types.v1 import platform_pb2
 
 from services.chassis.proto_values import to_enum_member, value_to_json
-from services.executor.automation.commands.preview import StepPreview
 from services.executor.automation.screen.elements import Element
+from services.executor.automation.sentences.grounder import Grounding
 from services.executor.model.runs import Platform
 from services.executor.usecases.step_resolver import StepResolver
 
@@ -29,7 +29,7 @@ class StepsServicer(steps_pb2_grpc.StepsServicer):
         return _response(await self._resolver.resolve(value_to_json(request.step), request.source, platform))
 
 
-def _response(found: StepPreview) -> pb.ResolveStepResponse:
+def _response(found: Grounding) -> pb.ResolveStepResponse:
     response = pb.ResolveStepResponse(
         action=found.action,
         candidates=[_attributes(element) for element in found.candidates],

@@ -3,11 +3,12 @@
 import asyncio
 
 from services.chassis.errors import InvalidArgument, Violation
-from services.executor.automation.commands.preview import CONTAINER_COMMANDS, StepPreview, preview_step
+from services.executor.automation.commands.preview import CONTAINER_COMMANDS, preview_step
 from services.executor.automation.commands.selector_search import SIMPLER_SELECTOR_HINT
 from services.executor.automation.screen.elements import Element, walk
 from services.executor.automation.screen.page_source.nodes import SourceError
 from services.executor.automation.screen.page_source.reader import read_source
+from services.executor.automation.sentences.grounder import Grounding
 from services.executor.model.runs import Platform
 from services.flows.loader import parse_flow
 from services.flows.nodes import DocumentError
@@ -21,7 +22,7 @@ ELEMENTS_LIMIT = 2_000
 class StepResolver:
     """Applies the rules to a screen."""
 
-    async def resolve(self, step: object, source: str, platform: Platform | None = None) -> StepPreview:
+    async def resolve(self, step: object, source: str, platform: Platform | None = None) -> Grounding:
         """What `step` (a sentence, or an object with one command) does on the screen of the page source.
 
         InvalidArgument, with violations of the fields step and source, when either cannot be parsed. Runs in a
@@ -31,7 +32,7 @@ class StepResolver:
         return await asyncio.to_thread(_preview, command, source, platform)
 
 
-def _preview(command: Command, source: str, platform: Platform | None) -> StepPreview:
+def _preview(command: Command, source: str, platform: Platform | None) -> Grounding:
     tree = _tree(source, platform)
     if not isinstance(command, Sentence):
         _check_size(tree)

@@ -22,7 +22,7 @@ class CommandContext:
     device: Device
     watcher: Watcher
     platform: str
-    memory: BuiltInVariables
+    variables: BuiltInVariables
     own_ids: frozenset[str]
     seconds: float
 

@@ -2,8 +2,6 @@
 
 from services.executor.automation.commands import app_control, assertions, swipes, taps, text
 from services.executor.automation.commands.context import CommandContext
-from services.executor.automation.devices.port import Device
-from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.outcome import StepOutcome
 from services.flows.command_types import (
     AssertNotVisible,
@@ -21,26 +19,13 @@ from services.flows.command_types import (
 from services.flows.gestures import DoubleTapOn, LongPressOn, Scroll, ScrollUntilVisible, Swipe, TapOn
 from services.flows.selectors import Condition
 from services.flows.steps import Command, Repeat, Retry, RunFlow, Sentence
-from services.flows.variables import BuiltInVariables
 
 
 class CommandExecutor:
-    """Waits up to `seconds` for the elements that a command needs. Raises StepFailed and DeviceFailure."""
+    """Raises StepFailed and DeviceFailure."""
 
-    def __init__(
-        self,
-        device: Device,
-        watcher: Watcher,
-        platform: str,
-        memory: BuiltInVariables,
-        *,
-        own_ids: frozenset[str] = frozenset(),
-        seconds: float,
-    ) -> None:
-        """`own_ids` are the ids of the app under test."""
-        self._context = CommandContext(
-            device=device, watcher=watcher, platform=platform, memory=memory, own_ids=own_ids, seconds=seconds
-        )
+    def __init__(self, context: CommandContext) -> None:
+        self._context = context
 
     async def run(self, command: Command) -> StepOutcome:
         match command:

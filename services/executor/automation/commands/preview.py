@@ -1,11 +1,9 @@
 """Previews what a step would do on a screen, by the rules alone, without a device or a model."""
 
-from dataclasses import dataclass
-
 from services.executor.automation.commands.selector_search import find_by_selector
 from services.executor.automation.screen.elements import Element, walk
 from services.executor.automation.screen.outline import Outline
-from services.executor.automation.sentences.grounder import CANDIDATES_LIMIT, RefusalReason, ground_sentence
+from services.executor.automation.sentences.grounder import CANDIDATES_LIMIT, Grounding, RefusalReason, ground_sentence
 from services.executor.automation.sentences.intents import Action
 from services.flows.command_types import (
     AssertNotVisible,
@@ -37,27 +35,14 @@ CONTAINER_COMMANDS = (RunFlow, Repeat, Retry)
 """Commands that hold other steps, which are previewed one by one."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepPreview:
-    """As `Grounding`, for commands too."""
-
-    action: str = Action.NONE
-    element: Element | None = None
-    value: str | None = None
-    candidates: tuple[Element, ...] = ()
-    reason: RefusalReason | None = None
-    message: str = ""
-
-
-def preview_step(command: Command, tree: Element) -> StepPreview:
+def preview_step(command: Command, tree: Element) -> Grounding:
     """What the command or sentence would do on this screen; not for CONTAINER_COMMANDS."""
     if isinstance(command, Sentence):
-        said = ground_sentence(command.text, tree)
-        return StepPreview(said.action, said.element, said.value, said.candidates, said.reason, said.message)
+        return ground_sentence(command.text, tree)
     return _preview_on_element(command, Outline(tree)) or _preview_without_element(command)
 
 
-def _preview_on_element(command: Command, outline: Outline) -> StepPreview | None:
+def _preview_on_element(command: Command, outline: Outline) -> Grounding | None:
     match command:
         case TapOn(selector=Selector() as selector):
             return _with_required_element(Action.TAP, selector, outline)
@@ -79,7 +64,7 @@ def _preview_on_element(command: Command, outline: Outline) -> StepPreview | Non
             return _preview_check(command, outline)
 
 
-def _preview_check(command: Command, outline: Outline) -> StepPreview | None:
+def _preview_check(command: Command, outline: Outline) -> Grounding | None:
     match command:
         case AssertVisible(selector):
             return _with_expected_element(Action.ASSERT_VISIBLE, selector, outline)
@@ -93,31 +78,31 @@ def _preview_check(command: Command, outline: Outline) -> StepPreview | None:
             return None
 
 
-def _preview_without_element(command: Command) -> StepPreview:
+def _preview_without_element(command: Command) -> Grounding:
     """Actions on the screen, the app or the device as a whole."""
     match command:
         case TapOn(point=point) | DoubleTapOn(point=point) | LongPressOn(point=point):
-            return StepPreview(action=_TAP_ACTIONS[type(command)], value=str(point))
+            return Grounding(action=_TAP_ACTIONS[type(command)], value=str(point))
         case PressKey("back") | Back():
-            return StepPreview(action=Action.BACK)
+            return Grounding(action=Action.BACK)
         case PressKey(key):
-            return StepPreview(action=Action.PRESS_KEY, value=key)
+            return Grounding(action=Action.PRESS_KEY, value=key)
         case LaunchApp(app_id=app_id):
-            return StepPreview(action=Action.LAUNCH_APP, value=app_id)
+            return Grounding(action=Action.LAUNCH_APP, value=app_id)
         case StopApp(app_id):
-            return StepPreview(action=Action.STOP_APP, value=app_id)
+            return Grounding(action=Action.STOP_APP, value=app_id)
         case ClearState(app_id):
-            return StepPreview(action=Action.CLEAR_STATE, value=app_id)
+            return Grounding(action=Action.CLEAR_STATE, value=app_id)
         case TakeScreenshot(name):
-            return StepPreview(action=Action.SCREENSHOT, value=name)
+            return Grounding(action=Action.SCREENSHOT, value=name)
         case Swipe():
-            return StepPreview(action=Action.SWIPE, value=_describe_path(command))
+            return Grounding(action=Action.SWIPE, value=_describe_path(command))
         case Scroll():
-            return StepPreview(action=Action.SCROLL, value="down")
+            return Grounding(action=Action.SCROLL, value="down")
         case HideKeyboard():
-            return StepPreview(action=Action.HIDE_KEYBOARD)
+            return Grounding(action=Action.HIDE_KEYBOARD)
         case OpenLink(link):
-            return StepPreview(action=Action.OPEN_LINK, value=link)
+            return Grounding(action=Action.OPEN_LINK, value=link)
         case _:
             return _preview_other(command)
 
@@ -125,17 +110,17 @@ def _preview_without_element(command: Command) -> StepPreview:
 _TAP_ACTIONS = {TapOn: Action.TAP, DoubleTapOn: Action.DOUBLE_TAP, LongPressOn: Action.LONG_PRESS}
 
 
-def _preview_other(command: Command) -> StepPreview:
+def _preview_other(command: Command) -> Grounding:
     match command:
         case SetClipboard(text):
-            return StepPreview(action=Action.SET_CLIPBOARD, value=text)
+            return Grounding(action=Action.SET_CLIPBOARD, value=text)
         case AssertTrue(value=value):
-            return StepPreview(action=Action.ASSERT_TRUE, value=value)
+            return Grounding(action=Action.ASSERT_TRUE, value=value)
         case WaitForAnimationToEnd():
-            return StepPreview(action=Action.WAIT_UNTIL_STILL)
+            return Grounding(action=Action.WAIT_UNTIL_STILL)
         case SetLocation() | SetOrientation():
             action = Action.SET_LOCATION if isinstance(command, SetLocation) else Action.SET_ORIENTATION
-            return StepPreview(action=action, value=command.subject)
+            return Grounding(action=action, value=command.subject)
         case _:
             raise AssertionError(f"{type(command).__name__} holds steps")
 
@@ -144,25 +129,25 @@ def _describe_path(swipe: Swipe) -> str:
     return swipe.direction or f"{swipe.start} to {swipe.end}"
 
 
-def _with_required_element(action: str, selector: Selector, outline: Outline, value: str | None = None) -> StepPreview:
+def _with_required_element(action: Action, selector: Selector, outline: Outline, value: str | None = None) -> Grounding:
     """For commands that need the element: the first that matches, as when the step runs."""
     found = find_by_selector(selector, outline)
     if not found:
-        return StepPreview(reason=RefusalReason.NOT_FOUND, message=f"no element on the screen matches {selector}")
+        return Grounding(reason=RefusalReason.NOT_FOUND, message=f"no element on the screen matches {selector}")
     more = (
         f"{len(found)} elements match, the first is used: add an index or a position to choose another"
         if found[1:]
         else ""
     )
-    return StepPreview(
+    return Grounding(
         action=action, element=found[0], value=value, candidates=tuple(found[:CANDIDATES_LIMIT]), message=more
     )
 
 
-def _with_expected_element(action: str, selector: Selector, outline: Outline, value: str | None = None) -> StepPreview:
+def _with_expected_element(action: Action, selector: Selector, outline: Outline, value: str | None = None) -> Grounding:
     """For an element that may still appear."""
     found = find_by_selector(selector, outline)
-    return StepPreview(
+    return Grounding(
         action=action,
         element=found[0] if found else None,
         value=value,
@@ -171,9 +156,9 @@ def _with_expected_element(action: str, selector: Selector, outline: Outline, va
     )
 
 
-def _with_absent_element(selector: Selector, outline: Outline) -> StepPreview:
+def _with_absent_element(selector: Selector, outline: Outline) -> Grounding:
     found = find_by_selector(selector, outline)
-    return StepPreview(
+    return Grounding(
         action=Action.ASSERT_NOT_VISIBLE,
         element=found[0] if found else None,
         candidates=tuple(found[:CANDIDATES_LIMIT]),
@@ -181,8 +166,8 @@ def _with_absent_element(selector: Selector, outline: Outline) -> StepPreview:
     )
 
 
-def _with_focused_field(action: str, outline: Outline, text: str | None) -> StepPreview:
+def _with_focused_field(action: Action, outline: Outline, text: str | None) -> Grounding:
     """Into the field that has the focus; not every page source says which one that is."""
     focused = next((each for each in walk(outline.root) if each.editable and each.focused), None)
     message = "" if focused else "no field has the focus: tap a field first"
-    return StepPreview(action=action, element=focused, value=text, message=message)
+    return Grounding(action=action, element=focused, value=text, message=message)

@@ -28,7 +28,7 @@ async def perform_text(context: CommandContext, command: TextCommand) -> StepOut
         case CopyTextFrom(selector):
             return await _copy_text(context, selector)
         case SetClipboard(text):
-            context.memory.copied = text
+            context.variables.copied = text
             return command_outcome(Action.SET_CLIPBOARD)
         case PasteText():
             return await _paste_text(context)
@@ -40,12 +40,12 @@ async def _copy_text(context: CommandContext, selector: Selector) -> StepOutcome
     if not text:
         what = f"{element.describe()} has no text to copy"
         raise StepFailed(Category.ASSERTION_FAILED, what, element=element)
-    context.memory.copied = text
+    context.variables.copied = text
     return command_outcome(Action.COPY_TEXT, element, f'copied "{text[:200]}"')
 
 
 async def _paste_text(context: CommandContext) -> StepOutcome:
-    text = context.memory.copied
+    text = context.variables.copied
     if text is None:
         raise StepFailed(Category.SCRIPT_ERROR, "nothing was copied: use copyTextFrom first")
     await context.device.type(text)

@@ -169,8 +169,8 @@ def _letters(text: str) -> str:
 @lru_cache(maxsize=8192)
 def _id_words(identifier: str) -> tuple[str, ...]:
     """log_in, log-in and logIn are the words of "log in"."""
-    gap_between = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", identifier)
-    return tuple(re.findall(r"[^\W_]+", gap_between.casefold()))
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", identifier)
+    return tuple(re.findall(r"[^\W_]+", spaced.casefold()))
 
 
 def _without_duplicates(found: list[Element], outline: Outline) -> list[Element]:
@@ -199,10 +199,10 @@ def _nth(found: list[Element], ordinal: int) -> list[Element]:
 
 
 def _find_related(related: RelativeReference, outline: Outline, accepts: ElementFilter) -> list[Element]:
-    seen_from = find_anchors(related, outline)
-    if len(seen_from) != 1:
+    anchors = find_anchors(related, outline)
+    if len(anchors) != 1:
         return []
-    anchor = seen_from[0]
+    anchor = anchors[0]
     ordinal = next((reading.ordinal for reading in related.this.readings if reading.ordinal is not None), None)
     found = find_elements(_without_ordinals(related.this), outline, accepts)
     around = {anchor, *outline.above(anchor)}

@@ -27,7 +27,7 @@ class RefusalReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grounding:
-    """What a sentence does on a screen.
+    """What a sentence or a command does on a screen.
 
     With an action, `element` is its object (None if it has none, or if it may still appear) and `value` the text, key,
     direction, link or name. Without one, `action` is NONE and `reason` says why; `message` explains it to a person.
@@ -61,8 +61,8 @@ def ground_intent(intent: Intent, outline: Outline) -> Grounding:
     related = intent.target.related if intent.target is not None and intent.target.quoted else None
     if related is None or answer.element is not None or answer.reason not in (None, RefusalReason.NOT_FOUND):
         return answer
-    seen_from = find_anchors(related, outline)
-    return _ambiguous(replace(intent, target=related.anchor), seen_from) if len(seen_from) > 1 else answer
+    anchors = find_anchors(related, outline)
+    return _ambiguous(replace(intent, target=related.anchor), anchors) if len(anchors) > 1 else answer
 
 
 def _ground(intent: Intent, outline: Outline) -> Grounding:
