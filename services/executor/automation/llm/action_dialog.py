@@ -53,16 +53,16 @@ Over it lies a grid; each cell has its name (A1 to {last}) in its corner. Name a
 class ModelActionDialog:
     """The conversation about one task, by element lists or by pictures."""
 
-    def __init__(self, channel: ModelChannel, terms: ModelOptions, task: ModelTask) -> None:
+    def __init__(self, channel: ModelChannel, options: ModelOptions, task: ModelTask) -> None:
         self._channel = channel
-        self._terms = terms
+        self._options = options
         self._task = task
         self._conversation: Conversation | None = None
         self._has_acted = False
         self._asked_for_reason = False
 
     async def next(self, view: ScreenView, happened: str) -> NextAction:
-        picture = await picture_of_view(view, self._terms) if self._terms.vision else None
+        picture = await picture_of_view(view, self._options) if self._options.vision else None
         conversation = self._conversation or self._begin(picture)
         if happened:
             conversation.answer(happened)
@@ -98,13 +98,13 @@ class ModelActionDialog:
         return answer
 
     def _begin(self, picture: ScreenPicture | None) -> Conversation:
-        task, terms = self._task, self._terms
-        tools = picture_tools(grid=terms.grid) if picture is not None else ELEMENT_TOOLS
+        task, options = self._task, self._options
+        tools = picture_tools(grid=options.grid) if picture is not None else ELEMENT_TOOLS
         tools = (*tools, *link_tools(task.goal), *GENERAL_TOOLS)
         system = (
             _SYSTEM
             + (_picture_prompt(picture) if picture is not None else _BY_LIST)
-            + app_prompt_section(terms.app_prompt)
+            + app_prompt_section(options.app_prompt)
         )
         self._conversation = Conversation(self._channel, "acting", system, tools)
         content = orjson.dumps({"step": task.sentence, "why_the_rules_do_not_carry_it_out": task.why}).decode()
@@ -112,10 +112,10 @@ class ModelActionDialog:
         return self._conversation
 
 
-async def picture_of_view(view: ScreenView, terms: ModelOptions) -> ScreenPicture:
+async def picture_of_view(view: ScreenView, options: ModelOptions) -> ScreenPicture:
     """The view's screenshot as the model gets it. Raise ModelFailed if it cannot be read."""
     try:
-        return await asyncio.to_thread(draw_picture, view.screenshot or b"", view.tree.bounds, grid=terms.grid)
+        return await asyncio.to_thread(draw_picture, view.screenshot or b"", view.tree.bounds, grid=options.grid)
     except UnreadableScreenshot as error:
         raise ModelFailed(Category.GOAL_NOT_REACHED, f"the model cannot see the screen: {error}") from error
 

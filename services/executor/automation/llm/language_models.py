@@ -46,13 +46,13 @@ class BudgetedModelSession:
     """The port `ModelSession`, within the budget of an attempt."""
 
     def __init__(
-        self, client: ChatClient, terms: ModelOptions, budget: BudgetTracker, writer: TranscriptWriter
+        self, client: ChatClient, options: ModelOptions, budget: BudgetTracker, writer: TranscriptWriter
     ) -> None:
         self._client = client
-        self._terms = terms
+        self._options = options
         self._budget = budget
         self._writer = writer
-        self._names = _resolve_model_names(terms.config, client.endpoint.models)
+        self._names = _resolve_model_names(options.config, client.endpoint.models)
         self.step_actions = budget.budget.step_actions
         self.step_seconds = budget.budget.step_seconds
 
@@ -61,14 +61,14 @@ class BudgetedModelSession:
         return self._budget.spent
 
     def start_task(self, task: ModelTask) -> ActionDialog:
-        return ModelActionDialog(self._channel(self._names.primary_model, "PRIMARY"), self._terms, task)
+        return ModelActionDialog(self._channel(self._names.primary_model, "PRIMARY"), self._options, task)
 
     def start_goal(self, goal: str) -> PlanningDialog:
-        return ModelPlanningDialog(self._channel(self._names.planning_model, "PLANNING"), self._terms, goal)
+        return ModelPlanningDialog(self._channel(self._names.planning_model, "PLANNING"), self._options, goal)
 
     async def judge(self, sentence: str, before: ScreenView, after: ScreenView) -> Judgement:
         channel = self._channel(self._names.reflection_model, "REFLECTION")
-        return await judge(channel, self._terms, sentence, before, after)
+        return await judge(channel, self._options, sentence, before, after)
 
     def take_transcript(self) -> Transcript:
         return self._writer.take()

@@ -47,17 +47,17 @@ _TOOLS = (
 class ModelPlanningDialog:
     """The conversation about one goal."""
 
-    def __init__(self, channel: ModelChannel, terms: ModelOptions, goal: str) -> None:
-        self._terms = terms
+    def __init__(self, channel: ModelChannel, options: ModelOptions, goal: str) -> None:
+        self._options = options
         self._goal = goal
-        self._conversation = Conversation(channel, "planning", _SYSTEM + app_prompt_section(terms.app_prompt), _TOOLS)
+        self._conversation = Conversation(channel, "planning", _SYSTEM + app_prompt_section(options.app_prompt), _TOOLS)
         self._conversation.say(orjson.dumps({"goal": goal}).decode())
 
     async def next(self, view: ScreenView, happened: str) -> NextSteps | GoalReached | CannotContinue:
         if happened:
             self._conversation.answer(happened)
             self._conversation.say(happened)
-        pictures = [(await picture_of_view(view, self._terms)).png] if self._terms.vision else []
+        pictures = [(await picture_of_view(view, self._options)).png] if self._options.vision else []
         self._conversation.show(f"The screen now, as data:\n{delimit(list_elements(view.tree).json)}", pictures)
         return await self._conversation.ask(self._read_plan)
 

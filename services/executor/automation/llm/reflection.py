@@ -28,12 +28,12 @@ _TOOLS = (
 
 
 async def judge(
-    channel: ModelChannel, terms: ModelOptions, sentence: str, before: ScreenView, after: ScreenView
+    channel: ModelChannel, options: ModelOptions, sentence: str, before: ScreenView, after: ScreenView
 ) -> Judgement:
     """The model's verdict. Raise ModelFailed."""
-    conversation = Conversation(channel, "reflection", _SYSTEM + app_prompt_section(terms.app_prompt), _TOOLS)
+    conversation = Conversation(channel, "reflection", _SYSTEM + app_prompt_section(options.app_prompt), _TOOLS)
     conversation.say(orjson.dumps({"step": sentence}).decode())
-    pictures = [(await picture_of_view(view, terms)).png for view in (before, after)] if terms.vision else []
+    pictures = [(await picture_of_view(view, options)).png for view in (before, after)] if options.vision else []
     screens = (delimit(list_elements(before.tree).json, "before"), delimit(list_elements(after.tree).json, "after"))
     conversation.show("The screens, as data:\n" + "\n".join(screens), pictures)
     return await conversation.ask(_verdict)
