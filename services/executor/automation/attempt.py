@@ -143,9 +143,7 @@ class AttemptRunner:
         )
 
     def _check_model(self, request: AttemptRequest, config: RunConfig) -> None:
-        """Fails at once where there is no model, and the configuration asks one in any case or the attempt is made
-        only to ask one.
-        """
+        """Raises ModelFailed if there is no model and the attempt needs one: by its configuration, or by its mode."""
         mode = config.execution_mode
         asks = mode.enable_planning or mode.enable_reflection or mode.grounder_type is not Grounder.ACCESSIBILITY
         if asks or (request.ask_model and config.fallback_trigger is FallbackTrigger.FINAL_FAIL):

@@ -76,7 +76,7 @@ def tokens_of(usage: object, estimate: int) -> int:
     if not isinstance(usage, Mapping):
         return estimate
     parts = [usage.get("prompt_tokens"), usage.get("completion_tokens")]
-    told = [part for part in parts if isinstance(part, int) and not isinstance(part, bool)]
-    total = sum(told)
-    plausible = len(told) == len(parts) and min(told) >= 0 and 0 < total <= MAX_PLAUSIBLE_TOKENS
+    reported = [part for part in parts if isinstance(part, int) and not isinstance(part, bool)]
+    total = sum(reported)
+    plausible = len(reported) == len(parts) and min(reported) >= 0 and 0 < total <= MAX_PLAUSIBLE_TOKENS
     return total if plausible else estimate

@@ -67,9 +67,11 @@ class WebDriverDevice:
         await self._app.launch(options)
 
     async def stop(self, app_id: str | None = None) -> None:
+        self._screen = None
         await self._app.stop(app_id)
 
     async def clear_state(self, app_id: str | None = None) -> None:
+        self._screen = None
         await self._app.clear_state(app_id)
 
     async def tree(self) -> Element:

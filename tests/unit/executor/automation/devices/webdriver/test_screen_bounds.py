@@ -1,5 +1,6 @@
 """A swipe needs the size of the screen: how often a hub is asked for it, and for what."""
 
+from collections.abc import Awaitable, Callable
 from importlib.resources import files
 
 import pytest
@@ -21,6 +22,7 @@ from tests.fakes.webdriver import FakeHub, fake_driver
 WINDOW = {"x": 0, "y": 24, "width": 400, "height": 800}
 SOURCE = '<hierarchy width="400" height="800"/>'
 VIEWPORT = "return [innerWidth, innerHeight]"
+HERE = Point(10, 10)
 PAGE_SCRIPT = files(webdriver).joinpath("page.js").read_text()
 
 
@@ -62,11 +64,31 @@ async def test_the_window_is_asked_for_again_after_a_rotation() -> None:
     assert hub.orders().count("GET /window/rect") == 2
 
 
-async def test_the_window_is_asked_for_again_after_an_action_that_may_rotate_the_screen() -> None:
-    hub = FakeHub({"GET /source": SOURCE, "GET /window/rect": {"x": 0, "y": 0, "width": 800, "height": 400}})
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda device: device.tap(HERE),
+        lambda device: device.double_tap(HERE),
+        lambda device: device.long_press(HERE),
+        lambda device: device.back(),
+        lambda device: device.press_key("enter"),
+        lambda device: device.hide_keyboard(),
+        lambda device: device.open_link("shop://video"),
+        lambda device: device.stop(),
+        lambda device: device.clear_state(),
+        lambda device: device.launch(),
+        lambda device: device.enter_context("WEBVIEW_1"),
+    ],
+)
+async def test_the_bounds_are_asked_for_again_after_an_action(
+    act: Callable[[WebDriverDevice], Awaitable[None]],
+) -> None:
+    """The action may have rotated the screen, or shown a keyboard."""
+    hub = FakeHub({"GET /source": SOURCE, "GET /contexts": ["NATIVE_APP", "WEBVIEW_1"], VIEWPORT: [800, 400]})
+    hub.replies["GET /window/rect"] = {"x": 0, "y": 0, "width": 800, "height": 400}
     device = phone(hub)
     assert (await device.tree()).bounds == Bounds(0, 0, 400, 800)
-    await device.tap(Point(10, 10))
+    await act(device)
     assert await device.screen_bounds() == Bounds(0, 0, 800, 400)
 
 
@@ -79,7 +101,7 @@ async def test_a_swipe_after_a_tap_notices_that_the_app_has_crashed() -> None:
     contexts = AppiumContexts(driver, NativeView(driver, "android", press_android), WebView(driver, by_element=True))
     device = WebDriverDevice(info, driver, Session("http://hub", "one"), app, contexts)
     await device.launch()
-    await device.tap(Point(10, 10))
+    await device.tap(HERE)
     with pytest.raises(DeviceFailure, match=r"com\.example\.shop is no longer running"):
         await swipe(device, "left")
 
