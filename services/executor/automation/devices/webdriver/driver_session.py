@@ -15,7 +15,7 @@ from services.executor.automation.devices.webdriver.hub_connection import (
     HubUnreachable,
     Json,
 )
-from services.executor.automation.screen.elements import NOWHERE, Bounds
+from services.executor.automation.screen.elements import Bounds
 from services.executor.model.failures import Category
 
 log = logs.get(__name__)
@@ -28,6 +28,9 @@ COMMAND_SECONDS = 30.0
 LOOK_SECONDS = 60.0
 PAGE_SECONDS = 60.0
 INSTALL_SECONDS = 300.0
+
+SCRIPT_TRIES = 3
+"""chromedriver answers null when a dialog opens, or the document is replaced, while the script runs."""
 
 
 async def new_session(
@@ -100,9 +103,11 @@ class DriverSession:
 
     async def viewport(self) -> Bounds:
         """The part of a page that is shown; the browser's window is larger."""
-        value = await self.execute("return [innerWidth, innerHeight]")
-        sides = [_number(side) for side in value] if isinstance(value, list) else []
-        return Bounds(0, 0, *sides) if len(sides) == 2 else NOWHERE
+        for _ in range(SCRIPT_TRIES):
+            value = await self.execute("return [innerWidth, innerHeight]")
+            if isinstance(value, list) and len(value) == 2:
+                return Bounds(0, 0, *map(_number, value))
+        raise HubUnreachable("the driver's answer from the page is malformed")
 
     # elements
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from services.executor.automation.devices.webdriver.driver_session import DriverSession, element_of
+from services.executor.automation.devices.webdriver.driver_session import SCRIPT_TRIES, DriverSession, element_of
 from services.executor.automation.devices.webdriver.hub_connection import HubUnreachable, Json
 from services.executor.automation.devices.webdriver.interfaces import script_error
 from services.executor.automation.screen.elements import Bounds, Element, Role
@@ -23,10 +23,6 @@ from services.executor.automation.screen.page_source.html_semantics import (
 
 TEXT_LIMIT = 300
 """Characters of an element's inner text; a longer text is not a name."""
-
-
-_TRIES = 3
-"""chromedriver answers null when a dialog opens, or the document is replaced, while the script runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +44,7 @@ class PageSnapshot:
 async def query_page(driver: DriverSession, what: str, **request: Json) -> dict[str, Any]:
     """The answer of page.js. With `refer`, "element" holds the id of the node."""
     value: Json = None
-    for _ in range(_TRIES):
+    for _ in range(SCRIPT_TRIES):
         value = value or await driver.execute(_script(), {"what": what, **request})
     if not (isinstance(value, list) and value and isinstance(value[0], str)):
         raise HubUnreachable("the driver's answer from the page is malformed")

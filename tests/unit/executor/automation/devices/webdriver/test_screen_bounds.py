@@ -11,7 +11,7 @@ from services.executor.automation.devices.port import Build, DeviceFailure, Devi
 from services.executor.automation.devices.webdriver.android import AndroidCommands
 from services.executor.automation.devices.webdriver.contexts import AppiumContexts
 from services.executor.automation.devices.webdriver.device import WebDriverDevice
-from services.executor.automation.devices.webdriver.hub_connection import DriverError
+from services.executor.automation.devices.webdriver.hub_connection import DriverError, Json
 from services.executor.automation.devices.webdriver.native_view import NativeView, press_android
 from services.executor.automation.devices.webdriver.phone_app import PhoneApp
 from services.executor.automation.devices.webdriver.sessions import assemble_device
@@ -122,3 +122,17 @@ async def test_a_browser_swipes_in_its_viewport_and_not_in_its_window() -> None:
     await swipe(device, "left")
     assert await device.screen_bounds() == Bounds(0, 0, 360, 640)
     assert hub.orders() == [VIEWPORT, "POST /actions"]
+
+
+async def test_the_viewport_is_asked_for_again_while_the_page_is_replaced() -> None:
+    replies: list[Json] = [None, [360, 640]]
+    hub = FakeHub({VIEWPORT: lambda _: replies.pop(0)})
+    await swipe(browser(hub), "left")
+    assert hub.orders() == [VIEWPORT, VIEWPORT, "POST /actions"]
+
+
+async def test_without_a_viewport_nothing_is_swiped() -> None:
+    hub = FakeHub()
+    with pytest.raises(DeviceFailure, match="the driver's answer from the page is malformed"):
+        await swipe(browser(hub), "left")
+    assert set(hub.orders()) == {VIEWPORT}
