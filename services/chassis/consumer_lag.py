@@ -37,6 +37,8 @@ class ConsumerLag:
         for partition in self._done.keys() - assigned:
             self._remove(partition)
         for partition, offset in first.items():
+            if offset < self._done.get(partition, 0):  # the broker lost the log: the known end is that of the old one
+                self._remove(partition)
             self._done.setdefault(partition, offset)
         ends = {partition: self._consumer.highwater(partition) for partition in assigned}
         self._show({partition: end for partition, end in ends.items() if end is not None})

@@ -106,3 +106,16 @@ async def test_the_broker_is_asked_only_now_and_then() -> None:
     lag.fetched({HERE: 10})
     await lag.ask()
     assert bench.client.asked == 0
+
+
+async def test_a_log_that_begins_again_is_measured_by_its_own_end() -> None:
+    """As after a broker lost its topics: the old end would be shown as a lag forever."""
+    bench = Bench(FakeClient(ends={HERE: 1000}))
+    lag = bench.lag()
+    lag.fetched({HERE: 990})
+    lag.committed({HERE: 1000})
+    bench.client.ends[HERE] = 5
+    lag.fetched({HERE: 0})
+    assert bench.shown(HERE) == 5
+    lag.committed({HERE: 5})
+    assert bench.shown(HERE) == 0
