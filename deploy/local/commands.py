@@ -12,6 +12,8 @@ from deploy.local.layout import Layout, python_path
 from deploy.local.state import Organisation
 
 _TIMEOUT_SECONDS = 60.0
+_REPUBLISH_SECONDS = 1800.0
+"""An outbox may retain millions of events. Without the broker or MongoDB the command ends by itself, much earlier."""
 _WITH_OUTBOX = ("catalog", "executor")
 
 
@@ -32,7 +34,9 @@ async def new_organisation(name: str, layout: Layout) -> Organisation:
 
 async def republish(layout: Layout) -> None:
     """Publish again what the outboxes retain: an embedded broker keeps its topics in memory and starts without them."""
-    await run_together(*(_run_command(layout, service, "republish") for service in _WITH_OUTBOX))
+    await run_together(
+        *(_run_command(layout, service, "republish", within=_REPUBLISH_SECONDS) for service in _WITH_OUTBOX)
+    )
 
 
 async def load_examples(url: str, api_key: str) -> None:
@@ -43,14 +47,15 @@ async def load_examples(url: str, api_key: str) -> None:
         raise ExamplesFailed(f"the example loader ended with exit code {code}")
 
 
-async def _run_command(layout: Layout, service: str, *arguments: str) -> str:
+async def _run_command(layout: Layout, service: str, *arguments: str, within: float | None = None) -> str:
     """What a one-off command of a service wrote to stdout, in the environment that the services have."""
     argv = [f"{layout.package}.{service}", *arguments]
+    seconds = within or _TIMEOUT_SECONDS
     try:
-        async with asyncio.timeout(_TIMEOUT_SECONDS):
+        async with asyncio.timeout(seconds):
             code, output, errors = await _run(argv, layout.shared, pipe=PIPE)
     except TimeoutError:
-        raise CommandFailed(f"{' '.join(argv)}: not done within {_TIMEOUT_SECONDS:.0f} s") from None
+        raise CommandFailed(f"{' '.join(argv)}: not done within {seconds:.0f} s") from None
     if code != 0:
         raise CommandFailed(f"{' '.join(argv)}: exit code {code}\n{errors}")
     return output
