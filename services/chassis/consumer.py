@@ -240,12 +240,17 @@ class Consumer:
             return
 
     async def _commit(self, member: GroupMember, records: list[ConsumerRecord]) -> None:
-        """Commit; if that fails (in a rebalance, say), the records are delivered again, and handlers are idempotent."""
+        """Commit; if that fails (in a rebalance, say), the records are delivered again, and handlers are idempotent.
+
+        TimeoutError, which ends the membership, when the broker does not answer.
+        """
         try:
             await member.commit(records)
-        except KafkaError as error:
+        except (KafkaError, TimeoutError) as error:
             _commit_failures.labels(self._group.name).inc()
             log.warning("kafka_commit_failed", group=self._group.name, error=repr(error))
+            if isinstance(error, TimeoutError):
+                raise
 
     def _measure_delay(self, events: Iterable[Event]) -> None:
         now = self._clock.now()

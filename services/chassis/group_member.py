@@ -57,11 +57,14 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
         *,
         stall_seconds: float = STALL_SECONDS,
         commit_seconds: float = COMMIT_SECONDS,
+        rebalance_seconds: float = JOIN_SECONDS,
     ) -> None:
+        """`rebalance_seconds`: how long a rebalance may take before the membership ends."""
         self._group = group
         self._consumer = consumer
         self._stall_seconds = stall_seconds
         self._commit_seconds = commit_seconds
+        self._rebalance_seconds = rebalance_seconds
         self._next: dict[TopicPartition, int] = {}
         self._lag = ConsumerLag(consumer, group.name)
         self._checked_at = monotonic()
@@ -71,7 +74,7 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
     async def fetch(self, most: int, seconds: float) -> list[ConsumerRecord]:
         """Up to `most` records, as soon as there are any; none when `seconds` have passed."""
         try:
-            batches = await self._consumer.getmany(timeout_ms=int(seconds * 1000), max_records=most)
+            batches = await self._poll(most, seconds)
         except UNREADABLE as error:
             log.warning("kafka_fetch_unreadable", group=self._group.name, error=repr(error))
             batches = await self._skip_unreadable()
@@ -115,8 +118,7 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
         """Fetch nothing until `resume`, but keep polling, which keeps the membership alive."""
         self._consumer.pause(*self._consumer.assignment())
         with suppress(*UNREADABLE):  # left to the next fetch
-            polled = await self._consumer.getmany(timeout_ms=0, max_records=1)
-            for partition, batch in polled.items():  # a rebalance has just assigned it, not paused
+            for partition, batch in (await self._poll(1, 0)).items():  # a rebalance has just assigned it, not paused
                 self._consumer.seek(partition, batch[0].offset)
         await self._lag.ask()
 
@@ -127,6 +129,14 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
         """Join the group and wait for an assignment."""
         async with asyncio.timeout(JOIN_SECONDS):
             await self._consumer.start()
+
+    async def _poll(self, most: int, seconds: float) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """During a rebalance aiokafka waits for its end, which never comes if the broker goes away: TimeoutError."""
+        async with asyncio.timeout(seconds + self._rebalance_seconds):
+            polled: dict[TopicPartition, list[ConsumerRecord]] = await self._consumer.getmany(
+                timeout_ms=int(seconds * 1000), max_records=most
+            )
+        return polled
 
     async def _skip_unreadable(self) -> dict[TopicPartition, list[ConsumerRecord]]:
         async with asyncio.timeout(REQUEST_SECONDS):

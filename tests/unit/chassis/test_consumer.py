@@ -1,18 +1,20 @@
 """The loop of the consumer, on a group without a broker."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 import pytest
 from aiokafka import ConsumerRecord
 from pymongo.errors import AutoReconnect
 
-from services.chassis.consumer import MAX_POLL_AGE_SECONDS, Consumer, Handler
+from services.chassis import metrics
+from services.chassis.consumer import MAX_POLL_AGE_SECONDS, POLL_SECONDS, Consumer, Handler
 from services.chassis.dead_letters.limit import DlqLimit, DlqLimitExceeded
 from services.chassis.errors import Aborted, NotFound, Unavailable
 from services.chassis.events import Event, InvalidMessage, TransientError
-from services.chassis.group_member import COMMIT_SECONDS, JOIN_SECONDS
+from services.chassis.group_member import COMMIT_SECONDS, JOIN_SECONDS, GroupConfig
 from services.chassis.producer import PublishResult, Record
 from services.chassis.retry import backoff_seconds
 from tests.eventually import eventually
@@ -250,6 +252,35 @@ async def test_dead_letters_lost_in_a_rebalance_are_not_committed() -> None:
     assert bench.member.committed == [0]
 
 
+async def test_a_commit_without_an_answer_is_counted_and_the_group_is_joined_again() -> None:
+    bench = Bench(records("a"))
+    member = SilentGroupMember(list(bench.records), bench.clock)
+    bench.member = member
+    before = failed_commits()
+    await bench.made().run()
+    assert failed_commits() == before + 1
+    assert member.joins == 2
+
+
+class SilentGroupMember(FakeGroupMember):
+    """Its commits time out."""
+
+    joins = 0
+
+    @asynccontextmanager
+    async def join(self, group: GroupConfig) -> AsyncIterator[FakeGroupMember]:
+        self.joins += 1
+        async with super().join(group) as member:
+            yield member
+
+    async def commit(self, _: Iterable[ConsumerRecord]) -> None:
+        raise TimeoutError
+
+
+def failed_commits() -> float:
+    return metrics.REGISTRY.get_sample_value("mobiletest_kafka_commit_failures_total", {"group": "g"}) or 0.0
+
+
 async def test_capacity_limits_the_batch() -> None:
     bench = Bench(records("a", "b", "c"), capacity=lambda: 2)
     await bench.consumer.run()
@@ -283,6 +314,7 @@ async def test_liveness_fails_when_the_loop_is_stuck() -> None:
 
 def test_liveness_survives_failed_joins() -> None:
     assert JOIN_SECONDS + COMMIT_SECONDS + backoff_seconds(50, most=2.0) < MAX_POLL_AGE_SECONDS
+    assert POLL_SECONDS + JOIN_SECONDS + COMMIT_SECONDS < MAX_POLL_AGE_SECONDS
 
 
 class WaitingGroupMember(FakeGroupMember):

@@ -79,7 +79,7 @@ Join = Callable[[FakeClient], GroupMember]
 
 @pytest.fixture
 def join() -> Join:
-    return lambda client: GroupMember(GROUP, client, stall_seconds=-1, commit_seconds=0.05)
+    return lambda client: GroupMember(GROUP, client, stall_seconds=-1, commit_seconds=0.05, rebalance_seconds=0.05)
 
 
 def records(*offsets: int) -> list[ConsumerRecord]:
@@ -135,6 +135,15 @@ async def test_a_stalled_fetch_ends_the_membership(join: Join) -> None:
     assert await member.fetch(10, 0) == []
     with pytest.raises(KafkaConnectionError, match="none arrive"):
         await member.fetch(10, 0)
+
+
+async def test_a_rebalance_that_does_not_end_ends_the_membership(join: Join) -> None:
+    """As when the broker goes away during it. A poll that waited on would fail the liveness check."""
+    member = join(FakeClient(hangs=True))
+    with pytest.raises(TimeoutError):
+        await member.fetch(10, 0)
+    with pytest.raises(TimeoutError):
+        await member.pause()
 
 
 async def test_silence_at_the_end_of_the_log_is_not_a_stall(join: Join) -> None:
