@@ -50,9 +50,6 @@ class Stack:
     def pid_of(self, name: str) -> int:
         return self.parts[name].child.pid
 
-    def log_of(self, name: str) -> Path:
-        return self.parts[name].child.spec.log
-
     def check(self) -> None:
         """ChildDied if a part ended unexpectedly."""
         for part in self.parts.values():

@@ -5,8 +5,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from uuid import UUID, uuid4, uuid5
 
-from services.chassis.errors import InvalidArgument, Violation
-
 _NAMESPACE = UUID("6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10")
 
 
@@ -41,12 +39,3 @@ def derive_ids(org_id: str, method: str, key: str) -> Iterator[None]:
         yield
     finally:
         _seed.reset(token)
-
-
-def parse_uuid(text: str, field: str) -> str:
-    """`text` as a lower-case UUID string; InvalidArgument names `field`."""
-    try:
-        return str(UUID(text))
-    except ValueError as error:
-        message = "value must be a valid UUID"
-        raise InvalidArgument(message, violations=[Violation(field, message, "string.uuid")]) from error
