@@ -16,13 +16,13 @@ from typing import Any
 
 from tests.infrastructure import Infrastructure, Unavailable
 
-ADDRESS = "MOBILETEST_TEST_KEEPER"
+ADDRESS = "MOBILETEST_TEST_INFRASTRUCTURE"
 _PATIENCE_SECONDS = 180.0
 Answer = dict[str, object]
 
 
 class InfrastructureFailed(Exception):
-    """A request failed on the keeper's side, for another reason than missing infrastructure."""
+    """A request failed in the controlling process, and not because a server is missing."""
 
 
 class InfrastructureServer:
@@ -56,7 +56,7 @@ class InfrastructureServer:
         self._loop = asyncio.get_running_loop()
         async with Infrastructure() as infrastructure:
             handler = _Requests(infrastructure)
-            path = str(infrastructure.folder / "keeper")
+            path = str(infrastructure.folder / "requests")
             async with await asyncio.start_unix_server(handler.answer, path):
                 os.environ[ADDRESS] = path
                 self._ready.set()
@@ -95,7 +95,7 @@ class _Requests:
 
 
 def request_part(want: str, **arguments: str) -> Any:
-    """Ask the keeper for something. Unavailable when it cannot be had, KeeperFailed when something broke."""
+    """A part of the shared infrastructure. Unavailable when its server is missing, else InfrastructureFailed."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(_PATIENCE_SECONDS)
         connection.connect(os.environ[ADDRESS])

@@ -75,7 +75,7 @@ class Health:
         return await self._run("liveness")
 
     async def publish(self) -> None:
-        """Update grpc.health.v1 and `refusal` from the readiness checks."""
+        """Update grpc.health.v1 and `unavailable` from the readiness checks."""
         report = await self.readiness()
         self.unavailable, ok = report.unavailable, report.ok
         serving = health_pb2.HealthCheckResponse.SERVING if ok else health_pb2.HealthCheckResponse.NOT_SERVING

@@ -66,7 +66,7 @@ class OrgLoad:
     left: Mapping[str, int] | None = None
 
 
-def share_slots(queues: Iterable[OrgQueue], standing: OrgLoad, limit: int) -> list[OrgQueue]:
+def share_slots(queues: Iterable[OrgQueue], load: OrgLoad, limit: int) -> list[OrgQueue]:
     """From which queues to claim up to `limit` runs, in order; a queue may occur several times.
 
     Queues are assumed to be long enough: a caller that finds a shorter one asks again.
@@ -75,15 +75,15 @@ def share_slots(queues: Iterable[OrgQueue], standing: OrgLoad, limit: int) -> li
 
     def place(queue: OrgQueue) -> _Place:
         org_id = queue.org_id
-        running = standing.running.get(org_id, 0) + taken[org_id]
-        return queue.rank, running, standing.served.get(org_id, 0), queue.since, org_id
+        running = load.running.get(org_id, 0) + taken[org_id]
+        return queue.rank, running, load.served.get(org_id, 0), queue.since, org_id
 
     waiting = [(place(queue), queue) for queue in queues]
     heapq.heapify(waiting)
     chosen: list[OrgQueue] = []
     while waiting and len(chosen) < limit:
         before, queue = heapq.heappop(waiting)
-        if standing.left is not None and taken[queue.org_id] >= standing.left[queue.org_id]:
+        if load.left is not None and taken[queue.org_id] >= load.left[queue.org_id]:
             continue
         if before == place(queue):
             chosen.append(queue)
