@@ -1,4 +1,4 @@
-"""The step cache's memories on MongoDB: one document for a sentence, which is forgotten when nobody asks for it."""
+"""The step cache in MongoDB: one document per sentence, which expires when it is unused."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -13,14 +13,14 @@ from services.executor.storage.documents import from_document, to_document
 
 STEP_MEMORIES = "step_memories"
 RENEWAL = timedelta(days=1)
-"""A page that is used lives on; that is written at most so often."""
+"""Using a document extends its life; that is written at most this often."""
 
 
 class MongoStepCache:
     """The port `StepCacheStore`. `_id` is a hash; of sentences only those of plans are stored, of typed texts none."""
 
     def __init__(self, mongo: Mongo, days: float) -> None:
-        """`days` is how long a page lives after its last use."""
+        """`days` is how long a document lives after its last use."""
         self._pages = mongo.collection(STEP_MEMORIES)
         self._life = timedelta(days=days)
 

@@ -14,12 +14,12 @@ NEAR, FAR, LATE = 2_000, 20_000, 60_000
 """How many events later one may come: mostly, sometimes, and seldom (a day's worth)."""
 
 
-def delivered(estate: EventGenerator) -> Iterator[Event]:
-    """Every event of the estate one to five times, in the order in which they are published; bounded in memory."""
-    chance = Random(f"{estate.seed} on the way")
+def delivered(generator: EventGenerator) -> Iterator[Event]:
+    """Every generated event one to five times, in the order in which they are published; bounded in memory."""
+    chance = Random(f"{generator.seed} on the way")
     waiting: list[tuple[int, int, Event]] = []
     number = -1
-    for number, event in enumerate(_together(estate.told(one) for one in range(estate.organisations))):
+    for number, event in enumerate(_together(generator.events(one) for one in range(generator.organisations))):
         for copy in range(chance.choice(COPIES)):
             due = number + _delay(chance)
             heapq.heappush(waiting, (due, chance.getrandbits(60), _copy(event, copy, chance)))

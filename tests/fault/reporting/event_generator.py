@@ -1,7 +1,7 @@
-"""Large made-up estates of several organisations, as events: the same for the same seed, never held as a whole.
+"""Generates the events of several organisations: the same for the same seed, and never all in memory.
 
-`Estate.told(organisation)` gives what one organisation's executor and catalog told, in the order of its happening, so
-that it can be recounted alone. What is done to it on the way to the broker is in `deliveries.py`.
+`EventGenerator.events(organisation)` yields the events of one organisation in the order in which they happened, so that
+they can be recounted separately. `event_delivery.py` repeats and shuffles them on the way to the broker.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,16 +43,16 @@ INFRASTRUCTURE: tuple[Any, str] = (types.FAILURE_CATEGORY_NETWORK_ERROR, "connec
 
 @dataclass(frozen=True, slots=True)
 class EventGenerator:
-    """`runs` in all, on so many organisations."""
+    """`runs` in total, spread over the organisations."""
 
     seed: int
     runs: int
     organisations: int = 8
 
-    def told(self, organisation: int) -> Iterator[Event]:
-        """Everything that was told about one organisation; each event once."""
+    def events(self, organisation: int) -> Iterator[Event]:
+        """All events of one organisation, each once."""
         more = 1 if organisation < self.runs % self.organisations else 0
-        return Organisation(f"org-{organisation}", Random(f"{self.seed} {organisation}")).told(
+        return Organisation(f"org-{organisation}", Random(f"{self.seed} {organisation}")).events(
             self.runs // self.organisations + more
         )
 
@@ -66,8 +66,8 @@ class Organisation:
         self._events = 0
         self._revisions: dict[str, int] = {}
 
-    def told(self, runs: int) -> Iterator[Event]:
-        """Catalog events stand among those of executions, those of the first ones often behind them."""
+    def events(self, runs: int) -> Iterator[Event]:
+        """Catalog events are mixed with those of executions, and often follow the first executions that need them."""
         begin = [*self._catalog()]
         later = [event for event in begin if self._chance.random() < 0.5]
         yield from (event for event in begin if event not in later)
@@ -140,8 +140,8 @@ class Organisation:
     def _execution(self, execution_id: str, size: int, at: datetime) -> Iterator[Event]:
         for sequence in range(1, self._chance.choice([2, 2, 3])):
             execution = executions_pb2.Execution(id=execution_id, counts=executions_pb2.RunCounts(total=size))
-            told = executor.ExecutionChanged(org_id=self._org_id, sequence=sequence, execution=execution)
-            yield self._event(EXECUTION_EVENTS, execution_id, told, at)
+            message = executor.ExecutionChanged(org_id=self._org_id, sequence=sequence, execution=execution)
+            yield self._event(EXECUTION_EVENTS, execution_id, message, at)
         stormy = size >= 5 and self._chance.random() < 0.05
         app, build = self._chance.randrange(APPS), self._chance.randrange(BUILDS)
         for number in range(size):
@@ -150,27 +150,27 @@ class Organisation:
     def _run(
         self, run_id: str, execution_id: str, place: tuple[int, int, int], at: datetime, stormy: bool
     ) -> Iterator[Event]:
-        """Mostly its end alone; sometimes also that it was queued, on another build perhaps, and that it ran."""
+        """Mostly only its end; sometimes also that it was queued (perhaps with another build) and that it started."""
         app, build, test = place
         ending = "failed" if stormy else self._chance.choices(list(ENDINGS), list(ENDINGS.values()))[0]
-        told = self._accepted(run_id, execution_id, app, test)
-        told.created_at.FromDatetime(at)
+        message = self._accepted(run_id, execution_id, app, test)
+        message.created_at.FromDatetime(at)
         if ending == "queued" or self._chance.random() < 0.25:
-            told.run.status = types.EXECUTION_STATUS_QUEUED
+            message.run.status = types.EXECUTION_STATUS_QUEUED
             moves = self._chance.random() < 0.1
-            self._resolve(told, app, (build + moves) % BUILDS)
-            yield self._of_run(told, 1, at)
+            self._resolve(message, app, (build + moves) % BUILDS)
+            yield self._of_run(message, 1, at)
         if ending == "queued":
             return
-        self._resolve(told, app, build)
+        self._resolve(message, app, build)
         began = at + timedelta(seconds=self._chance.randrange(1, 90_000))
-        told.run.started_at.FromDatetime(began)
+        message.run.started_at.FromDatetime(began)
         if ending == "running" or self._chance.random() < 0.2:
-            told.run.status = types.EXECUTION_STATUS_RUNNING
-            yield self._of_run(told, 2, began)
+            message.run.status = types.EXECUTION_STATUS_RUNNING
+            yield self._of_run(message, 2, began)
         if ending != "running":
-            self._end(told.run, ending, began, stormy)
-            yield self._of_run(told, 3, began + timedelta(minutes=1))
+            self._end(message.run, ending, began, stormy)
+            yield self._of_run(message, 3, began + timedelta(minutes=1))
 
     def _accepted(self, run_id: str, execution_id: str, app: int, test: int) -> executor.RunChanged:
         run = runs_pb2.Run(id=run_id, execution_id=execution_id, test_id=self._id("test", test))
@@ -179,15 +179,15 @@ class Organisation:
             run.app_id = self._id("app", app)
         return executor.RunChanged(org_id=self._org_id, run=run, branch=self._chance.choice(["main", "main", "dev"]))
 
-    def _resolve(self, told: executor.RunChanged, app: int, build: int) -> None:
-        """It runs on this build; or on none, if it has no app, and seldom all the same."""
-        if not told.run.app_id or self._chance.random() < 0.03:
+    def _resolve(self, message: executor.RunChanged, app: int, build: int) -> None:
+        """Set the build of the run; a run without an app has none, and rarely one with an app."""
+        if not message.run.app_id or self._chance.random() < 0.03:
             for name in ("build_id", "resolved_build_version"):
-                told.run.ClearField(name)
-            told.ClearField("build_uploaded_at")
+                message.run.ClearField(name)
+            message.ClearField("build_uploaded_at")
             return
-        told.run.build_id, told.run.resolved_build_version = self._build_id(app, build), f"1.{build}"
-        told.build_uploaded_at.FromDatetime(_uploaded_at(build))
+        message.run.build_id, message.run.resolved_build_version = self._build_id(app, build), f"1.{build}"
+        message.build_uploaded_at.FromDatetime(_uploaded_at(build))
 
     def _end(self, run: runs_pb2.Run, ending: str, began: datetime, stormy: bool) -> None:
         verdicts = VERDICTS[ending]
@@ -217,9 +217,9 @@ class Organisation:
         if run.attempts[-1].HasField("failure"):
             run.failure.CopyFrom(run.attempts[-1].failure)
 
-    def _of_run(self, told: executor.RunChanged, revision: int, at: datetime) -> Event:
-        told.revision = told.sequence = revision
-        return self._event(EXECUTION_EVENTS, told.run.app_id or told.run.execution_id, told, at)
+    def _of_run(self, message: executor.RunChanged, revision: int, at: datetime) -> Event:
+        message.revision = message.sequence = revision
+        return self._event(EXECUTION_EVENTS, message.run.app_id or message.run.execution_id, message, at)
 
     def _event(self, topic: str, key: str, message: Message, at: datetime) -> Event:
         self._events += 1
@@ -227,7 +227,7 @@ class Organisation:
             topic=topic,
             key=key,
             type=message.DESCRIPTOR.full_name,
-            source="an-estate",
+            source="generated",
             id=f"{self._org_id}-{self._events}",
             time=at,
             payload=message.SerializeToString(),

@@ -1,4 +1,4 @@
-"""Publishes an estate, and says how far the replicas have come with it."""
+"""Publishes generated events, and measures how far the replicas have processed them."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -15,18 +15,18 @@ EVENTS_PER_RUN = 1.9
 
 
 class EventLoad:
-    """Every event of the estate, each until it is acknowledged."""
+    """Publishes every generated event, each until it is acknowledged."""
 
-    def __init__(self, found: Replicas, estate: EventGenerator) -> None:
+    def __init__(self, found: Replicas, generator: EventGenerator) -> None:
         self._replicas = found
-        self._estate = estate
-        self.expected = int(EVENTS_PER_RUN * estate.runs)
+        self._generator = generator
+        self.expected = int(EVENTS_PER_RUN * generator.runs)
         self.published = 0
         self.over = False
 
     async def publish(self) -> None:
         """All of it, as fast as the broker takes it."""
-        events: Iterator[Event] = delivered(self._estate)
+        events: Iterator[Event] = delivered(self._generator)
         async with Producer(self._replicas.broker.bootstrap, TOPICS, idempotence=False, timeout=30) as producer:
             while piece := list(islice(events, PIECE)):
                 await self._acknowledged(producer, piece)

@@ -1,4 +1,4 @@
-"""Faults one after the other: each strikes when the replicas have come some way further, and is mended by the next."""
+"""A sequence of faults: each one starts after the replicas made progress, and is repaired before the next."""
 
 import asyncio
 import signal
@@ -92,7 +92,7 @@ class FaultSequence:
 
 
 async def _reached(load: EventLoad, wanted: int) -> None:
-    """Wait until so much, or all there is, is committed; a storm does not wait for ever."""
+    """Wait a limited time until `wanted` records, or all published ones, are committed."""
 
     async def there() -> bool:
         committed = await load.committed()

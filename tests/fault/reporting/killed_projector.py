@@ -3,8 +3,8 @@
     python -m tests.fault.reporting.killed_projector URI DATABASE SEED
 
 For every command of a fold's transaction, one process is killed before it is sent and one after it was answered. Each
-has an organisation of its own, so that what one left locked is in nobody's way. Then the events are folded again, as
-they are delivered again, and compared with a recount. One line of JSON per kill; the last line says that none is left.
+has its own organisation, so that the locks it leaves block no other. Then the events are folded again, as after a
+redelivery, and compared with a recount. One line of JSON per kill; the last line says that no command is left.
 """
 
 import asyncio
@@ -75,7 +75,7 @@ class ProjectorRun:
     def batches(self, org_id: str) -> tuple[list[Event], list[Event]]:
         """What is folded before, and what is folded while the process dies."""
         chance = Random(self._seed)
-        events = list(Organisation(org_id, chance).told(RUNS))
+        events = list(Organisation(org_id, chance).events(RUNS))
         chance.shuffle(events)
         return events[: len(events) // 2], events[len(events) // 2 :]
 
@@ -101,7 +101,7 @@ class ProjectorRun:
         first, second = self.batches(org_id)
         await _fold(Projector(MongoProjections(mongo)), second)
         await mongo.close()
-        expected = contents(recount(told for event in first + second if (told := parse_event(event))))
+        expected = contents(recount(snapshot for event in first + second if (snapshot := parse_event(event))))
         client: MongoClient[dict[str, Any]] = MongoClient(self.uri)
         with client:
             found = stored(client, self.database, {"org_id": org_id})
@@ -112,7 +112,7 @@ async def _fold(folding: Projector, events: list[Event]) -> None:
     """Until it succeeds, as the consumer does."""
     while True:
         try:
-            await folding.apply_events(Batch.of(told for event in events if (told := parse_event(event))))
+            await folding.apply_events(Batch.of(snapshot for event in events if (snapshot := parse_event(event))))
         except Exception as error:
             if not is_transient(error):
                 raise

@@ -1,4 +1,4 @@
-"""Compares what is stored with a recount of everything that was told, organisation by organisation, byte for byte."""
+"""Compares what is stored with a recount of all events, organisation by organisation, byte for byte."""
 
 from typing import Any
 
@@ -13,22 +13,22 @@ from tests.fault.reporting.event_generator import EventGenerator
 from tests.fault.reporting.replicas import DATABASE
 
 
-def compare_with_recount(client: MongoClient[dict[str, Any]], estate: EventGenerator) -> tuple[list[str], int]:
+def compare_with_recount(client: MongoClient[dict[str, Any]], generator: EventGenerator) -> tuple[list[str], int]:
     """Every difference, and how many documents were compared."""
     wrong: list[str] = []
     documents = 0
-    for number in range(estate.organisations):
-        told = (snapshot for event in estate.told(number) if (snapshot := parse_event(event)))
-        expected = contents(recount(told))
+    for number in range(generator.organisations):
+        snapshots = (snapshot for event in generator.events(number) if (snapshot := parse_event(event)))
+        expected = contents(recount(snapshots))
         found = stored(client, DATABASE, {"org_id": f"org-{number}"})
         documents += sum(map(len, expected.values()))
         wrong += differences(found, expected)
-    return wrong + _strangers(client, estate), documents
+    return wrong + _strangers(client, generator), documents
 
 
-def _strangers(client: MongoClient[dict[str, Any]], estate: EventGenerator) -> list[str]:
+def _strangers(client: MongoClient[dict[str, Any]], generator: EventGenerator) -> list[str]:
     """Documents of organisations that there are not."""
-    known = {f"org-{number}" for number in range(estate.organisations)}
+    known = {f"org-{number}" for number in range(generator.organisations)}
     names = [*(kind.collection for kind in TABLE_CODECS), COUNTERS]
     found = {name: set(client[DATABASE][name].distinct("org_id")) - known for name in names}
     return [f"{name}: documents of {strangers}" for name, strangers in found.items() if strangers]

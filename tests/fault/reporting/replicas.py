@@ -93,7 +93,7 @@ class Replicas:
         return sum((await self.published.behind(self.broker.bootstrap, self.group)).values())
 
     async def dead_letters(self) -> int:
-        """How many records were put away."""
+        """How many records were dead-lettered."""
         consumer = AIOKafkaConsumer(bootstrap_servers=self.broker.bootstrap)
         await consumer.start()
         try:

@@ -33,8 +33,8 @@ OUTAGES = int(os.environ.get("OUTAGES", "3"))
 SEED = int(os.environ.get("SEED", "20261121"))
 
 
-def told(client: MongoClient[dict[str, Any]]) -> Iterator[Snapshot]:
-    """Everything that was ever told, from the outboxes."""
+def published_snapshots(client: MongoClient[dict[str, Any]]) -> Iterator[Snapshot]:
+    """The snapshots of all published events, from the outboxes."""
     for database in ("catalog", "executor"):
         for row in client[database][OUTBOX].find({"topic": {"$in": list(TOPICS)}}):
             if snapshot := parse_event(to_event(row)):
@@ -90,6 +90,6 @@ async def test_a_broker_outage_leaves_no_difference(
 
 
 async def no_difference(client: MongoClient[dict[str, Any]]) -> bool:
-    wrong = differences(stored(client, "reporting"), contents(recount(told(client))))
+    wrong = differences(stored(client, "reporting"), contents(recount(published_snapshots(client))))
     assert not wrong, f"SEED={SEED}: {len(wrong)} differences\n" + "\n".join(wrong[:20])
     return True

@@ -27,10 +27,10 @@ SEED = int(os.environ.get("SEED", "20261121"))
 @pytest.mark.timeout(900)
 async def test_read_models_always_equal_a_recount(tmp_path: Path) -> None:
     print(f"RUNS={RUNS} SEED={SEED}")
-    estate, chance = EventGenerator(SEED, RUNS), Random(f"{SEED} storm")
+    generator, chance = EventGenerator(SEED, RUNS), Random(f"{SEED} storm")
     since = monotonic()
     async with replicas(tmp_path) as found:
-        load, storm = EventLoad(found, estate), FaultSequence(found, chance)
+        load, storm = EventLoad(found, generator), FaultSequence(found, chance)
         for _ in range(WANTED):
             found.start()
         async with asyncio.TaskGroup() as group:
@@ -41,10 +41,10 @@ async def test_read_models_always_equal_a_recount(tmp_path: Path) -> None:
         assert await found.dead_letters() == 0
         await found.end()
         with found.client as client:
-            wrong, documents = compare_with_recount(client, estate)
+            wrong, documents = compare_with_recount(client, generator)
     record(
         "F31",
-        "runs told 1 to 5 times, shuffled, late, while replicas of reporting were killed, frozen, added and removed",
+        "runs published 1 to 5 times, shuffled, late, while reporting replicas were killed, frozen, added and removed",
         tried=RUNS,
         survived=RUNS if not wrong else 0,
         differences=len(wrong),
