@@ -13,7 +13,7 @@ from deploy.local.state import Organisation
 
 _TIMEOUT_SECONDS = 60.0
 _REPUBLISH_SECONDS = 1800.0
-"""An outbox may retain millions of events. Without the broker or MongoDB the command ends by itself, much earlier."""
+"""An outbox may retain millions of events. Without the broker the command ends by itself, much earlier."""
 _WITH_OUTBOX = ("catalog", "executor")
 
 

@@ -21,15 +21,15 @@ class MongoStepCache:
 
     def __init__(self, mongo: Mongo, days: float) -> None:
         """`days` is how long a document lives after its last use."""
-        self._pages = mongo.collection(STEP_MEMORIES)
+        self._sentences = mongo.collection(STEP_MEMORIES)
         self._life = timedelta(days=days)
 
     async def load(self, key: str) -> CachedSentence | None:
-        found = await self._pages.find_one({"_id": key})
+        found = await self._sentences.find_one({"_id": key})
         if found is None:
             return None
         if self._is_old(found["expires_at"]):
-            await self._pages.update_one({"_id": key}, [{"$set": self._expiry}])
+            await self._sentences.update_one({"_id": key}, [{"$set": self._expiry}])
         memories = tuple(from_document(CacheEntry, document) for document in found.get("memories", ()))
         return CachedSentence(memories, tuple(found.get("plan", ())))
 
@@ -45,18 +45,18 @@ class MongoStepCache:
 
     async def remove(self, key: str, screens: Sequence[ScreenFingerprint]) -> None:
         gone = {"memories": {"screen": {"$in": [to_document(screen) for screen in screens]}}}
-        await self._pages.update_one({"_id": key}, {"$pull": gone, "$unset": {"plan": ""}})
+        await self._sentences.update_one({"_id": key}, {"$pull": gone, "$unset": {"plan": ""}})
 
     async def _write(self, key: str, org_id: str, fields: Document) -> None:
         change = [{"$set": {"org_id": {"$literal": org_id}, **self._expiry, **fields}}]
-        await self._pages.update_one({"_id": key}, change, upsert=True)
+        await self._sentences.update_one({"_id": key}, change, upsert=True)
 
     @property
     def _expiry(self) -> Document:
         return {"expires_at": {"$add": ["$$NOW", self._life // timedelta(milliseconds=1)]}}
 
     def _is_old(self, expires_at: datetime) -> bool:
-        """Whether the page was last used long ago; by this machine's clock, to which minutes are nothing."""
+        """Whether it was last used long ago, by this machine's clock: a few minutes of difference do not matter."""
         return expires_at - datetime.now(UTC) < self._life - min(RENEWAL, self._life / 2)
 
 
