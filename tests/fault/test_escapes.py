@@ -1,4 +1,4 @@
-"""F35: steps, names and app models that try to get out, against real processes. There is no shell to get into."""
+"""F35: steps, names and app models that try to run code on the worker, against real processes."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ SECRETS = ("${process.env.MOBILETEST_SERVICE_TOKEN}", "$MOBILETEST_SERVICE_TOKEN
 
 
 def steps_with(trick: str) -> list[list[Any]]:
-    """Tests that put the trick wherever a text of the author's goes."""
+    """Tests with the malicious text in every place that takes text from an author."""
     quoted = trick.replace('"', "'").replace("\n", " ")
     return [
         [{"takeScreenshot": f"../../../../{trick}"}, {"assertVisible": "Log in"}],
@@ -37,7 +37,7 @@ def steps_with(trick: str) -> list[list[Any]]:
 
 
 def models(mark: Path) -> list[bytes]:
-    """App models that would do something when they are read or run."""
+    """App models that would run code when they are parsed or executed."""
     head = "app_model: 1\napp: {id: com.example.evil}\nstart: home\nscreens:\n  home:\n    elements:\n"
     return [
         f"!!python/object/apply:os.system ['touch {mark}']\n".encode(),
@@ -52,7 +52,7 @@ def models(mark: Path) -> list[bytes]:
 async def test_nothing_that_an_author_writes_gets_out(
     own_stack: Stack, own_api: Api, own_world: World, tmp_path: Path
 ) -> None:
-    """Each is refused when it is written, or ends as a run ends; nothing is touched, and no secret is shown."""
+    """Each is rejected when it is created, or its run ends normally; no file is created and no secret is shown."""
     mark = tmp_path / "touched"
     environment_before = set(os.listdir(tmp_path))
     tricks = [trick.format(mark=mark) for trick in TRICKS] + list(SECRETS)
@@ -93,7 +93,7 @@ async def test_nothing_that_an_author_writes_gets_out(
 
 
 async def ran(api: Api, world: World, tests: list[Any]) -> str:
-    """Run the tests; everything that is shown of their runs."""
+    """Run the tests; returns everything that the API shows of their runs."""
     execution = await world.run(await world.workflow(*tests), run_config={"execution_mode": {"retries": 0}})
     listed = created(await api.get(f"/executions/{execution['id']}/runs", params={"page_size": 500}))["items"]
     assert len(listed) == len(tests)

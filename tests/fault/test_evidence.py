@@ -1,4 +1,4 @@
-"""F30: the artifact store is away while runs end. Verdicts come as ever, artifacts come later, none is lost."""
+"""F30: an outage of the artifact store while runs end. Verdicts are not delayed, and all artifacts arrive later."""
 
 import os
 import random
@@ -22,7 +22,7 @@ OUTAGE_SECONDS = float(os.environ.get("OUTAGE", "6"))
 
 @contextmanager
 def away(objects: Path) -> Iterator[None]:
-    """While this lasts nothing can be read or written where artifacts lie; builds can, so that there is work to do."""
+    """Inside the block artifacts can be neither read nor written; builds can, so that runs can be executed."""
     runs, aside = objects / "runs", objects / "aside"
     runs.mkdir(exist_ok=True)
     runs.rename(aside)
@@ -33,7 +33,7 @@ def away(objects: Path) -> Iterator[None]:
 
 
 async def failing_app(world: World) -> tuple[Any, Any]:
-    """An app with three tests that fail, and leave something behind with each attempt; (app, workflow)."""
+    """An app with three failing tests, whose attempts all store artifacts; (app, workflow)."""
     app = await world.app()
     await world.build(app, "1.0.0")
     tests = [await world.test(FAILING) for _ in range(3)]
@@ -43,7 +43,7 @@ async def failing_app(world: World) -> tuple[Any, Any]:
 
 
 async def with_artifacts(api: Api, runs: list[Any]) -> list[Any]:
-    """The runs with what their attempts kept."""
+    """The runs with the artifacts of their attempts."""
     return [created(await api.get(f"/executions/{run['execution_id']}/runs/{run['id']}")) for run in runs]
 
 
@@ -62,7 +62,7 @@ async def seconds_to_end(world: World, workflow: Any) -> float:
 async def test_a_store_that_is_away_delays_no_verdict_and_loses_no_artifact(
     own_stack: Stack, own_api: Api, own_world: World, tmp_path: Path
 ) -> None:
-    """A worker is killed in the outage too: what waits in the spool survives it."""
+    """A worker is killed during the outage: its spooled artifacts survive."""
     objects = tmp_path / "state" / "objects"
     app, workflow = await failing_app(own_world)
     before = await seconds_to_end(own_world, workflow)

@@ -1,4 +1,4 @@
-"""F36: models that obey the screen, run in circles, write nonsense, and endpoints in trouble. Nothing gets through."""
+"""F36: models that obey the screen, loop or write nonsense, and failing endpoints. None of it harms a run."""
 
 import asyncio
 import random

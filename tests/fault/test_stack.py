@@ -84,7 +84,7 @@ async def test_killed_workers_lose_and_double_nothing(own_stack: Stack, own_api:
 
 
 def thrice_lost(run: Any) -> bool:
-    """Whether a run ended without a verdict because three workers in a row were killed under it, as is promised."""
+    """Whether a run ended without a verdict because three of its workers in a row were killed, as documented."""
     return run["failure"]["category"] == "executor_lost" and run["attempt_number"] >= 3
 
 
@@ -115,7 +115,7 @@ async def starts_during(api: Api, world: World, workflow: Any, seconds: float) -
 async def test_a_stopped_broker_delays_reports_and_loses_nothing(
     own_stack: Stack, own_api: Api, own_world: World, number: signal.Signals
 ) -> None:
-    """The broker is away for 30 s, frozen or killed with all that it knew: starts answer, reports catch up."""
+    """The broker is frozen, or killed with all its topics, for 30 s: starts still succeed, and reports catch up."""
     app, _, workflow = await paced_app(own_world)
     await own_world.run(workflow)
     await own_stack.kill("broker", number)
