@@ -31,12 +31,15 @@ _PATH_PART = re.compile(r'\["([^"]*)"\]|\[(\d+)\]|([^.\[\]]+)')
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An HTTP request. `path` maps names in the template to decoded segments; `query` is raw; `body` may be None."""
+    """An HTTP request. `path` maps names in the template to decoded segments; `query` is raw.
+
+    `body` is JSON text, or the fields of a form; None without a body.
+    """
 
     path: Mapping[str, str] = field(default_factory=dict)
     query: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes | None = None
+    body: bytes | dict[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ class RequestDecoder:
             "header": self._attribution(source.headers),
         }
         if self._takes_body:
-            parts["body"] = parse_json(source.body or b"")
+            parts["body"] = source.body if isinstance(source.body, dict) else parse_json(source.body or b"")
         try:
             return Decoded(self._message(self._validate(parts, extra="forbid")))
         except ValidationError as error:

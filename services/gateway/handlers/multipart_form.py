@@ -64,7 +64,7 @@ class MultipartForm:
                 yield chunk
 
     async def _read_field(self, part: BodyPartReader) -> None:
-        content, name = bytearray(), part.name or ""
+        content, name = bytearray(), (part.name or "").encode(errors="replace").decode()
         if len(self.fields) == MAX_FIELDS:
             raise errors.too_many_fields(MAX_FIELDS)
         async for chunk in self.chunks(part):
@@ -81,6 +81,8 @@ class MultipartForm:
         with self._map_errors():
             async with asyncio.timeout(self.limits.idle_seconds):
                 part = await self.reader.next()
+            if isinstance(part, BodyPartReader):
+                _ = part.name, part.filename  # aiohttp parses them on first use, and raises ValueError for broken ones
         if isinstance(part, MultipartReader):
             raise errors.broken_body()
         return part

@@ -10,7 +10,6 @@ from contextlib import suppress
 from typing import Any
 
 import grpc
-import orjson
 from aiohttp import BodyPartReader, web
 from aiohttp.typedefs import Handler
 from mobiletest.catalog.v1 import builds_pb2
@@ -82,7 +81,7 @@ class UploadHandler:
             body["metadata"] = _parse_metadata(form.fields["metadata"])
         request_context = request[REQUEST_CONTEXT]
         query = request.rel_url.raw_query_string
-        source = Source(request.match_info, query, request.headers, orjson.dumps(body))
+        source = Source(request.match_info, query, request.headers, body)
         decoded = self._decoder.decode(source, strict=request_context.strict)
         request_context.report_ignored(decoded.ignored)
         metadata: builds_pb2.UploadBuildMetadata = decoded.message  # type: ignore[assignment]
