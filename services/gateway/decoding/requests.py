@@ -20,12 +20,16 @@ from services.gateway.decoding.validation_errors import (
     InvalidRequest,
     Location,
     MalformedBody,
+    Problem,
     unknown_field,
 )
 
 MAX_IGNORED = 100
+MAX_COUNTED = 5000
+"""With more unknown and invalid fields a request is rejected at once: listing them takes 5 µs each."""
 _ATTRIBUTION = ("x-ci-", "x-service-")
 _UNKNOWN = "extra_forbidden"
+_TOO_MANY = Problem("too_long", f"Input should have at most {MAX_COUNTED} unknown or invalid fields")
 _PATH_PART = re.compile(r'\["([^"]*)"\]|\[(\d+)\]|([^.\[\]]+)')
 
 
@@ -127,6 +131,8 @@ class RequestDecoder:
 
     def _unknown(self, error: ValidationError, *, strict: bool) -> tuple[str, ...]:
         """The names of the unknown fields if nothing else is wrong; else InvalidRequest."""
+        if error.error_count() > MAX_COUNTED:
+            raise InvalidRequest([_TOO_MANY.at((self._content,))])
         found = error.errors(include_url=False, include_context=False, include_input=False)
         unknown = [one["loc"] for one in found if one["type"] == _UNKNOWN]
         if len(unknown) == len(found) and not strict:

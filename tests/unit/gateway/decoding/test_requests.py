@@ -334,6 +334,14 @@ def test_number_of_ignored_names_is_bounded() -> None:
     assert len(decode("StartWorkflow", body={"workflow_id": ID, **unknown}).ignored) == 100
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_more_unknown_fields_than_are_listed_are_rejected_at_once(strict: bool) -> None:
+    unknown = {f"a{number}": 0 for number in range(5001)}
+    assert errors_of("StartWorkflow", body={"workflow_id": ID, **unknown}, strict=strict) == [
+        (("body",), "too_long", "Input should have at most 5000 unknown or invalid fields")
+    ]
+
+
 any_text = st.text(st.characters(codec="utf-8"))
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | any_text,
