@@ -8,11 +8,11 @@ from typing import Any
 from uuid import uuid4
 
 from aiohttp import web
-from aiohttp.http_exceptions import LineTooLong
+from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 
 from services.chassis import logs
 from services.gateway.http.errors import HttpError, header_too_large, malformed_http
-from services.gateway.http.json_responses import error_response
+from services.gateway.http.json_responses import error_response, map_error
 from services.gateway.http.middlewares import FIXED_HEADERS, REQUEST_ID_HEADER, map_http_exception
 
 MAX_LINE_BYTES = 8190
@@ -62,7 +62,7 @@ class _Connection(web.RequestHandler):
     ) -> tuple[web.StreamResponse, bool]:
         """Send the rest of the response; True with it when the client has gone."""
         if isinstance(resp, web.HTTPException):
-            resp = _standalone_response(map_http_exception(resp))
+            resp = _standalone_response(map_http_exception(resp), str(uuid4()))
         try:
             async with asyncio.timeout(self._answer_seconds):
                 return await super().finish_response(request, resp, start_time)
@@ -75,19 +75,23 @@ class _Connection(web.RequestHandler):
     def handle_error(
         self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
     ) -> web.StreamResponse:
-        """Only for requests that cannot be parsed; all others reach the application."""
+        """For requests that cannot be parsed, and for errors outside the middleware that answers all others."""
         if request.writer.output_size > 0:
             raise ConnectionError("the response has begun")
+        request_id = str(uuid4())
+        if not isinstance(exc, HttpProcessingError):
+            return _standalone_response(
+                map_error(exc if isinstance(exc, Exception) else TimeoutError(), request_id), request_id
+            )
         log.debug("request_unparsable", error=repr(exc))
-        return _standalone_response(
-            header_too_large(MAX_LINE_BYTES) if isinstance(exc, LineTooLong) else malformed_http()
-        )
+        error = header_too_large(MAX_LINE_BYTES) if isinstance(exc, LineTooLong) else malformed_http()
+        return _standalone_response(error, request_id)
 
 
-def _standalone_response(error: HttpError) -> web.Response:
+def _standalone_response(error: HttpError, request_id: str) -> web.Response:
     """The response to a request that no middleware has seen."""
     response = error_response(error)
-    response.headers.update({**FIXED_HEADERS, REQUEST_ID_HEADER: str(uuid4())})
+    response.headers.update({**FIXED_HEADERS, REQUEST_ID_HEADER: request_id})
     return response
 
 

@@ -1,0 +1,32 @@
+"""Responses to requests that no middleware has answered."""
+
+from typing import Any, cast
+from unittest.mock import Mock
+
+import orjson
+import pytest
+from aiohttp import web
+from aiohttp.http_exceptions import BadHttpMessage, LineTooLong
+from aiohttp.test_utils import make_mocked_request
+
+from services.gateway.http.server import _Connection
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (BadHttpMessage("x"), 400, "HTTP_MALFORMED"),
+        (LineTooLong(b"x", 1), 431, "HEADER_TOO_LARGE"),
+        (RuntimeError("secret"), 500, "INTERNAL"),
+        (None, 504, "DEADLINE_EXCEEDED"),
+    ],
+)
+def test_only_requests_that_cannot_be_parsed_are_the_fault_of_the_client(
+    error: Exception | None, status: int, code: str
+) -> None:
+    request = make_mocked_request("GET", "/", writer=Mock(output_size=0))
+    response = cast(web.Response, _Connection.handle_error(cast(Any, None), request, exc=error))
+    body = orjson.loads(cast(bytes, response.body))
+    assert (response.status, body["code"]) == (status, code)
+    assert "secret" not in body["detail"]
+    assert (response.headers["X-Request-ID"] in body["detail"]) == (status == 500)
