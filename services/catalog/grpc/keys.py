@@ -54,7 +54,7 @@ _SCOPES = {number: scope for scope, number in _NUMBERS.items()}
 
 
 def key_message(key: ApiKey, value: str | None = None) -> api_keys_pb2.ApiKey:
-    """The key; with its value only in the answer that creates it."""
+    """The key; its value is only in the response that creates it."""
     return api_keys_pb2.ApiKey(
         id=key.id,
         name=key.name,

@@ -162,7 +162,7 @@ def attachment_message(targeted: TargetedAttachment) -> tests_pb2.Attachment:
 
 
 def new_test(request: tests_pb2.CreateTestRequest) -> NewTest:
-    """What is said of a new test."""
+    """The client's description of a new test."""
     return NewTest(
         name=request.name,
         steps=steps(request.steps),
@@ -176,7 +176,7 @@ def new_test(request: tests_pb2.CreateTestRequest) -> NewTest:
 
 
 def test_query(request: tests_pb2.ListTestsRequest) -> TestQuery:
-    """Which tests are asked for; an empty tag is none. InvalidArgument: by what only reporting knows."""
+    """The filters of a list; an empty tag counts as absent. InvalidArgument for a classification."""
     if request.HasField("classification"):
         _refuse_classification()
     return TestQuery(
@@ -194,15 +194,15 @@ def _refuse_classification() -> NoReturn:
 
 
 def flow_files(files: Iterable[tests_pb2.FlowFile]) -> dict[str, str]:
-    """Texts by their paths; of two with one path the last."""
+    """Texts by their paths; the last file counts if two have the same path."""
     return {file.path: file.text for file in files}
 
 
 def steps(values: Iterable[Value]) -> tuple[Step, ...]:
-    """Steps as they came; `flows.loader` validates them."""
+    """The steps as JSON; `flows.loader` validates them."""
     return tuple(value_to_json(value) for value in values)
 
 
 def step_messages(steps: Iterable[Step]) -> list[Value]:
-    """Steps as they came, again."""
+    """The steps as they were sent."""
     return [json_to_value(step) for step in steps]

@@ -7,7 +7,7 @@ from services.catalog.model.values import InvalidValue
 
 NAME_LIMIT = 200
 VERSION_LIMIT = 200
-# One character may become three by case folding (U+0390), so a longer needle than this fits in no name.
+# Case folding can turn one character into three (U+0390), so no name contains a longer search text than this.
 NEEDLE_LIMIT = 3 * NAME_LIMIT
 _NUL = "\x00"
 

@@ -39,8 +39,8 @@ class MongoWorkflows:
         return [_from_document(document) for document in await self._rows.every({"test_ids": test_id, **IS_LIVE})]
 
     async def with_version(self, app_id: str, version: str) -> Sequence[Workflow]:
-        shards = ("build_config.ios_build", "build_config.android_build")
-        either = [{f"{place}.app_id": app_id, f"{place}.pinned_version": version} for place in shards]
+        builds = ("build_config.ios_build", "build_config.android_build")
+        either = [{f"{build}.app_id": app_id, f"{build}.pinned_version": version} for build in builds]
         return [_from_document(document) for document in await self._rows.every({"$or": either, **IS_LIVE})]
 
 

@@ -24,13 +24,12 @@ HTTP_BODY = "google.api.HttpBody"
 class Operation:
     """One RPC as REST shows it: `verb` GET on `template` "/api/v1/apps/{app_id}".
 
-    `upstream` is the name of the service; `errors` are google.rpc codes that do not follow from the request's shape.
+    `errors` are google.rpc codes that do not follow from the request's shape.
     """
 
     verb: str
     template: str
     takes_body: bool
-    upstream: str
     rpc: Method
     descriptor: MethodDescriptor
     request: type[Message]
@@ -93,7 +92,6 @@ def _operation(descriptor: MethodDescriptor, rpc: Method, verb: str, template: s
         verb=verb,
         template=template,
         takes_body=takes_body,
-        upstream=descriptor.containing_service.file.package.split(".")[1],
         rpc=rpc,
         descriptor=descriptor,
         request=GetMessageClass(descriptor.input_type),

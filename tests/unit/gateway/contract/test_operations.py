@@ -43,9 +43,9 @@ def test_every_operation_needs_a_scope_and_none_is_internal() -> None:
         assert not operation.rpc.internal, operation.name
 
 
-def test_operation_has_its_service_path_and_status() -> None:
+def test_operation_has_its_path_and_status() -> None:
     create = find_operation(all_operations(), "CreateTest")
-    assert (create.upstream, create.status, create.location) == ("catalog", 201, "/api/v1/tests/{id}")
+    assert (create.status, create.location) == (201, "/api/v1/tests/{id}")
     assert find_operation(all_operations(), "DeleteApp").status == 204
     assert find_operation(all_operations(), "CancelExecution").status == 202
     assert find_operation(all_operations(), "GetRun").path_fields == ("execution_id", "run_id")
