@@ -84,7 +84,7 @@ class Objects(Protocol):
     """Where artifacts lie for good; `chassis.objects.ObjectStore` is one. Unavailable: it is down."""
 
     async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> object:
-        """Store the bytes under the key, wholly or not at all."""
+        """Store all bytes under the key, or nothing."""
 
     def get_stream(self, key: str) -> AsyncIterator[bytes]:
         """The bytes stored under the key. NotFound when there are none."""
@@ -150,7 +150,7 @@ class UnusedArtifacts(Protocol):
     """The artifacts of all organisations that nothing uses: of deleted builds, and of uploads that came to nothing."""
 
     async def claim(self, before: datetime) -> tuple[str, str] | None:
-        """Organisation and SHA-256 of one that nobody has touched since then; it is the caller's to remove now."""
+        """Organisation and SHA-256 of an artifact that was last used before then; the caller has to remove it."""
 
     async def forget(self, org_id: str, sha256: str) -> None:
         """Note that the claimed artifact has been removed."""

@@ -31,7 +31,7 @@ def workflow_message(workflow: Workflow) -> workflows_pb2.Workflow:
 
 
 def new_workflow(request: workflows_pb2.CreateWorkflowRequest) -> NewWorkflow:
-    """What is said of a new workflow."""
+    """The client's description of a new workflow."""
     return NewWorkflow(
         name=request.name,
         description=read_optional(request, "description"),
@@ -61,7 +61,7 @@ def build_config_message(config: BuildConfig) -> run_config_pb2.BuildConfig | No
 
 
 def run_config(message: run_config_pb2.RunConfig | None) -> Mapping[str, Json] | None:
-    """The run configuration as it is kept: the JSON form of the message."""
+    """The run configuration as it is stored: the JSON form of the message."""
     return MessageToDict(message, preserving_proto_field_name=True) if message is not None else None
 
 

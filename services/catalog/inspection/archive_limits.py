@@ -46,7 +46,7 @@ def check_entries(entries: Sequence[zipfile.ZipInfo]) -> None:
 
 
 def read_manifest_bytes(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """The bytes of the manifest, at most 4 MiB whatever its header says."""
+    """The bytes of the manifest, at most 4 MiB even if its header declares less."""
     if entry.flag_bits & 1:
         raise HostileArchive("its manifest is encrypted")
     if stat.S_ISLNK(entry.external_attr >> 16):

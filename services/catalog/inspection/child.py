@@ -42,7 +42,7 @@ def _inspect(path: str) -> dict[str, str | None]:
         return {"hostile": str(problem)}
     except UnreadableArtifact as problem:
         return {"error": str(problem)}
-    except Exception as problem:  # (a parser may die of anything, and its artifact is kept)
+    except Exception as problem:  # (a parser can raise anything; the artifact is stored nevertheless)
         return {"error": f"its manifest cannot be read ({type(problem).__name__})"}
 
 

@@ -36,13 +36,13 @@ def active_quarantine(quarantine: Quarantine | None, now: datetime) -> Quarantin
     return quarantine if quarantine is not None and quarantine.until > now else None
 
 
-def grant_quarantine(wish: QuarantineRequest, before: Quarantine | None, now: datetime) -> Quarantine:
+def grant_quarantine(request: QuarantineRequest, before: Quarantine | None, now: datetime) -> Quarantine:
     """The quarantine from now on; if one is in force, its `since` is kept. InvalidValue."""
     present = active_quarantine(before, now)
     return Quarantine(
-        reason=validate_text(wish.reason, "reason", REASON_LIMIT),
-        until=_validate_end(wish.until, now),
-        by=wish.by,
+        reason=validate_text(request.reason, "reason", REASON_LIMIT),
+        until=_validate_end(request.until, now),
+        by=request.by,
         since=present.since if present else now,
     )
 

@@ -61,111 +61,116 @@ class UnrunnableTest(Exception):
     """Stored settings that allow no run; the message is shown in the report."""
 
 
-def plan_runs(tests: Sequence[Test], stock: Candidates, wish: BuildRequest) -> list[PlannedRun]:
+def plan_runs(tests: Sequence[Test], candidates: Candidates, request: BuildRequest) -> list[PlannedRun]:
     """The runs of the tests, in their order, iOS before Android; refused when the request names what is unknown."""
     for platform in Platform:
-        check_choice(wish.requested.choice(platform), platform, stock)
-    return [run for test in tests for run in _runs(test, stock, wish)]
+        check_choice(request.requested.choice(platform), platform, candidates)
+    return [run for test in tests for run in _runs(test, candidates, request)]
 
 
-def check_choice(choice: AppChoice | None, platform: Platform, stock: Candidates, *, versions: bool = True) -> None:
+def check_choice(
+    choice: AppChoice | None, platform: Platform, candidates: Candidates, *, versions: bool = True
+) -> None:
     """Refuse a choice whose app is unknown or of the other platform, or (if asked) whose version is unknown."""
     if choice is None:
         return
     path = f"build_config.{build_config_field(platform)}"
-    app = stock.apps.get(choice.app_id)
+    app = candidates.apps.get(choice.app_id)
     if app is None:
         raise InvalidValue(f"{path}.app_id", "App not found", "not_found")
     if app.platform is not platform:
         raise InvalidValue(f"{path}.app_id", f'the app "{app.name}" is for {app.platform}, not for {platform}')
     version = choice.pinned_version
-    if versions and version is not None and (app.id, version) not in stock.builds:
+    if versions and version is not None and (app.id, version) not in candidates.builds:
         raise InvalidValue(f"{path}.pinned_version", f'the app "{app.name}" has no build {version}', "not_found")
 
 
-def _runs(test: Test, stock: Candidates, wish: BuildRequest) -> Iterator[PlannedRun]:
+def _runs(test: Test, candidates: Candidates, request: BuildRequest) -> Iterator[PlannedRun]:
     if test.deleted_at is not None:
         yield PlannedRun(
             test, test.platform, config_error=f'The test "{test.name}" has been deleted; take it out of the workflow'
         )
         return
-    platforms = [p for p in Platform if test.platform in (None, p) and _has_app(test, p, stock, wish)]
+    platforms = [p for p in Platform if test.platform in (None, p) and _has_app(test, p, candidates, request)]
     for platform in platforms:
-        yield _run(test, platform, stock, wish)
+        yield _run(test, platform, candidates, request)
     if not platforms:
         yield PlannedRun(test, test.platform, config_error=_no_app(test))
 
 
-def _has_app(test: Test, platform: Platform, stock: Candidates, wish: BuildRequest) -> bool:
-    return bool(_named_app(platform, wish) or _attachments(test, platform, stock))
+def _has_app(test: Test, platform: Platform, candidates: Candidates, request: BuildRequest) -> bool:
+    return bool(_named_app(platform, request) or _attachments(test, platform, candidates))
 
 
-def _run(test: Test, platform: Platform, stock: Candidates, wish: BuildRequest) -> PlannedRun:
+def _run(test: Test, platform: Platform, candidates: Candidates, request: BuildRequest) -> PlannedRun:
     try:
-        app = _app(test, platform, stock, wish)
+        app = _app(test, platform, candidates, request)
     except UnrunnableTest as problem:
         return PlannedRun(test, platform, config_error=str(problem))
     try:
-        return PlannedRun(test, platform, app, _build(test, app, stock, wish))
+        return PlannedRun(test, platform, app, _build(test, app, candidates, request))
     except UnrunnableTest as problem:
         return PlannedRun(test, platform, app, config_error=str(problem))
 
 
-def _app(test: Test, platform: Platform, stock: Candidates, wish: BuildRequest) -> App:
-    named = _named_app(platform, wish)
-    app = stock.apps.get(named) if named else stock.apps[_attachments(test, platform, stock)[0].app_id]
+def _app(test: Test, platform: Platform, candidates: Candidates, request: BuildRequest) -> App:
+    named = _named_app(platform, request)
+    app = candidates.apps.get(named) if named else candidates.apps[_attachments(test, platform, candidates)[0].app_id]
     if app is None or app.platform is not platform:
         path = f"build_config.{build_config_field(platform)}"
         raise UnrunnableTest(f"The workflow's {path} names no {platform} app that exists ({named}); name one that does")
     return app
 
 
-def _named_app(platform: Platform, wish: BuildRequest) -> str | None:
-    choice = wish.requested.choice(platform) or wish.stored.choice(platform)
+def _named_app(platform: Platform, request: BuildRequest) -> str | None:
+    choice = request.requested.choice(platform) or request.stored.choice(platform)
     return choice.app_id if choice else None
 
 
-def _attachments(test: Test, platform: Platform, stock: Candidates) -> list[Attachment]:
+def _attachments(test: Test, platform: Platform, candidates: Candidates) -> list[Attachment]:
     fitting = [
         a
-        for a in stock.attached.get(test.id, ())
-        if a.app_id in stock.apps and stock.apps[a.app_id].platform is platform
+        for a in candidates.attached.get(test.id, ())
+        if a.app_id in candidates.apps and candidates.apps[a.app_id].platform is platform
     ]
     return sorted(fitting, key=lambda a: (a.pinned_version is None, a.created_at, a.app_id))
 
 
-def _build(test: Test, app: App, stock: Candidates, wish: BuildRequest) -> Build | None:
-    requested, stored = wish.requested.choice(app.platform), wish.stored.choice(app.platform)
-    pin = next((a.pinned_version for a in stock.attached.get(test.id, ()) if a.app_id == app.id), None)
-    if requested and (wish.override or pin is None):
-        return _requested_build(requested, app, stock)
+def _build(test: Test, app: App, candidates: Candidates, request: BuildRequest) -> Build | None:
+    requested, stored = request.requested.choice(app.platform), request.stored.choice(app.platform)
+    pin = next((a.pinned_version for a in candidates.attached.get(test.id, ()) if a.app_id == app.id), None)
+    if requested and (request.override or pin is None):
+        return _requested_build(requested, app, candidates)
     if pin is not None:
-        return _stored_build(app, pin, stock, f'The test "{test.name}" is pinned to')
+        return _stored_build(app, pin, candidates, f'The test "{test.name}" is pinned to')
     if stored and stored.pinned_version:
         return _stored_build(
-            app, stored.pinned_version, stock, f"The workflow's build_config.{build_config_field(app.platform)} names"
+            app,
+            stored.pinned_version,
+            candidates,
+            f"The workflow's build_config.{build_config_field(app.platform)} names",
         )
-    return _default_build(app, stock)
+    return _default_build(app, candidates)
 
 
-def _requested_build(choice: AppChoice, app: App, stock: Candidates) -> Build | None:
+def _requested_build(choice: AppChoice, app: App, candidates: Candidates) -> Build | None:
     if choice.pinned_version is None:
-        return _default_build(app, stock)
-    return stock.builds[app.id, choice.pinned_version]  # checked before the first run was planned
+        return _default_build(app, candidates)
+    return candidates.builds[app.id, choice.pinned_version]  # checked before the first run was planned
 
 
-def _stored_build(app: App, version: str, stock: Candidates, who: str) -> Build:
-    if (app.id, version) not in stock.builds:
+def _stored_build(app: App, version: str, candidates: Candidates, who: str) -> Build:
+    if (app.id, version) not in candidates.builds:
         raise UnrunnableTest(
             f'{who} version {version} of the app "{app.name}", which has no such build; upload it or name another'
         )
-    return stock.builds[app.id, version]
+    return candidates.builds[app.id, version]
 
 
-def _default_build(app: App, stock: Candidates) -> Build | None:
+def _default_build(app: App, candidates: Candidates) -> Build | None:
     for version in (app.current_version, app.latest_version):
-        if version is not None and (app.id, version) in stock.builds:
-            return stock.builds[app.id, version]
+        if version is not None and (app.id, version) in candidates.builds:
+            return candidates.builds[app.id, version]
     if app.static_url:
         return None
     raise UnrunnableTest(f'The app "{app.name}" has no build; upload one')

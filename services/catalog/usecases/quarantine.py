@@ -35,8 +35,8 @@ class QuarantineUseCases:
 
         async def work(change: Change) -> Test:
             test = await _test(change, test_id)
-            wish = QuarantineRequest(reason, until, await _caller_name(change))
-            return await _write_quarantine(change, test, grant_quarantine(wish, test.quarantine, now), now)
+            request = QuarantineRequest(reason, until, await _caller_name(change))
+            return await _write_quarantine(change, test, grant_quarantine(request, test.quarantine, now), now)
 
         [test] = await load_attachments(self._store, [await self._store.change(work)], now)
         return test

@@ -40,8 +40,8 @@ class ResolutionUseCases:
         tests, attachments = await self._selected(workflow)
         if not tests:
             raise InvalidValue("workflow_id", f'the workflow "{workflow.name}" selects no tests; add test_ids or tags')
-        wish = BuildRequest(requested, override, workflow.build_config)
-        return Resolved(workflow, plan_runs(tests, await self._stock(attachments, wish), wish))
+        request = BuildRequest(requested, override, workflow.build_config)
+        return Resolved(workflow, plan_runs(tests, await self._candidates(attachments, request), request))
 
     @reports_violations
     async def of_test(self, test_id: str, requested: BuildConfig, *, override: bool) -> Resolved:
@@ -51,8 +51,8 @@ class ResolutionUseCases:
         )
         if test is None:
             raise no_such_test()
-        wish = BuildRequest(requested, override)
-        return Resolved(None, plan_runs([test], await self._stock(attachments, wish), wish))
+        request = BuildRequest(requested, override)
+        return Resolved(None, plan_runs([test], await self._candidates(attachments, request), request))
 
     async def _selected(self, workflow: Workflow) -> tuple[list[Test], Sequence[Attachment]]:
         """Tests with their attachments: those listed, in order, then those tagged, by name, each once.
@@ -70,12 +70,12 @@ class ResolutionUseCases:
         ordered = [listed[test_id] for test_id in workflow.test_ids if test_id in listed]
         return [*ordered, *further], [*attached, *also_attached]
 
-    async def _stock(self, attachments: Sequence[Attachment], wish: BuildRequest) -> Candidates:
-        choices = [c for config in (wish.requested, wish.stored) for p in Platform if (c := config.choice(p))]
+    async def _candidates(self, attachments: Sequence[Attachment], request: BuildRequest) -> Candidates:
+        choices = [c for config in (request.requested, request.stored) for p in Platform if (c := config.choice(p))]
         app_ids = {a.app_id for a in attachments} | {choice.app_id for choice in choices}
         apps = await self._store.apps.many(app_ids)
         builds = await self._store.builds.of_versions({app.id for app in apps}, _versions(apps, attachments, choices))
-        return _stock(apps, attachments, builds)
+        return _candidates(apps, attachments, builds)
 
 
 def _versions(apps: Iterable[App], attachments: Iterable[Attachment], choices: Iterable[AppChoice]) -> set[str]:
@@ -85,7 +85,7 @@ def _versions(apps: Iterable[App], attachments: Iterable[Attachment], choices: I
     return {version for version in named | pointed if version is not None}
 
 
-def _stock(apps: Iterable[App], attachments: Iterable[Attachment], builds: Iterable[Build]) -> Candidates:
+def _candidates(apps: Iterable[App], attachments: Iterable[Attachment], builds: Iterable[Build]) -> Candidates:
     attached: dict[str, list[Attachment]] = {}
     for attachment in attachments:
         attached.setdefault(attachment.test_id, []).append(attachment)

@@ -155,9 +155,9 @@ async def _check_tests(records: Records, test_ids: tuple[str, ...]) -> None:
 
 
 async def _check_apps(records: Records, config: BuildConfig) -> None:
-    """Refuse an app that is unknown or of the other platform; versions may be yet to come."""
+    """InvalidValue when an app is unknown or of the other platform; its version need not exist yet."""
     choices = {platform: config.choice(platform) for platform in Platform}
     apps = await records.apps.many({choice.app_id for choice in choices.values() if choice})
-    stock = Candidates({app.id: app for app in apps})
+    candidates = Candidates({app.id: app for app in apps})
     for platform, choice in choices.items():
-        check_choice(choice, platform, stock, versions=False)
+        check_choice(choice, platform, candidates, versions=False)

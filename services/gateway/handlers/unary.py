@@ -51,7 +51,7 @@ class _CoalescedResponse:
 class CoalescedReadHandler:
     """A GET whose concurrent identical requests share a call: same organisation, same bytes of the request message.
 
-    A call only answers requests that arrived before it began, so that nobody reads older data than with an own call.
+    A call only answers requests that arrived before it began, so no response is older than that of a separate call.
     """
 
     def __init__(self, reader: RequestReader, invoke: Invocation, encode: ToJson, max_timeout: float) -> None:

@@ -129,7 +129,7 @@ PARAMETERS: Part = {
 
 UPLOAD: Part = {
     "type": "object",
-    "description": "The artifact and its description. The fields may stand anywhere in the form.",
+    "description": "The artifact and its description. The fields may come before or after the file.",
     "properties": {
         "version": {
             "type": "string",
