@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
 
@@ -23,7 +23,7 @@ COMPILED_LIMIT = 256
 """How many compiled patterns are cached."""
 
 COST_LIMIT = 1_000_000
-"""What compiling all patterns of one flow may cost in all, about half a second; see `_cost`."""
+"""What compiling all patterns of one flow may cost in all, about half a second; see `_compile_within_budget`."""
 
 SHORT_TEXT = 500
 """Answers for texts up to this length are cached: the same screen is searched again and again."""
@@ -34,7 +34,7 @@ _SPECIAL = frozenset("\\.[](){}*+?|^$")
 _MULTILINE = "(?m)"
 _REPEAT_COUNTS = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 _answers: dict[tuple[str, str], bool] = {}
-_compile_budget: "ContextVar[WorkBudget | None]" = ContextVar("compile_budget", default=None)
+_compile_budget: "ContextVar[_CompileBudget | None]" = ContextVar("compile_budget", default=None)
 
 
 class PatternError(ValueError):
@@ -59,6 +59,14 @@ class WorkBudget:
         self.left -= amount
         if self.left < 0:
             raise WorkBudgetExceeded
+
+
+@dataclass(slots=True)
+class _CompileBudget:
+    """What is left of the compile limit, and the patterns that were counted."""
+
+    work: WorkBudget
+    counted: set[str] = field(default_factory=set)
 
 
 class _Regex(Protocol):
@@ -95,7 +103,7 @@ def compile_pattern(source: str) -> Pattern:
     """The pattern. Raise PatternError if it is too large or uses something that RE2 does not have."""
     if not _SPECIAL.isdisjoint(source):
         try:
-            _compile(source)
+            _compile_within_budget(source)
         except WorkBudgetExceeded:
             raise PatternError("the regular expressions of this flow are too large together") from None
     return Pattern(source)
@@ -103,8 +111,8 @@ def compile_pattern(source: str) -> Pattern:
 
 @contextmanager
 def limit_compile_cost(limit: int = COST_LIMIT) -> Iterator[None]:
-    """Limit the total cost of the patterns compiled inside; exceeding it is a PatternError."""
-    token = _compile_budget.set(WorkBudget(limit))
+    """Limit the total cost of the patterns compiled inside, each counted once; exceeding it is a PatternError."""
+    token = _compile_budget.set(_CompileBudget(WorkBudget(limit)))
     try:
         yield
     finally:
@@ -131,11 +139,21 @@ def _fullmatch(regex: _Regex, text: str, budget: WorkBudget) -> bool:
     return regex.fullmatch(text.encode(errors="replace")) is not None
 
 
+def _compile_within_budget(source: str) -> None:
+    """Cached patterns cost as much as others, so that a flow is not refused once and accepted the next time."""
+    budget = _compile_budget.get()
+    if budget is None:
+        _compile(source)
+    elif source not in budget.counted:
+        budget.work.spend(len(source) + 200 * source.lower().count("\\p"))
+        regex = _compile(source)
+        budget.work.spend(regex.programsize if regex is not None else 0)
+        budget.counted.add(source)
+
+
 @lru_cache(maxsize=COMPILED_LIMIT)
 def _compile(source: str) -> _Regex | None:
     """The compiled pattern; None for text that is not a regular expression and only matches itself."""
-    budget = _compile_budget.get() or WorkBudget()
-    budget.spend(len(source) + 200 * source.lower().count("\\p"))
     try:
         regex: _Regex = re2.compile((_MULTILINE + source).encode(errors="surrogatepass"), _options())
     except re2.error as error:
@@ -143,7 +161,6 @@ def _compile(source: str) -> _Regex | None:
         if refusal is not None:
             raise PatternError(refusal) from None
         return None
-    budget.spend(regex.programsize)
     return regex
 
 

@@ -161,6 +161,14 @@ def test_equal_patterns_are_compiled_once() -> None:
         assert all(compile_pattern("the same .{500}") for _ in range(1_000))
 
 
+def test_the_compile_limit_counts_cached_patterns() -> None:
+    """Otherwise a flow that is refused would be accepted when it is sent again, and fail on a worker without cache."""
+    sources = [f"again{number}.{{600}}" for number in range(10)]
+    for _ in range(2):
+        with limit_compile_cost(5_000), pytest.raises(PatternError, match="too large together"):
+            list(map(compile_pattern, sources))
+
+
 def test_the_compile_limit_ends_with_its_flow() -> None:
     with limit_compile_cost(10), pytest.raises(PatternError, match="too large together"):
         compile_pattern("a{77}")
