@@ -1,4 +1,4 @@
-"""The documentation: links lead somewhere, make targets exist, decision records are indexed."""
+"""The documentation: links lead somewhere, named files and make targets exist, decision records are indexed."""
 
 import re
 from collections.abc import Iterator
@@ -20,6 +20,12 @@ def relative_links(page: Path) -> Iterator[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_to_files(page: Path) -> None:
     assert [target for target in relative_links(page) if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_named_files_exist(page: Path) -> None:
+    paths = re.findall(r"`((?:benchmarks|deploy|docs|examples|protos|services|tests)/[\w./-]+)`", page.read_text())
+    assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
 def test_every_decision_record_is_in_the_index_with_a_status() -> None:
