@@ -186,20 +186,23 @@ class RebuildJob:
     async def _catch_up(self, state: JobState) -> JobProgress:
         """The replay has read what was committed; both generations agree once that is published and folded."""
         await asyncio.sleep(self._timings.publish)
-        behind = await self._wait_for_consumers(await self._consumers.ends())
+        behind = await self._wait_for_consumers(await self._retry(self._consumers.ends))
         if behind:
             log.warning("comparing_though_events_wait", events=behind)
-        after = begin_comparison(state, await self._store.sizes(state))
-        await self._store.save(after)
+        after = begin_comparison(state, await self._retry(self._store.sizes, state))
+        await self._retry(self._store.save, after)
         return JobProgress(after, behind=behind)
 
     async def _wait_for_consumers(self, ends: Mapping[str, int]) -> int:
-        """The lag that is left when the consumers have caught up or made no progress for too long."""
+        """The lag that is left when the consumers have caught up or made no progress for too long.
+
+        This may take longer than a step is retried, so each poll is retried on its own.
+        """
         loop = asyncio.get_running_loop()
-        behind, since = await self._consumers.behind(ends), loop.time()
+        behind, since = await self._retry(self._consumers.behind, ends), loop.time()
         while behind and loop.time() - since < self._timings.stalled:
             await asyncio.sleep(self._timings.poll)
-            before, behind = behind, await self._consumers.behind(ends)
+            before, behind = behind, await self._retry(self._consumers.behind, ends)
             since = loop.time() if behind < before else since
         return behind
 

@@ -1,5 +1,6 @@
 """How a rebuild job retries, rechecks, waits, and holds its lease."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -136,6 +137,22 @@ async def test_the_comparison_waits_while_consumers_make_progress() -> None:
     consumers = CatchingUp(20)
     await verify(FakeRebuildStore(), consumers=consumers, timings=replace(QUICK, stalled=3600))
     assert consumers.left == 0
+
+
+async def test_an_outage_after_a_long_wait_for_consumers_is_retried() -> None:
+    class CatchingUp(FakeConsumerProgress):
+        async def behind(self, ends: Mapping[str, int]) -> int:
+            self.left -= 1
+            if self.left == 2:
+                await asyncio.sleep(2 * retry)
+            if self.left == 1:
+                raise Unavailable("down")
+            return self.left
+
+    retry = 0.1
+    timings = replace(QUICK, stalled=3600, retry=retry)
+    progress = await verify(FakeRebuildStore(), consumers=CatchingUp(4), timings=timings)
+    assert progress[-1].state.phase is Phase.DONE
 
 
 async def test_a_second_job_is_refused() -> None:
