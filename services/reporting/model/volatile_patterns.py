@@ -57,7 +57,7 @@ _WORDLIKE_ID = (
     r"|\bf\.[0-9A-F]{6,40}+\.d\.[0-9A-F]{6,40}+\.e\.\d++|\bemulator-\d++\b"  # an element of chromedriver; a device
 )
 _LOOSE_ID = (
-    r"(?<= -s )[\w.:-]++"  # a device, told to adb
+    r"(?<= -s )[\w.:-]++"  # a device named to adb
     r"|(?<=[\w$\])]@)[0-9a-f]{1,8}+(?!\.?\w)|(?<=\{)[0-9a-f]{5,8}+(?= )|(?<= )t-?\d{1,6}+(?=\})"  # objects of Java
     r"|(?<=-)(?=[b-df-hj-np-tv-z]*+\d)[b-df-hj-np-tv-z0-9]{8,10}+-[b-df-hj-np-tv-z0-9]{5}+\b"  # pods
 )

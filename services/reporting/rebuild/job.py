@@ -233,7 +233,7 @@ class RebuildJob:
     async def _reject(self, state: JobState, inconsistencies: Sequence[Difference]) -> None:
         await self._store.finish(finished(state), inconsistencies)
         totals = "; ".join(f"{found.id}: {found.serving} of {found.recounted}" for found in inconsistencies)
-        message = f"What was rebuilt contradicts itself, so it was dropped and nothing has changed: {totals}"
+        message = f"The rebuilt read models are inconsistent and were dropped; nothing has changed: {totals}"
         raise FailedPrecondition(message, reason="REBUILD_CONTRADICTORY")
 
     async def _swap(self, state: JobState) -> JobProgress:

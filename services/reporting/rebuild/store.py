@@ -174,7 +174,7 @@ class MongoRebuildStore:
 
 
 async def newest_state(mongo: Mongo) -> JobState | None:
-    """The state of the newest job, finished or not; None when there never was one."""
+    """The state of the newest job, finished or not; None if there has never been one."""
     document = await mongo.collection(OPERATIONS).find_one({"_id": CURRENT})
     return _decode(document) if document else None
 

@@ -141,7 +141,7 @@ _BESIDE: dict[SearchSide, list[Document]] = {
 
 
 def _calm(org_id: str, generation: int) -> list[Document]:
-    """What did not fail in a storm, among the nearest: an app that is broken everywhere looks like storms for long."""
+    """Drops failures in storms among the nearest builds; the limit is for apps whose failures all look like storms."""
     storms = {
         "from": collection_name(d.EXECUTIONS.collection, generation),
         "localField": "verdict.execution_id",

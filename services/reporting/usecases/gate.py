@@ -38,8 +38,8 @@ ENDED_WAIT_SECONDS = 5.0
 ANSWER_SECONDS = 1.0
 """How much of the caller's deadline is left for computing the answer."""
 RETRY_AFTER_SECONDS = 2.0
-EXPIRED = "The runs of this execution are no longer kept, so it cannot be said how they ended"
-RUNS_UNKNOWN = "Reporting has not heard of all runs of this execution yet; try again"
+EXPIRED = "Runs of this execution have expired, so its gate can no longer be computed"
+RUNS_UNKNOWN = "Reporting has not received all runs of this execution yet; try again"
 
 
 @dataclass(frozen=True, slots=True)

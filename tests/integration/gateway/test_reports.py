@@ -160,7 +160,7 @@ async def test_a_gate_while_reporting_lags_is_a_503_with_retry_after(client: Cli
     execution = script_execution(backends, total=1, passed=1)
 
     def late(_: object) -> reports_pb2.Gate:
-        raise Unavailable("Reporting has not heard of all runs of this execution yet; try again", retry_after=2)
+        raise Unavailable("Reporting has not received all runs of this execution yet; try again", retry_after=2)
 
     backends.on("GetGate", late)
     answer = await client("GET", f"/api/v1/executions/{execution}/gate")

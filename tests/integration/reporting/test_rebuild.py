@@ -439,7 +439,7 @@ async def test_an_inconsistent_generation_never_serves(world: World) -> None:
             await world.mongo.collection("cells.g1").update_one({}, {"$inc": {"passed": 1}})
 
     world.history.before = spoil
-    with pytest.raises(FailedPrecondition, match=r"contradicts itself.*runs in cells: 2[0-9] of 20"):
+    with pytest.raises(FailedPrecondition, match=r"are inconsistent.*runs in cells: 2[0-9] of 20"):
         await world.run(Operation.REBUILD)
     assert await read_generations(world.mongo) == Generations(0)
     await world.assert_right()

@@ -48,7 +48,7 @@ class TestAResult:
         gate = await story.gate(execution)
         assert (gate.result, gate.pending) == (GateResult.PENDING, 2)
         assert gate.summary == (
-            "Pending: 2 of 4 runs have not ended, and none of those that have blocks; "
+            "Pending: 2 of 4 runs have not ended, and no ended run blocks; "
             "1 failure does not block (1 known on main)."
         )
 

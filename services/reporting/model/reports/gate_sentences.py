@@ -95,7 +95,7 @@ def _opening(result: GateResult, reasons: Sequence[GateReason], *, total: int, p
     if result is GateResult.BLOCK:
         return f"Blocked: {join_phrases([text for rule in _BLOCKING if (text := _blocking(rule, reasons))])}"
     if result is GateResult.PENDING:
-        blocks = "" if pending == total else ", and none of those that have blocks"
+        blocks = "" if pending == total else ", and no ended run blocks"
         return f"Pending: {pending} of {plural(total, 'run')} {'has' if pending == 1 else 'have'} not ended{blocks}"
     if passed == total:
         return "Passed: the only run passed" if total == 1 else f"Passed: all {total} runs passed"
