@@ -48,8 +48,7 @@ class TestAResult:
         gate = await story.gate(execution)
         assert (gate.result, gate.pending) == (GateResult.PENDING, 2)
         assert gate.summary == (
-            "Pending: 2 of 4 runs have not ended, and no ended run blocks; "
-            "1 failure does not block (1 known on main)."
+            "Pending: 2 of 4 runs have not ended, and no ended run blocks; 1 failure does not block (1 known on main)."
         )
 
     async def test_blocks_before_all_runs_have_ended(self, story: CiStory) -> None:
