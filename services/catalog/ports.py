@@ -57,10 +57,10 @@ class Apps(Protocol):
         """How many apps fit."""
 
     async def add(self, app: App) -> None:
-        """Keep a new app. DuplicateValue: its id is in use."""
+        """Store a new app. DuplicateValue: its id is in use."""
 
     async def replace(self, app: App) -> None:
-        """Keep a changed, perhaps deleted, app."""
+        """Store a changed, perhaps deleted, app."""
 
 
 class Counters(Protocol):
@@ -90,7 +90,7 @@ class Objects(Protocol):
         """The bytes stored under the key. NotFound when there are none."""
 
     async def delete(self, key: str) -> None:
-        """Remove what is stored under the key, if anything is."""
+        """Remove the object stored under the key, if there is one."""
 
 
 class Builds(Protocol):
@@ -115,16 +115,16 @@ class Builds(Protocol):
         """The builds of any of these apps that have any of these versions."""
 
     async def add(self, build: Build) -> None:
-        """Keep a new build. DuplicateValue: its id, or its version in the app, is in use."""
+        """Store a new build. DuplicateValue: its id, or its version in the app, is in use."""
 
     async def replace(self, build: Build) -> None:
-        """Keep a changed, perhaps deleted, build. DuplicateValue: its version in the app is in use."""
+        """Store a changed, perhaps deleted, build. DuplicateValue: its version in the app is in use."""
 
     async def of_app(self, app_id: str) -> Sequence[Build]:
         """All builds of the app."""
 
     async def delete_all(self, app_id: str, at: datetime) -> None:
-        """Keep all builds of the app as deleted, each one revision later, however many there are."""
+        """Mark all builds of the app as deleted and raise their revisions, however many there are."""
 
 
 class Artifacts(Protocol):
@@ -137,7 +137,7 @@ class Artifacts(Protocol):
         """
 
     async def stored(self, sha256: str) -> None:
-        """Note that the artifact lies in the object store."""
+        """Record that the artifact is in the object store."""
 
     async def use(self, sha256: str, change: int) -> None:
         """Change the number of its uses by 1 or -1."""
@@ -153,7 +153,7 @@ class UnusedArtifacts(Protocol):
         """Organisation and SHA-256 of an artifact that was last used before then; the caller has to remove it."""
 
     async def forget(self, org_id: str, sha256: str) -> None:
-        """Note that the claimed artifact has been removed."""
+        """Record that the claimed artifact has been removed."""
 
 
 class Keys(Protocol):
@@ -169,10 +169,10 @@ class Keys(Protocol):
         """How many keys there are."""
 
     async def add(self, key: ApiKey) -> None:
-        """Keep a new key. DuplicateValue: its id or lookup id is in use."""
+        """Store a new key. DuplicateValue: its id or lookup id is in use."""
 
     async def replace(self, key: ApiKey) -> None:
-        """Keep a changed, perhaps deleted, key."""
+        """Store a changed, perhaps deleted, key."""
 
 
 class KeyRing(Protocol):
@@ -189,7 +189,7 @@ class Organisations(Protocol):
     """The tenants."""
 
     async def add(self, organisation: Organisation) -> None:
-        """Keep a new organisation."""
+        """Store a new organisation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,13 +226,13 @@ class Tests(Protocol):
         """How many tests fit."""
 
     async def add(self, test: Test) -> None:
-        """Keep a new test. DuplicateValue: its id is in use."""
+        """Store a new test. DuplicateValue: its id is in use."""
 
     async def replace(self, test: Test) -> None:
-        """Keep a changed, perhaps deleted, test."""
+        """Store a changed, perhaps deleted, test."""
 
     async def add_version(self, version: TestVersion) -> None:
-        """Keep a version of a test's steps."""
+        """Store a version of a test's steps."""
 
     async def versions(self, test_id: str, page: Page) -> Sequence[TestVersion]:
         """One page of the test's versions, newest first."""
@@ -242,7 +242,7 @@ class Attachments(Protocol):
     """Which tests are attached to which apps."""
 
     async def get(self, app_id: str, test_id: str) -> Attachment | None:
-        """The attachment, be it in force or ended; None when there never was one."""
+        """The attachment, in force or ended; None if the test was never attached."""
 
     async def of_app(self, app_id: str) -> Sequence[Attachment]:
         """The attachments in force of an app, by name, test ids breaking ties."""
@@ -254,13 +254,13 @@ class Attachments(Protocol):
         """The attachments in force of any of the tests, oldest first."""
 
     async def put(self, attachments: Sequence[Attachment]) -> None:
-        """Keep new or changed attachments."""
+        """Store new or changed attachments."""
 
     async def detach_all(self, app_id: str) -> None:
-        """Keep all attachments of the app as ended (see `detached`), however many there are."""
+        """Detach all tests from the app (see `detach`), however many there are."""
 
     async def rename_test(self, test_id: str, name: str) -> None:
-        """Note the new name of a test in its attachments."""
+        """Store the new name of a test in its attachments."""
 
 
 class Workflows(Protocol):
@@ -276,10 +276,10 @@ class Workflows(Protocol):
         """How many workflows fit."""
 
     async def add(self, workflow: Workflow) -> None:
-        """Keep a new workflow. DuplicateValue: its id is in use."""
+        """Store a new workflow. DuplicateValue: its id is in use."""
 
     async def replace(self, workflow: Workflow) -> None:
-        """Keep a changed, perhaps deleted, workflow."""
+        """Store a changed, perhaps deleted, workflow."""
 
     async def with_test(self, test_id: str) -> Sequence[Workflow]:
         """The workflows that list the test."""

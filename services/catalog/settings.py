@@ -9,7 +9,7 @@ from services.chassis.settings import ProcessSettings
 
 
 class Settings(ProcessSettings):
-    """Besides those of every process: where artifacts are kept, and how large one may be."""
+    """In addition to those of every process: where artifacts are stored, and how large one may be."""
 
     mongo_database: str = Field(default="catalog", validation_alias="MOBILETEST_CATALOG_DATABASE")
     object_store: str = "file:///var/lib/mobiletest"

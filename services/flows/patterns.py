@@ -15,7 +15,6 @@ from typing import Protocol
 
 import re2
 
-LENGTH_LIMIT = 500
 MEMORY_LIMIT = 256 * 1024
 """Bytes that one compiled pattern and its matching may use; RE2 refuses patterns that need more."""
 

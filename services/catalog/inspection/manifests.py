@@ -28,7 +28,7 @@ class Manifest:
 
 
 def read_manifest(path: str) -> Manifest:
-    """The manifest of the artifact at the path; empty for what is no archive (a simulated app's model, say)."""
+    """The manifest of the artifact at the path; empty for files that are not archives, such as app models."""
     with open(path, "rb") as file:
         if file.read(2) != _ZIP_MAGIC:
             return Manifest()

@@ -61,6 +61,6 @@ def raise_revision(app: App, at: datetime) -> App:
 
 
 def mark_deleted(app: App, at: datetime) -> App:
-    """The app as it is kept after its deletion."""
+    """The app as it is stored after its deletion."""
     gone = replace(app, deleted_at=at, current_build_id=None, latest_build_id=None, attached_tests=0, pinned_tests=0)
     return raise_revision(gone, at)

@@ -128,7 +128,7 @@ def _checksum(body: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Organisation:
-    """A tenant; all that one sees is its own."""
+    """A tenant, which only sees its own data."""
 
     id: str
     name: str

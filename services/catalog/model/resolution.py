@@ -1,16 +1,15 @@
-"""Which apps and builds a start gets: one pure function from what is stored and what is asked for to the runs that it
-means.
+"""Selects app and build for each run of a start: a pure function from stored settings and the request to planned runs.
 
 The rules, in the order in which they apply to a test on a platform:
 
-App: the one that the request's build_config names for the platform, else the one that the workflow's does, else the
+App: the one that the request's build_config names for the platform, else that of the workflow's build_config, else the
 app of that platform to which the test is attached (a pinned attachment first, then the oldest).
 
 Build, of that app: the request's build_config if it overrides; the test's pin on the app; the request's build_config;
 the workflow's build_config; the app's current version if such a build exists; the newest build. A build_config that
 names no version means the app's current, else newest, build. An app with a static_url (a web build) needs no build.
 
-What is wrong with the request is refused; what is wrong with stored settings makes that one run carry a `config_error`.
+Errors in the request are refused; an error in stored settings gives the affected run a `config_error`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

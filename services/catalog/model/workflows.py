@@ -23,7 +23,7 @@ class BuildConfig:
     android_build: AppChoice | None = None
 
     def choice(self, platform: Platform) -> AppChoice | None:
-        """What is named for the platform."""
+        """The choice for the platform."""
         return self.ios_build if platform is Platform.IOS else self.android_build
 
 

@@ -1,4 +1,4 @@
-"""Attachments as documents; an ended one is kept for its revision."""
+"""Attachments as documents; ended ones stay because their revision goes on rising."""
 
 from collections.abc import Collection, Sequence
 

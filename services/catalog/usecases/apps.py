@@ -35,7 +35,7 @@ class AppUseCases:
 
     @reports_violations
     async def create(self, name: str, platform: Platform, description: str | None) -> App:
-        """A new app. A repeat under the same idempotency key gives the app that is there."""
+        """A new app. A repeat with the same idempotency key gives the existing app."""
         now, caller = self._clock.now(), current()
         app = App(new_id(), caller.org_id, validate_name(name), platform, now, now, description=description)
 

@@ -19,7 +19,7 @@ from services.chassis.errors import NotFound
 
 @dataclass(frozen=True, slots=True)
 class TargetedAttachment:
-    """An attachment, the version that its test is to pass on (None while there is none), and the test's quarantine."""
+    """An attachment, the version that its test targets (None without a build), and the test's quarantine."""
 
     attachment: Attachment
     target_version: str | None
@@ -82,7 +82,7 @@ class AttachmentUseCases:
         return ListPage(targeted, app.attached_tests)
 
     async def _quarantines(self, test_ids: Sequence[str]) -> Mapping[str, Quarantine | None]:
-        """Those that last, by test."""
+        """The active quarantines, by test."""
         now, kept = self._clock.now(), await self._store.tests.quarantines(test_ids) if test_ids else {}
         return {test_id: active_quarantine(quarantine, now) for test_id, quarantine in kept.items()}
 

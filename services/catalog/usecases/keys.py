@@ -90,7 +90,7 @@ class KeyUseCases:
     async def verify(self, value: str) -> ApiKey:
         """Whose key it is. Unauthenticated: INVALID_API_KEY, or API_KEY_EXPIRED to a holder of the right secret.
 
-        What is malformed is refused without a look at the database.
+        A malformed key is refused without a database lookup.
         """
         offered, now = parse_key(value), self._clock.now()
         key = await self._ring.find(offered.lookup) if offered else None

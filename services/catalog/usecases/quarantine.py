@@ -19,7 +19,7 @@ from services.chassis.context import current
 
 
 class QuarantineUseCases:
-    """Putting tests into quarantine, and taking them out of it before its end; expiry needs no job."""
+    """Puts tests into quarantine and ends it early; expiry needs no job."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -42,7 +42,7 @@ class QuarantineUseCases:
         return test
 
     async def end(self, test_id: str) -> None:
-        """End the quarantine; one that there is not, or that is over, needs no end. NotFound."""
+        """End the quarantine; does nothing if there is none or it has expired. NotFound."""
         now = self._clock.now()
 
         async def work(change: Change) -> None:

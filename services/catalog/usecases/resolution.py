@@ -57,7 +57,7 @@ class ResolutionUseCases:
     async def _selected(self, workflow: Workflow) -> tuple[list[Test], Sequence[Attachment]]:
         """Tests with their attachments: those listed, in order, then those tagged, by name, each once.
 
-        A listed one that was deleted is among them.
+        Listed tests that were deleted are included.
         """
         kept, tagged, attached = await asyncio.gather(
             self._store.tests.many(workflow.test_ids, deleted=True),

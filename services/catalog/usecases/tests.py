@@ -65,7 +65,7 @@ class TestUseCases:
 
     @reports_violations
     async def create(self, new: NewTest) -> AttachedTest:
-        """A new test. A repeat under the same idempotency key gives the test that is there."""
+        """A new test. A repeat with the same idempotency key gives the existing test."""
         new = await asyncio.to_thread(_prepare, new)
         now, caller = self._clock.now(), current()
         test = Test(

@@ -47,9 +47,9 @@ class WorkflowUseCases:
 
     @reports_violations
     async def create(self, new: NewWorkflow) -> Workflow:
-        """A new workflow. A repeat under the same idempotency key gives the workflow that is there.
+        """A new workflow. A repeat with the same idempotency key gives the existing workflow.
 
-        InvalidArgument: an unknown test or app; the violation names its place.
+        InvalidArgument: an unknown test or app; the violation names its position.
         """
         now, caller = self._clock.now(), current()
         workflow = Workflow(
@@ -147,7 +147,7 @@ def _validate_changes(changes: WorkflowChanges) -> dict[str, Any]:
 
 
 async def _check_tests(records: Records, test_ids: tuple[str, ...]) -> None:
-    """Refuse every id that is no live test of the organisation, each by its place."""
+    """Refuse every id that is not a live test of the organisation; each violation names its position."""
     known = {test.id for test in await records.tests.many(frozenset(test_ids))}
     unknown = [place for place, test_id in enumerate(test_ids) if test_id not in known]
     if unknown:

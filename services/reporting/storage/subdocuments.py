@@ -126,7 +126,7 @@ def encode_attempts(attempts: tuple[Attempt, ...]) -> str:
 
 
 def decode_attempts(text: str) -> tuple[Attempt, ...]:
-    """The inverse of `attempts_text`."""
+    """The inverse of `encode_attempts`."""
     packed = orjson.loads(text)
     builds = [BuildRef(_from_ms(at), build_id, version) for build_id, at, version in packed["builds"]]
     return tuple(
