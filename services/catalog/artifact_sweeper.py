@@ -3,8 +3,8 @@
 import asyncio
 from datetime import timedelta
 
+from services.catalog.artifact_ports import Objects, UnusedArtifacts
 from services.catalog.model.builds import artifact_key
-from services.catalog.ports import Objects, UnusedArtifacts
 from services.chassis import logs
 from services.chassis.clock import Clock
 from services.chassis.retry import run_every

@@ -1,18 +1,17 @@
-"""What the use-cases need from outside: the store of each resource, artifacts, and the facts that were announced.
+"""The store that the use cases need: one port per resource, and transactions over them.
 
-Everything is read and written as the caller of `chassis.context.current()`: what belongs to another organisation does
-not exist. Only `KeyRing` works before a caller is known.
+Everything is read and written as the caller of `chassis.context.current()`; only `KeyRing` works without a caller.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Protocol, TypeAlias, TypeVar
 
+from services.catalog.artifact_ports import Artifacts
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
-from services.catalog.model.builds import Build, Inspection, RejectedArtifact
+from services.catalog.model.builds import Build
 from services.catalog.model.keys import ApiKey, Organisation
 from services.catalog.model.quarantine import Quarantine
 from services.catalog.model.tests import Test, TestVersion
@@ -73,26 +72,6 @@ class Counters(Protocol):
         """Change the counts by these numbers."""
 
 
-class Inspector(Protocol):
-    """Looks into artifacts without trusting them."""
-
-    async def inspect(self, path: Path) -> Inspection | RejectedArtifact:
-        """What the artifact says of itself; never raises for what the artifact is."""
-
-
-class Objects(Protocol):
-    """Where artifacts lie for good; `chassis.objects.ObjectStore` is one. Unavailable: it is down."""
-
-    async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> object:
-        """Store all bytes under the key, or nothing."""
-
-    def get_stream(self, key: str) -> AsyncIterator[bytes]:
-        """The bytes stored under the key. NotFound when there are none."""
-
-    async def delete(self, key: str) -> None:
-        """Remove the object stored under the key, if there is one."""
-
-
 class Builds(Protocol):
     """The live builds of the live apps."""
 
@@ -125,35 +104,6 @@ class Builds(Protocol):
 
     async def delete_all(self, app_id: str, at: datetime) -> None:
         """Mark all builds of the app as deleted and raise their revisions, however many there are."""
-
-
-class Artifacts(Protocol):
-    """Which artifacts are stored, and how many live builds use each."""
-
-    async def expect(self, sha256: str, size: int) -> bool:
-        """Announce that the artifact is about to be used; whether it is stored already.
-
-        From now on `UnusedArtifacts` leaves it alone for a day, used or not. Aborted while it is being removed.
-        """
-
-    async def stored(self, sha256: str) -> None:
-        """Record that the artifact is in the object store."""
-
-    async def use(self, sha256: str, change: int) -> None:
-        """Change the number of its uses by 1 or -1."""
-
-    async def release(self, sha256s: Iterable[str]) -> None:
-        """Take one use off for each mention, however many there are."""
-
-
-class UnusedArtifacts(Protocol):
-    """The artifacts of all organisations that nothing uses: of deleted builds, and of uploads that came to nothing."""
-
-    async def claim(self, before: datetime) -> tuple[str, str] | None:
-        """Organisation and SHA-256 of an artifact that was last used before then; the caller has to remove it."""
-
-    async def forget(self, org_id: str, sha256: str) -> None:
-        """Record that the claimed artifact has been removed."""
 
 
 class Keys(Protocol):

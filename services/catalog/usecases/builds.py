@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from services.catalog.artifact_ports import Objects
 from services.catalog.model import attachments, workflows
 from services.catalog.model.apps import App
 from services.catalog.model.builds import Build, artifact_key, validate_metadata
 from services.catalog.model.text import validate_version
 from services.catalog.model.values import ListPage, Page
-from services.catalog.ports import Change, DuplicateValue, Objects, Store
+from services.catalog.ports import Change, DuplicateValue, Store
 from services.catalog.usecases.apps import no_such_app, update_app_builds
 from services.catalog.usecases.violations import reports_violations
 from services.chassis.clock import Clock

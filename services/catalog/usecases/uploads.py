@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from services.catalog import spool
+from services.catalog.artifact_ports import Inspector, Objects
 from services.catalog.model.builds import (
     METADATA_ERROR,
     Build,
@@ -16,7 +17,7 @@ from services.catalog.model.builds import (
 )
 from services.catalog.model.text import validate_version
 from services.catalog.model.values import InvalidValue, Json
-from services.catalog.ports import Change, DuplicateValue, Inspector, Objects, Store
+from services.catalog.ports import Change, DuplicateValue, Store
 from services.catalog.spool import Spool
 from services.catalog.usecases.apps import no_such_app, update_app_builds
 from services.catalog.usecases.builds import version_exists

@@ -1,5 +1,6 @@
 """pydantic core schemas of protobuf's well-known types: free-form JSON and timestamps."""
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from math import isfinite
 from typing import Any
@@ -79,11 +80,9 @@ def _descend(levels: int, by: int) -> int:
 
 
 def _finite(number: float) -> float:
-    try:
+    with suppress(OverflowError):  # an integer beyond a double
         if isfinite(number):
             return number
-    except OverflowError:  # an integer beyond a double
-        pass
     raise PydanticKnownError("finite_number")
 
 
