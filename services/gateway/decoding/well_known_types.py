@@ -1,8 +1,7 @@
 """pydantic core schemas of protobuf's well-known types: free-form JSON and timestamps."""
 
-from contextlib import suppress
+import sys
 from datetime import UTC, datetime, timedelta
-from math import isfinite
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor
@@ -11,6 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
 DEPTH_LIMIT = 80
+MAX_DOUBLE = sys.float_info.max
 """In levels of protobuf messages. Parsers stop at 100; the rest is for the messages around the value."""
 _OBJECT_LEVELS, _LIST_LEVELS = 3, 2
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -80,9 +80,8 @@ def _descend(levels: int, by: int) -> int:
 
 
 def _finite(number: float) -> float:
-    with suppress(OverflowError):  # an integer beyond a double
-        if isfinite(number):
-            return number
+    if -MAX_DOUBLE <= number <= MAX_DOUBLE:
+        return number
     raise PydanticKnownError("finite_number")
 
 
