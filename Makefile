@@ -16,7 +16,7 @@ run: venv proto ## Start all services on this machine, run the examples, serve u
 	$(BIN)/python -m deploy.local run
 
 test: venv proto ## Run the unit, contract, integration and end-to-end tests on embedded servers
-	$(BIN)/pytest -n $(WORKERS) tests/unit tests/contract tests/integration tests/e2e
+	$(BIN)/pytest -n $(WORKERS) --durations=20 --durations-min=2 tests/unit tests/contract tests/integration tests/e2e
 
 unit: venv proto ## Run the unit tests: no servers, no sockets, few examples of each property
 	MOBILETEST_TEST_EXAMPLES=0.04 $(BIN)/pytest -n $(WORKERS) tests/unit
