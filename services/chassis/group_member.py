@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from time import monotonic
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
-from aiokafka.errors import CommitFailedError, KafkaConnectionError
+from aiokafka.errors import CommitFailedError, KafkaConnectionError, KafkaError
+from aiokafka.structs import OffsetAndMetadata
 
 from services.chassis import logs, metrics
 from services.chassis.consumer_lag import ConsumerLag
@@ -22,6 +23,7 @@ FETCH_WAIT_MS = 25
 JOIN_SECONDS = 60.0
 REQUEST_SECONDS = 15.0
 COMMIT_SECONDS = 5.0
+COMMIT_RETRY_SECONDS = 0.1
 STALL_SECONDS = 30.0
 
 log = logs.get(__name__)
@@ -69,7 +71,7 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
         self._lag = ConsumerLag(consumer, group.name)
         self._checked_at = monotonic()
         self._behind = False
-        self._rebalanced = asyncio.Event()
+        self._rebalanced = False
 
     async def fetch(self, most: int, seconds: float) -> list[ConsumerRecord]:
         """Up to `most` records, as soon as there are any; none when `seconds` have passed."""
@@ -78,7 +80,7 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
         except UNREADABLE as error:
             log.warning("kafka_fetch_unreadable", group=self._group.name, error=repr(error))
             batches = await self._skip_unreadable()
-        self._rebalanced.clear()
+        self._rebalanced = False
         records = [record for batch in batches.values() for record in batch]
         for lost in self._next.keys() - self._consumer.assignment():
             del self._next[lost]
@@ -96,23 +98,13 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
         offsets = {partition_of(record): record.offset + 1 for record in records if self.owns(record)}
         if not offsets:
             return
-        # aiokafka repeats a failed commit on and on, after a rebalance as a member of the new generation.
-        commit = asyncio.ensure_future(self._consumer.commit(offsets))
-        rebalance = asyncio.ensure_future(self._rebalanced.wait())
-        try:
-            async with asyncio.timeout(self._commit_seconds):
-                await asyncio.wait([commit, rebalance], return_when=asyncio.FIRST_COMPLETED)
-            if not commit.done():
-                raise CommitFailedError("the group rebalanced during the commit")
-            commit.result()
-        finally:
-            commit.cancel()
-            rebalance.cancel()
+        async with asyncio.timeout(self._commit_seconds):
+            await self._commit_in_generation(offsets)
         self._lag.committed(offsets)
 
     def owns(self, record: ConsumerRecord) -> bool:
         """Whether the partition of this record of the last fetch has been assigned to this member ever since."""
-        return not self._rebalanced.is_set() and partition_of(record) in self._consumer.assignment()
+        return not self._rebalanced and partition_of(record) in self._consumer.assignment()
 
     async def pause(self) -> None:
         """Fetch nothing until `resume`, but keep polling, which keeps the membership alive."""
@@ -129,6 +121,26 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
         """Join the group and wait for an assignment."""
         async with asyncio.timeout(JOIN_SECONDS):
             await self._consumer.start()
+
+    async def _commit_in_generation(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Not by consumer.commit, which repeats a failed commit in whatever generation it finds. Between a member's
+        exclusion and its rejoin that is none, and the broker takes such a commit for an empty group; after the rejoin
+        it is the next one. Either would skip events when the broker has lost its topics.
+        """
+        coordinator, assignment = self._consumer._coordinator, self._consumer._subscription.subscription.assignment
+        committed = {partition: OffsetAndMetadata(offset, "") for partition, offset in offsets.items()}
+        while True:
+            await coordinator.ensure_coordinator_known()
+            if self._rebalanced or coordinator.generation < 0:
+                raise CommitFailedError("the group rebalanced before the commit")
+            try:
+                await asyncio.shield(coordinator._do_commit_offsets(assignment, committed))
+            except KafkaError as error:
+                if not error.retriable:
+                    raise
+                await asyncio.sleep(COMMIT_RETRY_SECONDS)
+            else:
+                return
 
     async def _poll(self, most: int, seconds: float) -> dict[TopicPartition, list[ConsumerRecord]]:
         """During a rebalance aiokafka waits for its end, which never comes if the broker goes away: TimeoutError."""
@@ -164,11 +176,11 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
 
     def on_partitions_revoked(self, revoked: Sequence[TopicPartition]) -> None:
         """Called by aiokafka when a rebalance begins."""
-        self._rebalanced.set()
+        self._rebalanced = True
 
     def on_partitions_assigned(self, assigned: Sequence[TopicPartition]) -> None:
         """Called by aiokafka when a rebalance ends."""
-        self._rebalanced.set()
+        self._rebalanced = True
         _rebalances.labels(self._group.name).inc()
         log.info("kafka_partitions_assigned", group=self._group.name, count=len(assigned))
 

@@ -8,9 +8,11 @@ from types import SimpleNamespace
 import pytest
 from aiokafka import ConsumerRecord, TopicPartition
 from aiokafka.errors import CommitFailedError, KafkaConnectionError, KafkaError
+from aiokafka.structs import OffsetAndMetadata
 
 from services.chassis import metrics
 from services.chassis.group_member import GroupConfig, GroupMember
+from tests.eventually import eventually
 from tests.fakes.chassis import record_of
 from tests.unit.chassis.samples import an_event
 
@@ -28,9 +30,22 @@ class FakeClient:
     commits: list[dict[TopicPartition, int]] = field(default_factory=list)
     sought: dict[TopicPartition, int] = field(default_factory=dict)
     hangs: bool = False
-    refuses: KafkaError | None = None
+    refusals: list[KafkaError] = field(default_factory=list)
     unreadable: bool = False
+    generation: int = 0
     _client: object = None
+
+    @property
+    def _coordinator(self) -> "FakeClient":
+        return self
+
+    @property
+    def _subscription(self) -> SimpleNamespace:
+        return SimpleNamespace(subscription=SimpleNamespace(assignment=None))
+
+    async def ensure_coordinator_known(self) -> None:
+        if self.hangs:
+            await asyncio.Event().wait()
 
     async def getmany(self, *, timeout_ms: int, max_records: int) -> dict[TopicPartition, list[ConsumerRecord]]:
         if self.hangs:
@@ -39,12 +54,10 @@ class FakeClient:
             raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
         return {PARTITION: self.batches.pop(0)} if self.batches else {}
 
-    async def commit(self, offsets: dict[TopicPartition, int]) -> None:
-        if self.hangs:
-            await asyncio.Event().wait()
-        if self.refuses:
-            raise self.refuses
-        self.commits.append(offsets)
+    async def _do_commit_offsets(self, _: object, offsets: dict[TopicPartition, OffsetAndMetadata]) -> None:
+        if self.refusals:
+            raise self.refusals.pop(0)
+        self.commits.append({partition: committed.offset for partition, committed in offsets.items()})
 
     async def end_offsets(self, places: set[TopicPartition]) -> dict[TopicPartition, int]:
         return dict.fromkeys(places, self.end)
@@ -79,7 +92,7 @@ Join = Callable[[FakeClient], GroupMember]
 
 @pytest.fixture
 def join() -> Join:
-    return lambda client: GroupMember(GROUP, client, stall_seconds=-1, commit_seconds=0.05, rebalance_seconds=0.05)
+    return lambda client: GroupMember(GROUP, client, stall_seconds=-1, commit_seconds=0.5, rebalance_seconds=0.05)
 
 
 def records(*offsets: int) -> list[ConsumerRecord]:
@@ -91,14 +104,29 @@ async def test_a_commit_that_is_not_answered_times_out(join: Join) -> None:
         await join(FakeClient(hangs=True)).commit(records(1))
 
 
-async def test_a_rebalance_ends_a_commit_that_waits(join: Join) -> None:
-    """aiokafka would go on with it as a member of the new generation."""
-    member = join(FakeClient(hangs=True))
+async def test_a_failed_commit_is_repeated(join: Join) -> None:
+    client = FakeClient(refusals=[KafkaConnectionError()])
+    await join(client).commit(records(1))
+    assert client.commits == [{PARTITION: 2}]
+
+
+async def test_a_commit_is_not_repeated_after_a_rebalance(join: Join) -> None:
+    client = FakeClient(refusals=[KafkaConnectionError()])
+    member = join(client)
     committing = asyncio.create_task(member.commit(records(1)))
-    await asyncio.sleep(0)
+    await eventually(lambda: not client.refusals)
     member.on_partitions_revoked([PARTITION])
     with pytest.raises(CommitFailedError):
         await committing
+    assert client.commits == []
+
+
+async def test_a_member_without_a_generation_does_not_commit(join: Join) -> None:
+    """The broker has excluded it, and would take its commit for one of an empty group."""
+    client = FakeClient(generation=-1)
+    with pytest.raises(CommitFailedError):
+        await join(client).commit(records(1))
+    assert client.commits == []
 
 
 async def test_records_fetched_before_a_rebalance_are_not_committed_after_it(join: Join) -> None:
@@ -117,7 +145,7 @@ async def test_records_fetched_before_a_rebalance_are_not_committed_after_it(joi
 
 async def test_a_refused_commit_raises(join: Join) -> None:
     with pytest.raises(CommitFailedError):
-        await join(FakeClient(refuses=CommitFailedError())).commit(records(1))
+        await join(FakeClient(refusals=[CommitFailedError()])).commit(records(1))
 
 
 async def test_the_next_offset_of_assigned_partitions_is_committed(join: Join) -> None:
