@@ -1,21 +1,26 @@
-"""A broker behind a TCP proxy: away while the proxy is stopped, and with all topics and groups when it is back."""
+"""A broker behind a TCP proxy: away while the proxy is stopped, and with all topics and groups when it is back, unless
+it has lost them meanwhile.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from aiokafka.conn import create_conn
+from aiokafka.protocol.admin import CreateTopicsRequest
+
 from deploy.local.broker import Broker
 from deploy.local.ports import LOOPBACK, Ports
 
 
 class BrokerProxy:
-    """Listens on `port`, which the broker advertises to its clients, and forwards to the port `target`."""
+    """Listens on `port`, which `broker` advertises to its clients, and forwards to the port of the broker."""
 
-    def __init__(self, port: int, target: int) -> None:
+    def __init__(self, port: int, broker: Broker) -> None:
         self.bootstrap = f"{LOOPBACK}:{port}"
         self.port = port
-        self.target = target
+        self.broker = broker
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
 
@@ -33,8 +38,22 @@ class BrokerProxy:
         await self.stop()
         await self.start()
 
+    async def lose_topics(self, topic: str, partitions: int) -> None:
+        """Restart the broker without topics and groups, with only an empty `topic`, while the proxy is stopped.
+
+        Tansu creates any topic that a client asks for; doing so and creating it on request at once breaks the topic.
+        """
+        await self.broker.child.kill()
+        await self.broker.start()
+        connection = await create_conn(LOOPBACK, self.broker.port)
+        try:
+            created = await connection.send(CreateTopicsRequest([(topic, partitions, 1, [], [])], 5_000, False))
+            assert [error for _, error, *_ in created.topic_errors] == [0]
+        finally:
+            connection.close()
+
     async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        upstream_reader, upstream = await asyncio.open_connection(LOOPBACK, self.target)
+        upstream_reader, upstream = await asyncio.open_connection(LOOPBACK, self.broker.port)
         ends = {writer, upstream}
         self._writers |= ends
         try:
@@ -55,8 +74,9 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 async def proxied_broker(log: Path) -> AsyncIterator[BrokerProxy]:
     """A running broker behind a running proxy; both stopped at the end."""
     with Ports() as ports:
-        proxy = BrokerProxy(ports.take(), ports.take())
-        broker = Broker(proxy.target, log, advertised_port=proxy.port)
+        port = ports.take()
+        broker = Broker(ports.take(), log, advertised_port=port)
+        proxy = BrokerProxy(port, broker)
         try:
             await broker.start()
             await proxy.start()

@@ -17,6 +17,7 @@ from services.chassis.producer import Producer
 
 INTERVALS = RelayIntervals(sweep=0.05, leftover_age=0.2, lease=2.0, after_failure=0.1)
 NEVER = 3600.0
+PARTITIONS = 3
 
 
 @dataclass
@@ -77,7 +78,7 @@ async def outbox_harness(mongo_uri: str, database: str, bootstrap: str, topic: s
     """A harness whose relay and consumer do not run yet."""
     mongo = await Mongo.connect(mongo_uri, database)
     await migrate(mongo, [MIGRATION])
-    producer = Producer(bootstrap, {topic: 3}, idempotence=False, timeout=2.0)
+    producer = Producer(bootstrap, {topic: PARTITIONS}, idempotence=False, timeout=2.0)
     try:
         async with producer, Background() as background:
             yield OutboxHarness(mongo, Outbox(mongo, "tests"), producer, background, topic)

@@ -9,7 +9,7 @@ from deploy.local.broker import Broker
 from services.chassis.republish import republish
 from tests.eventually import eventually
 from tests.integration.chassis.broker_proxy import BrokerProxy
-from tests.integration.chassis.outbox_harness import OutboxHarness, outbox_harness
+from tests.integration.chassis.outbox_harness import PARTITIONS, OutboxHarness, outbox_harness
 
 TOPIC = "events"
 
@@ -61,23 +61,24 @@ async def test_no_event_is_lost_over_repeated_restarts(proxied: OutboxHarness, b
 
 
 async def test_republish_restores_the_events_of_a_broker_that_lost_its_topics(
-    harness: OutboxHarness, own_broker: Broker
+    proxied: OutboxHarness, broker_proxy: BrokerProxy
 ) -> None:
     """Consumer and relay run on all the time; the consumer joins its group again and reads from the beginning."""
-    async with harness.consuming(), harness.relaying():
+    async with proxied.consuming(), proxied.relaying():
         for round_ in range(2):
-            await harness.write(*keys(f"before-{round_}-", 20))
-            await arrived(harness, keys(f"before-{round_}-", 20))
-            await own_broker.child.kill()
-            await harness.write(*keys(f"during-{round_}-", 10))
-            harness.arrived.clear()
-            await own_broker.start()
-            await republish(harness.mongo, harness.producer)
+            await proxied.write(*keys(f"before-{round_}-", 20))
+            await arrived(proxied, keys(f"before-{round_}-", 20))
+            await broker_proxy.stop()
+            await proxied.write(*keys(f"during-{round_}-", 10))
+            proxied.arrived.clear()
+            await broker_proxy.lose_topics(TOPIC, PARTITIONS)
+            await broker_proxy.start()
+            await republish(proxied.mongo, proxied.producer)
             past = range(round_ + 1)
             expected = {key for n in past for key in keys(f"before-{n}-", 20) | keys(f"during-{n}-", 10)}
-            await arrived(harness, expected)
-        await harness.write("after")
-        await arrived(harness, {"after"})
+            await arrived(proxied, expected)
+        await proxied.write("after")
+        await arrived(proxied, {"after"})
 
 
 async def test_a_broker_that_hangs_does_not_delay_writes(harness: OutboxHarness, own_broker: Broker) -> None:
