@@ -8,6 +8,8 @@ BUF_VERSION := 1.75.0
 BUF := build/tools/node_modules/.bin/buf
 UV_VERSION := 0.13.8
 WORKERS ?= auto
+# Tests start hundreds of processes of our own code: each would compile it again.
+unexport PYTHONDONTWRITEBYTECODE
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16

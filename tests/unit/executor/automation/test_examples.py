@@ -20,7 +20,8 @@ TESTS: list[dict[str, Any]] = [
 ]
 APPS: list[dict[str, Any]] = yaml.safe_load((EXAMPLES / "apps.yaml").read_text())
 
-RUNS = 8
+RUNS = 2
+RUNS_OF_FLAKY = 8
 CHECKOUT = {"Check out", "Check out, in commands"}
 BROKEN = {("Android", "1.1.0"): {"assertion_failed", "step_timeout"}, ("iOS", "1.1.0"): {"app_crash"}}
 """How both checkouts fail on these builds."""
@@ -36,8 +37,8 @@ CELLS = [
 ]
 
 
-async def categories(platform: str, content: bytes, steps: list[Any]) -> list[str | None]:
-    """How the test ends in several runs: the category of its failure, or None where it passed."""
+async def categories(platform: str, content: bytes, steps: list[Any], runs: int) -> list[str | None]:
+    """How the test ends in this number of runs: the category of its failure, or None where it passed."""
 
     async def read(limit: int) -> bytes:
         return content[:limit]
@@ -46,7 +47,7 @@ async def categories(platform: str, content: bytes, steps: list[Any]) -> list[st
     build = Build(app_name="Example Shop", read=read)
     config = RunConfig(fallback_trigger=FallbackTrigger.NEVER)
     ended = []
-    for run in range(RUNS):
+    for run in range(runs):
         plan = AttemptRequest(
             run_id=f"r{run}", attempt=1, platform=platform.lower(), steps=steps, build=build, config=config
         )
@@ -61,9 +62,11 @@ def _content(name: str) -> bytes:
 
 @pytest.mark.parametrize(("platform", "build", "test"), CELLS)
 async def test_each_test_on_each_build(platform: str, build: dict[str, str], test: dict[str, Any]) -> None:
-    ended = await categories(platform, _content(build["file"]), test["steps"])
     name, cell = test["name"], (platform, build["version"])
-    if name in FLAKY.get(cell, set()):
+    is_flaky = name in FLAKY.get(cell, set())
+    runs = RUNS_OF_FLAKY if is_flaky else RUNS
+    ended = await categories(platform, _content(build["file"]), test["steps"], runs)
+    if is_flaky:
         assert set(ended) == {None, "assertion_failed"}
     elif name in CHECKOUT and cell in BROKEN:
         assert len(set(ended)) == 1

@@ -17,7 +17,6 @@ from tests.fakes.step_cache import FakeStepCacheStore
 from tests.unit.executor.automation.test_examples import APPS, TESTS
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
-RUNS = 2
 REFLECTING = RunConfig(fallback_trigger=FallbackTrigger.NEVER, execution_mode=ExecutionMode(enable_reflection=True))
 CASES = [
     pytest.param(app, test, id=f"{app['platform']}-{test['name']}")
@@ -62,11 +61,10 @@ def category(result: AttemptResult) -> str | None:
 async def test_the_cache_changes_no_verdict(app: dict[str, Any], test: dict[str, Any]) -> None:
     cache = StoredStepCache(FakeStepCacheStore())
     outcomes: list[CacheOutcome | None] = []
-    for build in app["builds"]:
-        for run in range(RUNS):
-            uncached = await attempt(app, build, test, run, NoStepCache())
-            cached = await attempt(app, build, test, run, cache)
-            assert category(cached) == category(uncached), (build["version"], run)
-            outcomes += [step.cache for step in cached.steps]
+    for run, build in enumerate([*app["builds"], app["builds"][-1]]):
+        uncached = await attempt(app, build, test, run, NoStepCache())
+        cached = await attempt(app, build, test, run, cache)
+        assert category(cached) == category(uncached), (build["version"], run)
+        outcomes += [step.cache for step in cached.steps]
     asked = [outcome for outcome in outcomes if outcome is not None]
     assert not asked or CacheOutcome.HIT in asked
