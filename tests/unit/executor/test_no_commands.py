@@ -38,9 +38,10 @@ def found(tree: ast.AST) -> Iterator[str]:
                 yield f"os.{name}"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_module_starts_a_program_or_runs_text(path: Path) -> None:
-    assert list(found(ast.parse(path.read_text()))) == []
+def test_no_module_starts_a_program_or_runs_text() -> None:
+    by_module = {str(path.relative_to(ROOT)): list(found(ast.parse(path.read_text()))) for path in SOURCES}
+    assert len(by_module) > 100
+    assert {module: names for module, names in by_module.items() if names} == {}
 
 
 def test_the_check_finds_forbidden_calls() -> None:
