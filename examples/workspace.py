@@ -1,6 +1,6 @@
 """The example workspace: reads it from the files beside this module and puts it into the service, once.
 
-What is there already, by name or version, is left as it is, so that loading again changes nothing.
+What exists already, by name or version, is left as it is, so that loading again changes nothing.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ def described_tests() -> list[Any]:
 
 
 def _flow(path: Path) -> dict[str, Any]:
-    """A Maestro file is sent as it is; its name says whether it is there already."""
+    """A Maestro file is sent as it is; its name says whether it exists already."""
     text = path.read_text()
     configuration = next(yaml.safe_load_all(text))
     return {"name": configuration["name"], "flow": text}

@@ -111,7 +111,7 @@ class Infrastructure:
         return await self._once("kafka", lambda: _or_unavailable("kafka", self._source("kafka").kafka(self._closing)))
 
     async def stack(self) -> Stack:
-        """All services, on servers of their own when these are embedded. Unavailable, or the error of the start."""
+        """All services, on private servers when these are embedded. Unavailable, or the error of the start."""
         return await self._once("stack", self._start_stack)
 
     async def _start_stack(self) -> Stack:

@@ -1,4 +1,4 @@
-"""The Compose file: its services get what they need, and are as confined as in the cluster."""
+"""The Compose file: its services have their settings and volumes, and the same restrictions as in the cluster."""
 
 import re
 from typing import Any
@@ -84,7 +84,7 @@ def test_all_wait_for_their_servers() -> None:
 
 
 def test_data_is_on_named_volumes() -> None:
-    """Artifacts on one that the catalog and the executor share."""
+    """Artifacts are on a volume that the catalog and the executor share."""
     services, volumes = document()["services"], document()["volumes"].keys()
     mounts = {name: each["volumes"][0].partition(":")[0] for name, each in services.items() if "volumes" in each}
     assert mounts.pop("replica-set").startswith("./")

@@ -1,4 +1,4 @@
-"""What every pod of ours promises: it may do little, says how it is, gives way gracefully, and is told all it needs."""
+"""Every pod: few privileges, probes, a graceful shutdown, and all settings that it needs."""
 
 import re
 

@@ -171,7 +171,7 @@ def test_kafka_triggers_use_existing_topics_and_at_most_one_pod_per_partition() 
 
 
 def test_kafka_triggers_watch_the_groups_that_consume() -> None:
-    """A group of another name would have no lag, for ever."""
+    """A group of another name would never show a lag."""
     watched = {trigger["metadata"]["consumerGroup"] for _, trigger in triggers() if trigger["type"] == "kafka"}
     workers = variables("executor")["MOBILETEST_EXECUTOR_GROUP"]
     reporting = str(variables("reporting")["MOBILETEST_REPORTING_GROUP"])

@@ -39,7 +39,7 @@ def known() -> set[str]:
 
 
 def needed(service: str) -> set[str]:
-    """Those that a container has to be given: no default, or one that is right on a single machine only."""
+    """Those that a container must set: without a default, or with one that fits a single machine only."""
     local = {name for name, default in variables(service).items() if default is None or is_local(str(default))}
     return {name for name in local if (service, name) not in NOT_NEEDED}
 

@@ -13,7 +13,7 @@ class Way:
         self.arrived = asyncio.Event()
         """Something waits, or has gone through."""
         self.open = asyncio.Event()
-        """Whatever arrives goes on."""
+        """Forward everything."""
 
     async def pass_on(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
         with suppress(OSError):
@@ -45,7 +45,7 @@ class Gate:
 
 @asynccontextmanager
 async def gate_before(hub_url: str) -> AsyncIterator[Gate]:
-    """A gate on a port of its own."""
+    """A gate on its own port."""
     gate = Gate(hub_url)
     server = await asyncio.start_server(gate.enter, "127.0.0.1", 0)
     gate.listening_at(server.sockets[0].getsockname()[1])

@@ -15,7 +15,7 @@ def named(element: Element, name: str) -> bool:
 
 
 async def seen(device: Device, name: str, role: Role | None = None) -> Element:
-    """The element, as soon as it is to be seen."""
+    """The element, as soon as it is visible."""
 
     async def look() -> Element | None:
         return find(await device.tree(), name, role)
@@ -26,7 +26,7 @@ async def seen(device: Device, name: str, role: Role | None = None) -> Element:
 
 
 async def texts(device: Device) -> list[str]:
-    """All that can be read on the screen."""
+    """All visible text of the screen."""
     return [each.text for each in walk(await device.tree()) if each.visible and each.text]
 
 

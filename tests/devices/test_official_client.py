@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Attached(webdriver.Remote):
-    """The official client in a session that is there already."""
+    """The official client in an existing session."""
 
     def __init__(self, driver: DriverSession, url: str) -> None:
         self._attached = driver.id

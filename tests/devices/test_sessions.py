@@ -1,4 +1,4 @@
-"""Sessions are opened, and are gone afterwards whatever happens to the hub, the browser or us."""
+"""Sessions are opened, and deleted whatever happens to the hub, the browser or the worker."""
 
 import asyncio
 import os
@@ -128,7 +128,7 @@ async def test_the_session_is_told_before_anything_is_done_in_it(appium: Hub) ->
 
 
 async def cancelled(opening: "asyncio.Task[Device]") -> None:
-    """Cancel it; it gives up though nobody answers it."""
+    """Cancel it; it ends although the hub does not answer."""
     opening.cancel()
     with pytest.raises(asyncio.CancelledError):
         await opening

@@ -1,4 +1,4 @@
-"""What changed between two builds, since when it is broken, and whether CI may go on: as CI asks for it."""
+"""What changed between two builds, since when it is broken, and whether CI may continue."""
 
 from typing import Any
 from uuid import uuid4

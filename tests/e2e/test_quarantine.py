@@ -61,7 +61,7 @@ class Broken:
 
 class TestQuarantine:
     async def test_it_shows_in_every_view_and_ends_by_itself(self, api: Api, world: World) -> None:
-        """Runs from before show it too; once it is over, nothing does, though nobody ended it."""
+        """Runs from before show it too; after its end nothing shows it, without a call that ends it."""
         broken = await Broken(world).made()
         assert await broken.quarantines() == [None] * 9
         answer = await api.put(path(broken.test), {"reason": " Waits for SHOP-1 "})
@@ -80,7 +80,7 @@ class TestQuarantine:
         await eventually(lambda: all_show(None))
 
     async def test_it_can_be_ended(self, api: Api, world: World) -> None:
-        """And ended again; a change before its end keeps its beginning."""
+        """It can be ended; a change before its end keeps `since`."""
         test = await world.test()
         first = created(await api.put(path(test), {"reason": "Flaky"}))["quarantine"]
         until = ahead(days=365)
@@ -119,7 +119,7 @@ class TestQuarantine:
             assert [(answer.status, answer.detail) for answer in answers] == [(404, "Test not found")] * 2
 
     async def test_it_is_a_write_and_unknown_fields_are_named(self, api: Api, world: World) -> None:
-        """A key that may only read is refused; a strict client hears of a typo."""
+        """A key that may only read is refused; a strict client gets an error for a typo."""
         test = await world.test()
         key = created(await api.post("/settings/api-keys", {"name": "Reader", "scopes": ["read"]}))["key"]
         async with Api(api.url, key) as reader:
@@ -155,7 +155,7 @@ class TestClassification:
             assert times == sorted(times, reverse=True)
 
     async def _app_with_all_sorts(self, world: World) -> tuple[Any, Any]:
-        """An app with a stable test, two broken ones, one that ran once and one that never did."""
+        """An app with a stable test, two broken ones, one with a single run and one without runs."""
         app = await world.app()
         build = await world.build(app, "1.0.0")
         stable, broken = await world.test(), await world.test(FAILING, tags=["smoke"])

@@ -1,4 +1,4 @@
-"""Fault tests break a stack of their own: real processes, killed and stopped for real."""
+"""Fault tests kill and stop real processes, of a stack that they do not share."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

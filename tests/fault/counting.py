@@ -1,4 +1,4 @@
-"""What a fault test tried, what survived and what was lost, kept for the table in docs/faults.md."""
+"""Records what a fault test tried, what survived and what was lost, for the table in docs/faults.md."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Prints the table of docs/faults.md from what `counting.record` kept: python -m tests.fault.table FILE."""
+"""Prints the table of docs/faults.md from the records of `counting.record`: python -m tests.fault.table FILE."""
 
 import json
 import sys

@@ -48,7 +48,7 @@ async def _begun(api: Api, path: str) -> bool:
     return bool(created(await api.get(path))["status"] in ("running", *ENDED))
 
 
-async def ends_told(api: Api, execution_id: str) -> Counter[str]:
+async def count_end_events(api: Api, execution_id: str) -> Counter[str]:
     """How often the event log says of each run, and of the execution, that it has ended."""
     events = await api.events(execution_id)
     return Counter(body["id"] for _, name, body in events if body.get("status") in ENDED)
@@ -72,8 +72,8 @@ async def test_cancels_at_any_time_leave_one_end_and_free_devices(
     runs = await runs_of(own_api, app)
     assert len(runs) == 4 * EXECUTIONS
     assert all(run["status"] in ENDED for run in runs)
-    told = [await ends_told(own_api, id_) for id_ in started]
-    once = sum(set(counts.values()) == {1} and len(counts) == 5 for counts in told)
+    published = [await count_end_events(own_api, id_) for id_ in started]
+    once = sum(set(counts.values()) == {1} and len(counts) == 5 for counts in published)
     assert once == EXECUTIONS
     for execution in ended:
         assert execution["status"] in ("cancelled", "completed")

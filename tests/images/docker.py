@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 IMAGE = "mobiletest:dev"
 HOW = "`make containers` has one, and the images"
-# What Kubernetes grants a pod of ours.
+# What Kubernetes grants our pods.
 CONFINED = (
     "--rm",
     "--read-only",

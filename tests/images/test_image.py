@@ -1,4 +1,4 @@
-"""The one image of all services: what it can do, and what is in it."""
+"""The image of all services: its content, and what it can run."""
 
 import json
 import re
@@ -32,7 +32,7 @@ def test_it_runs_as_nobody() -> None:
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_each_service_starts_on_a_read_only_root_and_says_what_it_lacks(service: str) -> None:
-    """Everything is imported by then, so what a service needs is in the image."""
+    """All modules are imported before this, so the image has what a service needs."""
     ended = in_image("python", "-m", f"services.{service}")
     assert ended.returncode == 2, ended.stderr
     assert ended.stderr == "MOBILETEST_SERVICE_TOKEN: Field required\n"
@@ -58,7 +58,7 @@ def test_nothing_is_in_it_that_only_developers_need(installed: dict[str, str]) -
 
 
 def test_it_is_compiled_already() -> None:
-    """Nothing can be written where it runs, so what is not compiled would be compiled at each start."""
+    """The file system is read-only, so a module without bytecode would be compiled at each start."""
     missing = in_image(
         "sh",
         "-c",

@@ -21,7 +21,7 @@ from tests.integration.executor.catalog_server import Shelf
 
 RUNS = 6
 RENEWED_SECONDS = 5.0
-"""A lease that a loaded machine keeps, and a run outlasts."""
+"""Long enough for a loaded machine, and shorter than a run."""
 SLACK = timedelta(seconds=5)
 
 

@@ -1,7 +1,7 @@
 """F04: a driver that hangs in the middle of a session. The run ends in time and says why, and the slot is free again.
 
-Attempts run inside the worker, not in a child of it: there is no runner process that could die alone. One that takes
-the worker with it is a killed worker (F01); an out-of-memory kill shows as executor_lost, not as a reason of its own.
+Attempts run inside the worker, not in a child of it: no runner process can die alone. A failure that takes
+the worker with it is a killed worker (F01); an out-of-memory kill shows as executor_lost, not as a separate reason.
 """
 
 import asyncio

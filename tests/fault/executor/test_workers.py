@@ -45,11 +45,11 @@ async def check_history(client: Client, execution_id: str) -> None:
     request = pb.WatchExecutionRequest(execution_id=execution_id)
     events = [event async for event in client.stub.WatchExecution(request)]
     assert [event.sequence for event in events] == list(range(1, len(events) + 1))
-    told: dict[str, list[runs_pb2.Run]] = {}
+    histories: dict[str, list[runs_pb2.Run]] = {}
     for event in events:
         if event.HasField("run"):
-            told.setdefault(event.run.id, []).append(event.run)
-    for history in told.values():
+            histories.setdefault(event.run.id, []).append(event.run)
+    for history in histories.values():
         assert [run.status in TERMINAL for run in history] == [False] * (len(history) - 1) + [True]
         assert sorted(run.attempt_number for run in history) == [run.attempt_number for run in history]
         assert sorted(run.status for run in history) == [run.status for run in history]

@@ -83,7 +83,7 @@ class Organisation:
     def _catalog(self) -> Iterator[Event]:
         for app in range(APPS):
             yield self._app(app)
-            yield from (self._build_told(app, build) for build in range(BUILDS))
+            yield from (self._build_event(app, build) for build in range(BUILDS))
             yield from (self._attachment(app, test) for test in range(TESTS))
         yield from (self._test(test) for test in range(TESTS))
 
@@ -92,7 +92,7 @@ class Organisation:
         return self._chance.choice(
             [
                 lambda: self._app(app),
-                lambda: self._build_told(app, build),
+                lambda: self._build_event(app, build),
                 lambda: self._attachment(app, test),
                 lambda: self._test(test),
             ]
@@ -106,7 +106,7 @@ class Organisation:
             message.current_version = f"1.{self._chance.randrange(BUILDS)}"
         return self._copied(message, message.app_id, self._id("app", app))
 
-    def _build_told(self, app: int, build: int) -> Event:
+    def _build_event(self, app: int, build: int) -> Event:
         message = catalog.BuildChanged(
             org_id=self._org_id,
             app_id=self._id("app", app),

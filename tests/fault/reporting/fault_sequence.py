@@ -81,7 +81,7 @@ class FaultSequence:
         await self._replicas.mongod.start()
 
     async def _freeze_mongod(self) -> None:
-        """It says nothing, and is there again."""
+        """It does not respond for a while, then continues."""
         self._replicas.mongod.child.send(signal.SIGSTOP)
         await asyncio.sleep(self._chance.choice([0.2, 1, 4]))
         self._replicas.mongod.child.send(signal.SIGCONT)

@@ -73,7 +73,7 @@ class ProjectorRun:
         self._seed = seed
 
     def batches(self, org_id: str) -> tuple[list[Event], list[Event]]:
-        """What is folded before, and what is folded while the process dies."""
+        """The events folded before, and those during whose fold the process dies."""
         chance = Random(self._seed)
         events = list(Organisation(org_id, chance).events(RUNS))
         chance.shuffle(events)

@@ -125,7 +125,7 @@ class Replicas:
 
 @asynccontextmanager
 async def replicas(folder: Path) -> AsyncIterator[Replicas]:
-    """Servers of their own, and no replica yet; whatever runs at the end is killed."""
+    """Private servers without a replica; all processes are killed at the end."""
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(mongod(folder / "mongod"))
         events = await stack.enter_async_context(broker(folder / "broker.log"))

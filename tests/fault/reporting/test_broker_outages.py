@@ -1,6 +1,6 @@
-"""F05, F06: the broker is away under load, frozen or killed with all that it knew: nothing is lost, nothing doubled.
+"""F05, F06: the broker is away under load, frozen or killed with its topics: nothing is lost or counted twice.
 
-What reporting stored is compared byte for byte with a recount of all that catalog and executor ever put into their
+What reporting stored is compared byte for byte with a recount of everything that catalog and executor wrote to their
 outboxes, in the whole service. `OUTAGE` is the length of an outage in seconds, `OUTAGES` how many there are.
 """
 
@@ -46,7 +46,7 @@ async def broken(stack: Stack, number: signal.Signals) -> None:
 
 
 async def mended(stack: Stack, number: signal.Signals) -> None:
-    """A frozen broker goes on; a killed one comes back empty."""
+    """A frozen broker continues; a killed one comes back empty."""
     if number is signal.SIGSTOP:
         await stack.kill("broker", signal.SIGCONT)
     else:

@@ -1,4 +1,4 @@
-"""verify and rebuild as operators call them, on real processes, which are killed while runs go on."""
+"""verify and rebuild as operators call them, on real processes, which are killed while runs end."""
 
 import asyncio
 import json
@@ -59,7 +59,7 @@ async def lines_of(process: Process) -> AsyncIterator[Line]:
 
 
 async def run_command(stack: Stack, *arguments: str) -> tuple[int, list[Line]]:
-    """Call it until it is nobody else's turn, for one that was killed has it for a while; exit code and lines."""
+    """Call it until the lease of a killed operation has expired; exit code and lines."""
 
     async def probe() -> tuple[int, list[Line]] | None:
         process = await start_command(stack, *arguments)
@@ -119,7 +119,7 @@ def spoil(client: MongoClient[Any]) -> set[tuple[str, str]]:
 
 
 async def under_load(world: World, workflow: Any, until: asyncio.Event) -> list[str]:
-    """Start executions until told to stop; their ids."""
+    """Start executions until `stop` is set; their ids."""
     started: list[str] = []
     while not until.is_set() or not started:
         started.append((await world.run(workflow))["id"])
@@ -128,7 +128,7 @@ async def under_load(world: World, workflow: Any, until: asyncio.Event) -> list[
 
 @pytest.mark.timeout(900)
 async def test_killed_jobs_are_resumed_correctly(stack: Stack) -> None:
-    """A rebuild is killed in each phase under load, then goes on; verify then finds nothing, and what is planted."""
+    """A rebuild is killed in each phase under load and resumed; verify then finds injected differences only."""
     chance = Random(20261121)
     async with Api(stack.url, stack.api_key) as api:
         world = World(api)
@@ -195,7 +195,7 @@ async def test_a_failing_command_says_why(stack: Stack) -> None:
 
 
 async def test_verify_and_rebuild_over_grpc(stack: Stack) -> None:
-    """Ending the call interrupts the operation, calling again goes on, and two do not work at once."""
+    """Ending the call interrupts the operation, calling again resumes it, and two do not run at once."""
     descriptor = operations_pb2.DESCRIPTOR.services_by_name["Operations"]
     async with (
         Api(stack.url, stack.api_key) as api,

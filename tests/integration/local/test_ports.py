@@ -1,4 +1,4 @@
-"""Ports: held for their child, given to nobody else, and the next one when the wanted one is taken."""
+"""Ports: held for their child, not given out twice, and the next free one when the wanted one is taken."""
 
 import socket
 import sys

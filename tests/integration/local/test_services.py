@@ -1,4 +1,4 @@
-"""The stack with the real services: what a client stored is there after a restart, under the same key."""
+"""The stack with the real services: data and API key survive a restart."""
 
 from pathlib import Path
 from typing import Any
