@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -14,6 +15,7 @@ from deploy.devices.__main__ import pools
 from deploy.devices.hubs import Hub
 from deploy.local.stack import run_stack
 from tests.devices.test_attempts import BUY_IN_COMMANDS, BUY_IN_SENTENCES, LOG_IN
+from tests.documents import blocks_of, check_blocks
 from tests.e2e.client import Api, created
 from tests.e2e.world import World
 from tests.fakes.llm import FakeEndpoint
@@ -120,3 +122,14 @@ async def test_a_failure_comes_with_picture_tree_log_and_junit(shop: Shop) -> No
     assert b"Red mug" in await shop.api.download(artifacts[step["tree"]]["url"])
     junit = JUnitXml.fromstring((await shop.api.get(f"/executions/{run['execution_id']}/junit.xml")).text.encode())
     assert (junit.tests, junit.failures) == (1, 1)
+
+
+async def test_the_blocks_of_the_documentation_print_what_it_shows(shop: Shop, tmp_path: Path) -> None:
+    """docs/webdriver.md, after the first block of the tour. Not its server on a fixed port: the shop is served here."""
+    prelude, _ = blocks_of("docs/tour.md", "# A tour")[0]
+    [_, (block, expected)] = blocks_of("docs/webdriver.md", "## Try it on a browser")
+    calls = "\n".join(line for line in block.splitlines() if "http.server" not in line)
+    calls = calls.replace("http://127.0.0.1:8090/", shop.page.removesuffix("index.html"))
+    assert expected is not None
+    assert shop.api.key is not None
+    await check_blocks([(prelude, None), (calls, expected)], url=shop.api.url, api_key=shop.api.key, folder=tmp_path)
