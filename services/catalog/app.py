@@ -26,8 +26,9 @@ from services.catalog.grpc.apps import AppsServicer
 from services.catalog.grpc.builds import BuildsServicer
 from services.catalog.grpc.facts import CatalogFactsServicer
 from services.catalog.grpc.keys import ApiKeysServicer
+from services.catalog.grpc.resolution import ResolutionServicer
 from services.catalog.grpc.tests import TestsServicer
-from services.catalog.grpc.workflows import ResolutionServicer, WorkflowsServicer
+from services.catalog.grpc.workflows import WorkflowsServicer
 from services.catalog.inspection.inspector import ProcessInspector
 from services.catalog.publisher import SOURCE, TOPICS, Publisher
 from services.catalog.settings import Settings

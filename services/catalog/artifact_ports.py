@@ -24,7 +24,7 @@ class Artifacts(Protocol):
         """Change the number of its uses by 1 or -1."""
 
     async def release(self, sha256s: Iterable[str]) -> None:
-        """Take one use off for each mention, however many there are."""
+        """Decrement the number of uses of each artifact, once for each time it is listed."""
 
 
 class UnusedArtifacts(Protocol):
@@ -45,7 +45,7 @@ class Inspector(Protocol):
 
 
 class Objects(Protocol):
-    """Where artifacts lie for good; `chassis.objects.ObjectStore` is one. Unavailable: it is down."""
+    """Where artifacts are stored; `chassis.object_store.ObjectStore` is one. Unavailable: it is down."""
 
     async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> object:
         """Store all bytes under the key, or nothing."""

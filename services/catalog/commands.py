@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from services.catalog.app import connect_migrated
 from services.catalog.publisher import SOURCE, TOPICS, Publisher
 from services.catalog.settings import Settings
-from services.catalog.storage.keys import MongoKeyRing, MongoOrganisations
+from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.store import MongoStore
-from services.catalog.usecases.keys import BootstrapUseCases, IssuedKey, KeyUseCases
+from services.catalog.usecases.keys import IssuedKey, KeyUseCases
 from services.chassis import logs, republish
 from services.chassis.clock import SystemClock
 from services.chassis.mongo import Mongo
@@ -51,5 +51,4 @@ async def bootstrap_organisation(mongo: Mongo, name: str) -> IssuedKey:
     """A new organisation with a key that has all scopes; a running catalog publishes its events."""
     clock = SystemClock()
     store = MongoStore(mongo, Publisher(Outbox(mongo, SOURCE)), clock)
-    keys = KeyUseCases(store, MongoKeyRing(mongo), clock)
-    return await BootstrapUseCases(MongoOrganisations(mongo), keys, clock).bootstrap(name)
+    return await KeyUseCases(store, MongoKeyRing(mongo), clock).bootstrap(name)

@@ -13,12 +13,12 @@ from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build
 from services.catalog.model.keys import ApiKey, Organisation
-from services.catalog.model.quarantine import Quarantine
-from services.catalog.model.tests import Test, TestVersion
+from services.catalog.model.tests import Quarantine, Test, TestVersion
 from services.catalog.model.values import Counts, Page, Platform
 from services.catalog.model.workflows import Workflow
 
 T = TypeVar("T")
+E = TypeVar("E")
 
 
 class DuplicateValue(Exception):
@@ -40,26 +40,30 @@ class AppFilter:
     pattern: str | None = None
 
 
-class Apps(Protocol):
+class LiveEntities(Protocol[E]):
+    """The entities of one kind that are not deleted."""
+
+    async def get(self, id: str) -> E | None:
+        """The entity; None when it is unknown or deleted."""
+
+    async def many(self, ids: Collection[str]) -> Sequence[E]:
+        """Those of the entities that exist, in any order."""
+
+    async def add(self, entity: E) -> None:
+        """Store a new entity. DuplicateValue: its id, or another unique value of it, is in use."""
+
+    async def replace(self, entity: E) -> None:
+        """Store a changed, perhaps deleted, entity. DuplicateValue: a unique value of it is in use."""
+
+
+class Apps(LiveEntities[App], Protocol):
     """The live apps."""
-
-    async def get(self, app_id: str) -> App | None:
-        """The app; None when it is unknown or deleted."""
-
-    async def many(self, app_ids: Collection[str]) -> Sequence[App]:
-        """Those of the apps that exist, in any order."""
 
     async def page(self, filter: AppFilter, page: Page) -> Sequence[App]:
         """One page of the apps that fit, newest first, ids breaking ties."""
 
     async def count(self, filter: AppFilter) -> int:
         """How many apps fit."""
-
-    async def add(self, app: App) -> None:
-        """Store a new app. DuplicateValue: its id is in use."""
-
-    async def replace(self, app: App) -> None:
-        """Store a changed, perhaps deleted, app."""
 
 
 class Counters(Protocol):
@@ -72,14 +76,8 @@ class Counters(Protocol):
         """Change the counts by these numbers."""
 
 
-class Builds(Protocol):
-    """The live builds of the live apps."""
-
-    async def get(self, build_id: str) -> Build | None:
-        """The build; None when it is unknown or deleted."""
-
-    async def many(self, build_ids: Collection[str]) -> Sequence[Build]:
-        """Those of the builds that exist, in any order."""
+class Builds(LiveEntities[Build], Protocol):
+    """The live builds of the live apps; a version is unique in its app."""
 
     async def page(self, app_id: str, page: Page) -> Sequence[Build]:
         """One page of the app's builds, newest first, ids breaking ties."""
@@ -93,12 +91,6 @@ class Builds(Protocol):
     async def of_versions(self, app_ids: Collection[str], versions: Collection[str]) -> Sequence[Build]:
         """The builds of any of these apps that have any of these versions."""
 
-    async def add(self, build: Build) -> None:
-        """Store a new build. DuplicateValue: its id, or its version in the app, is in use."""
-
-    async def replace(self, build: Build) -> None:
-        """Store a changed, perhaps deleted, build. DuplicateValue: its version in the app is in use."""
-
     async def of_app(self, app_id: str) -> Sequence[Build]:
         """All builds of the app."""
 
@@ -106,11 +98,8 @@ class Builds(Protocol):
         """Mark all builds of the app as deleted and raise their revisions, however many there are."""
 
 
-class Keys(Protocol):
-    """The API keys that are not deleted."""
-
-    async def get(self, key_id: str) -> ApiKey | None:
-        """The key; None when it is unknown or deleted."""
+class Keys(LiveEntities[ApiKey], Protocol):
+    """The API keys that are not deleted; lookup ids are unique."""
 
     async def page(self, page: Page) -> Sequence[ApiKey]:
         """One page of the keys, newest first, ids breaking ties."""
@@ -118,15 +107,9 @@ class Keys(Protocol):
     async def count(self) -> int:
         """How many keys there are."""
 
-    async def add(self, key: ApiKey) -> None:
-        """Store a new key. DuplicateValue: its id or lookup id is in use."""
-
-    async def replace(self, key: ApiKey) -> None:
-        """Store a changed, perhaps deleted, key."""
-
 
 class KeyRing(Protocol):
-    """The keys of all organisations: for the one question that comes before there is a caller."""
+    """The organisations and all their keys: for verifying a key and creating a tenant, which have no caller."""
 
     async def find(self, lookup: str) -> ApiKey | None:
         """The key with this lookup id; None when it is unknown or deleted."""
@@ -134,11 +117,7 @@ class KeyRing(Protocol):
     async def used(self, key: ApiKey, at: datetime) -> None:
         """Note that the key was used; not a change that raises its revision."""
 
-
-class Organisations(Protocol):
-    """The tenants."""
-
-    async def add(self, organisation: Organisation) -> None:
+    async def add_organisation(self, organisation: Organisation) -> None:
         """Store a new organisation."""
 
 
@@ -154,14 +133,11 @@ class TestFilter:
     pattern: str | None = None
 
 
-class Tests(Protocol):
+class Tests(LiveEntities[Test], Protocol):
     """The live tests."""
 
-    async def get(self, test_id: str) -> Test | None:
-        """The test; None when it is unknown or deleted."""
-
-    async def many(self, test_ids: Collection[str], *, deleted: bool = False) -> Sequence[Test]:
-        """Those of the tests that exist, or (`deleted`) once existed, in any order."""
+    async def with_deleted(self, test_ids: Collection[str]) -> Sequence[Test]:
+        """Those of the tests that exist or once existed, in any order."""
 
     async def quarantines(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
         """The quarantines of those of the tests that have one, by the test's id; some may be over."""
@@ -174,12 +150,6 @@ class Tests(Protocol):
 
     async def count(self, filter: TestFilter) -> int:
         """How many tests fit."""
-
-    async def add(self, test: Test) -> None:
-        """Store a new test. DuplicateValue: its id is in use."""
-
-    async def replace(self, test: Test) -> None:
-        """Store a changed, perhaps deleted, test."""
 
     async def add_version(self, version: TestVersion) -> None:
         """Store a version of a test's steps."""
@@ -213,23 +183,14 @@ class Attachments(Protocol):
         """Store the new name of a test in its attachments."""
 
 
-class Workflows(Protocol):
+class Workflows(LiveEntities[Workflow], Protocol):
     """The live workflows."""
-
-    async def get(self, workflow_id: str) -> Workflow | None:
-        """The workflow; None when it is unknown or deleted."""
 
     async def page(self, pattern: str | None, page: Page) -> Sequence[Workflow]:
         """One page of the workflows whose folded name the pattern finds, newest first, ids breaking ties."""
 
     async def count(self, pattern: str | None) -> int:
         """How many workflows fit."""
-
-    async def add(self, workflow: Workflow) -> None:
-        """Store a new workflow. DuplicateValue: its id is in use."""
-
-    async def replace(self, workflow: Workflow) -> None:
-        """Store a changed, perhaps deleted, workflow."""
 
     async def with_test(self, test_id: str) -> Sequence[Workflow]:
         """The workflows that list the test."""

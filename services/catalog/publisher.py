@@ -6,8 +6,7 @@ from functools import singledispatch
 from google.protobuf.message import Message
 from mobiletest.catalog.v1 import events_pb2
 
-from services.catalog.grpc.conversions import platform_number
-from services.catalog.grpc.quarantine import quarantine_message
+from services.catalog.grpc.conversions import platform_number, quarantine_message
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build

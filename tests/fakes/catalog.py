@@ -12,8 +12,7 @@ from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment, detach
 from services.catalog.model.builds import Build, Inspection, RejectedArtifact
 from services.catalog.model.keys import ApiKey, Organisation
-from services.catalog.model.quarantine import Quarantine
-from services.catalog.model.tests import Test, TestVersion
+from services.catalog.model.tests import Quarantine, Test, TestVersion
 from services.catalog.model.text import fold_case
 from services.catalog.model.values import Counts, Page
 from services.catalog.model.workflows import Workflow
@@ -50,19 +49,19 @@ class _Table(Generic[R]):
     def live(self) -> list[R]:
         return [row for row in self.rows.values() if row.org_id == _org() and row.deleted_at is None]
 
-    async def get(self, row_id: str) -> R | None:
-        return next((row for row in self.live() if row.id == row_id), None)
+    async def get(self, id: str) -> R | None:
+        return next((row for row in self.live() if row.id == id), None)
 
-    async def many(self, row_ids: Collection[str]) -> Sequence[R]:
-        return [row for row in self.live() if row.id in row_ids]
+    async def many(self, ids: Collection[str]) -> Sequence[R]:
+        return [row for row in self.live() if row.id in ids]
 
-    async def add(self, row: R) -> None:
-        if row.id in self.rows:
+    async def add(self, entity: R) -> None:
+        if entity.id in self.rows:
             raise DuplicateValue("id")
-        await self.replace(row)
+        await self.replace(entity)
 
-    async def replace(self, row: R) -> None:
-        self.rows[row.id] = row
+    async def replace(self, entity: R) -> None:
+        self.rows[entity.id] = entity
 
 
 class FakeApps(_Table[App]):
@@ -110,11 +109,11 @@ class FakeBuilds(_Table[Build]):
     async def of_app(self, app_id: str) -> Sequence[Build]:
         return [build for build in self.live() if build.app_id == app_id]
 
-    async def replace(self, build: Build) -> None:
-        same = await self.of_version(build.app_id, build.version)
-        if build.deleted_at is None and same is not None and same.id != build.id:
+    async def replace(self, entity: Build) -> None:
+        same = await self.of_version(entity.app_id, entity.version)
+        if entity.deleted_at is None and same is not None and same.id != entity.id:
             raise DuplicateValue("version")
-        await super().replace(build)
+        await super().replace(entity)
 
     async def delete_all(self, app_id: str, at: datetime) -> None:
         for build in await self.of_app(app_id):
@@ -151,10 +150,8 @@ class FakeTests(_Table[Test]):
         super().__init__()
         self.kept_versions: dict[tuple[str, int], TestVersion] = {}
 
-    async def many(self, row_ids: Collection[str], *, deleted: bool = False) -> Sequence[Test]:
-        if not deleted:
-            return await super().many(row_ids)
-        return [test for test in self.rows.values() if test.id in row_ids and test.org_id == _org()]
+    async def with_deleted(self, test_ids: Collection[str]) -> Sequence[Test]:
+        return [test for test in self.rows.values() if test.id in test_ids and test.org_id == _org()]
 
     async def quarantines(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
         return {test.id: test.quarantine for test in await self.many(test_ids) if test.quarantine is not None}
@@ -238,10 +235,10 @@ class FakeWorkflows(_Table[Workflow]):
 
 
 class FakeKeys(_Table[ApiKey]):
-    async def add(self, row: ApiKey) -> None:
-        if any(key.lookup == row.lookup for key in self.rows.values()):
+    async def add(self, entity: ApiKey) -> None:
+        if any(key.lookup == entity.lookup for key in self.rows.values()):
             raise DuplicateValue("id")
-        await super().add(row)
+        await super().add(entity)
 
     async def page(self, page: Page) -> Sequence[ApiKey]:
         return _cut(_newest_first(self.live()), page)
@@ -296,12 +293,13 @@ class FakeStore(FakeRecords):
 
 
 class FakeKeyRing:
-    """The keys of a fake store, whoever asks; counts the look-ups."""
+    """The keys of all organisations of a fake store; counts the look-ups."""
 
     def __init__(self, store: FakeStore) -> None:
         self._store = store
         self.lookups = 0
         self.uses: list[str] = []
+        self.organisations: list[Organisation] = []
 
     async def find(self, lookup: str) -> ApiKey | None:
         self.lookups += 1
@@ -312,20 +310,13 @@ class FakeKeyRing:
         self.uses.append(key.id)
         self._store.keys.rows[key.id] = replace(key, last_used_at=at)
 
-
-@dataclass
-class FakeOrganisations:
-    """Organisations by id."""
-
-    rows: dict[str, Organisation] = field(default_factory=dict)
-
-    async def add(self, organisation: Organisation) -> None:
-        self.rows[organisation.id] = organisation
+    async def add_organisation(self, organisation: Organisation) -> None:
+        self.organisations.append(organisation)
 
 
 @dataclass
 class FakeInspector:
-    """Says of every artifact what it was told to say."""
+    """Finds the same in every artifact."""
 
     found: Inspection | RejectedArtifact = field(default_factory=Inspection)
 

@@ -7,13 +7,15 @@ from google.protobuf.empty_pb2 import Empty
 from mobiletest.catalog.v1 import apps_pb2, apps_pb2_grpc
 
 from services.catalog.grpc.conversions import named_fields, page_of, platform, platform_set
-from services.catalog.memo import Memo
 from services.catalog.model.apps import App
 from services.catalog.model.values import Counts, Platform
 from services.catalog.usecases.apps import AppUseCases
 from services.chassis.proto_values import page_fields, read_optional, to_timestamp
 
 _CHANGEABLE = ("name", "static_url", "current_version", "description", "system_prompt")
+CACHED_MESSAGES = 5_000
+CACHED_TEXT_LENGTH = 16 * 1024
+"""Apps with longer texts are not cached: a few thousand long prompts would fill the memory."""
 
 
 class AppsServicer(apps_pb2_grpc.AppsServicer):
@@ -58,12 +60,18 @@ class AppMessages:
     """Makes the message of an app, once for each revision of it: lists are read far more often than apps change."""
 
     def __init__(self) -> None:
-        self._memo: Memo[tuple[str, int], apps_pb2.App] = Memo()
+        self._messages: dict[tuple[str, int], apps_pb2.App] = {}
 
     def of(self, app: App) -> apps_pb2.App:
-        """The message; not to be changed by the one who gets it. Reporting's fields are the gateway's to set."""
-        size = len(app.system_prompt or "") + len(app.description or "")
-        return self._memo.get((app.id, app.revision), _message, app, size=size)
+        """The message, which callers must not change. The gateway sets the fields that reporting has."""
+        if len(app.system_prompt or "") + len(app.description or "") > CACHED_TEXT_LENGTH:
+            return _message(app)
+        message = self._messages.get((app.id, app.revision))
+        if message is None:
+            if len(self._messages) >= CACHED_MESSAGES:
+                del self._messages[next(iter(self._messages))]
+            message = self._messages[app.id, app.revision] = _message(app)
+        return message
 
 
 def platform_counts(counts: Counts) -> apps_pb2.AppPlatformCounts:

@@ -70,9 +70,9 @@ class BuildsServicer(builds_pb2_grpc.BuildsServicer):
         return Empty()
 
     async def DownloadBuild(self, request: builds_pb2.DownloadBuildRequest, context: Any) -> AsyncIterator[HttpBody]:
-        download = await self._usecases.download(request.version_id)
-        await context.send_initial_metadata(download_headers(download.build))
-        async for chunk in download.chunks:
+        build, chunks = await self._usecases.download(request.version_id)
+        await context.send_initial_metadata(download_headers(build))
+        async for chunk in chunks:
             yield HttpBody(content_type=_CONTENT_TYPE, data=chunk)
 
 

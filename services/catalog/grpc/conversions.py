@@ -1,13 +1,14 @@
-"""Pages, update masks and platforms, as the catalog's requests and responses have them."""
+"""Pages, update masks, platforms and quarantines, as the catalog's requests and responses have them."""
 
 from collections.abc import Iterable
 
 from google.protobuf.message import Message
-from mobiletest.types.v1 import platform_pb2
+from mobiletest.types.v1 import platform_pb2, quarantine_pb2
 
+from services.catalog.model.tests import Quarantine
 from services.catalog.model.values import Page, Platform
 from services.chassis.errors import InvalidArgument, Violation
-from services.chassis.proto_values import PageRequest
+from services.chassis.proto_values import PageRequest, to_timestamp
 
 
 def page_of(request: PageRequest) -> Page:
@@ -45,3 +46,15 @@ def platform_set(platform: Platform | None) -> platform_pb2.Platform | None:
 def platform(number: platform_pb2.Platform) -> Platform | None:
     """The platform of the number; unspecified is None."""
     return _PLATFORMS.get(number)
+
+
+def quarantine_message(quarantine: Quarantine | None) -> quarantine_pb2.Quarantine | None:
+    """The quarantine; None stays None."""
+    if quarantine is None:
+        return None
+    return quarantine_pb2.Quarantine(
+        reason=quarantine.reason,
+        until=to_timestamp(quarantine.until),
+        by=quarantine.by,
+        since=to_timestamp(quarantine.since),
+    )

@@ -9,8 +9,7 @@ from google.protobuf.empty_pb2 import Empty
 from google.protobuf.struct_pb2 import Value
 from mobiletest.catalog.v1 import tests_pb2, tests_pb2_grpc
 
-from services.catalog.grpc.conversions import named_fields, page_of, platform, platform_set
-from services.catalog.grpc.quarantine import quarantine_message
+from services.catalog.grpc.conversions import named_fields, page_of, platform, platform_set, quarantine_message
 from services.catalog.model.attachments import Relationship
 from services.catalog.model.tests import Step, TestVersion
 from services.catalog.usecases.attachments import AttachedTest, AttachmentUseCases, TargetedAttachment

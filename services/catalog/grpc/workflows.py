@@ -1,18 +1,21 @@
-"""The gRPC services Workflows and Resolution."""
+"""The gRPC service Workflows; workflows, build and run configurations as messages."""
 
 # ruff: noqa: N802 (gRPC names the methods)
 
+from collections.abc import Mapping
 from typing import Any
 
 from google.protobuf.empty_pb2 import Empty
-from mobiletest.catalog.v1 import resolution_pb2, resolution_pb2_grpc, workflows_pb2, workflows_pb2_grpc
+from google.protobuf.json_format import MessageToDict, ParseDict
+from mobiletest.catalog.v1 import workflows_pb2, workflows_pb2_grpc
+from mobiletest.types.v1 import run_config_pb2
 
 from services.catalog.grpc.conversions import named_fields, page_of
-from services.catalog.grpc.resolution_messages import resolved_message
-from services.catalog.grpc.workflow_messages import build_config, new_workflow, run_config, workflow_message
-from services.catalog.usecases.resolution import ResolutionUseCases
-from services.catalog.usecases.workflows import WorkflowUseCases
-from services.chassis.proto_values import page_fields, read_optional
+from services.catalog.model.text import normalize
+from services.catalog.model.values import Json
+from services.catalog.model.workflows import NO_BUILD_CONFIG, AppChoice, BuildConfig, Workflow
+from services.catalog.usecases.workflows import NewWorkflow, WorkflowUseCases
+from services.chassis.proto_values import page_fields, read_optional, to_timestamp
 
 _CHANGEABLE = ("name", "description", "test_ids", "tags", "run_config", "build_config", "max_parallel")
 
@@ -51,23 +54,6 @@ class WorkflowsServicer(workflows_pb2_grpc.WorkflowsServicer):
         return Empty()
 
 
-class ResolutionServicer(resolution_pb2_grpc.ResolutionServicer):
-    """See the proto."""
-
-    def __init__(self, usecases: ResolutionUseCases) -> None:
-        self._usecases = usecases
-
-    async def ResolveRuns(
-        self, request: resolution_pb2.ResolveRunsRequest, context: Any
-    ) -> resolution_pb2.ResolveRunsResponse:
-        requested, override = build_config(request.build_config), request.override_build_config
-        if request.WhichOneof("subject") == "workflow_id":
-            resolved = await self._usecases.of_workflow(request.workflow_id, requested, override=override)
-        else:
-            resolved = await self._usecases.of_test(request.test_id, requested, override=override)
-        return resolved_message(resolved)
-
-
 def _changed(request: workflows_pb2.UpdateWorkflowRequest, field: str) -> Any:
     if field == "build_config":
         return build_config(request.build_config)
@@ -76,3 +62,73 @@ def _changed(request: workflows_pb2.UpdateWorkflowRequest, field: str) -> Any:
     if field in ("test_ids", "tags"):
         return tuple(getattr(request, field))
     return read_optional(request, field)
+
+
+def workflow_message(workflow: Workflow) -> workflows_pb2.Workflow:
+    """The workflow as a message."""
+    return workflows_pb2.Workflow(
+        id=workflow.id,
+        org_id=workflow.org_id,
+        name=workflow.name,
+        description=workflow.description,
+        test_ids=workflow.test_ids,
+        tags=workflow.tags,
+        run_config=run_config_message(workflow.run_config),
+        build_config=build_config_message(workflow.build_config),
+        max_parallel=workflow.max_parallel,
+        created_at=to_timestamp(workflow.created_at),
+        updated_at=to_timestamp(workflow.updated_at),
+    )
+
+
+def new_workflow(request: workflows_pb2.CreateWorkflowRequest) -> NewWorkflow:
+    """The client's description of a new workflow."""
+    return NewWorkflow(
+        name=request.name,
+        description=read_optional(request, "description"),
+        test_ids=tuple(request.test_ids),
+        tags=tuple(request.tags),
+        build_config=build_config(request.build_config),
+        run_config=run_config(read_optional(request, "run_config")),
+        max_parallel=read_optional(request, "max_parallel"),
+    )
+
+
+def build_config(message: run_config_pb2.BuildConfig) -> BuildConfig:
+    """Which apps and versions are named."""
+    return BuildConfig(
+        ios_build=_choice(message.ios_build) if message.HasField("ios_build") else None,
+        android_build=_choice(message.android_build) if message.HasField("android_build") else None,
+    )
+
+
+def build_config_message(config: BuildConfig) -> run_config_pb2.BuildConfig | None:
+    """The message; None when nothing is named."""
+    if config == NO_BUILD_CONFIG:
+        return None
+    return run_config_pb2.BuildConfig(
+        ios_build=_choice_message(config.ios_build), android_build=_choice_message(config.android_build)
+    )
+
+
+def run_config(message: run_config_pb2.RunConfig | None) -> Mapping[str, Json] | None:
+    """The run configuration as it is stored: the JSON form of the message."""
+    return MessageToDict(message, preserving_proto_field_name=True) if message is not None else None
+
+
+def run_config_message(config: Mapping[str, Json] | None) -> run_config_pb2.RunConfig | None:
+    """The message; fields that this version does not know are left out."""
+    if config is None:
+        return None
+    return ParseDict(dict(config), run_config_pb2.RunConfig(), ignore_unknown_fields=True)
+
+
+def _choice(message: run_config_pb2.PlatformBuild) -> AppChoice:
+    version = read_optional(message, "pinned_version")
+    return AppChoice(message.app_id, normalize(version.strip()) if version is not None else None)
+
+
+def _choice_message(choice: AppChoice | None) -> run_config_pb2.PlatformBuild | None:
+    if choice is None:
+        return None
+    return run_config_pb2.PlatformBuild(app_id=choice.app_id, pinned_version=choice.pinned_version)

@@ -10,7 +10,7 @@ from services.catalog.model.builds import Inspection, RejectedArtifact
 
 WALL_SECONDS = 15.0
 AT_ONCE = 2
-_MODULE = "services.catalog.inspection.child"
+_MODULE = "services.catalog.inspection.manifest_reader"
 
 
 class ProcessInspector:

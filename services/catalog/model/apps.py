@@ -35,23 +35,14 @@ class App:
     deleted_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BuildFacts:
-    """What an app's answer says about its builds; `current` is the one that `current_version` names."""
-
-    count: int
-    newest: Build | None
-    current: Build | None
-
-
-def update_build_facts(app: App, facts: BuildFacts) -> App:
-    """The app with current copies of the facts about its builds."""
+def update_build_facts(app: App, *, count: int, newest: Build | None, current: Build | None) -> App:
+    """The app with copies of the facts about its builds; `current` is the one that `current_version` names."""
     return replace(
         app,
-        versions_count=facts.count,
-        latest_version=facts.newest.version if facts.newest else None,
-        latest_build_id=facts.newest.id if facts.newest else None,
-        current_build_id=facts.current.id if facts.current else None,
+        versions_count=count,
+        latest_version=newest.version if newest else None,
+        latest_build_id=newest.id if newest else None,
+        current_build_id=current.id if current else None,
     )
 
 

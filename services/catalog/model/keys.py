@@ -35,14 +35,6 @@ class Scope(StrEnum):
 ALL_SCOPES = tuple(Scope)
 
 
-class KeyVerdict(StrEnum):
-    """The result of verifying a presented key."""
-
-    VALID = "valid"
-    INVALID = "invalid"
-    EXPIRED = "expired"
-
-
 @dataclass(frozen=True, slots=True)
 class ApiKey:
     """A stored key: never its secret, only the secret's SHA-256 (hexadecimal)."""
@@ -99,13 +91,9 @@ def secret_digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def verify_secret(offered: PresentedKey, key: ApiKey, now: datetime) -> KeyVerdict:
-    """Compare a presented secret with the stored key; only a holder of the right secret learns that it has expired."""
-    if not hmac.compare_digest(secret_digest(offered.secret), key.secret_sha256):
-        return KeyVerdict.INVALID
-    if key.expires_at is not None and key.expires_at <= now:
-        return KeyVerdict.EXPIRED
-    return KeyVerdict.VALID
+def has_secret(key: ApiKey, offered: PresentedKey) -> bool:
+    """Whether the presented secret is that of the stored key."""
+    return hmac.compare_digest(secret_digest(offered.secret), key.secret_sha256)
 
 
 def is_use_due(key: ApiKey, now: datetime) -> bool:

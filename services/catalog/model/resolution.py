@@ -1,4 +1,4 @@
-"""Selects app and build for each run of a start: a pure function from stored settings and the request to planned runs.
+"""Plans the runs of an execution: on which app and which build each test runs. Pure functions, without storage.
 
 The rules, in the order in which they apply to a test on a platform:
 

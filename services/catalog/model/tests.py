@@ -1,17 +1,34 @@
-"""Tests and the versions of their steps."""
+"""Tests, the versions of their steps, and quarantine.
+
+For a limited time, failures of a test in quarantine are counted and shown but do not block a gate.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from services.catalog.model.quarantine import Quarantine
+from services.catalog.model.text import validate_text
 from services.catalog.model.values import InvalidValue, Json, Platform
 
 Step: TypeAlias = "str | Mapping[str, Json]"
 
 TAG_LIMIT = 50
 TAG_LENGTH = 100
+DEFAULT_DAYS = 14
+MOST_DAYS = 366
+REASON_LIMIT = 1000
+INTERNAL = "internal"
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """A quarantine of a test. `until` may lie in the past: expiry needs no job."""
+
+    reason: str
+    until: datetime
+    by: str
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +83,34 @@ def validate_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
 def is_platform_compatible(test: Platform | None, app: Platform) -> bool:
     """Whether a test may be attached to an app: their platforms are the same, or the test is for both."""
     return test is None or test is app
+
+
+def active_quarantine(quarantine: Quarantine | None, now: datetime) -> Quarantine | None:
+    """The quarantine if it is still in force, else None."""
+    return quarantine if quarantine is not None and quarantine.until > now else None
+
+
+def grant_quarantine(
+    before: Quarantine | None, now: datetime, *, reason: str, until: datetime | None, by: str
+) -> Quarantine:
+    """The quarantine from now on, for the default duration without `until`; if one is in force, its `since` is kept.
+
+    InvalidValue: an empty or too long reason, or an end that is past or too far away.
+    """
+    present = active_quarantine(before, now)
+    return Quarantine(
+        reason=validate_text(reason, "reason", REASON_LIMIT),
+        until=_validate_end(until, now),
+        by=by,
+        since=present.since if present else now,
+    )
+
+
+def _validate_end(until: datetime | None, now: datetime) -> datetime:
+    if until is None:
+        return now + timedelta(days=DEFAULT_DAYS)
+    if until <= now:
+        raise InvalidValue("until", "must be in the future")
+    if until > now + timedelta(days=MOST_DAYS):
+        raise InvalidValue("until", f"must be at most {MOST_DAYS} days ahead; the quarantine can be renewed later")
+    return until

@@ -1,18 +1,28 @@
 """Apps and counters as documents."""
 
-from collections.abc import Collection, Iterator, Sequence
+import itertools
+import os
+from collections.abc import Sequence
 from datetime import UTC
+from functools import lru_cache
+from typing import Any
 
 import bson
 from bson.codec_options import CodecOptions
 
-from services.catalog.memo import Memo
 from services.catalog.model.apps import App
 from services.catalog.model.text import fold_case
 from services.catalog.model.values import Counts, Page, Platform
 from services.catalog.ports import AppFilter, Counters
-from services.catalog.storage.documents import dump, load
-from services.catalog.storage.tenant_rows import IS_LIVE, NEWEST_FIRST, TenantRows, id_condition, name_condition
+from services.catalog.storage.documents import (
+    IS_LIVE,
+    NEWEST_FIRST,
+    LiveEntities,
+    OrgRows,
+    dump,
+    load,
+    name_condition,
+)
 from services.chassis import context
 from services.chassis.clock import Clock
 from services.chassis.mongo import Document
@@ -20,47 +30,34 @@ from services.chassis.mongo import Document
 APPS = "apps"
 COUNTERS = "counters"
 
-AppMemo = Memo[bytes, App]
+CACHED_APPS = 5_000
+CACHED_APP_BYTES = 16 * 1024
+"""Larger documents are not cached: a few thousand long prompts would fill the memory."""
 _CODEC: CodecOptions[Document] = CodecOptions(tz_aware=True, tzinfo=UTC)
 PARTS = 8
 _COUNTED = ("ios", "android", "tests", "workflows")
 
 
-class MongoApps:
+class MongoApps(LiveEntities[App]):
     """The live apps. They are read far more often than they change, so decoded documents are cached by their bytes."""
 
-    def __init__(self, rows: TenantRows, memo: AppMemo) -> None:
-        self._rows = rows
-        self._memo = memo
-
-    async def get(self, app_id: str) -> App | None:
-        found = await self.many([app_id])
-        return found[0] if found else None
-
-    async def many(self, app_ids: Collection[str]) -> Sequence[App]:
-        if not app_ids:
-            return ()
-        return self._apps(await self._rows.raw({**id_condition(app_ids), **IS_LIVE}))
+    def __init__(self, rows: OrgRows) -> None:
+        super().__init__(rows, to_document, from_document)
 
     async def page(self, filter: AppFilter, page: Page) -> Sequence[App]:
-        return self._apps(await self._rows.raw(_condition(filter), NEWEST_FIRST, page))
+        return await self._find(_condition(filter), NEWEST_FIRST, page)
 
     async def count(self, filter: AppFilter) -> int:
-        return await self._rows.count(_condition(filter))
+        return await self._count(_condition(filter))
 
-    async def add(self, app: App) -> None:
-        await self._rows.add(to_document(app))
-
-    async def replace(self, app: App) -> None:
-        await self._rows.put(to_document(app))
-
-    def _apps(self, documents: Sequence[bytes]) -> Sequence[App]:
-        return [self._memo.get(document, _decoded, document, size=len(document)) for document in documents]
+    async def _find(self, condition: Document, sort: Any = None, page: Page | None = None) -> list[App]:
+        documents = await self._rows.find_raw({**condition, **IS_LIVE}, sort, page)
+        return [_decode_cached(raw) if len(raw) <= CACHED_APP_BYTES else _decode(raw) for raw in documents]
 
 
 def _condition(filter: AppFilter) -> Document:
     platform = {"platform": filter.platform.value} if filter.platform else {}
-    return {**IS_LIVE, **platform, **name_condition(filter.pattern)}
+    return {**platform, **name_condition(filter.pattern)}
 
 
 def to_document(app: App) -> Document:
@@ -69,33 +66,37 @@ def to_document(app: App) -> Document:
     return dump(app, platform=app.platform.value, name_folded=fold_case(app.name), live=live)
 
 
-def _decoded(document: bytes) -> App:
-    return from_document(bson.decode(document, _CODEC))
-
-
 def from_document(document: Document) -> App:
     """The app of a stored document."""
     return load(App, document, platform=Platform(document["platform"]))
+
+
+def _decode(raw: bytes) -> App:
+    return from_document(bson.decode(raw, _CODEC))
+
+
+_decode_cached = lru_cache(CACHED_APPS)(_decode)
 
 
 class MongoCounters:
     """A few documents of counters per organisation, which add up.
 
     Two transactions that write one document conflict, and one has to be retried. With several documents, taken in
-    turn (`shards` never ends), entities can be created concurrently.
+    turn by all transactions of the process, entities can be created concurrently.
     """
 
-    def __init__(self, rows: TenantRows, shards: Iterator[int]) -> None:
+    _turns = itertools.count(os.getpid())
+
+    def __init__(self, rows: OrgRows) -> None:
         self._rows = rows
-        self._shards = shards
 
     async def get(self) -> Counts:
-        parts = await self._rows.every({})
+        parts = await self._rows.find({})
         return Counts(**{name: sum(part.get(name, 0) for part in parts) for name in _COUNTED})
 
     async def add(self, change: Counts) -> None:
         changed = {name: number for name in _COUNTED if (number := getattr(change, name)) != 0}
-        part = f"{context.current().org_id}/{next(self._shards) % PARTS}"
+        part = f"{context.current().org_id}/{next(self._turns) % PARTS}"
         await self._rows.update({"_id": part}, {"$inc": changed}, upsert=True)
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pymongo.errors import DuplicateKeyError
 
 from services.catalog.model.builds import artifact_key
-from services.catalog.storage.tenant_rows import TenantRows, id_condition
+from services.catalog.storage.documents import OrgRows, id_condition
 from services.chassis import context
 from services.chassis.clock import Clock
 from services.chassis.errors import Aborted
@@ -22,7 +22,7 @@ REMOVAL_LIMIT = timedelta(minutes=1)
 class MongoArtifacts:
     """The artifacts of the caller's organisation."""
 
-    def __init__(self, rows: TenantRows, clock: Clock) -> None:
+    def __init__(self, rows: OrgRows, clock: Clock) -> None:
         self._rows = rows
         self._clock = clock
 

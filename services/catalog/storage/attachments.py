@@ -1,12 +1,12 @@
 """Attachments as documents; ended ones stay because their revision goes on rising."""
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.text import fold_case
 from services.catalog.model.values import Page
-from services.catalog.storage.documents import dump, load
-from services.catalog.storage.tenant_rows import TenantRows
+from services.catalog.storage.documents import OrgRows, dump, load
 from services.chassis.mongo import Document
 
 ATTACHMENTS = "attachments"
@@ -18,7 +18,7 @@ _OLDEST_FIRST = [("created_at", 1), ("_id", 1)]
 class MongoAttachments:
     """Which tests are attached to which apps."""
 
-    def __init__(self, rows: TenantRows) -> None:
+    def __init__(self, rows: OrgRows) -> None:
         self._rows = rows
 
     async def get(self, app_id: str, test_id: str) -> Attachment | None:
@@ -26,17 +26,13 @@ class MongoAttachments:
         return from_document(document) if document else None
 
     async def of_app(self, app_id: str) -> Sequence[Attachment]:
-        return [from_document(d) for d in await self._rows.every({"app_id": app_id, "attached": True}, _BY_NAME)]
+        return await self._find({"app_id": app_id}, _BY_NAME)
 
     async def page(self, app_id: str, page: Page) -> Sequence[Attachment]:
-        documents = await self._rows.page({"app_id": app_id, "attached": True}, _BY_NAME, page)
-        return [from_document(document) for document in documents]
+        return await self._find({"app_id": app_id}, _BY_NAME, page)
 
     async def of_tests(self, test_ids: Collection[str]) -> Sequence[Attachment]:
-        if not test_ids:
-            return ()
-        condition = {"test_id": {"$in": list(test_ids)}, "attached": True}
-        return [from_document(document) for document in await self._rows.every(condition, _OLDEST_FIRST)]
+        return await self._find({"test_id": {"$in": list(test_ids)}}, _OLDEST_FIRST) if test_ids else ()
 
     async def put(self, attachments: Sequence[Attachment]) -> None:
         for attachment in attachments:
@@ -48,6 +44,9 @@ class MongoAttachments:
 
     async def rename_test(self, test_id: str, name: str) -> None:
         await self._rows.update_all({"test_id": test_id}, {"$set": {"test_name": name, "name_folded": fold_case(name)}})
+
+    async def _find(self, condition: Document, sort: Any, page: Page | None = None) -> Sequence[Attachment]:
+        return [from_document(d) for d in await self._rows.find({**condition, "attached": True}, sort, page)]
 
 
 def _id(app_id: str, test_id: str) -> str:

@@ -1,13 +1,23 @@
-"""Entities as documents: a field each, with the entity's id as `_id`."""
+"""Entities as documents: a field each, with the entity's id as `_id`; and the collections of one organisation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, fields
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
-from services.chassis.mongo import Document
+from pymongo.errors import DuplicateKeyError
+
+from services.catalog.model.values import Page
+from services.catalog.ports import DuplicateValue
+from services.chassis.mongo import Document, Session
+from services.chassis.org_collection import Filter, OrgCollection
 
 E = TypeVar("E")
+
+IS_LIVE: Final[Document] = {"live": True}
+NEWEST_FIRST: Final = [("created_at", -1), ("_id", -1)]
+BATCH: Final = 1_000
+"""Documents that one round trip brings; MongoDB's own first batch has 101."""
 
 
 def load(kind: Callable[..., E], document: Document, **converted: Any) -> E:
@@ -31,3 +41,113 @@ def dump(entity: Any, **converted: Any) -> Document:
 @cache
 def _field_names(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
+
+
+def name_condition(pattern: str | None) -> Document:
+    """The condition that the folded name matches the pattern (see `text.search_pattern`)."""
+    return {} if pattern is None else {"name_folded": {"$regex": pattern}}
+
+
+def id_condition(ids: Collection[str]) -> Document:
+    """The condition that the id is one of these."""
+    return {"_id": {"$in": list(ids)}}
+
+
+class OrgRows:
+    """A collection of the caller's organisation, read and written within a session; None: outside of transactions."""
+
+    def __init__(self, collection: OrgCollection, session: Session = None) -> None:
+        self._collection = collection
+        self._session = session
+
+    async def one(self, filter: Filter) -> Document | None:
+        """The first document that fits."""
+        return await self._collection.find_one(filter, session=self._session)
+
+    async def find(self, filter: Filter, sort: Any = None, page: Page | None = None) -> list[Document]:
+        """The documents that fit, or one page of them."""
+        found: list[Document] = await self._cursor(self._collection.find, filter, sort, page).to_list(None)
+        return found
+
+    async def find_raw(self, filter: Filter, sort: Any = None, page: Page | None = None) -> list[bytes]:
+        """The documents that fit, or one page of them, each as BSON."""
+        batches = await self._cursor(self._collection.find_raw_batches, filter, sort, page).to_list(None)
+        return [document for batch in batches for document in _split_batch(batch)]
+
+    async def count(self, filter: Filter) -> int:
+        """How many documents fit."""
+        return await self._collection.count_documents(filter, session=self._session)
+
+    async def add(self, document: Document) -> None:
+        """Insert the document. DuplicateValue."""
+        try:
+            await self._collection.insert_one(document, session=self._session)
+        except DuplicateKeyError as error:
+            raise _duplicate_value(error) from error
+
+    async def put(self, document: Document) -> None:
+        """Insert or replace the document of this id. DuplicateValue: another unique value of it."""
+        try:
+            await self._collection.replace_one({"_id": document["_id"]}, document, upsert=True, session=self._session)
+        except DuplicateKeyError as error:
+            raise _duplicate_value(error) from error
+
+    async def update(self, filter: Filter, update: Document, *, upsert: bool = False) -> int:
+        """Update the first document that fits; how many did (0 or 1)."""
+        return await self._collection.update_one(filter, update, upsert=upsert, session=self._session)
+
+    async def update_all(self, filter: Filter, update: Document) -> None:
+        """Update all documents that fit."""
+        await self._collection.update_many(filter, update, session=self._session)
+
+    def _cursor(self, find: Callable[..., Any], filter: Filter, sort: Any, page: Page | None) -> Any:
+        cursor = find(filter, session=self._session).batch_size(BATCH)
+        if sort:
+            cursor = cursor.sort(sort)
+        return cursor.skip(page.offset).limit(page.size) if page else cursor
+
+
+def _duplicate_value(error: DuplicateKeyError) -> DuplicateValue:
+    """The domain error for a violated unique index."""
+    pattern = (error.details or {}).get("keyPattern", {})
+    return DuplicateValue("version" if "version" in pattern else "id")
+
+
+def _split_batch(batch: bytes) -> Iterator[bytes]:
+    """The documents of a batch: each begins with its length."""
+    start = 0
+    while start < len(batch):
+        end = start + int.from_bytes(batch[start : start + 4], "little")
+        yield batch[start:end]
+        start = end
+
+
+class LiveEntities(Generic[E]):
+    """The entities of one collection that are not deleted."""
+
+    def __init__(
+        self, rows: OrgRows, to_document: Callable[[E], Document], from_document: Callable[[Document], E]
+    ) -> None:
+        self._rows = rows
+        self._to_document = to_document
+        self._from_document = from_document
+
+    async def get(self, id: str) -> E | None:
+        found = await self._find({"_id": id})
+        return found[0] if found else None
+
+    async def many(self, ids: Collection[str]) -> Sequence[E]:
+        return await self._find(id_condition(ids)) if ids else ()
+
+    async def add(self, entity: E) -> None:
+        await self._rows.add(self._to_document(entity))
+
+    async def replace(self, entity: E) -> None:
+        await self._rows.put(self._to_document(entity))
+
+    async def _find(self, condition: Document, sort: Any = None, page: Page | None = None) -> list[E]:
+        documents = await self._rows.find({**condition, **IS_LIVE}, sort, page)
+        return [self._from_document(document) for document in documents]
+
+    async def _count(self, condition: Document) -> int:
+        return await self._rows.count({**condition, **IS_LIVE})

@@ -5,42 +5,32 @@ from datetime import datetime
 
 from services.catalog.model.keys import ApiKey, Organisation, Scope
 from services.catalog.model.values import Page
-from services.catalog.storage.documents import dump, load
-from services.catalog.storage.tenant_rows import IS_LIVE, NEWEST_FIRST, TenantRows
+from services.catalog.storage.documents import IS_LIVE, NEWEST_FIRST, LiveEntities, OrgRows, dump, load
 from services.chassis.mongo import Document, Mongo
 
 KEYS = "api_keys"
 ORGANISATIONS = "organisations"
 
 
-class MongoKeys:
+class MongoKeys(LiveEntities[ApiKey]):
     """The keys of the caller's organisation that are not deleted."""
 
-    def __init__(self, rows: TenantRows) -> None:
-        self._rows = rows
-
-    async def get(self, key_id: str) -> ApiKey | None:
-        document = await self._rows.one({"_id": key_id, **IS_LIVE})
-        return _from_document(document) if document else None
+    def __init__(self, rows: OrgRows) -> None:
+        super().__init__(rows, _to_document, _from_document)
 
     async def page(self, page: Page) -> Sequence[ApiKey]:
-        return [_from_document(document) for document in await self._rows.page(IS_LIVE, NEWEST_FIRST, page)]
+        return await self._find({}, NEWEST_FIRST, page)
 
     async def count(self) -> int:
-        return await self._rows.count(IS_LIVE)
-
-    async def add(self, key: ApiKey) -> None:
-        await self._rows.add(_to_document(key))
-
-    async def replace(self, key: ApiKey) -> None:
-        await self._rows.put(_to_document(key))
+        return await self._count({})
 
 
 class MongoKeyRing:
-    """The keys of all organisations. With `MongoOrganisations` the only place that reads without a caller."""
+    """The port `KeyRing`, the only place that reads keys without a caller."""
 
     def __init__(self, mongo: Mongo) -> None:
         self._keys = mongo.collection(KEYS)
+        self._organisations = mongo.collection(ORGANISATIONS)
 
     async def find(self, lookup: str) -> ApiKey | None:
         document: Document | None = await self._keys.find_one({"lookup": lookup, **IS_LIVE})
@@ -49,16 +39,8 @@ class MongoKeyRing:
     async def used(self, key: ApiKey, at: datetime) -> None:
         await self._keys.update_one({"_id": key.id}, {"$max": {"last_used_at": at}})
 
-
-class MongoOrganisations:
-    """The tenants."""
-
-    def __init__(self, mongo: Mongo) -> None:
-        self._organisations = mongo.collection(ORGANISATIONS)
-
-    async def add(self, organisation: Organisation) -> None:
-        document = {"_id": organisation.id, "name": organisation.name, "created_at": organisation.created_at}
-        await self._organisations.insert_one(document)
+    async def add_organisation(self, organisation: Organisation) -> None:
+        await self._organisations.insert_one(dump(organisation))
 
 
 def _to_document(key: ApiKey) -> Document:

@@ -1,20 +1,17 @@
 """The store: all collections together, and transactions over them that end in the outbox."""
 
-import itertools
-import os
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 from services.catalog.ports import Change, Counters, Fact
 from services.catalog.publisher import Publisher
-from services.catalog.storage.apps import APPS, COUNTERS, AppMemo, MongoApps, MongoCounters, RecentCounters
+from services.catalog.storage.apps import APPS, COUNTERS, MongoApps, MongoCounters, RecentCounters
 from services.catalog.storage.artifacts import ARTIFACTS, MongoArtifacts
 from services.catalog.storage.attachments import ATTACHMENTS, MongoAttachments
 from services.catalog.storage.builds import BUILDS, MongoBuilds
+from services.catalog.storage.documents import OrgRows
 from services.catalog.storage.keys import KEYS, MongoKeys
-from services.catalog.storage.tenant_rows import TenantRows
 from services.catalog.storage.tests import TEST_VERSIONS, TESTS, MongoTests
 from services.catalog.storage.workflows import WORKFLOWS, MongoWorkflows
 from services.chassis.clock import Clock
@@ -26,25 +23,17 @@ from services.chassis.org_collection import OrgCollection
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class StoreContext:
-    """Shared by the store and its transactions. `shards`: see MongoCounters."""
-
-    clock: Clock
-    shards: Iterator[int] = field(default_factory=lambda: itertools.count(os.getpid()))
-
-
 class MongoRecords:
     """All collections, read and written within a session; None: outside of transactions."""
 
-    def __init__(self, mongo: Mongo, shared: StoreContext, memo: AppMemo, session: Session = None) -> None:
-        def rows(name: str) -> TenantRows:
-            return TenantRows(OrgCollection(mongo, name), session)
+    def __init__(self, mongo: Mongo, clock: Clock, session: Session = None) -> None:
+        def rows(name: str) -> OrgRows:
+            return OrgRows(OrgCollection(mongo, name), session)
 
-        self.apps = MongoApps(rows(APPS), memo)
-        self.counters: Counters = MongoCounters(rows(COUNTERS), shared.shards)
+        self.apps = MongoApps(rows(APPS))
+        self.counters: Counters = MongoCounters(rows(COUNTERS))
         self.builds = MongoBuilds(rows(BUILDS))
-        self.artifacts = MongoArtifacts(rows(ARTIFACTS), shared.clock)
+        self.artifacts = MongoArtifacts(rows(ARTIFACTS), clock)
         self.tests = MongoTests(rows(TESTS), rows(TEST_VERSIONS))
         self.attachments = MongoAttachments(rows(ATTACHMENTS))
         self.workflows = MongoWorkflows(rows(WORKFLOWS))
@@ -52,13 +41,10 @@ class MongoRecords:
 
 
 class MongoChange(MongoRecords):
-    """One transaction, and the facts to announce with it.
+    """One transaction, and the facts to announce with it."""
 
-    It has its own cache: a revision that it wrote and read may be aborted.
-    """
-
-    def __init__(self, mongo: Mongo, shared: StoreContext, session: Session) -> None:
-        super().__init__(mongo, shared, AppMemo(), session)
+    def __init__(self, mongo: Mongo, clock: Clock, session: Session) -> None:
+        super().__init__(mongo, clock, session)
         self.facts: list[Fact] = []
 
     def announce(self, *facts: Fact) -> None:
@@ -69,10 +55,10 @@ class MongoStore(MongoRecords):
     """The port `Store` on MongoDB."""
 
     def __init__(self, mongo: Mongo, publisher: Publisher, clock: Clock) -> None:
-        self._shared = StoreContext(clock)
-        super().__init__(mongo, self._shared, AppMemo())
+        super().__init__(mongo, clock)
         self.counters = self._recent = RecentCounters(self.counters, clock)
         self._mongo = mongo
+        self._clock = clock
         self._publisher = publisher
         self._locks: KeyedLocks[str] = KeyedLocks()
 
@@ -86,7 +72,7 @@ class MongoStore(MongoRecords):
 
     async def _change(self, work: Callable[[Change], Awaitable[T]]) -> T:
         async def attempt(session: Session) -> tuple[T, list[Event]]:
-            change = MongoChange(self._mongo, self._shared, session)
+            change = MongoChange(self._mongo, self._clock, session)
             result = await work(change)
             return result, await self._publisher.add(session, change.facts)
 

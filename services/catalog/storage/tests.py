@@ -4,13 +4,20 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 
-from services.catalog.model.quarantine import Quarantine
-from services.catalog.model.tests import Step, Test, TestVersion
+from services.catalog.model.tests import Quarantine, Step, Test, TestVersion
 from services.catalog.model.text import fold_case
 from services.catalog.model.values import Page, Platform
 from services.catalog.ports import TestFilter
-from services.catalog.storage.documents import dump, load
-from services.catalog.storage.tenant_rows import IS_LIVE, NEWEST_FIRST, TenantRows, id_condition, name_condition
+from services.catalog.storage.documents import (
+    IS_LIVE,
+    NEWEST_FIRST,
+    LiveEntities,
+    OrgRows,
+    dump,
+    id_condition,
+    load,
+    name_condition,
+)
 from services.chassis.mongo import Document
 
 TESTS = "tests"
@@ -19,57 +26,44 @@ TEST_VERSIONS = "test_versions"
 _BY_NAME = [("name_folded", 1), ("_id", 1)]
 
 
-class MongoTests:
+class MongoTests(LiveEntities[Test]):
     """The live tests, and the versions of their steps."""
 
-    def __init__(self, rows: TenantRows, versions: TenantRows) -> None:
-        self._rows = rows
+    def __init__(self, rows: OrgRows, versions: OrgRows) -> None:
+        super().__init__(rows, to_document, from_document)
         self._versions = versions
 
-    async def get(self, test_id: str) -> Test | None:
-        document = await self._rows.one({"_id": test_id, **IS_LIVE})
-        return from_document(document) if document else None
-
-    async def many(self, test_ids: Collection[str], *, deleted: bool = False) -> Sequence[Test]:
+    async def with_deleted(self, test_ids: Collection[str]) -> Sequence[Test]:
         if not test_ids:
             return ()
-        condition = id_condition(test_ids) if deleted else {**id_condition(test_ids), **IS_LIVE}
-        return [from_document(document) for document in await self._rows.every(condition)]
+        return [from_document(document) for document in await self._rows.find(id_condition(test_ids))]
 
     async def quarantines(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
-        documents = await self._rows.every({**id_condition(test_ids), **IS_LIVE, "quarantine": {"$ne": None}})
+        documents = await self._rows.find({**id_condition(test_ids), **IS_LIVE, "quarantine": {"$ne": None}})
         return {document["_id"]: Quarantine(**document["quarantine"]) for document in documents}
 
     async def tagged(self, tags: Collection[str]) -> Sequence[Test]:
         if not tags:
             return ()
-        condition = {"tags": {"$in": list(tags)}, **IS_LIVE}
-        return [from_document(document) for document in await self._rows.every(condition, _BY_NAME)]
+        return await self._find({"tags": {"$in": list(tags)}}, _BY_NAME)
 
     async def page(self, filter: TestFilter, page: Page) -> Sequence[Test]:
-        documents = await self._rows.page(_condition(filter), NEWEST_FIRST, page)
-        return [from_document(document) for document in documents]
+        return await self._find(_condition(filter), NEWEST_FIRST, page)
 
     async def count(self, filter: TestFilter) -> int:
-        return await self._rows.count(_condition(filter))
-
-    async def add(self, test: Test) -> None:
-        await self._rows.add(to_document(test))
-
-    async def replace(self, test: Test) -> None:
-        await self._rows.put(to_document(test))
+        return await self._count(_condition(filter))
 
     async def add_version(self, version: TestVersion) -> None:
         document = asdict(version) | {"_id": f"{version.test_id}/{version.version_number}"}
         await self._versions.put(document | {"steps": _encode_steps(version.steps)})
 
     async def versions(self, test_id: str, page: Page) -> Sequence[TestVersion]:
-        documents = await self._versions.page({"test_id": test_id}, [("version_number", -1)], page)
+        documents = await self._versions.find({"test_id": test_id}, [("version_number", -1)], page)
         return [_version(document) for document in documents]
 
 
 def _condition(filter: TestFilter) -> Document:
-    condition: Document = {**IS_LIVE, **name_condition(filter.pattern)}
+    condition = name_condition(filter.pattern)
     if filter.platform is not None:
         condition["platform"] = {"$in": [filter.platform.value, None]}
     if filter.tag is not None:

@@ -5,25 +5,18 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from services.catalog.model import apps as rules
-from services.catalog.model.apps import App, BuildFacts, raise_revision, update_build_facts
+from services.catalog.model.apps import App, mark_deleted, raise_revision, update_build_facts
 from services.catalog.model.attachments import Attachment, detach, update_test_counts
 from services.catalog.model.text import search_pattern, validate_name, validate_version
 from services.catalog.model.values import Counts, ListPage, Page, Platform, app_counts
 from services.catalog.ports import AppFilter, Change, Store
-from services.catalog.usecases.violations import reports_violations
+from services.catalog.usecases.errors import reports_violations, require
 from services.chassis.clock import Clock
 from services.chassis.context import current
-from services.chassis.errors import NotFound
 from services.chassis.ids import new_id
 
 AppChanges = Mapping[str, str | None]
 """New values of name, static_url, current_version, description, system_prompt; None clears, but leaves a name."""
-
-
-def no_such_app() -> NotFound:
-    """The error for an app that is unknown, deleted, or another organisation's: they look the same."""
-    return NotFound("App not found")
 
 
 class AppUseCases:
@@ -62,10 +55,7 @@ class AppUseCases:
 
     async def get(self, app_id: str) -> App:
         """The app. NotFound."""
-        app = await self._store.apps.get(app_id)
-        if app is None:
-            raise no_such_app()
-        return app
+        return require(await self._store.apps.get(app_id), "App")
 
     async def many(self, app_ids: Sequence[str]) -> Sequence[App]:
         """Those of the apps that exist, in the order asked for."""
@@ -79,13 +69,11 @@ class AppUseCases:
         now = self._clock.now()
 
         async def work(change: Change) -> App:
-            app = await change.apps.get(app_id)
-            if app is None:
-                raise no_such_app()
+            app = require(await change.apps.get(app_id), "App")
             changed = await _resolve_current_build(change, replace(app, **values))
             if changed == app:
                 return app
-            changed = rules.raise_revision(changed, now)
+            changed = raise_revision(changed, now)
             await change.apps.replace(changed)
             change.announce(changed)
             return changed
@@ -97,10 +85,8 @@ class AppUseCases:
         now = self._clock.now()
 
         async def work(change: Change) -> None:
-            app = await change.apps.get(app_id)
-            if app is None:
-                raise no_such_app()
-            gone = rules.mark_deleted(app, now)
+            app = require(await change.apps.get(app_id), "App")
+            gone = mark_deleted(app, now)
             builds = [replace(b, deleted_at=now, revision=b.revision + 1) for b in await change.builds.of_app(app_id)]
             ended = [detach(attachment) for attachment in await change.attachments.of_app(app_id)]
             await change.builds.delete_all(app_id, now)
@@ -136,8 +122,9 @@ async def update_app_builds(change: Change, app: App, *, added: int, at: datetim
     """Write and announce the app with its builds as they are now; `added` says how many it has more than it knows."""
     named = app.current_version
     current = await change.builds.of_version(app.id, named) if named is not None else None
-    facts = BuildFacts(app.versions_count + added, await change.builds.newest(app.id), current)
-    return await _write_revision(change, update_build_facts(app, facts), at)
+    newest = await change.builds.newest(app.id)
+    app = update_build_facts(app, count=app.versions_count + added, newest=newest, current=current)
+    return await _write_revision(change, app, at)
 
 
 async def update_app_attachment(

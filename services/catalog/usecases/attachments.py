@@ -6,20 +6,19 @@ from datetime import datetime
 
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment, detach, target_version
-from services.catalog.model.quarantine import Quarantine, active_quarantine
-from services.catalog.model.tests import Test, is_platform_compatible
+from services.catalog.model.tests import Quarantine, Test, active_quarantine, is_platform_compatible
 from services.catalog.model.text import validate_version
 from services.catalog.model.values import InvalidValue, ListPage, Page
 from services.catalog.ports import Change, Records, Store
-from services.catalog.usecases.apps import no_such_app, update_app_attachment
-from services.catalog.usecases.violations import reports_violations
+from services.catalog.usecases.apps import update_app_attachment
+from services.catalog.usecases.errors import reports_violations, require
 from services.chassis.clock import Clock
 from services.chassis.errors import NotFound
 
 
 @dataclass(frozen=True, slots=True)
 class TargetedAttachment:
-    """An attachment, the version that its test targets (None without a build), and the test's quarantine."""
+    """An attachment, with the version of the app that its test runs on, and the test's quarantine while that lasts."""
 
     attachment: Attachment
     target_version: str | None
@@ -72,9 +71,7 @@ class AttachmentUseCases:
 
     async def list(self, app_id: str, page: Page) -> ListPage[TargetedAttachment]:
         """A page of the app's attachments, by the tests' names. NotFound: no such app."""
-        app = await self._store.apps.get(app_id)
-        if app is None:
-            raise no_such_app()
+        app = require(await self._store.apps.get(app_id), "App")
         empty = page.offset >= app.attached_tests
         found = () if empty else await self._store.attachments.page(app_id, page)
         quarantines = await self._quarantines([attachment.test_id for attachment in found])
@@ -88,13 +85,8 @@ class AttachmentUseCases:
 
 
 async def _load_app_and_test(change: Change, app_id: str, test_id: str) -> tuple[App, Test]:
-    app = await change.apps.get(app_id)
-    if app is None:
-        raise no_such_app()
-    test = await change.tests.get(test_id)
-    if test is None:
-        raise no_such_test()
-    return app, test
+    app = require(await change.apps.get(app_id), "App")
+    return app, require(await change.tests.get(test_id), "Test")
 
 
 def _new_attachment(before: Attachment | None, app: App, test: Test, now: datetime) -> Attachment:
@@ -112,11 +104,6 @@ class AttachedTest:
     test: Test
     attachments: Sequence[tuple[Attachment, str]]
     quarantine: Quarantine | None = None
-
-
-def no_such_test() -> NotFound:
-    """The error for a test that is unknown, deleted, or another organisation's: they look the same."""
-    return NotFound("Test not found")
 
 
 async def load_attachments(records: Records, tests: Sequence[Test], now: datetime) -> Sequence[AttachedTest]:

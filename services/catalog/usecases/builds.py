@@ -1,7 +1,7 @@
 """Listing, changing, deleting and downloading builds; `uploads.py` creates them."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -12,31 +12,18 @@ from services.catalog.model.builds import Build, artifact_key, validate_metadata
 from services.catalog.model.text import validate_version
 from services.catalog.model.values import ListPage, Page
 from services.catalog.ports import Change, DuplicateValue, Store
-from services.catalog.usecases.apps import no_such_app, update_app_builds
-from services.catalog.usecases.violations import reports_violations
+from services.catalog.usecases.apps import update_app_builds
+from services.catalog.usecases.errors import reports_violations, require
 from services.chassis.clock import Clock
-from services.chassis.errors import AlreadyExists, FailedPrecondition, NotFound
+from services.chassis.errors import AlreadyExists, FailedPrecondition
 
 BuildChanges = Mapping[str, Any]
 """New values of metadata (a mapping), package_name and version; None clears a package name and leaves a version."""
 
 
-def no_such_build() -> NotFound:
-    """The error for a build that is unknown, deleted, or another organisation's: they look the same."""
-    return NotFound("Build not found")
-
-
 def version_exists(version: str) -> AlreadyExists:
     """The error for a version that the app already has."""
     return AlreadyExists(f"This app already has a build of version {version}", reason="VERSION_EXISTS")
-
-
-@dataclass(frozen=True, slots=True)
-class Download:
-    """An artifact on its way out."""
-
-    build: Build
-    chunks: AsyncIterator[bytes]
 
 
 class BuildUseCases:
@@ -49,18 +36,13 @@ class BuildUseCases:
 
     async def list(self, app_id: str, page: Page) -> ListPage[Build]:
         """A page of the app's builds, newest first. NotFound: no such app."""
-        app = await self._store.apps.get(app_id)
-        if app is None:
-            raise no_such_app()
+        app = require(await self._store.apps.get(app_id), "App")
         empty = page.offset >= app.versions_count
         return ListPage(() if empty else await self._store.builds.page(app_id, page), app.versions_count)
 
     async def get(self, build_id: str) -> Build:
         """The build. NotFound."""
-        build = await self._store.builds.get(build_id)
-        if build is None:
-            raise no_such_build()
-        return build
+        return require(await self._store.builds.get(build_id), "Build")
 
     async def many(self, build_ids: Sequence[str]) -> Sequence[Build]:
         """Those of the builds that exist, in the order asked for."""
@@ -74,9 +56,7 @@ class BuildUseCases:
         app_id, now = (await self.get(build_id)).app_id, self._clock.now()
 
         async def work(change: Change) -> Build:
-            build = await change.builds.get(build_id)
-            if build is None:
-                raise no_such_build()
+            build = require(await change.builds.get(build_id), "Build")
             changed = replace(build, **values)
             if changed == build:
                 return build
@@ -92,10 +72,8 @@ class BuildUseCases:
         app_id, now = (await self.get(build_id)).app_id, self._clock.now()
 
         async def work(change: Change) -> None:
-            build = await change.builds.get(build_id)
-            app = await change.apps.get(build.app_id) if build else None
-            if build is None or app is None:
-                raise no_such_build()
+            build = require(await change.builds.get(build_id), "Build")
+            app = require(await change.apps.get(build.app_id), "Build")
             gone = replace(build, deleted_at=now, revision=build.revision + 1)
             await change.builds.replace(gone)
             if build.sha256 is not None:
@@ -105,15 +83,15 @@ class BuildUseCases:
 
         await self._store.change(work, of=app_id)
 
-    async def download(self, build_id: str) -> Download:
-        """The artifact. NotFound; FailedPrecondition: it is stored elsewhere."""
+    async def download(self, build_id: str) -> tuple[Build, AsyncIterator[bytes]]:
+        """The build, and its artifact. NotFound; FailedPrecondition: it is stored elsewhere."""
         build = await self.get(build_id)
         if build.sha256 is None:
             raise FailedPrecondition(
                 "This build's artifact is stored elsewhere; download it from its artifact_url",
                 reason="ARTIFACT_ELSEWHERE",
             )
-        return Download(build, self._objects.get_stream(artifact_key(build.org_id, build.sha256)))
+        return build, self._objects.get_stream(artifact_key(build.org_id, build.sha256))
 
 
 def _validate_changes(changes: BuildChanges) -> dict[str, Any]:
@@ -128,9 +106,7 @@ def _validate_changes(changes: BuildChanges) -> dict[str, Any]:
 
 
 async def _apply_change(change: Change, before: Build, after: Build, now: datetime) -> Build:
-    app = await change.apps.get(before.app_id)
-    if app is None:
-        raise no_such_build()
+    app = require(await change.apps.get(before.app_id), "Build")
     await change.builds.replace(after)
     change.announce(after)
     if after.version != before.version:

@@ -1,31 +1,29 @@
-"""Creating, listing, deleting and verifying API keys."""
+"""Creating, listing, deleting and verifying API keys; creating organisations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import NoReturn
 
 from services.catalog.model.keys import (
     ALL_SCOPES,
     ApiKey,
-    KeyVerdict,
     Organisation,
     Scope,
     format_key,
+    has_secret,
     is_use_due,
     new_secret,
     parse_key,
     secret_digest,
-    verify_secret,
 )
 from services.catalog.model.text import validate_name
 from services.catalog.model.values import InvalidValue, ListPage, Page
-from services.catalog.ports import Change, KeyRing, Organisations, Store
-from services.catalog.usecases.violations import reports_violations
+from services.catalog.ports import Change, KeyRing, Store
+from services.catalog.usecases.errors import reports_violations, require
 from services.chassis import context
 from services.chassis.clock import Clock
 from services.chassis.context import Caller, current
-from services.chassis.errors import NotFound, Unauthenticated
+from services.chassis.errors import Unauthenticated
 from services.chassis.ids import new_id
 
 
@@ -78,9 +76,7 @@ class KeyUseCases:
         now = self._clock.now()
 
         async def work(change: Change) -> None:
-            key = await change.keys.get(key_id)
-            if key is None:
-                raise NotFound("API key not found")
+            key = require(await change.keys.get(key_id), "API key")
             gone = replace(key, deleted_at=now, revision=key.revision + 1)
             await change.keys.replace(gone)
             change.announce(gone)
@@ -94,34 +90,18 @@ class KeyUseCases:
         """
         offered, now = parse_key(value), self._clock.now()
         key = await self._ring.find(offered.lookup) if offered else None
-        if offered is None or key is None:
-            _refuse(KeyVerdict.INVALID)
-        verdict = verify_secret(offered, key, now)
-        if verdict is not KeyVerdict.VALID:
-            _refuse(verdict)
+        if offered is None or key is None or not has_secret(key, offered):
+            raise Unauthenticated("Invalid API key", reason="INVALID_API_KEY")
+        if key.expires_at is not None and key.expires_at <= now:
+            raise Unauthenticated("API key expired", reason="API_KEY_EXPIRED")
         if is_use_due(key, now):
             await self._ring.used(key, now)
         return key
-
-
-class BootstrapUseCases:
-    """Creates an organisation and its first key."""
-
-    def __init__(self, organisations: Organisations, keys: KeyUseCases, clock: Clock) -> None:
-        self._organisations = organisations
-        self._keys = keys
-        self._clock = clock
 
     @reports_violations
     async def bootstrap(self, name: str) -> IssuedKey:
         """A new organisation of this name with a key that has all scopes."""
         organisation = Organisation(new_id(), validate_name(name), self._clock.now())
-        await self._organisations.add(organisation)
+        await self._ring.add_organisation(organisation)
         with context.bind(Caller(org_id=organisation.id)):
-            return await self._keys.create("bootstrap", ALL_SCOPES, None)
-
-
-def _refuse(verdict: KeyVerdict) -> NoReturn:
-    if verdict is KeyVerdict.EXPIRED:
-        raise Unauthenticated("API key expired", reason="API_KEY_EXPIRED")
-    raise Unauthenticated("Invalid API key", reason="INVALID_API_KEY")
+            return await self.create("bootstrap", ALL_SCOPES, None)

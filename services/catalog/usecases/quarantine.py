@@ -3,17 +3,10 @@
 from dataclasses import replace
 from datetime import datetime
 
-from services.catalog.model.quarantine import (
-    INTERNAL,
-    Quarantine,
-    QuarantineRequest,
-    active_quarantine,
-    grant_quarantine,
-)
-from services.catalog.model.tests import Test
+from services.catalog.model.tests import INTERNAL, Quarantine, Test, active_quarantine, grant_quarantine
 from services.catalog.ports import Change, Store
-from services.catalog.usecases.attachments import AttachedTest, load_attachments, no_such_test
-from services.catalog.usecases.violations import reports_violations
+from services.catalog.usecases.attachments import AttachedTest, load_attachments
+from services.catalog.usecases.errors import reports_violations, require
 from services.chassis.clock import Clock
 from services.chassis.context import current
 
@@ -34,9 +27,9 @@ class QuarantineUseCases:
         now = self._clock.now()
 
         async def work(change: Change) -> Test:
-            test = await _test(change, test_id)
-            request = QuarantineRequest(reason, until, await _caller_name(change))
-            return await _write_quarantine(change, test, grant_quarantine(request, test.quarantine, now), now)
+            test = require(await change.tests.get(test_id), "Test")
+            granted = grant_quarantine(test.quarantine, now, reason=reason, until=until, by=await _caller_name(change))
+            return await _write_quarantine(change, test, granted, now)
 
         [test] = await load_attachments(self._store, [await self._store.change(work)], now)
         return test
@@ -46,18 +39,11 @@ class QuarantineUseCases:
         now = self._clock.now()
 
         async def work(change: Change) -> None:
-            test = await _test(change, test_id)
+            test = require(await change.tests.get(test_id), "Test")
             if active_quarantine(test.quarantine, now) is not None:
                 await _write_quarantine(change, test, None, now)
 
         await self._store.change(work)
-
-
-async def _test(change: Change, test_id: str) -> Test:
-    test = await change.tests.get(test_id)
-    if test is None:
-        raise no_such_test()
-    return test
 
 
 async def _caller_name(change: Change) -> str:

@@ -12,9 +12,7 @@ from services.catalog.model.tests import Test
 from services.catalog.model.values import InvalidValue, Platform
 from services.catalog.model.workflows import AppChoice, BuildConfig, Workflow
 from services.catalog.ports import Store
-from services.catalog.usecases.attachments import no_such_test
-from services.catalog.usecases.violations import reports_violations
-from services.catalog.usecases.workflows import no_such_workflow
+from services.catalog.usecases.errors import reports_violations, require
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +32,7 @@ class ResolutionUseCases:
     @reports_violations
     async def of_workflow(self, workflow_id: str, requested: BuildConfig, *, override: bool) -> Resolved:
         """The runs of a workflow. NotFound; InvalidArgument: an unknown app or version is requested, or no test."""
-        workflow = await self._store.workflows.get(workflow_id)
-        if workflow is None:
-            raise no_such_workflow()
+        workflow = require(await self._store.workflows.get(workflow_id), "Workflow")
         tests, attachments = await self._selected(workflow)
         if not tests:
             raise InvalidValue("workflow_id", f'the workflow "{workflow.name}" selects no tests; add test_ids or tags')
@@ -49,10 +45,8 @@ class ResolutionUseCases:
         test, attachments = await asyncio.gather(
             self._store.tests.get(test_id), self._store.attachments.of_tests([test_id])
         )
-        if test is None:
-            raise no_such_test()
-        request = BuildRequest(requested, override)
-        return Resolved(None, plan_runs([test], await self._candidates(attachments, request), request))
+        tests, request = [require(test, "Test")], BuildRequest(requested, override)
+        return Resolved(None, plan_runs(tests, await self._candidates(attachments, request), request))
 
     async def _selected(self, workflow: Workflow) -> tuple[list[Test], Sequence[Attachment]]:
         """Tests with their attachments: those listed, in order, then those tagged, by name, each once.
@@ -60,7 +54,7 @@ class ResolutionUseCases:
         Listed tests that were deleted are included.
         """
         kept, tagged, attached = await asyncio.gather(
-            self._store.tests.many(workflow.test_ids, deleted=True),
+            self._store.tests.with_deleted(workflow.test_ids),
             self._store.tests.tagged(workflow.tags),
             self._store.attachments.of_tests(workflow.test_ids),
         )

@@ -7,14 +7,20 @@ from datetime import datetime
 from typing import Any
 
 from services.catalog.model.attachments import detach
-from services.catalog.model.quarantine import active_quarantine
-from services.catalog.model.tests import Step, Test, TestVersion, is_platform_compatible, validate_tags
+from services.catalog.model.tests import (
+    Step,
+    Test,
+    TestVersion,
+    active_quarantine,
+    is_platform_compatible,
+    validate_tags,
+)
 from services.catalog.model.text import search_pattern, validate_name
 from services.catalog.model.values import Counts, InvalidValue, ListPage, Page, Platform
 from services.catalog.ports import Change, Store, TestFilter
 from services.catalog.usecases.apps import update_app_attachment
-from services.catalog.usecases.attachments import AttachedTest, load_attachments, no_such_test
-from services.catalog.usecases.violations import invalid_argument, reports_violations
+from services.catalog.usecases.attachments import AttachedTest, load_attachments
+from services.catalog.usecases.errors import invalid_argument, reports_violations, require
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.ids import new_id
@@ -126,9 +132,7 @@ class TestUseCases:
         now = self._clock.now()
 
         async def work(change: Change) -> Test:
-            test = await change.tests.get(test_id)
-            if test is None:
-                raise no_such_test()
+            test = require(await change.tests.get(test_id), "Test")
             changed = replace(test, **values)
             return test if changed == test else await _apply_change(change, test, changed, now)
 
@@ -140,9 +144,7 @@ class TestUseCases:
         now = self._clock.now()
 
         async def work(change: Change) -> None:
-            test = await change.tests.get(test_id)
-            if test is None:
-                raise no_such_test()
+            test = require(await change.tests.get(test_id), "Test")
             for attachment in await change.attachments.of_tests([test_id]):
                 app = await change.apps.get(attachment.app_id)
                 if app is not None:
@@ -159,10 +161,7 @@ class TestUseCases:
         await self._store.change(work)
 
     async def _test(self, test_id: str) -> Test:
-        test = await self._store.tests.get(test_id)
-        if test is None:
-            raise no_such_test()
-        return test
+        return require(await self._store.tests.get(test_id), "Test")
 
     async def _ids_of_app(self, app_id: str | None) -> tuple[str, ...] | None:
         if app_id is None:

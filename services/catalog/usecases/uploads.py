@@ -19,9 +19,9 @@ from services.catalog.model.text import validate_version
 from services.catalog.model.values import InvalidValue, Json
 from services.catalog.ports import Change, DuplicateValue, Store
 from services.catalog.spool import Spool
-from services.catalog.usecases.apps import no_such_app, update_app_builds
+from services.catalog.usecases.apps import update_app_builds
 from services.catalog.usecases.builds import version_exists
-from services.catalog.usecases.violations import reports_violations
+from services.catalog.usecases.errors import reports_violations, require
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.ids import new_id
@@ -77,8 +77,7 @@ class UploadUseCases:
 
     async def _check_room(self, app_id: str, version: str | None) -> None:
         """Refuse early what the unique index would refuse at the end."""
-        if await self._store.apps.get(app_id) is None:
-            raise no_such_app()
+        require(await self._store.apps.get(app_id), "App")
         if version is not None and await self._store.builds.of_version(app_id, version) is not None:
             raise version_exists(version)
 
@@ -117,9 +116,7 @@ class UploadUseCases:
         repeated = current().idempotency_key is not None
 
         async def work(change: Change) -> Build:
-            app = await change.apps.get(build.app_id)
-            if app is None:
-                raise no_such_app()
+            app = require(await change.apps.get(build.app_id), "App")
             earlier = await change.builds.get(build.id) if repeated else None
             if earlier is not None:
                 return earlier

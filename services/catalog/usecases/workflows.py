@@ -10,19 +10,13 @@ from services.catalog.model.text import search_pattern, validate_name
 from services.catalog.model.values import Counts, InvalidValue, Json, ListPage, Page, Platform
 from services.catalog.model.workflows import NO_BUILD_CONFIG, BuildConfig, Workflow
 from services.catalog.ports import Change, Records, Store
-from services.catalog.usecases.violations import invalid_argument, reports_violations
+from services.catalog.usecases.errors import invalid_argument, reports_violations, require
 from services.chassis.clock import Clock
 from services.chassis.context import current
-from services.chassis.errors import NotFound
 from services.chassis.ids import new_id
 
 WorkflowChanges = Mapping[str, Any]
 """New values of the fields of NewWorkflow; None clears what may be cleared."""
-
-
-def no_such_workflow() -> NotFound:
-    """The error for a workflow that is unknown, deleted, or another organisation's: they look the same."""
-    return NotFound("Workflow not found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +85,7 @@ class WorkflowUseCases:
 
     async def get(self, workflow_id: str) -> Workflow:
         """The workflow. NotFound."""
-        workflow = await self._store.workflows.get(workflow_id)
-        if workflow is None:
-            raise no_such_workflow()
-        return workflow
+        return require(await self._store.workflows.get(workflow_id), "Workflow")
 
     @reports_violations
     async def update(self, workflow_id: str, changes: WorkflowChanges) -> Workflow:
@@ -103,9 +94,7 @@ class WorkflowUseCases:
         now = self._clock.now()
 
         async def work(change: Change) -> Workflow:
-            workflow = await change.workflows.get(workflow_id)
-            if workflow is None:
-                raise no_such_workflow()
+            workflow = require(await change.workflows.get(workflow_id), "Workflow")
             changed = replace(workflow, **values)
             if changed == workflow:
                 return workflow
@@ -124,9 +113,7 @@ class WorkflowUseCases:
         now = self._clock.now()
 
         async def work(change: Change) -> None:
-            workflow = await change.workflows.get(workflow_id)
-            if workflow is None:
-                raise no_such_workflow()
+            workflow = require(await change.workflows.get(workflow_id), "Workflow")
             await change.workflows.replace(replace(workflow, deleted_at=now, revision=workflow.revision + 1))
             await change.counters.add(Counts(workflows=-1))
 
@@ -147,7 +134,7 @@ def _validate_changes(changes: WorkflowChanges) -> dict[str, Any]:
 
 
 async def _check_tests(records: Records, test_ids: tuple[str, ...]) -> None:
-    """Refuse every id that is not a live test of the organisation; each violation names its position."""
+    """InvalidArgument with a violation for the position of each id that is not a live test of the organisation."""
     known = {test.id for test in await records.tests.many(frozenset(test_ids))}
     unknown = [place for place, test_id in enumerate(test_ids) if test_id not in known]
     if unknown:

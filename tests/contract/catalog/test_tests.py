@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from services.catalog.model.attachments import detach
-from services.catalog.model.quarantine import Quarantine
-from services.catalog.model.tests import Step, TestVersion
+from services.catalog.model.tests import Quarantine, Step, TestVersion
 from services.catalog.model.text import search_pattern
 from services.catalog.model.values import Page, Platform
 from services.catalog.ports import DuplicateValue, Store, TestFilter
@@ -39,7 +38,7 @@ async def test_a_deleted_test_is_seen_on_demand_only(store: Store) -> None:
     await store.tests.add(gone)
     assert await store.tests.get("test") is None
     assert await store.tests.many(["test"]) == []
-    assert await store.tests.many(["test"], deleted=True) == [gone]
+    assert await store.tests.with_deleted(["test"]) == [gone]
 
 
 FILTERS = [
@@ -104,7 +103,7 @@ async def test_foreign_tests_do_not_exist(store: Store) -> None:
     await store.attachments.put([attachment()])
     with foreign():
         assert await store.tests.get("test") is None
-        assert await store.tests.many(["test"], deleted=True) == []
+        assert await store.tests.with_deleted(["test"]) == []
         assert await store.tests.tagged(["x"]) == []
         assert await store.tests.versions("test", Page(1, 10)) == []
         assert await store.attachments.get("app", "test") is None
@@ -157,6 +156,6 @@ async def test_nothing_is_found_for_nothing(store: Store) -> None:
     """No ids, no tags."""
     await store.tests.add(a_test(tags=("x",)))
     await store.attachments.put([attachment()])
-    found = [await store.tests.many([]), await store.tests.many([], deleted=True), await store.tests.tagged([])]
+    found = [await store.tests.many([]), await store.tests.with_deleted([]), await store.tests.tagged([])]
     assert [list(tests) for tests in found] == [[], [], []]
     assert list(await store.attachments.of_tests([])) == []

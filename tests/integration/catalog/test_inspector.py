@@ -70,10 +70,10 @@ def writer_of(pipe: Path) -> io.FileIO | None:
         return None
 
 
-HOG = "from services.catalog.inspection.child import limit; limit(); bytearray(600 * 1024 * 1024)"
+HOG = "from services.catalog.inspection.manifest_reader import limit; limit(); bytearray(600 * 1024 * 1024)"
 WRITER = """
 from pathlib import Path
-from services.catalog.inspection.child import limit
+from services.catalog.inspection.manifest_reader import limit
 limit()
 Path({path!r}).write_text("x")
 """

@@ -56,8 +56,8 @@ async def test_an_upload_is_stored_by_its_content(catalog: Catalog, app: App) ->
     assert (build.sha256, build.size, build.file_name) == (digest, 6, "shop.apk")
     assert (build.artifact_url, build.owner, build.was_reused) == (f"{ORG}/{digest}", KEY_ID, False)
     assert build.download_url == f"/api/v1/apps/builds/{build.id}/download"
-    download = await catalog.builds.download(build.id)
-    assert b"".join([chunk async for chunk in download.chunks]) == b"abcdef"
+    _, artifact = await catalog.builds.download(build.id)
+    assert b"".join([chunk async for chunk in artifact]) == b"abcdef"
     now = await catalog.apps.get(app.id)
     assert (now.versions_count, now.latest_version, now.latest_build_id, now.revision) == (1, "1.0", build.id, 2)
     assert catalog.store.facts == [app, build, now]

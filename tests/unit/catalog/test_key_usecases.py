@@ -4,13 +4,11 @@ from uuid import uuid4
 
 import pytest
 
-from services.catalog.model.keys import ALL_SCOPES, Scope
+from services.catalog.model.keys import ALL_SCOPES, PresentedKey, Scope, format_key
 from services.catalog.model.values import Page
-from services.catalog.usecases.keys import BootstrapUseCases
 from services.chassis import context
 from services.chassis.context import Caller
 from services.chassis.errors import InvalidArgument, NotFound, Unauthenticated
-from tests.fakes.catalog import FakeOrganisations
 from tests.fakes.catalog_samples import ORG, at
 from tests.unit.catalog.conftest import Catalog
 
@@ -44,7 +42,7 @@ async def test_a_malformed_key_touches_no_database(catalog: Catalog, value: str)
 
 
 async def test_an_expired_key_says_so(catalog: Catalog) -> None:
-    """From the moment on."""
+    """From that moment on, and only to a holder of the right secret."""
     issued = await catalog.keys.create("ci", [], at(5))
     catalog.clock.minutes = 4
     await catalog.keys.verify(issued.value)
@@ -52,6 +50,9 @@ async def test_an_expired_key_says_so(catalog: Catalog) -> None:
     with pytest.raises(Unauthenticated, match=r"^API key expired$") as refusal:
         await catalog.keys.verify(issued.value)
     assert refusal.value.reason == "API_KEY_EXPIRED"
+    wrong = format_key(PresentedKey(issued.key.lookup, "T" * 32))
+    with pytest.raises(Unauthenticated, match=r"^Invalid API key$"):
+        await catalog.keys.verify(wrong)
 
 
 async def test_a_deleted_key_is_invalid(catalog: Catalog) -> None:
@@ -87,8 +88,7 @@ async def test_keys_are_listed_for_their_organisation(catalog: Catalog) -> None:
 
 async def test_the_first_key_of_an_organisation(catalog: Catalog) -> None:
     """It may do everything, in an organisation of its own."""
-    organisations = FakeOrganisations()
-    issued = await BootstrapUseCases(organisations, catalog.keys, catalog.clock).bootstrap("Acme")
-    assert [(o.id, o.name) for o in organisations.rows.values()] == [(issued.key.org_id, "Acme")]
+    issued = await catalog.keys.bootstrap("Acme")
+    assert [(o.id, o.name) for o in catalog.ring.organisations] == [(issued.key.org_id, "Acme")]
     assert issued.key.scopes == ALL_SCOPES
     assert (await catalog.keys.verify(issued.value)).org_id == issued.key.org_id

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from services.catalog.inspection.archive_limits import MAX_ENTRIES, MAX_MANIFEST_BYTES, HostileArchive
-from services.catalog.inspection.manifests import Manifest, UnreadableArtifact, read_manifest
+from services.catalog.inspection.manifest_reader import UnreadableArtifact, read_manifest
+from services.catalog.model.builds import Inspection
 from tests.fakes.artifacts import apk, archive, ipa, manifest
 
 
-def inspected(folder: Path, content: bytes) -> Manifest:
+def inspected(folder: Path, content: bytes) -> Inspection:
     """What is read from a file with this content."""
     path = folder / "artifact"
     path.write_bytes(content)
@@ -21,22 +22,22 @@ def inspected(folder: Path, content: bytes) -> Manifest:
 
 
 READABLE = [
-    (apk("com.example.shop", "2.1.0"), Manifest("com.example.shop", "2.1.0")),
-    (apk("com.example.shop", None), Manifest("com.example.shop", None)),
-    (apk("com.example.shop", "  "), Manifest("com.example.shop", None)),
-    (apk("com.example.shop", "v" * 201), Manifest("com.example.shop", None)),
-    (apk("com.\u00e9xample.\u0436", "1 \u03b2"), Manifest("com.\u00e9xample.\u0436", "1 \u03b2")),
-    (ipa("com.example.shop", "3.0", build="77"), Manifest("com.example.shop", "3.0")),
-    (ipa("com.example.shop", None, build="77"), Manifest("com.example.shop", "77")),
-    (archive({"Shop.app/Info.plist": b"<plist><dict/></plist>"}), Manifest()),
-    (b"name: Shop\nscreens: []\n", Manifest()),
-    (b"", Manifest()),
-    (bytes(range(256)), Manifest()),
+    (apk("com.example.shop", "2.1.0"), Inspection("com.example.shop", "2.1.0")),
+    (apk("com.example.shop", None), Inspection("com.example.shop", None)),
+    (apk("com.example.shop", "  "), Inspection("com.example.shop", None)),
+    (apk("com.example.shop", "v" * 201), Inspection("com.example.shop", None)),
+    (apk("com.\u00e9xample.\u0436", "1 \u03b2"), Inspection("com.\u00e9xample.\u0436", "1 \u03b2")),
+    (ipa("com.example.shop", "3.0", build="77"), Inspection("com.example.shop", "3.0")),
+    (ipa("com.example.shop", None, build="77"), Inspection("com.example.shop", "77")),
+    (archive({"Shop.app/Info.plist": b"<plist><dict/></plist>"}), Inspection()),
+    (b"name: Shop\nscreens: []\n", Inspection()),
+    (b"", Inspection()),
+    (bytes(range(256)), Inspection()),
 ]
 
 
 @pytest.mark.parametrize(("content", "expected"), READABLE)
-def test_what_an_artifact_says_of_itself(tmp_path: Path, content: bytes, expected: Manifest) -> None:
+def test_what_an_artifact_says_of_itself(tmp_path: Path, content: bytes, expected: Inspection) -> None:
     """APK, IPA, simulator app; a simulated app's model and other files say nothing."""
     assert inspected(tmp_path, content) == expected
 

@@ -5,8 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from services.catalog.model.quarantine import Quarantine
-from services.catalog.model.tests import Test
+from services.catalog.model.tests import Quarantine, Test
 from services.catalog.model.values import Page, Platform
 from services.catalog.usecases.tests import NewTest, TestQuery
 from services.chassis import context

@@ -155,47 +155,47 @@ async def test_a_plan_gathers_what_the_rules_ask_for(catalog: Catalog, app: App)
     assert run.build.version == "1"
 
 
-class Meeting:
-    """Look-ups that wait for each other: they return only when all of them are under way."""
+class LookupBarrier:
+    """Lookups that wait for each other: they return only when all of them have begun."""
 
     def __init__(self, expected: int) -> None:
         self.expected = expected
         self.arrived = 0
         self.complete = asyncio.Event()
 
-    def attend(self, table: Any, method: str) -> None:
-        """Make the method of the fake table wait for the others before it looks."""
-        look = getattr(table, method)
+    def hold(self, table: Any, method: str) -> None:
+        """Make the method of the fake table wait for the others."""
+        lookup = getattr(table, method)
 
-        async def looked(*args: Any, **kwargs: Any) -> Any:
+        async def held(*args: Any, **kwargs: Any) -> Any:
             self.arrived += 1
             if self.arrived == self.expected:
                 self.complete.set()
             await self.complete.wait()
-            return await look(*args, **kwargs)
+            return await lookup(*args, **kwargs)
 
-        setattr(table, method, looked)
+        setattr(table, method, held)
 
 
-async def test_a_plan_of_a_workflow_looks_its_tests_and_attachments_up_at_once(catalog: Catalog, app: App) -> None:
+async def test_planning_a_workflow_reads_its_tests_and_attachments_concurrently(catalog: Catalog, app: App) -> None:
     """One round trip for the listed tests, the tagged ones, and the attachments of the listed ones."""
     listed, tagged = await written(catalog, "a", app=app), await written(catalog, "b", "smoke", app=app)
     workflow = await catalog.workflows.create(NewWorkflow("w", test_ids=(listed,), tags=("smoke",)))
-    meeting = Meeting(3)
-    meeting.attend(catalog.store.tests, "many")
-    meeting.attend(catalog.store.tests, "tagged")
-    meeting.attend(catalog.store.attachments, "of_tests")
+    barrier = LookupBarrier(3)
+    barrier.hold(catalog.store.tests, "with_deleted")
+    barrier.hold(catalog.store.tests, "tagged")
+    barrier.hold(catalog.store.attachments, "of_tests")
     async with asyncio.timeout(10):
         resolved = await catalog.resolution.of_workflow(workflow.id, NO_BUILD_CONFIG, override=False)
     assert [(run.test.id, run.app and run.app.id) for run in resolved.runs] == [(listed, app.id), (tagged, app.id)]
 
 
-async def test_a_plan_of_a_test_looks_it_and_its_attachments_up_at_once(catalog: Catalog, app: App) -> None:
+async def test_planning_a_test_reads_it_and_its_attachments_concurrently(catalog: Catalog, app: App) -> None:
     """In one round trip."""
     test = await written(catalog, "t", app=app)
-    meeting = Meeting(2)
-    meeting.attend(catalog.store.tests, "get")
-    meeting.attend(catalog.store.attachments, "of_tests")
+    barrier = LookupBarrier(2)
+    barrier.hold(catalog.store.tests, "get")
+    barrier.hold(catalog.store.attachments, "of_tests")
     async with asyncio.timeout(10):
         [run] = (await catalog.resolution.of_test(test, NO_BUILD_CONFIG, override=False)).runs
     assert (run.app and run.app.id, run.build and run.build.version) == (app.id, "2")

@@ -1,14 +1,21 @@
-"""Turns violations of the domain's rules into INVALID_ARGUMENT errors that name the field."""
+"""Errors that the use cases share: NOT_FOUND for unknown ids, INVALID_ARGUMENT for violations of the domain's rules."""
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from services.catalog.model.values import InvalidValue
-from services.chassis.errors import InvalidArgument, Violation
+from services.chassis.errors import InvalidArgument, NotFound, Violation
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def require(entity: T | None, name: str) -> T:
+    """The entity; NotFound if it is unknown, deleted, or another organisation's: they look the same."""
+    if entity is None:
+        raise NotFound(f"{name} not found")
+    return entity
 
 
 def reports_violations(behaviour: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:

@@ -1,15 +1,36 @@
-"""Planned runs as messages."""
+"""The gRPC service Resolution."""
 
-from mobiletest.catalog.v1 import resolution_pb2
+# ruff: noqa: N802 (gRPC names the methods)
+
+from typing import Any
+
+from mobiletest.catalog.v1 import resolution_pb2, resolution_pb2_grpc
 
 from services.catalog.grpc.conversions import platform_number
 from services.catalog.grpc.tests import step_messages
-from services.catalog.grpc.workflow_messages import build_config_message, run_config_message
+from services.catalog.grpc.workflows import build_config, build_config_message, run_config_message
 from services.catalog.model.apps import App
 from services.catalog.model.builds import Build
 from services.catalog.model.resolution import PlannedRun
-from services.catalog.usecases.resolution import Resolved
+from services.catalog.usecases.resolution import ResolutionUseCases, Resolved
 from services.chassis.proto_values import to_timestamp
+
+
+class ResolutionServicer(resolution_pb2_grpc.ResolutionServicer):
+    """See the proto."""
+
+    def __init__(self, usecases: ResolutionUseCases) -> None:
+        self._usecases = usecases
+
+    async def ResolveRuns(
+        self, request: resolution_pb2.ResolveRunsRequest, context: Any
+    ) -> resolution_pb2.ResolveRunsResponse:
+        requested, override = build_config(request.build_config), request.override_build_config
+        if request.WhichOneof("subject") == "workflow_id":
+            resolved = await self._usecases.of_workflow(request.workflow_id, requested, override=override)
+        else:
+            resolved = await self._usecases.of_test(request.test_id, requested, override=override)
+        return resolved_message(resolved)
 
 
 def resolved_message(resolved: Resolved) -> resolution_pb2.ResolveRunsResponse:
