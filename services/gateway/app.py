@@ -19,17 +19,13 @@ from services.gateway.auth.api_keys import CatalogApiKeys
 from services.gateway.auth.authenticator import Authenticator
 from services.gateway.auth.key_cache import KEY_EVENTS_TOPIC, KeyCache, KeyRevocationHandler
 from services.gateway.contract.operations import all_operations, all_services
-from services.gateway.handlers.multipart_form import FormLimits
-from services.gateway.handlers.request_reader import RequestLimits
-from services.gateway.handlers.service_routes import service_routes
 from services.gateway.http.application import Route, build_application
 from services.gateway.http.authentication import Authentication
-from services.gateway.http.request_body import BodyLimits
-from services.gateway.http.server import ServerLimits, serve
+from services.gateway.http.server import serve
 from services.gateway.openapi.document import document_json
-from services.gateway.routes import HandlerOptions, OperationRoutes
+from services.gateway.routes import OperationRoutes, service_routes
 from services.gateway.settings import Settings
-from services.gateway.upstream.channels import Upstreams
+from services.gateway.upstream.rpcs import Upstreams
 
 KEY_EVENTS = {KEY_EVENTS_TOPIC: 1}
 KEY_EVENTS_WAIT_MS = 250
@@ -63,7 +59,7 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
         keys = await stack.enter_async_context(_channel(settings, settings.catalog_address, via_gateway=False))
         authenticator = Authenticator(CatalogApiKeys(keys), key_cache, SystemClock())
         app = _application(settings, authenticator, Upstreams(channels), health)
-        address = await stack.enter_async_context(serve(app, settings.http_listen, _server_limits(settings)))
+        address = await stack.enter_async_context(serve(app, settings))
         await stack.enter_async_context(health.mark_ready(background))
         yield App(address, admin.address, background)
 
@@ -113,8 +109,7 @@ async def _consume_key_events(
 
 def build_routes(settings: Settings, upstreams: Upstreams, health: Health, closing: asyncio.Event) -> list[Route]:
     """All routes; `closing` ends event streams."""
-    options = _handler_options(settings)
-    routes = OperationRoutes(all_operations(), upstreams, options, clock=SystemClock(), closing=closing)
+    routes = OperationRoutes(all_operations(), upstreams, settings, clock=SystemClock(), closing=closing)
     return [*routes.build(), *service_routes(health, _document(settings.version))]
 
 
@@ -136,27 +131,3 @@ def _application(
 
     app.on_shutdown.append(close_event_streams)
     return app
-
-
-def _handler_options(settings: Settings) -> HandlerOptions:
-    return HandlerOptions(
-        limits=RequestLimits(
-            body=BodyLimits(settings.max_body_bytes, settings.body_timeout_seconds),
-            timeout=settings.request_timeout_seconds,
-            max_timeout=settings.max_request_timeout_seconds,
-            stream_timeout=settings.stream_timeout_seconds,
-        ),
-        form=FormLimits(settings.max_upload_bytes, settings.max_body_bytes, settings.idle_timeout_seconds),
-        stats_timeout=settings.stats_timeout_seconds,
-        idle_seconds=settings.idle_timeout_seconds,
-        heartbeat_seconds=settings.heartbeat_seconds,
-    )
-
-
-def _server_limits(settings: Settings) -> ServerLimits:
-    return ServerLimits(
-        keepalive_seconds=settings.keepalive_timeout_seconds,
-        answer_seconds=settings.max_request_timeout_seconds,
-        connections=settings.max_connections,
-        grace_seconds=settings.shutdown_grace_seconds,
-    )

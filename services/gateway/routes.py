@@ -1,42 +1,34 @@
-"""A route for every operation of the REST interface; the shape of its RPC decides about the handler."""
+"""The routes: every operation of the REST interface, handled by the shape of its RPC, and the gateway's own."""
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+import orjson
+from aiohttp import web
 from aiohttp.typedefs import Handler
 from mobiletest.catalog.v1 import builds_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.clock import Clock
+from services.chassis.health import Health, HealthReport
 from services.gateway.contract.operations import HTTP_BODY, Operation, find_operation
-from services.gateway.encoding.response_encoders import ResponseEncoders
+from services.gateway.encoding import ResponseEncoders
 from services.gateway.handlers import reports
 from services.gateway.handlers.apps import AppInvocations
-from services.gateway.handlers.classified_tests import list_tests_by_classification
 from services.gateway.handlers.invocations import Invocation, call_rpc, long_poll_or_batch, read_by_id
-from services.gateway.handlers.multipart_form import FormLimits
-from services.gateway.handlers.request_reader import RequestLimits, RequestReader
+from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.handlers.server_sent_events import ServerSentEventsHandler
 from services.gateway.handlers.streams import DownloadHandler
 from services.gateway.handlers.unary import CoalescedReadHandler, UnaryHandler, renderer
 from services.gateway.handlers.uploads import UploadHandler
 from services.gateway.http.application import Route
 from services.gateway.http.authentication import AccessRule
+from services.gateway.http.json_responses import json_response
+from services.gateway.settings import Settings
 from services.gateway.upstream.app_stats import AppStatsClient
-from services.gateway.upstream.batch_reader import BatchReader, batch_method
-from services.gateway.upstream.channels import Upstreams
+from services.gateway.upstream.rpcs import BatchReader, Upstreams, batch_method
 
-
-@dataclass(frozen=True, slots=True)
-class HandlerOptions:
-    """Limits of the handlers, in bytes and seconds."""
-
-    limits: RequestLimits
-    form: FormLimits
-    stats_timeout: float
-    idle_seconds: float
-    heartbeat_seconds: float
+DOCUMENT_PATH = "/api/v1/openapi.json"
 
 
 class OperationRoutes:
@@ -46,18 +38,18 @@ class OperationRoutes:
         self,
         operations: Iterable[Operation],
         upstreams: Upstreams,
-        options: HandlerOptions,
+        settings: Settings,
         *,
         clock: Clock,
         closing: asyncio.Event,
     ) -> None:
         self._operations = tuple(operations)
         self._upstreams = upstreams
-        self._options = options
+        self._settings = settings
         self._closing = closing
         self._encoders = ResponseEncoders()
         self._readers = {op.name: reader for op in self._operations if (reader := self._batch_reader(op)) is not None}
-        self._invocations = self._special_invocations(AppStatsClient(upstreams, options.stats_timeout, clock))
+        self._invocations = self._special_invocations(AppStatsClient(upstreams, settings.stats_timeout_seconds, clock))
 
     def build(self) -> list[Route]:
         """One route per operation, in the order of the protos."""
@@ -75,36 +67,36 @@ class OperationRoutes:
         return self._unary_handler(operation)
 
     def _unary_handler(self, operation: Operation) -> Handler:
-        reader = RequestReader(operation, self._options.limits)
+        reader = RequestReader(operation, self._settings)
         invoke = self._invocations.get(operation.name) or self._call_rpc(operation.name)
         is_batched = operation.name in self._readers
         if operation.verb == "GET" and not is_batched and operation.output.full_name != HTTP_BODY:
             encode = self._encoders.response_encoder(operation.output)
-            return CoalescedReadHandler(reader, invoke, encode, self._options.limits.max_timeout).handle
+            return CoalescedReadHandler(reader, invoke, encode, self._settings.max_request_timeout_seconds).handle
         encoder = self._encoders.item_encoder if is_batched else self._encoders.response_encoder
         return UnaryHandler(reader, invoke, renderer(operation, lambda: encoder(operation.output))).handle
 
     def _stream_handler(self, operation: Operation) -> Handler:
-        reader = RequestReader(operation, self._options.limits)
+        reader = RequestReader(operation, self._settings)
         rpc = self._upstreams.rpc(operation.descriptor)
         if operation.output.full_name == HTTP_BODY:
-            return DownloadHandler(reader, rpc, self._options.idle_seconds).handle
+            return DownloadHandler(reader, rpc, self._settings.idle_timeout_seconds).handle
         return ServerSentEventsHandler(
             reader,
             rpc,
             operation.output,
-            heartbeat_seconds=self._options.heartbeat_seconds,
+            heartbeat_seconds=self._settings.heartbeat_seconds,
             closing=self._closing,
         ).handle
 
     def _upload_handler(self, operation: Operation) -> Handler:
         upload = builds_pb2.DESCRIPTOR.services_by_name["Builds"].methods_by_name["UploadBuild"]
         return UploadHandler(
-            RequestReader(operation, self._options.limits),
+            RequestReader(operation, self._settings),
             self._upstreams.rpc(upload),
             json_handler=self._unary_handler(operation),
             render=renderer(operation, lambda: self._encoders.response_encoder(operation.output)),
-            limits=self._options.form,
+            settings=self._settings,
         ).handle
 
     def _call_rpc(self, name: str) -> Invocation:
@@ -130,7 +122,7 @@ class OperationRoutes:
             "GetAppWorkspace": reports.app_workspace(readers["GetApp"], rpc("GetAppWorkspace")),
             "GetTestMatrix": reports.app_report(readers["GetApp"], rpc("GetTestMatrix")),
             "GetAppCoverage": reports.app_report(readers["GetApp"], rpc("GetAppCoverage")),
-            "ListTests": list_tests_by_classification(
+            "ListTests": reports.list_tests_by_classification(
                 rpc("ListTests"), call_rpc(self._upstreams.rpc(classified)), readers["GetTest"]
             ),
             "ListBuildRuns": reports.run_history(readers["GetBuild"], "version_id", rpc("ListBuildRuns")),
@@ -141,3 +133,26 @@ class OperationRoutes:
 
     def _id_field(self, name: str) -> str:
         return find_operation(self._operations, name).path_fields[0]
+
+
+def service_routes(health: Health, document: bytes) -> list[Route]:
+    """/healthz, /readyz and the OpenAPI document."""
+
+    async def healthz(_: web.Request) -> web.StreamResponse:
+        return _report_response(await health.liveness())
+
+    async def readyz(_: web.Request) -> web.StreamResponse:
+        return _report_response(await health.readiness())
+
+    async def openapi(_: web.Request) -> web.StreamResponse:
+        response = json_response(document)
+        response.headers["Cache-Control"] = "max-age=300"
+        return response
+
+    return [Route("GET", "/healthz", healthz), Route("GET", "/readyz", readyz), Route("GET", DOCUMENT_PATH, openapi)]
+
+
+def _report_response(report: HealthReport) -> web.Response:
+    """Names what fails, but not why: the admin port says that."""
+    body = {"status": "ok" if report.ok else "failing", "failing": sorted(report.failures)}
+    return json_response(orjson.dumps(body), 200 if report.ok else 503)

@@ -8,7 +8,11 @@ MEBIBYTE = 1024 * 1024
 
 
 class Settings(ProcessSettings):
-    """Sizes are in bytes, times in seconds."""
+    """Sizes are in bytes, times in seconds.
+
+    `keepalive_timeout_seconds` also ends a connection that sends nothing or half a header, and
+    `max_request_timeout_seconds` one whose client does not read its response.
+    """
 
     http_listen: str = "127.0.0.1:8080"
     catalog_address: str = "127.0.0.1:50051"

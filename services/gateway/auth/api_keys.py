@@ -1,7 +1,15 @@
-"""The holders of API keys, and the errors of keys that are not valid."""
+"""API keys: their format, their holders, and the errors of keys that are not valid.
 
+A key is `mt_<12>_<32><6>`, base62; the last six are the CRC32 of everything before them, so a typo or a guess is
+rejected here, without a call to the catalog.
+"""
+
+import re
+import string
+import zlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Protocol
 
 import grpc
@@ -11,6 +19,10 @@ from services.chassis import error_status
 from services.chassis.errors import Unauthenticated
 from services.chassis.grpc_channel import Channel
 from services.chassis.proto_values import enum_spellings
+
+ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
+CHECKSUM_LENGTH = 6
+_FORMAT = re.compile(r"mt_[0-9A-Za-z]{12}_[0-9A-Za-z]{38}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +54,7 @@ def expired_api_key() -> Unauthenticated:
     return Unauthenticated("API key expired", reason="API_KEY_EXPIRED")
 
 
-_KEY_ERRORS = {make().reason: make for make in (invalid_api_key, expired_api_key)}
+KEY_ERRORS = {make().reason: make for make in (invalid_api_key, expired_api_key)}
 
 
 class CatalogApiKeys:
@@ -68,6 +80,26 @@ class CatalogApiKeys:
 
 def _key_error(error: grpc.aio.AioRpcError) -> Unauthenticated | None:
     known = error_status.to_domain_error(error)
-    if isinstance(known, Unauthenticated) and known.reason in _KEY_ERRORS:
-        return _KEY_ERRORS[known.reason]()
+    if isinstance(known, Unauthenticated) and known.reason in KEY_ERRORS:
+        return KEY_ERRORS[known.reason]()
     return None
+
+
+def is_well_formed(key: str) -> bool:
+    """Whether the text has the format of a key and the right checksum."""
+    return _FORMAT.fullmatch(key) is not None and checksum(key[:-CHECKSUM_LENGTH]) == key[-CHECKSUM_LENGTH:]
+
+
+def checksum(text: str) -> str:
+    """The CRC32 of an ASCII text in base62, six characters with leading zeros."""
+    number = zlib.crc32(text.encode("ascii"))
+    digits = []
+    for _ in range(CHECKSUM_LENGTH):
+        number, digit = divmod(number, len(ALPHABET))
+        digits.append(ALPHABET[digit])
+    return "".join(reversed(digits))
+
+
+def fingerprint(key: str) -> bytes:
+    """Identifies a key in the cache; the key itself is not stored."""
+    return sha256(key.encode(errors="surrogateescape")).digest()

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from services.chassis.clock import Clock
 from services.chassis.errors import Unauthenticated
 from services.gateway.auth.api_keys import (
+    KEY_ERRORS,
     ApiKeys,
     KeyHolder,
     expired_api_key,
+    fingerprint,
     invalid_api_key,
+    is_well_formed,
     missing_authorization,
 )
 from services.gateway.auth.key_cache import KeyCache
-from services.gateway.auth.key_format import fingerprint, is_well_formed
 
 
 class Authenticator:
@@ -35,7 +37,7 @@ class Authenticator:
                 raise invalid_api_key()
             return await self._verify_once(key_id, key)
         if cached.holder is None:
-            raise expired_api_key() if cached.reason == expired_api_key().reason else invalid_api_key()
+            raise KEY_ERRORS[cached.reason]()
         return self._check_expiry(cached.holder)
 
     def _check_expiry(self, holder: KeyHolder) -> KeyHolder:

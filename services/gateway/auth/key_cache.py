@@ -39,9 +39,6 @@ class BoundedDict(Generic[V]):
     def remove(self, key: bytes) -> None:
         self._entries.pop(key, None)
 
-    def __len__(self) -> int:
-        return len(self._entries)
-
 
 @dataclass(frozen=True, slots=True)
 class CachedKey:

@@ -20,7 +20,6 @@ from services.gateway.decoding.validation_errors import (
     InvalidRequest,
     Location,
     MalformedBody,
-    Problem,
     unknown_field,
 )
 
@@ -29,7 +28,6 @@ MAX_COUNTED = 5000
 """With more unknown and invalid fields a request is rejected at once: listing them takes 5 µs each."""
 _ATTRIBUTION = ("x-ci-", "x-service-")
 _UNKNOWN = "extra_forbidden"
-_TOO_MANY = Problem("too_long", f"Input should have at most {MAX_COUNTED} unknown or invalid fields")
 _PATH_PART = re.compile(r'\["([^"]*)"\]|\[(\d+)\]|([^.\[\]]+)')
 
 
@@ -132,14 +130,15 @@ class RequestDecoder:
     def _unknown(self, error: ValidationError, *, strict: bool) -> tuple[str, ...]:
         """The names of the unknown fields if nothing else is wrong; else InvalidRequest."""
         if error.error_count() > MAX_COUNTED:
-            raise InvalidRequest([_TOO_MANY.at((self._content,))])
+            message = f"Input should have at most {MAX_COUNTED} unknown or invalid fields"
+            raise InvalidRequest([FieldError((self._content,), message, "too_long")])
         found = error.errors(include_url=False, include_context=False, include_input=False)
         unknown = [one["loc"] for one in found if one["type"] == _UNKNOWN]
         if len(unknown) == len(found) and not strict:
             return tuple(_dotted(loc) for loc in unknown[:MAX_IGNORED])
         wrong = [FieldError(one["loc"], one["msg"], one["type"]) for one in found if one["type"] != _UNKNOWN]
         if strict:
-            wrong += [unknown_field(self._nearest(loc)).at(loc) for loc in unknown[:MAX_ERRORS]]
+            wrong += [unknown_field(loc, self._nearest(loc)) for loc in unknown[:MAX_ERRORS]]
         raise InvalidRequest(wrong[:MAX_ERRORS])
 
     def _nearest(self, loc: Location) -> str | None:

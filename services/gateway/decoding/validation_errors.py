@@ -1,7 +1,7 @@
 """The errors of a request as clients see them, with the messages and types of pydantic."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic_core import PydanticKnownError
@@ -36,27 +36,12 @@ class MalformedBody(Exception):
     """The body is not JSON: a 400 with the position of the error."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What is wrong with a value, without its location."""
-
-    type: str
-    message: str
-
-    def at(self, loc: Location) -> FieldError:
-        return FieldError(loc, self.message, self.type)
-
-
-def known_problem(kind: Any, **context: Any) -> Problem:
+def known_error(loc: Location, kind: Any, **context: Any) -> FieldError:
     """An error that pydantic knows ("missing"), with its message."""
-    return Problem(kind, PydanticKnownError(kind, context or None).message())
+    return FieldError(loc, PydanticKnownError(kind, context or None).message(), kind)
 
 
-MISSING = known_problem("missing")
-NOT_UNICODE = known_problem("string_unicode")
-
-
-def unknown_field(nearest: str | None) -> Problem:
+def unknown_field(loc: Location, nearest: str | None) -> FieldError:
     """For `Prefer: handling=strict`: a field that does not exist, and the known name that is most like it."""
-    problem = known_problem("extra_forbidden")
-    return problem if nearest is None else Problem(problem.type, f"{problem.message}; did you mean '{nearest}'?")
+    error = known_error(loc, "extra_forbidden")
+    return error if nearest is None else replace(error, msg=f"{error.msg}; did you mean '{nearest}'?")

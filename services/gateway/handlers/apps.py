@@ -6,8 +6,8 @@ from mobiletest.catalog.v1 import apps_pb2
 
 from services.gateway.handlers.invocations import Invocation
 from services.gateway.http.request_context import RequestContext
-from services.gateway.upstream.app_stats import AppStatsClient, PendingStats, set_empty_stats
-from services.gateway.upstream.batch_reader import BatchReader
+from services.gateway.upstream.app_stats import NO_STATS, AppStatsClient, PendingStats, set_stats
+from services.gateway.upstream.rpcs import BatchReader
 
 WARNING = '199 mobiletest "reporting does not answer; its fields are null"'
 
@@ -33,7 +33,7 @@ class AppInvocations:
 
         async def invoke(message: apps_pb2.CreateAppRequest, context: RequestContext, timeout: float) -> apps_pb2.App:
             app: apps_pb2.App = await call_rpc(message, context, timeout)
-            set_empty_stats(app)
+            set_stats(app, NO_STATS)
             return app
 
         return invoke

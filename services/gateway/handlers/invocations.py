@@ -7,8 +7,7 @@ from google.protobuf.message import Message
 
 from services.chassis.request_interceptor import REPLAYED
 from services.gateway.http.request_context import RequestContext
-from services.gateway.upstream.batch_reader import BatchReader
-from services.gateway.upstream.channels import Rpc
+from services.gateway.upstream.rpcs import BatchReader, Rpc
 
 Invocation = Callable[[Any, RequestContext, float], Awaitable[Any]]
 """(request message, context, timeout in seconds) -> response message"""

@@ -8,24 +8,15 @@ from dataclasses import dataclass, field
 from aiohttp import BodyPartReader, MultipartReader, web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from services.gateway.decoding import validation_errors
-from services.gateway.decoding.validation_errors import InvalidRequest, Problem
-from services.gateway.http import errors, request_body
+from services.gateway.decoding.validation_errors import FieldError, InvalidRequest, known_error
+from services.gateway.http import request_body
+from services.gateway.http.json_responses import HttpError
+from services.gateway.settings import Settings
 
 FILE = "file"
 FORM_TYPE = "multipart/form-data"
 CHUNK_BYTES = 256 * 1024
 MAX_FIELDS = 100
-_ONE_FILE = Problem("too_long", "Only one file can be uploaded at a time")
-
-
-@dataclass(frozen=True, slots=True)
-class FormLimits:
-    """Bytes of the whole form, bytes of all fields but the file, and seconds for each chunk to arrive."""
-
-    max_bytes: int
-    fields_bytes: int
-    idle_seconds: float
 
 
 @dataclass(slots=True)
@@ -33,7 +24,7 @@ class MultipartForm:
     """The parts of a form in the order in which they arrive; `fields` has those that have been read."""
 
     reader: MultipartReader
-    limits: FormLimits
+    settings: Settings
     fields: dict[str, str] = field(default_factory=dict)
     _fields_bytes: int = 0
 
@@ -48,43 +39,43 @@ class MultipartForm:
     async def finish(self) -> None:
         """Read the fields after the file; InvalidRequest when there is another file."""
         if await self.next_file() is not None:
-            raise InvalidRequest([_ONE_FILE.at(("body", FILE))])
+            raise InvalidRequest([FieldError(("body", FILE), "Only one file can be uploaded at a time", "too_long")])
 
     async def chunks(self, part: BodyPartReader) -> AsyncIterator[bytes]:
         """The content of a part; HttpError when it is too large or too slow."""
         size = 0
         while not part.at_eof():
             with self._map_errors():
-                async with asyncio.timeout(self.limits.idle_seconds):
+                async with asyncio.timeout(self.settings.idle_timeout_seconds):
                     chunk = await part.read_chunk(CHUNK_BYTES)
             size += len(chunk)
-            if size > self.limits.max_bytes:
-                raise errors.body_too_large(self.limits.max_bytes)
+            if size > self.settings.max_upload_bytes:
+                raise request_body.body_too_large(self.settings.max_upload_bytes)
             if chunk:
                 yield chunk
 
     async def _read_field(self, part: BodyPartReader) -> None:
         content, name = bytearray(), (part.name or "").encode(errors="replace").decode()
         if len(self.fields) == MAX_FIELDS:
-            raise errors.too_many_fields(MAX_FIELDS)
+            raise HttpError(413, f"The form has more than {MAX_FIELDS} fields", "BODY_TOO_LARGE", close=True)
         async for chunk in self.chunks(part):
             content += chunk
             self._fields_bytes += len(chunk)
-            if self._fields_bytes > self.limits.fields_bytes:
-                raise errors.body_too_large(self.limits.fields_bytes)
+            if self._fields_bytes > self.settings.max_body_bytes:
+                raise request_body.body_too_large(self.settings.max_body_bytes)
         try:
             self.fields[name] = content.decode()
         except UnicodeDecodeError:
-            raise InvalidRequest([validation_errors.NOT_UNICODE.at(("body", name))]) from None
+            raise InvalidRequest([known_error(("body", name), "string_unicode")]) from None
 
     async def _next_part(self) -> BodyPartReader | None:
         with self._map_errors():
-            async with asyncio.timeout(self.limits.idle_seconds):
+            async with asyncio.timeout(self.settings.idle_timeout_seconds):
                 part = await self.reader.next()
             if isinstance(part, BodyPartReader):
                 _ = part.name, part.filename  # aiohttp parses them on first use, and raises ValueError for broken ones
         if isinstance(part, MultipartReader):
-            raise errors.broken_body()
+            raise request_body.broken_body()
         return part
 
     @contextmanager
@@ -93,17 +84,17 @@ class MultipartForm:
         try:
             yield
         except TimeoutError:
-            raise errors.body_too_slow(self.limits.idle_seconds) from None
+            raise request_body.body_too_slow(self.settings.idle_timeout_seconds) from None
         except (ValueError, AssertionError, HttpProcessingError, web.HTTPException, web.RequestPayloadError):
-            raise errors.broken_body() from None
+            raise request_body.broken_body() from None
 
 
-async def open_form(request: web.BaseRequest, limits: FormLimits) -> MultipartForm:
+async def open_form(request: web.BaseRequest, settings: Settings) -> MultipartForm:
     """The form in a multipart request; HttpError 400, 413 or 415 for what the headers say."""
     request_body.check_encoding(request)
-    request_body.check_length(request, limits.max_bytes)
+    request_body.check_length(request, settings.max_upload_bytes)
     await request_body.send_100_continue(request)
     try:
-        return MultipartForm(await request.multipart(), limits)
+        return MultipartForm(await request.multipart(), settings)
     except (ValueError, AssertionError):
-        raise errors.broken_body() from None
+        raise request_body.broken_body() from None

@@ -2,19 +2,26 @@
 
 The catalog and the executor know about changes at once, reporting is eventually consistent. So the owner decides about
 404, and reporting waits for the owner's state: the revision of the app, or the number of runs that have ended. A gate
-that is requested right after the end covers the whole execution, never a part of it.
+that is requested right after the end covers the whole execution, never a part of it. Lists of tests by classification
+are selected, sorted and counted by reporting; the catalog has the tests.
 """
 
 from typing import Any
 
-from mobiletest.catalog.v1 import apps_pb2
+from mobiletest.catalog.v1 import apps_pb2, tests_pb2
 from mobiletest.executor.v1 import executions_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.errors import NotFound
+from services.chassis.proto_values import enum_spellings
+from services.chassis.validation import apply_defaults
 from services.gateway.handlers.invocations import Invocation
 from services.gateway.http.request_context import RequestContext
-from services.gateway.upstream.batch_reader import BatchReader
+from services.gateway.upstream.app_stats import set_stats
+from services.gateway.upstream.rpcs import BatchReader
+
+_COPIED_FIELDS = ("search", "app_id", "platform", "tag")
+_CLASSIFICATIONS = {text: value for value, text in enum_spellings(reports_pb2.Classification.DESCRIPTOR).items()}
 
 
 def app_report(apps: BatchReader, report: Invocation) -> Invocation:
@@ -88,12 +95,45 @@ def count_ended_runs(counts: executions_pb2.RunCounts) -> int:
 def add_catalog_fields(workspace: reports_pb2.AppWorkspace, app: apps_pb2.App) -> None:
     """Set the fields that reports.proto marks with "catalog", and reporting's in the app."""
     workspace.app.CopyFrom(app)
-    workspace.app.recent_executions = workspace.recent_executions
-    workspace.app.attribution_ready = workspace.attribution_ready
-    if workspace.HasField("rolling_pass_rate"):
-        workspace.app.rolling_pass_rate = workspace.rolling_pass_rate
+    set_stats(workspace.app, workspace)
     workspace.attached_tests, workspace.pinned_tests = app.attached_tests, app.pinned_tests
     if app.HasField("current_build_id"):
         workspace.current_build_id, workspace.current_build_version = app.current_build_id, app.current_version
     if app.HasField("latest_build_id"):
         workspace.latest_build_id, workspace.latest_build_version = app.latest_build_id, app.latest_version
+
+
+def list_tests_by_classification(list_tests: Invocation, list_classified: Invocation, tests: BatchReader) -> Invocation:
+    """ListTests: with a classification a page of reporting's list, else the catalog's response."""
+
+    async def invoke(message: tests_pb2.ListTestsRequest, context: RequestContext, timeout: float) -> Any:
+        if not message.HasField("classification"):
+            return await list_tests(message, context, timeout)
+        apply_defaults(message)
+        found = await list_classified(_classified_request(message), context, timeout)
+        items = await tests.many(context.caller, found.test_ids, timeout)
+        return _page(message, found.total, items)
+
+    return invoke
+
+
+def _classified_request(message: tests_pb2.ListTestsRequest) -> reports_pb2.ListClassifiedTestsRequest:
+    """The same request for reporting; the decoder has checked the classification."""
+    request = reports_pb2.ListClassifiedTestsRequest(page=message.page, page_size=message.page_size)
+    request.classification = _CLASSIFICATIONS[message.classification]  # type: ignore[assignment]
+    for name in _COPIED_FIELDS:
+        if message.HasField(name):
+            setattr(request, name, getattr(message, name))
+    return request
+
+
+def _page(message: tests_pb2.ListTestsRequest, total: int, items: list[tests_pb2.Test]) -> tests_pb2.ListTestsResponse:
+    return tests_pb2.ListTestsResponse(
+        total=total,
+        page=message.page,
+        page_size=message.page_size,
+        total_pages=-(-total // message.page_size),
+        has_next=message.page * message.page_size < total,
+        has_previous=message.page > 1,
+        items=items,
+    )

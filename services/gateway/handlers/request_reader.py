@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 
 import grpc
 from aiohttp import hdrs, web
@@ -14,38 +13,31 @@ from services.gateway.contract.fields import Field, request_fields
 from services.gateway.contract.operations import Operation
 from services.gateway.decoding.requests import Decoded, RequestDecoder, Source
 from services.gateway.decoding.validation_errors import InvalidRequest
-from services.gateway.http.request_body import BodyLimits, read_json
+from services.gateway.http.request_body import read_json
 from services.gateway.http.request_context import REQUEST_CONTEXT, RequestContext
+from services.gateway.settings import Settings
 
 WAIT_MARGIN_SECONDS = 5
 """How much longer than its `wait` a long poll may take."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestLimits:
-    """Limits of one request: its JSON body, and seconds for calls (by default, and at most) and for streams."""
-
-    body: BodyLimits
-    timeout: float
-    max_timeout: float
-    stream_timeout: float
-
-
 class RequestReader:
     """Reads the requests of one operation."""
 
-    def __init__(self, operation: Operation, limits: RequestLimits) -> None:
+    def __init__(self, operation: Operation, settings: Settings) -> None:
         self._decoder = RequestDecoder.of(operation)
         self._request = operation.request
         self._takes_body = operation.takes_body
         self._can_wait = "wait" in operation.input.fields_by_name
-        self._limits = limits
-        self._body_limits = _body_limits(operation, limits.body)
+        self._settings = settings
+        self._max_body_bytes = _max_body_bytes(operation, settings.max_body_bytes)
 
     async def read(self, request: web.Request) -> Decoded:
         """The request message; the names of ignored fields go into a response header."""
         request_context = request[REQUEST_CONTEXT]
-        body = await read_json(request, self._body_limits) if self._takes_body else None
+        body = None
+        if self._takes_body:
+            body = await read_json(request, self._max_body_bytes, self._settings.body_timeout_seconds)
         source = Source(request.match_info, request.rel_url.raw_query_string, request.headers, body)
         decoded = self._decoder.decode(source, strict=request_context.strict)
         if decoded.ignored:
@@ -60,14 +52,14 @@ class RequestReader:
 
     def timeout(self, decoded: Decoded, request_context: RequestContext) -> float:
         """Seconds for the call: what the client asks for, else the default; a long poll gets its wait and a margin."""
-        seconds = request_context.timeout or self._limits.timeout
+        seconds = request_context.timeout or self._settings.request_timeout_seconds
         if self._can_wait:
             seconds = max(seconds, decoded.message.wait + WAIT_MARGIN_SECONDS)  # type: ignore[attr-defined]
         return seconds
 
     def stream_timeout(self, request_context: RequestContext) -> float:
         """Seconds for a stream."""
-        return request_context.timeout or self._limits.stream_timeout
+        return request_context.timeout or self._settings.stream_timeout_seconds
 
     @contextmanager
     def call_scope(self, request_context: RequestContext, timeout: float) -> Iterator[None]:
@@ -85,12 +77,10 @@ class RequestReader:
             raise
 
 
-def _body_limits(operation: Operation, default: BodyLimits) -> BodyLimits:
-    """The default limits, with room for the longest text that the request may have, written with escapes."""
+def _max_body_bytes(operation: Operation, default: int) -> int:
+    """The default limit, with room for the longest text that the request may have, written with escapes."""
     longest = max((_max_length(field) for field in request_fields(operation.input)), default=0)
-    if longest < default.max_bytes:
-        return default
-    return replace(default, max_bytes=default.max_bytes + 2 * longest)
+    return default if longest < default else default + 2 * longest
 
 
 def _max_length(field: Field) -> int:

@@ -13,11 +13,11 @@ import orjson
 from aiohttp import hdrs, web
 from google.protobuf.descriptor import Descriptor
 
-from services.gateway.encoding.message_encoders import encoder
+from services.gateway.encoding import encoder
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.handlers.streams import abort_stream, write
 from services.gateway.http.request_context import REQUEST_CONTEXT
-from services.gateway.upstream.channels import Rpc
+from services.gateway.upstream.rpcs import Rpc
 
 HEARTBEAT = b": still here\n\n"
 MAX_HEADERS_DELAY_SECONDS = 1.0

@@ -8,7 +8,7 @@ from aiohttp import hdrs, web
 from services.chassis import logs
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.http.request_context import REQUEST_CONTEXT, REQUEST_ID
-from services.gateway.upstream.channels import Rpc
+from services.gateway.upstream.rpcs import Rpc
 
 _HEADERS = {
     "http-content-length": "Content-Length",

@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 
 from services.chassis import context
 from services.gateway.contract.operations import EMPTY, HTTP_BODY, Operation
-from services.gateway.encoding.response_encoders import ToJson
+from services.gateway.encoding import ToJson
 from services.gateway.handlers.invocations import Invocation
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.http.json_responses import json_response

@@ -14,14 +14,14 @@ from aiohttp import BodyPartReader, web
 from aiohttp.typedefs import Handler
 from mobiletest.catalog.v1 import builds_pb2
 
-from services.gateway.decoding import validation_errors
 from services.gateway.decoding.requests import RequestDecoder, Source, parse_json
-from services.gateway.decoding.validation_errors import InvalidRequest, MalformedBody, Problem
-from services.gateway.handlers.multipart_form import FILE, FORM_TYPE, FormLimits, MultipartForm, open_form
+from services.gateway.decoding.validation_errors import FieldError, InvalidRequest, MalformedBody, known_error
+from services.gateway.handlers.multipart_form import FILE, FORM_TYPE, MultipartForm, open_form
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.handlers.unary import Render
 from services.gateway.http.request_context import REQUEST_CONTEXT
-from services.gateway.upstream.channels import Rpc
+from services.gateway.settings import Settings
+from services.gateway.upstream.rpcs import Rpc
 
 MAX_FILE_NAME_LENGTH = 1000
 
@@ -30,22 +30,22 @@ class UploadHandler:
     """Streams forms; everything else is handled as JSON."""
 
     def __init__(
-        self, reader: RequestReader, rpc: Rpc, *, json_handler: Handler, render: Render, limits: FormLimits
+        self, reader: RequestReader, rpc: Rpc, *, json_handler: Handler, render: Render, settings: Settings
     ) -> None:
         self._reader = reader
         self._rpc = rpc
         self._json_handler = json_handler
         self._render = render
-        self._limits = limits
+        self._settings = settings
         self._decoder = RequestDecoder(builds_pb2.UploadBuildMetadata, ["app_id"], takes_body=True)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         if request.content_type != FORM_TYPE:
             return await self._json_handler(request)
-        form = await open_form(request, self._limits)
+        form = await open_form(request, self._settings)
         file = await form.next_file()
         if file is None:
-            raise InvalidRequest([validation_errors.MISSING.at(("body", FILE))])
+            raise InvalidRequest([known_error(("body", FILE), "missing")])
         return self._render(await self._upload(form, file, request))
 
     async def _upload(self, form: MultipartForm, file: BodyPartReader, request: web.Request) -> Any:
@@ -101,7 +101,7 @@ def _parse_metadata(text: str) -> object:
     try:
         return parse_json(text.encode())
     except MalformedBody as error:
-        raise InvalidRequest([Problem("json_invalid", str(error)).at(("body", "metadata"))]) from None
+        raise InvalidRequest([FieldError(("body", "metadata"), str(error), "json_invalid")]) from None
 
 
 def _file_name(name: str | None) -> str:

@@ -9,8 +9,7 @@ from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
 from services.gateway.http.authentication import PUBLIC, AccessRule, Authentication
-from services.gateway.http.http_metrics import HttpMetrics
-from services.gateway.http.middlewares import add_standard_headers, assign_request_id, handle_errors
+from services.gateway.http.middlewares import HttpMetrics, add_standard_headers, assign_request_id, handle_errors
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
 _VALUE = r"{\1:(?:[^/%]++|%2F|%25)+}"

@@ -13,21 +13,17 @@ from services.chassis.context import Caller
 from services.chassis.errors import PermissionDenied
 from services.gateway.auth.api_keys import KeyHolder
 from services.gateway.auth.authenticator import Authenticator
-from services.gateway.decoding.validation_errors import InvalidRequest, Problem, known_problem
+from services.gateway.decoding.validation_errors import FieldError, InvalidRequest, known_error
 from services.gateway.http.request_context import REQUEST_CONTEXT, REQUEST_ID, RequestContext
 
 _PREFER, _TIMEOUT, _TRACEPARENT = istr("Prefer"), istr("X-Request-Timeout"), istr("traceparent")
 _IDEMPOTENCY_KEY = istr("Idempotency-Key")
+_TIMEOUT_LOCATION = ("header", "x-request-timeout")
 _ANONYMOUS = KeyHolder("", "", frozenset())
 _VALID_IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
 _STRICT = re.compile(r"(?:^|[,;\s])handling\s*=\s*\"?strict\"?(?:$|[,;\s])", re.IGNORECASE)
 _VALID_TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
 _SECONDS = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?", re.ASCII)
-_NO_NUMBER = known_problem("float_parsing")
-_NOT_POSITIVE = known_problem("greater_than", gt=0)
-_NO_IDEMPOTENCY_KEY = Problem(
-    "string_pattern_mismatch", "String should have 1 to 255 printable ASCII characters and no spaces"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +96,10 @@ class Authentication:
 
     def _parse_timeout(self, text: str) -> float:
         if not _SECONDS.fullmatch(text):
-            raise _invalid_header("x-request-timeout", _NO_NUMBER)
+            raise InvalidRequest([known_error(_TIMEOUT_LOCATION, "float_parsing")])
         seconds = float(text)
         if seconds <= 0:
-            raise _invalid_header("x-request-timeout", _NOT_POSITIVE)
+            raise InvalidRequest([known_error(_TIMEOUT_LOCATION, "greater_than", gt=0)])
         return min(seconds, self._max_timeout)
 
 
@@ -111,12 +107,9 @@ def _parse_idempotency_key(headers: Mapping[str, str]) -> str | None:
     text = headers.get(_IDEMPOTENCY_KEY)
     if text is None or _VALID_IDEMPOTENCY_KEY.fullmatch(text):
         return text
-    raise _invalid_header("idempotency-key", _NO_IDEMPOTENCY_KEY)
+    message = "String should have 1 to 255 printable ASCII characters and no spaces"
+    raise InvalidRequest([FieldError(("header", "idempotency-key"), message, "string_pattern_mismatch")])
 
 
 def _parse_traceparent(text: str | None) -> str | None:
     return text if text is not None and _VALID_TRACEPARENT.fullmatch(text) else None
-
-
-def _invalid_header(header: str, problem: Problem) -> InvalidRequest:
-    return InvalidRequest([problem.at(("header", header))])

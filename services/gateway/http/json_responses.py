@@ -1,5 +1,6 @@
-"""Responses with a JSON body, also for whatever a handler raised."""
+"""Responses with a JSON body, and the errors that a handler raises as such responses."""
 
+from collections.abc import Mapping
 from math import ceil
 
 import grpc
@@ -10,7 +11,6 @@ from services.chassis import error_status, errors, logs
 from services.chassis.errors import DomainError
 from services.gateway.auth.api_keys import expired_api_key, invalid_api_key, missing_authorization
 from services.gateway.decoding.validation_errors import InvalidRequest, MalformedBody
-from services.gateway.http.errors import HttpError
 
 STATUSES: dict[type[DomainError], int] = {
     errors.InvalidArgument: 422,
@@ -40,6 +40,29 @@ _JSON_HEADERS = {hdrs.CONTENT_TYPE: "application/json"}
 _API_KEY_REASONS = frozenset(make().reason for make in (missing_authorization, invalid_api_key, expired_api_key))
 
 log = logs.get(__name__)
+
+
+class HttpError(Exception):
+    """A status, a detail (a sentence, or a list of {loc, msg, type}) and a reason (UPPER_SNAKE) for programs.
+
+    `close` ends the connection: the rest of the request is not worth reading.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        detail: object,
+        code: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        close: bool = False,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.code = code
+        self.headers = dict(headers or {})
+        self.close = close
 
 
 def json_response(body: bytes, status: int = 200) -> web.Response:

@@ -1,14 +1,16 @@
-"""Request ids, errors as JSON, and the headers that every response has."""
+"""Request ids, metrics, errors as JSON, and the headers that every response has."""
 
 import re
 from secrets import token_hex
+from time import perf_counter
 
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 from multidict import istr
+from prometheus_client import Counter, Histogram
 
-from services.gateway.http.errors import HttpError, expectation_failed, method_not_allowed, unknown_path
-from services.gateway.http.json_responses import error_response, map_error
+from services.chassis import metrics
+from services.gateway.http.json_responses import HttpError, error_response, map_error
 from services.gateway.http.request_context import REQUEST_CONTEXT, REQUEST_ID
 
 FIXED_HEADERS = {
@@ -19,6 +21,14 @@ FIXED_HEADERS = {
 REQUEST_ID_HEADER = istr("X-Request-ID")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
 
+_requests = metrics.counter("mobiletest_http_requests_total", "Requests that ended", ["route", "method", "code"])
+_seconds = metrics.histogram("mobiletest_http_request_duration_seconds", "Duration of requests", ["route", "method"])
+_in_flight = metrics.gauge("mobiletest_http_in_flight", "Requests under way")
+
+UNKNOWN_ROUTE = "unknown"
+CLIENT_GONE = 499
+_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+
 
 @web.middleware
 async def assign_request_id(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -28,30 +38,69 @@ async def assign_request_id(request: web.Request, handler: Handler) -> web.Strea
     return await handler(request)
 
 
+class HttpMetrics:
+    """Counts and times requests. Its labels are bounded: path templates, known methods, status codes."""
+
+    def __init__(self) -> None:
+        self._requests_in_flight = 0
+        self._series: dict[tuple[object, int], tuple[Counter, Histogram]] = {}
+        _in_flight.set_function(lambda: self._requests_in_flight)
+
+    @web.middleware
+    async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Observe one request; 499 stands for a client that closed the connection."""
+        start, code = perf_counter(), CLIENT_GONE
+        self._requests_in_flight += 1
+        try:
+            response = await handler(request)
+            code = response.status
+            return response
+        finally:
+            self._requests_in_flight -= 1
+            self._observe(request, code, perf_counter() - start)
+
+    def _observe(self, request: web.Request, code: int, seconds: float) -> None:
+        match = request.match_info
+        method = request.method if request.method in _METHODS else "other"
+        key = (match.route if match.http_exception is None else method, code)
+        found = self._series.get(key)
+        if found is None:
+            path = _path_template(match)
+            found = self._series[key] = (_requests.labels(path, method, str(code)), _seconds.labels(path, method))
+        counter, histogram = found
+        counter.inc()
+        histogram.observe(seconds)
+
+
+def _path_template(match: web.UrlMappingMatchInfo) -> str:
+    """The template "/api/v1/apps/{app_id}", with or without a slash at the end of the request's path."""
+    resource = match.route.resource
+    return resource.canonical.rstrip("/") if resource is not None else UNKNOWN_ROUTE
+
+
 @web.middleware
 async def handle_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Answer every exception with JSON."""
     try:
         return await handler(request)
     except web.HTTPMethodNotAllowed as error:
-        allowed = with_implied_methods(error.allowed_methods)
+        # Every path answers OPTIONS without an API key, as browsers need it.
+        allowed = ", ".join(sorted({*error.allowed_methods, hdrs.METH_OPTIONS}))
         if request.method == hdrs.METH_OPTIONS:
-            return web.Response(status=204, headers={"Allow": ", ".join(sorted(allowed))})
-        return error_response(method_not_allowed(request.method, allowed))
+            return web.Response(status=204, headers={"Allow": allowed})
+        message = f"{request.method} is not allowed here; use {allowed}"
+        return error_response(HttpError(405, message, "METHOD_NOT_ALLOWED", headers={"Allow": allowed}))
     except web.HTTPException as error:
         return error_response(map_http_exception(error))
     except Exception as error:
         return error_response(map_error(error, request[REQUEST_ID]))
 
 
-def with_implied_methods(allowed: set[str]) -> set[str]:
-    """The methods of a path, with OPTIONS, which every path answers without an API key, as browsers need it."""
-    return {*allowed, hdrs.METH_OPTIONS}
-
-
 def map_http_exception(error: web.HTTPException) -> HttpError:
     """aiohttp raises only two besides 405: 404 for unknown paths and 417 for unknown expectations."""
-    return unknown_path() if error.status == 404 else expectation_failed()
+    if error.status == 404:
+        return HttpError(404, "Not Found", "PATH_UNKNOWN")
+    return HttpError(417, "Expect can only be 100-continue", "EXPECTATION_FAILED")
 
 
 async def add_standard_headers(request: web.Request, response: web.StreamResponse) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -11,9 +10,9 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 
 from services.chassis import logs
-from services.gateway.http.errors import HttpError, header_too_large, malformed_http
-from services.gateway.http.json_responses import error_response, map_error
+from services.gateway.http.json_responses import HttpError, error_response, map_error
 from services.gateway.http.middlewares import FIXED_HEADERS, REQUEST_ID_HEADER, map_http_exception
+from services.gateway.settings import Settings
 
 MAX_LINE_BYTES = 8190
 MAX_HEADERS = 128
@@ -22,26 +21,13 @@ LINGER_SECONDS = 2.0
 log = logs.get(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class ServerLimits:
-    """`keepalive_seconds` also ends a connection that sends nothing or half a header.
-
-    `answer_seconds` is the time that a client has to read a response; streams have limits of their own.
-    """
-
-    keepalive_seconds: float
-    answer_seconds: float
-    connections: int
-    grace_seconds: float
-
-
 @asynccontextmanager
-async def serve(app: web.Application, listen: str, limits: ServerLimits) -> AsyncIterator[str]:
+async def serve(app: web.Application, settings: Settings) -> AsyncIterator[str]:
     """Serve inside the block; gives the bound address ("127.0.0.1:8080"). Leaving it lets running requests finish."""
-    runner = _Runner(app, limits)
+    runner = _Runner(app, settings)
     await runner.setup()
     try:
-        host, _, port = listen.rpartition(":")
+        host, _, port = settings.http_listen.rpartition(":")
         await web.TCPSite(runner, host.strip("[]"), int(port), backlog=1024).start()
         bound = runner.addresses[0]
         log.info("http_listening", address=f"{bound[0]}:{bound[1]}")
@@ -51,7 +37,9 @@ async def serve(app: web.Application, listen: str, limits: ServerLimits) -> Asyn
 
 
 class _Connection(web.RequestHandler):
-    """One connection. It is closed after a request that is not HTTP, and when the client does not read."""
+    """One connection. It is closed after a request that is not HTTP, and when the client does not read a response
+    within `answer_seconds`; streams have limits of their own.
+    """
 
     def __init__(self, manager: web.Server, *, answer_seconds: float, **options: Any) -> None:
         super().__init__(manager, **options)
@@ -84,7 +72,10 @@ class _Connection(web.RequestHandler):
                 map_error(exc if isinstance(exc, Exception) else TimeoutError(), request_id), request_id
             )
         log.debug("request_unparsable", error=repr(exc))
-        error = header_too_large(MAX_LINE_BYTES) if isinstance(exc, LineTooLong) else malformed_http()
+        error = HttpError(400, "This is not a valid HTTP request", "HTTP_MALFORMED", close=True)
+        if isinstance(exc, LineTooLong):
+            message = f"A line of the header is longer than {MAX_LINE_BYTES} bytes"
+            error = HttpError(431, message, "HEADER_TOO_LARGE", close=True)
         return _standalone_response(error, request_id)
 
 
@@ -98,27 +89,27 @@ def _standalone_response(error: HttpError, request_id: str) -> web.Response:
 class _Runner(web.AppRunner):
     """Runs an application on a `_Server`."""
 
-    def __init__(self, app: web.Application, limits: ServerLimits) -> None:
-        super().__init__(app, shutdown_timeout=limits.grace_seconds)
-        self._limits = limits
+    def __init__(self, app: web.Application, settings: Settings) -> None:
+        super().__init__(app, shutdown_timeout=settings.shutdown_grace_seconds)
+        self._settings = settings
 
     async def _make_server(self) -> web.Server:
-        return _Server(await super()._make_server(), self._limits)
+        return _Server(await super()._make_server(), self._settings)
 
 
 class _Server(web.Server):
     """Makes hardened connections, up to a limit; a connection beyond it is closed at once."""
 
-    def __init__(self, made: web.Server, limits: ServerLimits) -> None:
+    def __init__(self, made: web.Server, settings: Settings) -> None:
         super().__init__(made.request_handler, request_factory=made.request_factory, handler_cancellation=True)
-        self._limits = limits
+        self._settings = settings
 
     def __call__(self) -> web.RequestHandler:
         return _Connection(
             self,
             loop=self._loop,
-            answer_seconds=self._limits.answer_seconds,
-            keepalive_timeout=self._limits.keepalive_seconds,
+            answer_seconds=self._settings.max_request_timeout_seconds,
+            keepalive_timeout=self._settings.keepalive_timeout_seconds,
             max_line_size=MAX_LINE_BYTES,
             max_field_size=MAX_LINE_BYTES,
             max_headers=MAX_HEADERS,
@@ -129,6 +120,6 @@ class _Server(web.Server):
 
     def connection_made(self, handler: web.RequestHandler, transport: Any) -> None:
         super().connection_made(handler, transport)
-        if len(self._connections) > self._limits.connections:
+        if len(self._connections) > self._settings.max_connections:
             log.warning("connection_refused", connections=len(self._connections))
             transport.abort()

@@ -13,11 +13,14 @@ from services.chassis.clock import Clock
 from services.chassis.context import Caller
 from services.chassis.errors import DomainError
 from services.gateway.upstream.batcher import Batch, Batcher
-from services.gateway.upstream.channels import Upstreams
+from services.gateway.upstream.rpcs import Upstreams
 
 FAILURES_BEFORE_PAUSE = 3
 """After so many failures in a row no requests are sent to reporting for a while."""
 PAUSE_SECONDS = 1.0
+
+NO_STATS = reports_pb2.AppStats()
+"""The statistics of an app without executions."""
 
 log = logs.get(__name__)
 
@@ -56,7 +59,7 @@ class AppStatsClient:
             found = await pending.results(timeout)
             self._failures = 0
             for app in apps:
-                _set_stats(app, found.get(app.id))
+                set_stats(app, found.get(app.id, NO_STATS))
             return True
         if timeout == self._timeout:
             self._count_failure()
@@ -72,16 +75,8 @@ class AppStatsClient:
         log.warning("app_stats_unavailable", failures=self._failures)
 
 
-def set_empty_stats(app: apps_pb2.App) -> None:
-    """The statistics of an app without executions."""
-    app.recent_executions = 0
-    app.attribution_ready = False
-
-
-def _set_stats(app: apps_pb2.App, stats: reports_pb2.AppStats | None) -> None:
-    if stats is None:
-        set_empty_stats(app)
-        return
+def set_stats(app: apps_pb2.App, stats: reports_pb2.AppStats | reports_pb2.AppWorkspace) -> None:
+    """Copy the statistics into the app."""
     app.recent_executions = stats.recent_executions
     app.attribution_ready = stats.attribution_ready
     if stats.HasField("rolling_pass_rate"):

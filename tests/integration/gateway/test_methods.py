@@ -16,7 +16,7 @@ from mobiletest.executor.v1 import executions_pb2
 from services.chassis.errors import NotFound
 from services.gateway.app import App
 from services.gateway.contract.operations import HTTP_BODY, all_operations, all_services
-from services.gateway.handlers.service_routes import DOCUMENT_PATH
+from services.gateway.routes import DOCUMENT_PATH
 from tests.fakes.gateway import FakeBackends
 from tests.integration.gateway.conftest import Client
 

@@ -13,7 +13,7 @@ from mobiletest.types.v1 import ci_pb2, platform_pb2
 from services.chassis.proto_values import enum_spellings
 from services.gateway.contract.fields import Field, field_rules, mask_field, option, request_fields, rest_fields
 from services.gateway.contract.operations import all_operations, find_operation
-from services.gateway.openapi.comments import load_comments
+from services.gateway.openapi.document import load_comments
 
 INTERFACE = {
     ("POST", "/api/v1/apps"),

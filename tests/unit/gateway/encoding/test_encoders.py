@@ -15,8 +15,8 @@ from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.proto_values import enum_spellings
 from services.gateway.contract.fields import rest_fields
-from services.gateway.encoding.message_encoders import encoder, timestamp_to_json
-from services.gateway.encoding.response_encoders import ResponseEncoders
+from services.gateway.encoding import encoder, timestamp_to_json
+from services.gateway.encoding import ResponseEncoders
 from tests.examples import examples
 from tests.unit.gateway.strategies import RESPONSES, response_messages
 

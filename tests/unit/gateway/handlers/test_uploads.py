@@ -11,18 +11,17 @@ from aiohttp.test_utils import make_mocked_request
 from services.chassis.context import Caller
 from services.gateway.contract.operations import all_operations, find_operation
 from services.gateway.decoding.validation_errors import InvalidRequest
-from services.gateway.handlers.multipart_form import FormLimits
-from services.gateway.handlers.request_reader import RequestLimits, RequestReader
+from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.handlers.uploads import UploadHandler
-from services.gateway.http.errors import HttpError
-from services.gateway.http.request_body import BodyLimits
+from services.gateway.http.json_responses import HttpError
 from services.gateway.http.request_context import REQUEST_CONTEXT, RequestContext
+from services.gateway.settings import Settings
+from tests.fakes.gateway import TOKEN
 
 APP_ID = "7d444840-9dc0-41d1-b245-5ffdce74fad2"
 FILE = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.apk"\r\n\r\nbytes\r\n--b--\r\n'
-READER = RequestReader(
-    find_operation(all_operations(), "CreateBuild"), RequestLimits(BodyLimits(1000, 1), 1, 1, stream_timeout=1)
-)
+SETTINGS = Settings(service_tokens=TOKEN, max_body_bytes=1000, max_upload_bytes=1000)  # type: ignore[arg-type]
+READER = RequestReader(find_operation(all_operations(), "CreateBuild"), SETTINGS)
 
 
 def unused(*_: Any, **__: Any) -> Any:
@@ -43,8 +42,7 @@ async def upload(disposition: bytes, content: bytes = b"x") -> web.StreamRespons
         payload=body,
     )
     request[REQUEST_CONTEXT] = RequestContext(Caller(org_id="org"), strict=True)
-    limits = FormLimits(1000, 1000, idle_seconds=1)
-    return await UploadHandler(READER, unused, json_handler=unused, render=unused, limits=limits).handle(request)
+    return await UploadHandler(READER, unused, json_handler=unused, render=unused, settings=SETTINGS).handle(request)
 
 
 @pytest.mark.parametrize("disposition", [b"name*0=a'b", b"name=file; filename*0=a'b"])

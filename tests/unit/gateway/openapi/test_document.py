@@ -13,10 +13,10 @@ from openapi_spec_validator import validate
 from services.chassis.health import Health
 from services.gateway.app import build_routes
 from services.gateway.contract.operations import all_operations
-from services.gateway.encoding.message_encoders import encoder
+from services.gateway.encoding import encoder
 from services.gateway.openapi.document import build_document
 from services.gateway.settings import Settings
-from services.gateway.upstream.channels import Upstreams
+from services.gateway.upstream.rpcs import Upstreams
 from tests.examples import examples
 from tests.fakes.gateway import TOKEN
 from tests.unit.gateway.strategies import RESPONSES, response_messages

@@ -1,6 +1,6 @@
-"""Reads of single resources through batch methods (AIP-231): GetApp is answered by BatchGetApps."""
+"""RPCs of the services, made from their descriptors; reads of single resources go through batch methods (AIP-231)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from google.protobuf.descriptor import MethodDescriptor
@@ -9,13 +9,37 @@ from google.protobuf.message_factory import GetMessageClass
 
 from services.chassis.context import Caller
 from services.chassis.errors import NotFound
+from services.chassis.grpc_channel import Channel
 from services.gateway.contract.operations import Operation
 from services.gateway.upstream.batcher import Batcher
-from services.gateway.upstream.channels import Upstreams
+
+Rpc = Callable[..., Any]
+"""`call = rpc(request, timeout=seconds)`, then `await call` or `async for message in call`."""
+
+
+class Upstreams:
+    """The channels to the services, by the name of the service ("catalog")."""
+
+    def __init__(self, channels: Mapping[str, Channel]) -> None:
+        self._channels = channels
+
+    def rpc(self, method: MethodDescriptor) -> Rpc:
+        """The method as a function."""
+        channel = self._channels[method.containing_service.file.package.split(".")[1]]
+        make = channel.unary_unary
+        if method.server_streaming:
+            make = channel.unary_stream
+        elif method.client_streaming:
+            make = channel.stream_unary
+        return make(
+            f"/{method.containing_service.full_name}/{method.name}",
+            request_serializer=GetMessageClass(method.input_type).SerializeToString,
+            response_deserializer=GetMessageClass(method.output_type).FromString,
+        )
 
 
 class BatchReader:
-    """Reads one type of resource by id."""
+    """Reads one type of resource by id: GetApp is answered by BatchGetApps."""
 
     def __init__(self, upstreams: Upstreams, batch: MethodDescriptor, resource: str) -> None:
         self._rpc = upstreams.rpc(batch)

@@ -1,1 +1,0 @@
-"""Encoding of response messages into JSON, with encoders that are compiled at start."""
