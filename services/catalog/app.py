@@ -22,6 +22,7 @@ from mobiletest.catalog.v1 import (
 )
 
 from services.catalog.artifact_sweeper import ArtifactSweeper
+from services.catalog.events import SOURCE, TOPICS
 from services.catalog.grpc.apps import AppsServicer
 from services.catalog.grpc.builds import BuildsServicer
 from services.catalog.grpc.facts import CatalogFactsServicer
@@ -30,7 +31,6 @@ from services.catalog.grpc.resolution import ResolutionServicer
 from services.catalog.grpc.tests import TestsServicer
 from services.catalog.grpc.workflows import WorkflowsServicer
 from services.catalog.inspection.inspector import ProcessInspector
-from services.catalog.publisher import SOURCE, TOPICS, Publisher
 from services.catalog.settings import Settings
 from services.catalog.spool import Spool
 from services.catalog.storage.artifacts import MongoUnusedArtifacts
@@ -110,7 +110,7 @@ async def _run_relay(settings: Settings, mongo: Mongo, outbox: Outbox, backgroun
 
 def _servicers(settings: Settings, mongo: Mongo, outbox: Outbox, objects: ObjectStore) -> list[grpc_server.Servicer]:
     clock = SystemClock()
-    store = MongoStore(mongo, Publisher(outbox), clock)
+    store = MongoStore(mongo, outbox, clock)
     spool = Spool(settings.spool_folder, max_bytes=settings.artifact_max_bytes)
     spool.prepare()
     uploads = UploadUseCases(store, objects, spool=spool, inspector=ProcessInspector(), clock=clock)

@@ -3,10 +3,11 @@
 import asyncio
 from datetime import timedelta
 
-from services.catalog.artifact_ports import Objects, UnusedArtifacts
 from services.catalog.model.builds import artifact_key
+from services.catalog.storage.artifacts import MongoUnusedArtifacts
 from services.chassis import logs
 from services.chassis.clock import Clock
+from services.chassis.object_store import ObjectStore
 from services.chassis.retry import run_every
 
 KEPT_UNUSED = timedelta(days=1)
@@ -20,7 +21,7 @@ log = logs.get(__name__)
 class ArtifactSweeper:
     """Runs in every process: an artifact claimed by one is skipped by the others."""
 
-    def __init__(self, unused: UnusedArtifacts, objects: Objects, clock: Clock) -> None:
+    def __init__(self, unused: MongoUnusedArtifacts, objects: ObjectStore, clock: Clock) -> None:
         self._unused = unused
         self._objects = objects
         self._clock = clock

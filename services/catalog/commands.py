@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from services.catalog.app import connect_migrated
-from services.catalog.publisher import SOURCE, TOPICS, Publisher
+from services.catalog.events import SOURCE, TOPICS
 from services.catalog.settings import Settings
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.store import MongoStore
@@ -50,5 +50,5 @@ async def _bootstrap(settings: Settings, name: str) -> None:
 async def bootstrap_organisation(mongo: Mongo, name: str) -> IssuedKey:
     """A new organisation with a key that has all scopes; a running catalog publishes its events."""
     clock = SystemClock()
-    store = MongoStore(mongo, Publisher(Outbox(mongo, SOURCE)), clock)
+    store = MongoStore(mongo, Outbox(mongo, SOURCE), clock)
     return await KeyUseCases(store, MongoKeyRing(mongo), clock).bootstrap(name)

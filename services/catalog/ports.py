@@ -1,17 +1,17 @@
-"""The store that the use cases need: one port per resource, and transactions over them.
+"""What the use cases need: a store with one port per resource and transactions over them, and an inspector.
 
 Everything is read and written as the caller of `chassis.context.current()`; only `KeyRing` works without a caller.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Protocol, TypeAlias, TypeVar
 
-from services.catalog.artifact_ports import Artifacts
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
-from services.catalog.model.builds import Build
+from services.catalog.model.builds import Build, Inspection, RejectedArtifact
 from services.catalog.model.keys import ApiKey, Organisation
 from services.catalog.model.tests import Quarantine, Test, TestVersion
 from services.catalog.model.values import Counts, Page, Platform
@@ -22,11 +22,7 @@ E = TypeVar("E")
 
 
 class DuplicateValue(Exception):
-    """A unique value is in use; `what` is "id" or "version"."""
-
-    def __init__(self, what: str) -> None:
-        super().__init__(f"the {what} is in use")
-        self.what = what
+    """An id, or another value that must be unique, is in use."""
 
 
 Fact: TypeAlias = App | Build | Test | Attachment | ApiKey
@@ -199,28 +195,30 @@ class Workflows(LiveEntities[Workflow], Protocol):
         """The workflows whose build_config names the version of the app."""
 
 
-@dataclass(frozen=True, slots=True)
-class FactsPage:
-    """Facts, each with the page token of the position after it; an empty `token` means that this is the last page.
+class Artifacts(Protocol):
+    """Which artifacts are stored, and how many live builds use each."""
 
-    `total` is how many there are, about.
-    """
+    async def expect(self, sha256: str, size: int) -> bool:
+        """Announce that the artifact is about to be used; whether it is stored already.
 
-    facts: Sequence[tuple[str, Fact]]
-    token: str
-    total: int
-
-
-class Facts(Protocol):
-    """Apps, builds, tests and attachments of all organisations, deleted and detached ones too."""
-
-    async def page(self, token: str, limit: int) -> FactsPage:
-        """At most `limit` facts after the token, all of one kind, perhaps none.
-
-        Everything published before the call is included.
-
-        InvalidArgument: invalid page token.
+        From now on the sweeper leaves it alone for a day, used or not. Aborted while it is being removed.
         """
+
+    async def stored(self, sha256: str) -> None:
+        """Record that the artifact is in the object store."""
+
+    async def use(self, sha256: str, change: int) -> None:
+        """Change the number of its uses by 1 or -1."""
+
+    async def release(self, sha256s: Iterable[str]) -> None:
+        """Decrement the number of uses of each artifact, once for each time it is listed."""
+
+
+class Inspector(Protocol):
+    """Looks into artifacts without trusting them."""
+
+    async def inspect(self, path: Path) -> Inspection | RejectedArtifact:
+        """What the artifact says of itself; never raises for what the artifact is."""
 
 
 class Records(Protocol):

@@ -39,15 +39,12 @@ class Spool:
 
         InvalidArgument (ARTIFACT_TOO_LARGE) as soon as it is too large; Unavailable when the disk is full.
         """
-        with self._open() as file:
+        with tempfile.NamedTemporaryFile(dir=self._folder, prefix=PREFIX, delete=False) as file:
             path = Path(file.name)
             try:
                 yield await self._write(file, path, chunks)
             finally:
                 _remove(path)
-
-    def _open(self) -> IO[bytes]:
-        return tempfile.NamedTemporaryFile(dir=self._folder, prefix=PREFIX, delete=False)
 
     async def _write(self, file: IO[bytes], path: Path, chunks: AsyncIterator[bytes]) -> ReceivedFile:
         digest, size = hashlib.sha256(), 0
@@ -73,8 +70,7 @@ async def read(path: Path) -> AsyncIterator[bytes]:
 
 
 def _remove(path: Path) -> None:
-    with suppress(FileNotFoundError):
-        path.unlink()
+    path.unlink(missing_ok=True)
 
 
 def _append(file: IO[bytes], chunk: bytes, digest: "hashlib._Hash") -> None:

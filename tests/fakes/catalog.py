@@ -57,7 +57,7 @@ class _Table(Generic[R]):
 
     async def add(self, entity: R) -> None:
         if entity.id in self.rows:
-            raise DuplicateValue("id")
+            raise DuplicateValue
         await self.replace(entity)
 
     async def replace(self, entity: R) -> None:
@@ -112,7 +112,7 @@ class FakeBuilds(_Table[Build]):
     async def replace(self, entity: Build) -> None:
         same = await self.of_version(entity.app_id, entity.version)
         if entity.deleted_at is None and same is not None and same.id != entity.id:
-            raise DuplicateValue("version")
+            raise DuplicateValue
         await super().replace(entity)
 
     async def delete_all(self, app_id: str, at: datetime) -> None:
@@ -237,7 +237,7 @@ class FakeWorkflows(_Table[Workflow]):
 class FakeKeys(_Table[ApiKey]):
     async def add(self, entity: ApiKey) -> None:
         if any(key.lookup == entity.lookup for key in self.rows.values()):
-            raise DuplicateValue("id")
+            raise DuplicateValue
         await super().add(entity)
 
     async def page(self, page: Page) -> Sequence[ApiKey]:

@@ -20,8 +20,7 @@ from services.chassis.context import Caller, current
 from services.chassis.errors import NotFound, Unauthenticated
 from services.chassis.health import Health
 from services.chassis.settings import ProcessSettings
-from services.gateway.auth.api_keys import KeyHolder, invalid_api_key
-from services.gateway.auth.api_keys import checksum
+from services.gateway.auth.api_keys import KeyHolder, checksum, invalid_api_key
 from services.gateway.contract.operations import all_services
 
 TOKEN = "a service token for tests"

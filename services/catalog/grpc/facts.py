@@ -6,12 +6,13 @@ from typing import Any
 
 from mobiletest.catalog.v1 import facts_pb2, facts_pb2_grpc
 
+from services.catalog.events import event_message
 from services.catalog.model.apps import App
 from services.catalog.model.attachments import Attachment
 from services.catalog.model.builds import Build
 from services.catalog.model.tests import Test
-from services.catalog.ports import Fact, Facts
-from services.catalog.publisher import event_message
+from services.catalog.ports import Fact
+from services.catalog.storage.facts import MongoFacts
 from services.chassis.page_size import take_page
 
 _FIELDS: dict[type[Fact], str] = {App: "app", Build: "build", Test: "test", Attachment: "attachment"}
@@ -20,7 +21,7 @@ _FIELDS: dict[type[Fact], str] = {App: "app", Build: "build", Test: "test", Atta
 class CatalogFactsServicer(facts_pb2_grpc.CatalogFactsServicer):
     """See the proto."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: MongoFacts) -> None:
         self._facts = facts
 
     async def ListCatalogFacts(

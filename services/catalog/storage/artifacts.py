@@ -60,19 +60,21 @@ class MongoArtifacts:
 
 
 class MongoUnusedArtifacts:
-    """The port `UnusedArtifacts`; like the key ring it knows no caller."""
+    """The artifacts of all organisations that nothing uses: of deleted builds, and of uploads that failed."""
 
     def __init__(self, mongo: Mongo, clock: Clock) -> None:
         self._artifacts = mongo.collection(ARTIFACTS)
         self._clock = clock
 
     async def claim(self, before: datetime) -> tuple[str, str] | None:
+        """Organisation and SHA-256 of an artifact that was last used before then; the caller has to remove it."""
         unused = {"uses": 0, "touched_at": {"$lt": before}}
         leaving = {"$set": {"state": REMOVING, "touched_at": self._clock.now()}}
         found: Document | None = await self._artifacts.find_one_and_update(unused, leaving)
         return (found["org_id"], found["sha256"]) if found else None
 
     async def forget(self, org_id: str, sha256: str) -> None:
+        """Record that the claimed artifact has been removed."""
         await self._artifacts.delete_one({"_id": artifact_key(org_id, sha256), "state": REMOVING})
 
 

@@ -83,14 +83,14 @@ class OrgRows:
         try:
             await self._collection.insert_one(document, session=self._session)
         except DuplicateKeyError as error:
-            raise _duplicate_value(error) from error
+            raise DuplicateValue from error
 
     async def put(self, document: Document) -> None:
         """Insert or replace the document of this id. DuplicateValue: another unique value of it."""
         try:
             await self._collection.replace_one({"_id": document["_id"]}, document, upsert=True, session=self._session)
         except DuplicateKeyError as error:
-            raise _duplicate_value(error) from error
+            raise DuplicateValue from error
 
     async def update(self, filter: Filter, update: Document, *, upsert: bool = False) -> int:
         """Update the first document that fits; how many did (0 or 1)."""
@@ -105,12 +105,6 @@ class OrgRows:
         if sort:
             cursor = cursor.sort(sort)
         return cursor.skip(page.offset).limit(page.size) if page else cursor
-
-
-def _duplicate_value(error: DuplicateKeyError) -> DuplicateValue:
-    """The domain error for a violated unique index."""
-    pattern = (error.details or {}).get("keyPattern", {})
-    return DuplicateValue("version" if "version" in pattern else "id")
 
 
 def _split_batch(batch: bytes) -> Iterator[bytes]:

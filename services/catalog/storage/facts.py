@@ -1,9 +1,10 @@
 """Exports the catalog of all organisations page by page, for rebuilding read models."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from services.catalog.ports import Fact, FactsPage
+from services.catalog.ports import Fact
 from services.catalog.storage import apps, attachments, builds, tests
 from services.chassis.errors import InvalidArgument
 from services.chassis.mongo import Document, Mongo, Session
@@ -17,8 +18,20 @@ _SOURCES: Sequence[tuple[str, Callable[[Document], Fact]]] = (
 _NAMES = [name for name, _ in _SOURCES]
 
 
+@dataclass(frozen=True, slots=True)
+class FactsPage:
+    """Facts, each with the page token of the position after it; an empty `token` means that this is the last page.
+
+    `total` is how many there are, about.
+    """
+
+    facts: Sequence[tuple[str, Fact]]
+    token: str
+    total: int
+
+
 class MongoFacts:
-    """The port `Facts`. Deleted and detached entities are included, marked as such.
+    """Apps, builds, tests and attachments of all organisations; deleted and detached ones are marked as such.
 
     Each page is read in a transaction. Its commit waits for the majority, so a primary that was replaced without
     knowing it yet cannot answer with the past: it contains everything that was published before the page was requested.
@@ -28,6 +41,7 @@ class MongoFacts:
         self._mongo = mongo
 
     async def page(self, token: str, limit: int) -> FactsPage:
+        """At most `limit` facts after the token, all of one kind, perhaps none. InvalidArgument: invalid page token."""
         place, after = _parse_token(token)
         name, from_document = _SOURCES[place]
 

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from typing import TypeVar
 
+from services.catalog.events import make_event
 from services.catalog.ports import Change, Counters, Fact
-from services.catalog.publisher import Publisher
 from services.catalog.storage.apps import APPS, COUNTERS, MongoApps, MongoCounters, RecentCounters
 from services.catalog.storage.artifacts import ARTIFACTS, MongoArtifacts
 from services.catalog.storage.attachments import ATTACHMENTS, MongoAttachments
@@ -19,6 +19,7 @@ from services.chassis.events import Event
 from services.chassis.keyed_locks import KeyedLocks
 from services.chassis.mongo import Mongo, Session
 from services.chassis.org_collection import OrgCollection
+from services.chassis.outbox import Outbox
 
 T = TypeVar("T")
 
@@ -54,12 +55,12 @@ class MongoChange(MongoRecords):
 class MongoStore(MongoRecords):
     """The port `Store` on MongoDB."""
 
-    def __init__(self, mongo: Mongo, publisher: Publisher, clock: Clock) -> None:
+    def __init__(self, mongo: Mongo, outbox: Outbox, clock: Clock) -> None:
         super().__init__(mongo, clock)
         self.counters = self._recent = RecentCounters(self.counters, clock)
         self._mongo = mongo
         self._clock = clock
-        self._publisher = publisher
+        self._outbox = outbox
         self._locks: KeyedLocks[str] = KeyedLocks()
 
     async def change(self, work: Callable[[Change], Awaitable[T]], *, of: str | None = None) -> T:
@@ -74,9 +75,11 @@ class MongoStore(MongoRecords):
         async def attempt(session: Session) -> tuple[T, list[Event]]:
             change = MongoChange(self._mongo, self._clock, session)
             result = await work(change)
-            return result, await self._publisher.add(session, change.facts)
+            events = [make_event(self._outbox, fact) for fact in change.facts]
+            await self._outbox.add(session, events)
+            return result, events
 
         result, events = await self._mongo.transaction(attempt)
         self._recent.changed()
-        self._publisher.committed(events)
+        self._outbox.publish_soon(events)
         return result

@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from services.catalog.artifact_ports import Objects
 from services.catalog.model import attachments, workflows
 from services.catalog.model.apps import App
 from services.catalog.model.builds import Build, artifact_key, validate_metadata
@@ -16,6 +15,7 @@ from services.catalog.usecases.apps import update_app_builds
 from services.catalog.usecases.errors import reports_violations, require
 from services.chassis.clock import Clock
 from services.chassis.errors import AlreadyExists, FailedPrecondition
+from services.chassis.object_store import ObjectStore
 
 BuildChanges = Mapping[str, Any]
 """New values of metadata (a mapping), package_name and version; None clears a package name and leaves a version."""
@@ -29,7 +29,7 @@ def version_exists(version: str) -> AlreadyExists:
 class BuildUseCases:
     """Listing, changing, deleting and downloading builds."""
 
-    def __init__(self, store: Store, objects: Objects, clock: Clock) -> None:
+    def __init__(self, store: Store, objects: ObjectStore, clock: Clock) -> None:
         self._store = store
         self._objects = objects
         self._clock = clock

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from services.catalog import spool
-from services.catalog.artifact_ports import Inspector, Objects
 from services.catalog.model.builds import (
     METADATA_ERROR,
     Build,
@@ -17,7 +16,7 @@ from services.catalog.model.builds import (
 )
 from services.catalog.model.text import validate_version
 from services.catalog.model.values import InvalidValue, Json
-from services.catalog.ports import Change, DuplicateValue, Store
+from services.catalog.ports import Change, DuplicateValue, Inspector, Store
 from services.catalog.spool import Spool
 from services.catalog.usecases.apps import update_app_builds
 from services.catalog.usecases.builds import version_exists
@@ -25,6 +24,7 @@ from services.catalog.usecases.errors import reports_violations, require
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.ids import new_id
+from services.chassis.object_store import ObjectStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class NewBuild:
 class UploadUseCases:
     """Making builds."""
 
-    def __init__(self, store: Store, objects: Objects, *, spool: Spool, inspector: Inspector, clock: Clock) -> None:
+    def __init__(self, store: Store, objects: ObjectStore, *, spool: Spool, inspector: Inspector, clock: Clock) -> None:
         self._store = store
         self._objects = objects
         self._spool = spool

@@ -11,8 +11,8 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
+from services.catalog.events import SOURCE
 from services.catalog.ports import KeyRing, Store
-from services.catalog.publisher import SOURCE, Publisher
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.migrations import MIGRATIONS, RULES
 from services.catalog.storage.store import MongoStore
@@ -82,7 +82,7 @@ async def backend(request: pytest.FixtureRequest) -> AsyncIterator[Backend]:
         return
     uri, database = request.getfixturevalue("mongo_uri"), request.getfixturevalue("migrated_database")
     async with emptied(uri, database, request.param) as mongo:
-        yield Backend(MongoStore(mongo, Publisher(Outbox(mongo, SOURCE)), SystemClock()), MongoKeyRing(mongo))
+        yield Backend(MongoStore(mongo, Outbox(mongo, SOURCE), SystemClock()), MongoKeyRing(mongo))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Artifacts that nothing uses: claimed by one sweeper, gone from the object store, and never under an upload's feet."""
+"""Artifacts that nothing uses: claimed by one sweeper and removed from the object store, but never during an upload."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from services.catalog.artifact_sweeper import ArtifactSweeper
-from services.catalog.publisher import SOURCE, Publisher
+from services.catalog.events import SOURCE
 from services.catalog.storage.artifacts import MongoUnusedArtifacts
 from services.catalog.storage.store import MongoStore
 from services.chassis import context
@@ -24,7 +24,7 @@ DAY = 24 * 3600.0
 
 
 @dataclass
-class House:
+class Storage:
     """A store, its objects, and a sweeper, on one clock."""
 
     store: MongoStore
@@ -33,102 +33,102 @@ class House:
     clock: FakeClock
 
     async def keep(self, uses: int = 0) -> None:
-        """An artifact that lies in the object store."""
+        """An artifact in the object store."""
         await self.store.artifacts.expect(SHA, 1)
         await self.objects.put_bytes(f"{context.current().org_id}/{SHA}", b"x")
         await self.store.artifacts.stored(SHA)
         for _ in range(uses):
             await self.store.artifacts.use(SHA, 1)
 
-    async def lies_there(self) -> bool:
+    async def is_stored(self) -> bool:
         """Whether the object is there."""
         try:
             return await self.objects.head(f"{context.current().org_id}/{SHA}") == 1
         except NotFound:
             return False
 
-    async def swept(self) -> int:
+    async def sweep(self) -> int:
         """How many artifacts a sweep removes."""
         return await ArtifactSweeper(self.unused, self.objects, self.clock).sweep()
 
 
 @pytest.fixture
-async def house(mongo_uri: str, migrated_database: str) -> AsyncIterator[House]:
-    """An empty house."""
+async def storage(mongo_uri: str, migrated_database: str) -> AsyncIterator[Storage]:
+    """Without artifacts."""
     async with emptied(mongo_uri, migrated_database, "motor") as mongo:
         clock = FakeClock()
-        store = MongoStore(mongo, Publisher(Outbox(mongo, SOURCE)), clock)
-        yield House(store, MongoUnusedArtifacts(mongo, clock), ObjectStore.open("memory:///"), clock)
+        store = MongoStore(mongo, Outbox(mongo, SOURCE), clock)
+        yield Storage(store, MongoUnusedArtifacts(mongo, clock), ObjectStore.open("memory:///"), clock)
 
 
-async def test_an_unused_artifact_is_removed_after_a_day(house: House) -> None:
+async def test_an_unused_artifact_is_removed_after_a_day(storage: Storage) -> None:
     """Not before; afterwards it is stored anew."""
-    await house.keep()
-    assert await house.swept() == 0
-    house.clock.advance(DAY + 1)
-    assert await house.swept() == 1
-    assert not await house.lies_there()
-    assert not await house.store.artifacts.expect(SHA, 1)
+    await storage.keep()
+    assert await storage.sweep() == 0
+    storage.clock.advance(DAY + 1)
+    assert await storage.sweep() == 1
+    assert not await storage.is_stored()
+    assert not await storage.store.artifacts.expect(SHA, 1)
 
 
-async def test_a_used_artifact_stays(house: House) -> None:
+async def test_a_used_artifact_stays(storage: Storage) -> None:
     """Until its last use has ended, and a day longer."""
-    await house.keep(uses=2)
-    house.clock.advance(9 * DAY)
-    assert await house.swept() == 0
+    await storage.keep(uses=2)
+    storage.clock.advance(9 * DAY)
+    assert await storage.sweep() == 0
     for _ in range(2):
-        await house.store.artifacts.use(SHA, -1)
-    assert await house.swept() == 0
-    house.clock.advance(2 * DAY)
-    assert await house.swept() == 1
+        await storage.store.artifacts.use(SHA, -1)
+    assert await storage.sweep() == 0
+    storage.clock.advance(2 * DAY)
+    assert await storage.sweep() == 1
 
 
-async def test_the_uses_of_many_builds_end_at_once(house: House) -> None:
-    """One for each mention, of each artifact."""
+async def test_the_uses_of_many_builds_end_at_once(storage: Storage) -> None:
+    """Each artifact loses one use for each time it is listed."""
     another = "cd" * 32
-    await house.keep(uses=3)
-    await house.store.artifacts.expect(another, 1)
-    await house.store.artifacts.use(another, 1)
-    await house.store.artifacts.release([SHA, another, SHA])
-    house.clock.advance(2 * DAY)
-    assert await house.swept() == 1
-    assert await house.lies_there()
-    await house.store.artifacts.release([SHA])
-    house.clock.advance(2 * DAY)
-    assert await house.swept() == 1
-    assert not await house.lies_there()
+    await storage.keep(uses=3)
+    await storage.store.artifacts.expect(another, 1)
+    await storage.store.artifacts.use(another, 1)
+    await storage.store.artifacts.release([SHA, another, SHA])
+    storage.clock.advance(2 * DAY)
+    assert await storage.sweep() == 1
+    assert await storage.is_stored()
+    await storage.store.artifacts.release([SHA])
+    storage.clock.advance(2 * DAY)
+    assert await storage.sweep() == 1
+    assert not await storage.is_stored()
 
 
-async def test_an_upload_keeps_an_unused_artifact_for_another_day(house: House) -> None:
+async def test_an_upload_keeps_an_unused_artifact_for_another_day(storage: Storage) -> None:
     """It is about to be used."""
-    await house.keep()
-    house.clock.advance(2 * DAY)
-    assert await house.store.artifacts.expect(SHA, 1)
-    assert await house.swept() == 0
-    assert await house.lies_there()
+    await storage.keep()
+    storage.clock.advance(2 * DAY)
+    assert await storage.store.artifacts.expect(SHA, 1)
+    assert await storage.sweep() == 0
+    assert await storage.is_stored()
 
 
-async def test_an_artifact_is_claimed_once(house: House) -> None:
+async def test_an_artifact_is_claimed_once(storage: Storage) -> None:
     """And an upload of the same file has to wait until it is gone."""
-    await house.keep()
-    house.clock.advance(2 * DAY)
-    before = house.clock.now() - timedelta(days=1)
+    await storage.keep()
+    storage.clock.advance(2 * DAY)
+    before = storage.clock.now() - timedelta(days=1)
     org_id = context.current().org_id
-    assert await house.unused.claim(before) == (org_id, SHA)
-    assert await house.unused.claim(before) is None
+    assert await storage.unused.claim(before) == (org_id, SHA)
+    assert await storage.unused.claim(before) is None
     with pytest.raises(Aborted, match="try again"):
-        await house.store.artifacts.expect(SHA, 1)
-    await house.unused.forget(org_id, SHA)
-    assert not await house.store.artifacts.expect(SHA, 1)
+        await storage.store.artifacts.expect(SHA, 1)
+    await storage.unused.forget(org_id, SHA)
+    assert not await storage.store.artifacts.expect(SHA, 1)
 
 
-async def test_a_claim_that_died_is_taken_back_by_the_next_upload(house: House) -> None:
+async def test_a_claim_that_died_is_taken_back_by_the_next_upload(storage: Storage) -> None:
     """After a minute, as if the artifact were not there."""
-    await house.keep()
-    house.clock.advance(2 * DAY)
-    await house.unused.claim(house.clock.now() - timedelta(days=1))
-    house.clock.advance(120)
-    assert not await house.store.artifacts.expect(SHA, 1)
-    await house.unused.forget(context.current().org_id, SHA)
-    await house.store.artifacts.stored(SHA)
-    assert await house.store.artifacts.expect(SHA, 1)
+    await storage.keep()
+    storage.clock.advance(2 * DAY)
+    await storage.unused.claim(storage.clock.now() - timedelta(days=1))
+    storage.clock.advance(120)
+    assert not await storage.store.artifacts.expect(SHA, 1)
+    await storage.unused.forget(context.current().org_id, SHA)
+    await storage.store.artifacts.stored(SHA)
+    assert await storage.store.artifacts.expect(SHA, 1)

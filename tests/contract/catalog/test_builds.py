@@ -35,11 +35,10 @@ async def test_a_version_is_used_once_in_an_app(store: Store) -> None:
     await store.builds.add(build("1.0"))
     await store.builds.add(build("2.0"))
     await store.builds.add(build("1.0", "another app"))
-    with pytest.raises(DuplicateValue) as on_adding:
+    with pytest.raises(DuplicateValue):
         await store.builds.add(build("1.0", id="another"))
-    with pytest.raises(DuplicateValue) as on_renaming:
+    with pytest.raises(DuplicateValue):
         await store.builds.replace(build("1.0", id=build("2.0").id))
-    assert (on_adding.value.what, on_renaming.value.what) == ("version", "version")
 
 
 async def test_versions_differ_by_case(store: Store) -> None:

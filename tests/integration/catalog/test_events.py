@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 from mobiletest.catalog.v1 import api_keys_pb2, apps_pb2, builds_pb2, events_pb2
 
-from services.catalog.publisher import CATALOG_EVENTS, KEY_EVENTS
+from services.catalog.events import CATALOG_EVENTS, KEY_EVENTS
 from services.chassis import context
 from services.chassis.consumer import Consumer
 from services.chassis.events import Event

@@ -11,7 +11,7 @@ import pytest_asyncio
 from google.protobuf.timestamp_pb2 import Timestamp
 from mobiletest.catalog.v1 import api_keys_pb2, events_pb2, tests_pb2
 
-from services.catalog.publisher import CATALOG_EVENTS
+from services.catalog.events import CATALOG_EVENTS
 from services.chassis import context
 from services.chassis.consumer import Consumer
 from services.chassis.context import Caller

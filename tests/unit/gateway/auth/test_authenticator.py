@@ -6,10 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from services.chassis.errors import Unauthenticated, Unavailable
-from services.gateway.auth.api_keys import KeyHolder, expired_api_key
+from services.gateway.auth.api_keys import KeyHolder, checksum, expired_api_key, is_well_formed
 from services.gateway.auth.authenticator import Authenticator
 from services.gateway.auth.key_cache import KeyCache
-from services.gateway.auth.api_keys import checksum, is_well_formed
 from tests.fakes.gateway import FakeApiKeys, FakeClock, new_key
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

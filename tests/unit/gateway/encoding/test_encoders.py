@@ -15,8 +15,7 @@ from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.proto_values import enum_spellings
 from services.gateway.contract.fields import rest_fields
-from services.gateway.encoding import encoder, timestamp_to_json
-from services.gateway.encoding import ResponseEncoders
+from services.gateway.encoding import ResponseEncoders, encoder, timestamp_to_json
 from tests.examples import examples
 from tests.unit.gateway.strategies import RESPONSES, response_messages
 

@@ -1,6 +1,5 @@
-"""Publishes the catalog's changes as Kafka events through the outbox."""
+"""The catalog's changes as Kafka events, which are published through the outbox."""
 
-from collections.abc import Sequence
 from functools import singledispatch
 
 from google.protobuf.message import Message
@@ -14,7 +13,6 @@ from services.catalog.model.keys import ApiKey
 from services.catalog.model.tests import Test
 from services.catalog.ports import Fact
 from services.chassis.events import Event
-from services.chassis.mongo import Session
 from services.chassis.outbox import Outbox
 from services.chassis.proto_values import to_timestamp
 
@@ -24,30 +22,11 @@ KEY_EVENTS = "mobiletest.catalog.v1.key-events"
 TOPICS = {CATALOG_EVENTS: 6, KEY_EVENTS: 1}
 
 
-class Publisher:
-    """Writes events in the transaction of the change; the relay publishes them after the commit."""
-
-    def __init__(self, outbox: Outbox) -> None:
-        self._outbox = outbox
-
-    async def add(self, session: Session, facts: Sequence[Fact]) -> list[Event]:
-        """The events of the facts, now rows of the outbox in the session's transaction."""
-        events = [self._event(fact) for fact in facts]
-        await self._outbox.add(session, events)
-        return events
-
-    def committed(self, events: Sequence[Event]) -> None:
-        """The transaction is committed."""
-        self._outbox.publish_soon(events)
-
-    def _event(self, fact: Fact) -> Event:
-        topic = KEY_EVENTS if isinstance(fact, ApiKey) else CATALOG_EVENTS
-        return self._outbox.event(topic, _partition_key(fact), event_message(fact), sequence=fact.revision)
-
-
-def _partition_key(fact: Fact) -> str:
-    """The Kafka key: events of an app, its builds and its attachments keep their order."""
-    return fact.app_id if isinstance(fact, Build | Attachment) else fact.id
+def make_event(outbox: Outbox, fact: Fact) -> Event:
+    """The event of a changed entity. Events of an app, its builds and its attachments keep their order."""
+    topic = KEY_EVENTS if isinstance(fact, ApiKey) else CATALOG_EVENTS
+    key = fact.app_id if isinstance(fact, Build | Attachment) else fact.id
+    return outbox.event(topic, key, event_message(fact), sequence=fact.revision)
 
 
 @singledispatch
