@@ -82,19 +82,27 @@ class FakeBackends:
     """All services behind a gateway.
 
     `on` scripts a method with a function of the request, sync or async, or an async generator; its exceptions become
-    gRPC errors as in a real service.
+    gRPC errors as in a real service. Calls of organisations without a scripted key come from an earlier test: they are
+    not recorded.
     """
 
     answers: dict[str, Answer] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
     addresses: dict[str, str] = field(default_factory=dict)
+    org_ids: set[str] = field(default_factory=set)
     initial_metadata: tuple[tuple[str, str], ...] = ()
     trailing_metadata: tuple[tuple[str, str], ...] = ()
     _stops: dict[str, AsyncExitStack] = field(default_factory=dict)
 
     def on(self, method: str, answer: Answer) -> None:
         self.answers[method] = answer
+
+    def reset(self) -> None:
+        """Forget all answers, keys and calls."""
+        for kept in (self.answers, self.calls, self.cancelled, self.org_ids):
+            kept.clear()
+        self.initial_metadata = self.trailing_metadata = ()
 
     def of(self, method: str) -> list[Call]:
         """The calls of one method."""
@@ -138,7 +146,7 @@ class FakeBackends:
 
     def _unary(self, name: str) -> Any:
         async def handle(request: Message, context: Any) -> Any:
-            self.calls.append(Call(name, request, current()))
+            self._record(name, request)
             context.set_trailing_metadata(self.trailing_metadata)
             return await self._answer(name, request)
 
@@ -147,7 +155,7 @@ class FakeBackends:
     def _upload(self, name: str) -> Any:
         async def handle(requests: AsyncIterator[Message], context: Any) -> Any:
             received: list[Message] = []
-            self.calls.append(Call(name, received, current()))
+            self._record(name, received)
             try:
                 async for request in requests:
                     received.append(request)  # noqa: PERF401 (after a cut upload, what was received stays)
@@ -160,7 +168,7 @@ class FakeBackends:
 
     def _stream(self, name: str) -> Any:
         async def handle(request: Message, context: Any) -> AsyncIterator[Message]:
-            self.calls.append(Call(name, request, current()))
+            self._record(name, request)
             await context.send_initial_metadata(self.initial_metadata)
             try:
                 async for answer in self.answers[name](request):
@@ -170,6 +178,12 @@ class FakeBackends:
                 raise
 
         return handle
+
+    def _record(self, name: str, request: Any) -> None:
+        caller = current()
+        if caller.org_id and caller.org_id not in self.org_ids:
+            raise NotFound(f"{caller.org_id} has no scripted key")
+        self.calls.append(Call(name, request, caller))
 
     async def _answer(self, name: str, request: Any) -> Any:
         if name not in self.answers:
@@ -204,6 +218,7 @@ def fixed_stats(request: reports_pb2.BatchGetAppStatsRequest) -> reports_pb2.Bat
 def script_api_key(backends: FakeBackends, *scopes: str, org_id: str | None = None) -> str:
     """Script VerifyApiKey for a new key with these scopes (all when none are named); gives the key."""
     key, org = new_key(), org_id or str(uuid4())
+    backends.org_ids.add(org)
     names = [f"SCOPE_{scope.upper()}" for scope in scopes or ("read", "write", "execute", "admin")]
     answer = api_keys_pb2.VerifyApiKeyResponse(api_key_id=str(uuid4()), org_id=org, scopes=names)
     before = backends.answers.get("VerifyApiKey")

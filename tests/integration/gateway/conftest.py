@@ -1,11 +1,13 @@
-"""A running gateway before scripted services."""
+"""A running gateway before scripted services, one for each module."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
 import pytest
+import pytest_asyncio
 
 from services.gateway.app import App, start_app
 from services.gateway.settings import Settings
@@ -42,7 +44,7 @@ class Client:
 
 
 def gateway_settings(backends: FakeBackends, **settings_overrides: Any) -> Settings:
-    """Without a broker, unless `changes` names one: the gateway serves all the same."""
+    """Without a broker, unless `settings_overrides` names one: the gateway serves all the same."""
     values = {
         "service_tokens": TOKEN,
         "http_listen": "127.0.0.1:0",
@@ -56,31 +58,68 @@ def gateway_settings(backends: FakeBackends, **settings_overrides: Any) -> Setti
     return Settings(**values)
 
 
-@pytest.fixture
-async def backends() -> AsyncIterator[FakeBackends]:
+@asynccontextmanager
+async def run_gateway(backends: FakeBackends, **settings_overrides: Any) -> AsyncIterator[App]:
+    """A gateway that is ready."""
+    async with start_app(gateway_settings(backends, **settings_overrides)) as app:
+
+        async def ready() -> bool:
+            async with aiohttp.request("GET", f"{app.url}/readyz") as answer:
+                return answer.status == 200
+
+        await eventually(ready)
+        yield app
+
+
+@asynccontextmanager
+async def open_client(gateway: App, backends: FakeBackends) -> AsyncIterator[Client]:
+    """A client with a key of its own organisation."""
+    async with aiohttp.ClientSession() as session:
+        yield Client(session, gateway.url, script_api_key(backends))
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_backends() -> AsyncIterator[FakeBackends]:
+    """The services of all tests of a module."""
     async with run_fake_backends() as services:
         yield services
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def settings_overrides() -> dict[str, Any]:
     """Settings that differ from the defaults; a test module overrides this."""
     return {}
 
 
-@pytest.fixture
-async def gateway(backends: FakeBackends, settings_overrides: dict[str, Any]) -> AsyncIterator[App]:
-    async with start_app(gateway_settings(backends, **settings_overrides)) as app:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def gateway(shared_backends: FakeBackends, settings_overrides: dict[str, Any]) -> AsyncIterator[App]:
+    """The gateway of all tests of a module, which neither stop services nor make reporting's statistics fail."""
+    async with run_gateway(shared_backends, **settings_overrides) as app:
         yield app
 
 
 @pytest.fixture
+def backends(shared_backends: FakeBackends) -> FakeBackends:
+    """The services without the answers and calls of other tests."""
+    shared_backends.reset()
+    return shared_backends
+
+
+@pytest_asyncio.fixture(loop_scope="module")
 async def client(gateway: App, backends: FakeBackends) -> AsyncIterator[Client]:
-    async with aiohttp.ClientSession() as session:
-        client = Client(session, gateway.url, script_api_key(backends))
+    async with open_client(gateway, backends) as client:
+        yield client
 
-        async def ready() -> bool:
-            return (await client("GET", "/readyz")).status == 200
 
-        await eventually(ready)
+@pytest_asyncio.fixture(loop_scope="module")
+async def own_backends() -> AsyncIterator[FakeBackends]:
+    """Services of a single test, which may stop them."""
+    async with run_fake_backends() as services:
+        yield services
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def own_client(own_backends: FakeBackends) -> AsyncIterator[Client]:
+    """A client of a gateway of a single test."""
+    async with run_gateway(own_backends) as app, open_client(app, own_backends) as client:
         yield client

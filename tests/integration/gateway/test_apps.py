@@ -4,16 +4,17 @@ import asyncio
 from typing import Any
 from uuid import uuid4
 
-import aiohttp
+import pytest
 from google.protobuf.empty_pb2 import Empty
 from mobiletest.catalog.v1 import apps_pb2
 
 from services.chassis.errors import Unavailable
-from services.gateway.app import start_app
 from services.gateway.upstream.app_stats import FAILURES_BEFORE_PAUSE
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends, fixed_stats, script_api_key, script_apps
-from tests.integration.gateway.conftest import Client, gateway_settings
+from tests.integration.gateway.conftest import Client, open_client, run_gateway
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 def an_app(**values: Any) -> apps_pb2.App:
@@ -60,12 +61,14 @@ async def test_an_unknown_app_is_a_404_with_the_documented_message(client: Clien
     assert (answer.status, answer.json) == (404, {"detail": "App not found", "code": "NOT_FOUND"})
 
 
-async def test_without_reporting_apps_answer_with_nulls_and_a_warning(client: Client, backends: FakeBackends) -> None:
+async def test_without_reporting_apps_answer_with_nulls_and_a_warning(
+    own_client: Client, own_backends: FakeBackends
+) -> None:
     app = an_app()
-    script_apps(backends, app)
-    await backends.stop("reporting")
+    script_apps(own_backends, app)
+    await own_backends.stop("reporting")
     for _ in range(5):
-        answer = await client("GET", f"/api/v1/apps/{app.id}")
+        answer = await own_client("GET", f"/api/v1/apps/{app.id}")
         assert answer.status == 200
         assert answer.json["name"] == "Shop"
         assert answer.json["recent_executions"] is answer.json["rolling_pass_rate"] is None
@@ -73,31 +76,31 @@ async def test_without_reporting_apps_answer_with_nulls_and_a_warning(client: Cl
         assert answer.headers["Warning"].startswith("199 ")
 
 
-async def test_statistics_return_when_reporting_is_back(client: Client, backends: FakeBackends) -> None:
+async def test_statistics_return_when_reporting_is_back(own_client: Client, own_backends: FakeBackends) -> None:
     app = an_app()
-    script_apps(backends, app)
-    await backends.stop("reporting")
+    script_apps(own_backends, app)
+    await own_backends.stop("reporting")
     for _ in range(5):
-        await client("GET", f"/api/v1/apps/{app.id}")
-    await backends.start("reporting")
+        await own_client("GET", f"/api/v1/apps/{app.id}")
+    await own_backends.start("reporting")
 
     async def whole() -> bool:
-        answer = await client("GET", f"/api/v1/apps/{app.id}")
+        answer = await own_client("GET", f"/api/v1/apps/{app.id}")
         return answer.json["recent_executions"] == 7 and "Warning" not in answer.headers
 
     await eventually(whole)
 
 
-async def test_slow_statistics_do_not_delay_apps(client: Client, backends: FakeBackends) -> None:
+async def test_slow_statistics_do_not_delay_apps(own_client: Client, own_backends: FakeBackends) -> None:
     app = an_app()
-    script_apps(backends, app)
+    script_apps(own_backends, app)
     never = asyncio.Event()
 
     async def hang(_: Any) -> Any:
         await never.wait()
 
-    backends.on("BatchGetAppStats", hang)
-    answer = await client("GET", f"/api/v1/apps/{app.id}")
+    own_backends.on("BatchGetAppStats", hang)
+    answer = await own_client("GET", f"/api/v1/apps/{app.id}")
     assert answer.status == 200
     assert "Warning" in answer.headers
 
@@ -113,11 +116,10 @@ async def test_a_short_request_timeout_does_not_count_as_a_failure_of_reporting(
 
     backends.on("BatchGetAppStats", hang)
     async with (
-        start_app(gateway_settings(backends, stats_timeout_seconds=60)) as gateway,
-        aiohttp.ClientSession() as session,
+        run_gateway(backends, stats_timeout_seconds=60) as gateway,
+        open_client(gateway, backends) as client,
         asyncio.timeout(30),
     ):
-        client = Client(session, gateway.url, script_api_key(backends))
         hurried = [
             await client("GET", f"/api/v1/apps/{app.id}", headers={"X-Request-Timeout": "0.5"})
             for _ in range(FAILURES_BEFORE_PAUSE)

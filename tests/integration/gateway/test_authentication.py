@@ -3,7 +3,6 @@
 import asyncio
 from uuid import uuid4
 
-import aiohttp
 import pytest
 from mobiletest.catalog.v1 import apps_pb2, events_pb2
 
@@ -11,12 +10,14 @@ from services.chassis.clock import SystemClock
 from services.chassis.errors import Unavailable
 from services.chassis.events import Event
 from services.chassis.producer import Producer
-from services.gateway.app import App, start_app
+from services.gateway.app import App
 from services.gateway.auth.api_keys import expired_api_key, invalid_api_key
 from services.gateway.auth.key_cache import KEY_EVENTS_TOPIC
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends, new_key, script_api_key
-from tests.integration.gateway.conftest import Client, gateway_settings
+from tests.integration.gateway.conftest import Client, open_client, run_gateway
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PATH = "/api/v1/apps"
 
@@ -145,10 +146,9 @@ async def test_a_key_event_revokes_a_cached_key(backends: FakeBackends, kafka_bo
     backends.on("ListApps", no_apps)
     async with (
         Producer(kafka_bootstrap, {KEY_EVENTS_TOPIC: 1}, idempotence=False) as producer,
-        start_app(gateway_settings(backends, kafka_bootstrap=kafka_bootstrap)) as app,
-        aiohttp.ClientSession() as session,
+        run_gateway(backends, kafka_bootstrap=kafka_bootstrap) as app,
+        open_client(app, backends) as client,
     ):
-        client = Client(session, app.url, script_api_key(backends))
 
         async def status() -> int:
             return (await client("GET", PATH)).status

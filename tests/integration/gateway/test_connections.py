@@ -12,15 +12,17 @@ import pytest
 import structlog
 from mobiletest.catalog.v1 import apps_pb2
 
-from services.gateway.app import App, start_app
+from services.gateway.app import App
 from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends, script_api_key
-from tests.integration.gateway.conftest import Client, gateway_settings
+from tests.integration.gateway.conftest import Client, run_gateway
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def settings_overrides() -> dict[str, Any]:
-    return {"keepalive_timeout_seconds": 0.5, "max_connections": 20, "max_request_timeout_seconds": 3}
+    return {"keepalive_timeout_seconds": 0.5, "max_request_timeout_seconds": 3}
 
 
 async def connect(gateway: App) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -82,17 +84,18 @@ async def test_a_chunked_body_that_is_broken_is_a_400(client: Client, gateway: A
     assert answer[9:12] == b"400"
 
 
-async def test_more_connections_than_allowed_are_closed_at_once(gateway: App) -> None:
-    held = [await connect(gateway) for _ in range(20)]
-    reader, writer = await connect(gateway)
-    try:
-        writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert await reader.read() == b""
-    except ConnectionResetError:
-        pass
-    finally:
-        for _, one in [*held, (reader, writer)]:
-            one.close()
+async def test_more_connections_than_allowed_are_closed_at_once(backends: FakeBackends) -> None:
+    async with run_gateway(backends, max_connections=20) as gateway:
+        held = [await connect(gateway) for _ in range(20)]
+        reader, writer = await connect(gateway)
+        try:
+            writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert await reader.read() == b""
+        except ConnectionResetError:
+            pass
+        finally:
+            for _, one in [*held, (reader, writer)]:
+                one.close()
 
 
 async def test_pipelined_requests_are_answered_in_order(client: Client, gateway: App) -> None:
@@ -142,13 +145,7 @@ async def test_shutdown_lets_requests_finish_and_closes_event_streams(backends: 
     backends.on("ListApps", page)
     key = script_api_key(backends)
     async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {key}"}) as session:
-        async with start_app(gateway_settings(backends, shutdown_grace_seconds=5)) as app:
-
-            async def ready() -> bool:
-                async with session.get(f"{app.url}/readyz") as answer:
-                    return answer.status == 200
-
-            await eventually(ready)
+        async with run_gateway(backends, shutdown_grace_seconds=5) as app:
             watching = await session.get(f"{app.url}/api/v1/executions/{uuid4()}/events")
             listing = asyncio.create_task(session.get(f"{app.url}/api/v1/apps"))
             await reached.wait()

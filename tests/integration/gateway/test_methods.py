@@ -20,6 +20,8 @@ from services.gateway.routes import DOCUMENT_PATH
 from tests.fakes.gateway import FakeBackends
 from tests.integration.gateway.conftest import Client
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 GET_PATHS = [operation.template for operation in all_operations() if operation.verb == "GET"]
 VOLATILE = {"Date", "X-Request-ID", "Transfer-Encoding"}
 

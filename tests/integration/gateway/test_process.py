@@ -11,10 +11,13 @@ from typing import Any
 
 import aiohttp
 import orjson
+import pytest
 
 from tests.eventually import eventually
 from tests.fakes.gateway import TOKEN, FakeBackends, script_api_key
 from tests.integration.gateway.conftest import NO_BROKER
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 class Written:

@@ -11,6 +11,8 @@ from services.chassis.errors import Unavailable
 from tests.fakes.gateway import FakeBackends, script_apps
 from tests.integration.gateway.conftest import Client
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 def an_app() -> apps_pb2.App:
     return apps_pb2.App(
@@ -148,10 +150,12 @@ async def test_a_gate_on_an_unknown_execution_is_a_404(client: Client, backends:
     assert backends.requests("GetGate") == []
 
 
-async def test_a_gate_without_reporting_is_a_503_and_never_a_pass(client: Client, backends: FakeBackends) -> None:
-    execution = script_execution(backends, total=1, passed=1)
-    await backends.stop("reporting")
-    answer = await client("GET", f"/api/v1/executions/{execution}/gate")
+async def test_a_gate_without_reporting_is_a_503_and_never_a_pass(
+    own_client: Client, own_backends: FakeBackends
+) -> None:
+    execution = script_execution(own_backends, total=1, passed=1)
+    await own_backends.stop("reporting")
+    answer = await own_client("GET", f"/api/v1/executions/{execution}/gate")
     assert (answer.status, "Retry-After" in answer.headers) == (503, True)
     assert "result" not in answer.json
 

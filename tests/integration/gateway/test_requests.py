@@ -22,6 +22,8 @@ from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends, script_api_key
 from tests.integration.gateway.conftest import Client
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 APPS = "/api/v1/apps"
 START = "/api/v1/execution/api/execute_workflow_id_async"
 
@@ -31,7 +33,7 @@ def started(request: executions_pb2.StartWorkflowRequest) -> executions_pb2.Exec
     return executions_pb2.ExecutionStart(status="EXECUTION_STATUS_QUEUED", message="Queued", id=id_, task_id=id_)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def settings_overrides() -> dict[str, Any]:
     return {"max_body_bytes": 10_000, "body_timeout_seconds": 0.5}
 
@@ -325,17 +327,17 @@ async def test_health_needs_no_key(client: Client, gateway: App) -> None:
         assert (answer.status, (await answer.json())["status"]) == (200, "ok")
 
 
-async def test_readiness_needs_the_catalog(client: Client, backends: FakeBackends) -> None:
-    await backends.stop("catalog")
+async def test_readiness_needs_the_catalog(own_client: Client, own_backends: FakeBackends) -> None:
+    await own_backends.stop("catalog")
 
     async def not_ready() -> bool:
-        return (await client("GET", "/readyz")).status == 503
+        return (await own_client("GET", "/readyz")).status == 503
 
     await eventually(not_ready)
-    await backends.start("catalog")
+    await own_backends.start("catalog")
 
     async def ready() -> bool:
-        return (await client("GET", "/readyz")).status == 200
+        return (await own_client("GET", "/readyz")).status == 200
 
     await eventually(ready)
 

@@ -26,10 +26,12 @@ from tests.eventually import eventually
 from tests.fakes.gateway import FakeBackends
 from tests.integration.gateway.conftest import Client
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 MEBIBYTE = 1024 * 1024
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def settings_overrides() -> dict[str, Any]:
     return {"heartbeat_seconds": 0.2, "max_upload_bytes": 8 * MEBIBYTE, "idle_timeout_seconds": 1}
 
@@ -156,9 +158,9 @@ def keep_upload(backends: FakeBackends) -> None:
 
 def form(*fields: tuple[str, Any], file: bytes = b"content", file_at: int | None = None) -> aiohttp.FormData:
     data = aiohttp.FormData(quote_fields=False)
-    place = len(fields) if file_at is None else file_at
+    position = len(fields) if file_at is None else file_at
     for index in range(len(fields) + 1):
-        if index == place:
+        if index == position:
             data.add_field("file", file, filename="../dir/shop.apk", content_type="application/octet-stream")
         if index < len(fields):
             data.add_field(*fields[index])
@@ -166,7 +168,7 @@ def form(*fields: tuple[str, Any], file: bytes = b"content", file_at: int | None
 
 
 @pytest.mark.parametrize("file_at", [0, 2, None])
-async def test_an_upload_is_streamed_wherever_its_file_stands(
+async def test_an_upload_is_streamed_with_the_file_at_any_position(
     client: Client, backends: FakeBackends, file_at: int | None
 ) -> None:
     keep_upload(backends)
@@ -187,7 +189,7 @@ async def test_an_upload_is_streamed_wherever_its_file_stands(
     assert hashlib.sha256(received).digest() == hashlib.sha256(content).digest()
 
 
-async def test_a_file_before_its_fields_flows_to_the_catalog_as_it_arrives(
+async def test_a_file_before_its_fields_is_streamed_to_the_catalog(
     client: Client, backends: FakeBackends
 ) -> None:
     """The catalog gets chunks while the client has not yet sent the rest of the form."""

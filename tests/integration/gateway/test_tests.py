@@ -13,6 +13,8 @@ from services.chassis.errors import Unavailable
 from tests.fakes.gateway import FakeBackends, script_api_key
 from tests.integration.gateway.conftest import Client
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 ALLOWED = ("insufficient_data", "broken", "flaky", "regressed", "recovered", "stable")
 
 
@@ -84,25 +86,24 @@ async def test_an_unknown_classification_is_rejected_with_the_known_ones(client:
 
 @pytest.mark.parametrize("query", ["page=0", "page_size=501", "app_id=x", "platform=web"])
 async def test_bounds_hold_with_a_classification_too(client: Client, query: str) -> None:
-    """Nobody is asked."""
+    """The request reaches no service."""
     answer = await client("GET", f"/api/v1/tests?classification=flaky&{query}")
     assert (answer.status, answer.json["detail"][0]["loc"]) == (422, ["query", query.split("=")[0]])
 
 
-async def test_without_reporting_a_classified_list_is_a_503(client: Client, backends: FakeBackends) -> None:
-    """503 with Retry-After, whether it says so or is not there; the plain list is."""
+async def test_without_reporting_a_classified_list_is_a_503(own_client: Client, own_backends: FakeBackends) -> None:
+    """503 with Retry-After, whether reporting answers with an error or not at all; the plain list works."""
 
     def unavailable(_: Any) -> Any:
         raise Unavailable("not now", retry_after=1)
 
-    backends.on("ListClassifiedTests", unavailable)
-    backends.on("ListTests", lambda _: tests_pb2.ListTestsResponse())
-    answers = [await client("GET", "/api/v1/tests?classification=flaky")]
-    await backends.stop("reporting")
-    answers.append(await client("GET", "/api/v1/tests?classification=flaky"))
+    own_backends.on("ListClassifiedTests", unavailable)
+    own_backends.on("ListTests", lambda _: tests_pb2.ListTestsResponse())
+    answers = [await own_client("GET", "/api/v1/tests?classification=flaky")]
+    await own_backends.stop("reporting")
+    answers.append(await own_client("GET", "/api/v1/tests?classification=flaky"))
     assert [(answer.status, "Retry-After" in answer.headers) for answer in answers] == [(503, True)] * 2
-    assert (await client("GET", "/api/v1/tests")).status == 200
-    await backends.start("reporting")
+    assert (await own_client("GET", "/api/v1/tests")).status == 200
 
 
 async def test_a_quarantine_is_set_and_cleared(client: Client, backends: FakeBackends) -> None:
@@ -136,7 +137,7 @@ async def test_a_quarantine_is_set_and_cleared(client: Client, backends: FakeBac
     ],
 )
 async def test_an_invalid_quarantine_is_rejected(client: Client, body: Any, loc: str, kind: str) -> None:
-    """With its place, before the catalog is asked."""
+    """With its location, before a call to the catalog."""
     answer = await client("PUT", f"/api/v1/tests/{uuid4()}/quarantine", json=body)
     (issue,) = answer.json["detail"]
     assert (answer.status, issue["loc"], issue["type"]) == (422, ["body", loc], kind)
