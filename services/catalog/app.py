@@ -79,7 +79,9 @@ async def start_app(settings: Settings) -> AsyncIterator[CatalogService]:
         mongo = await stack.enter_async_context(connect_migrated(settings))
         health.register("mongodb", mongo.ping)
         outbox = Outbox(mongo, SOURCE)
-        await stack.enter_async_context(_run_relay(settings, mongo, outbox, background))
+        producer = Producer(settings.kafka_bootstrap, TOPICS, idempotence=settings.kafka_idempotence)
+        relay = OutboxRelay(mongo, outbox, await stack.enter_async_context(producer))
+        await stack.enter_async_context(background.run("relay", relay.run()))
         objects = ObjectStore.open(settings.object_store)
         sweeper = ArtifactSweeper(MongoUnusedArtifacts(mongo, SystemClock()), objects, SystemClock())
         await stack.enter_async_context(background.run("sweeper", sweeper.run()))
@@ -99,13 +101,6 @@ async def connect_migrated(settings: Settings) -> AsyncIterator[Mongo]:
         yield mongo
     finally:
         await mongo.close()
-
-
-@asynccontextmanager
-async def _run_relay(settings: Settings, mongo: Mongo, outbox: Outbox, background: Background) -> AsyncIterator[None]:
-    producer = Producer(settings.kafka_bootstrap, TOPICS, idempotence=settings.kafka_idempotence)
-    async with producer, background.run("relay", OutboxRelay(mongo, outbox, producer).run()):
-        yield
 
 
 def _servicers(settings: Settings, mongo: Mongo, outbox: Outbox, objects: ObjectStore) -> list[grpc_server.Servicer]:

@@ -11,7 +11,7 @@ from mobiletest.catalog.v1 import api_keys_pb2, api_keys_pb2_grpc
 from services.catalog.grpc.conversions import page_of
 from services.catalog.model.keys import ApiKey, Scope
 from services.catalog.usecases.keys import KeyUseCases
-from services.chassis.proto_values import page_fields, read_datetime, to_timestamp
+from services.chassis.proto_values import page_fields, read_datetime, to_enum_number, to_timestamp
 
 
 class ApiKeysServicer(api_keys_pb2_grpc.ApiKeysServicer):
@@ -44,13 +44,7 @@ class ApiKeysServicer(api_keys_pb2_grpc.ApiKeysServicer):
         return verified_message(await self._usecases.verify(request.key))
 
 
-_NUMBERS = {
-    Scope.READ: api_keys_pb2.SCOPE_READ,
-    Scope.WRITE: api_keys_pb2.SCOPE_WRITE,
-    Scope.EXECUTE: api_keys_pb2.SCOPE_EXECUTE,
-    Scope.ADMIN: api_keys_pb2.SCOPE_ADMIN,
-}
-_SCOPES = {number: scope for scope, number in _NUMBERS.items()}
+_NUMBERS = {scope: to_enum_number(api_keys_pb2.Scope, scope) for scope in Scope}
 
 
 def key_message(key: ApiKey, value: str | None = None) -> api_keys_pb2.ApiKey:
@@ -80,4 +74,4 @@ def verified_message(key: ApiKey) -> api_keys_pb2.VerifyApiKeyResponse:
 def scopes(numbers: Iterable[int]) -> list[Scope]:
     """The scopes of the numbers, in the order of their declaration."""
     asked = set(numbers)
-    return [scope for number, scope in _SCOPES.items() if number in asked]
+    return [scope for scope, number in _NUMBERS.items() if number in asked]

@@ -10,17 +10,17 @@ from google.protobuf.struct_pb2 import Value
 from mobiletest.catalog.v1 import tests_pb2, tests_pb2_grpc
 
 from services.catalog.grpc.conversions import named_fields, page_of, platform, platform_set, quarantine_message
-from services.catalog.model.attachments import Relationship
 from services.catalog.model.tests import Step, TestVersion
 from services.catalog.usecases.attachments import AttachedTest, AttachmentUseCases, TargetedAttachment
 from services.catalog.usecases.quarantine import QuarantineUseCases
-from services.catalog.usecases.tests import NewTest, TestQuery, TestUseCases
+from services.catalog.usecases.tests import NewTest, TestUseCases
 from services.chassis.errors import InvalidArgument, Violation
 from services.chassis.proto_values import (
     json_to_value,
     page_fields,
     read_datetime,
     read_optional,
+    to_enum_number,
     to_timestamp,
     value_to_json,
 )
@@ -39,11 +39,19 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
         self._quarantine = quarantine
 
     async def CreateTest(self, request: tests_pb2.CreateTestRequest, context: Any) -> tests_pb2.Test:
-        return test_message(await self._usecases.create(new_test(request)))
+        fields = {field: _field_value(request, field) for field in _CHANGEABLE if field != "name"}
+        return test_message(await self._usecases.create(NewTest(request.name, **fields)))
 
     async def ListTests(self, request: tests_pb2.ListTestsRequest, context: Any) -> tests_pb2.ListTestsResponse:
-        page = page_of(request)
-        listed = await self._usecases.list(test_query(request), page)
+        if request.HasField("classification"):
+            _refuse_classification()
+        listed = await self._usecases.list(
+            page_of(request),
+            search=request.search or None,
+            app_id=read_optional(request, "app_id"),
+            platform=platform(request.platform),
+            tag=request.tag or None,
+        )
         return tests_pb2.ListTestsResponse(items=map(test_message, listed.items), **page_fields(request, listed.total))
 
     async def GetTest(self, request: tests_pb2.GetTestRequest, context: Any) -> tests_pb2.Test:
@@ -57,7 +65,8 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
 
     async def UpdateTest(self, request: tests_pb2.UpdateTestRequest, context: Any) -> tests_pb2.Test:
         fields = named_fields(request, request.update_mask.paths, _CHANGEABLE)
-        return test_message(await self._usecases.update(request.test_id, {f: _changed(request, f) for f in fields}))
+        changes = {field: _field_value(request, field) for field in fields}
+        return test_message(await self._usecases.update(request.test_id, changes))
 
     async def DeleteTest(self, request: tests_pb2.DeleteTestRequest, context: Any) -> Empty:
         await self._usecases.delete(request.test_id)
@@ -96,7 +105,7 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
         return tests_pb2.ListAttachmentsResponse(items=items, **page_fields(request, listed.total))
 
 
-def _changed(request: tests_pb2.UpdateTestRequest, field: str) -> Any:
+def _field_value(request: tests_pb2.CreateTestRequest | tests_pb2.UpdateTestRequest, field: str) -> Any:
     if field == "steps":
         return steps(request.steps)
     if field == "flow_files":
@@ -106,12 +115,6 @@ def _changed(request: tests_pb2.UpdateTestRequest, field: str) -> Any:
     if field == "platform":
         return platform(request.platform)
     return read_optional(request, field)
-
-
-_RELATIONSHIPS = {
-    Relationship.ATTACHED: tests_pb2.RELATIONSHIP_ATTACHED,
-    Relationship.PINNED: tests_pb2.RELATIONSHIP_PINNED,
-}
 
 
 def test_message(attached: AttachedTest) -> tests_pb2.Test:
@@ -153,36 +156,10 @@ def attachment_message(targeted: TargetedAttachment) -> tests_pb2.Attachment:
         app_id=attachment.app_id,
         test_id=attachment.test_id,
         test_name=attachment.test_name,
-        relationship=_RELATIONSHIPS[attachment.relationship],
+        relationship=to_enum_number(tests_pb2.Relationship, attachment.relationship),
         pinned_version=attachment.pinned_version,
         target_build_version=targeted.target_version,
         quarantine=quarantine_message(targeted.quarantine),
-    )
-
-
-def new_test(request: tests_pb2.CreateTestRequest) -> NewTest:
-    """The client's description of a new test."""
-    return NewTest(
-        name=request.name,
-        steps=steps(request.steps),
-        description=read_optional(request, "description"),
-        platform=platform(request.platform),
-        tags=tuple(request.tags),
-        timeout_seconds=read_optional(request, "timeout_seconds"),
-        flow=read_optional(request, "flow"),
-        flow_files=flow_files(request.flow_files),
-    )
-
-
-def test_query(request: tests_pb2.ListTestsRequest) -> TestQuery:
-    """The filters of a list; an empty tag counts as absent. InvalidArgument for a classification."""
-    if request.HasField("classification"):
-        _refuse_classification()
-    return TestQuery(
-        search=request.search or None,
-        app_id=read_optional(request, "app_id"),
-        platform=platform(request.platform),
-        tag=request.tag or None,
     )
 
 

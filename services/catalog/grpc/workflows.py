@@ -29,7 +29,8 @@ class WorkflowsServicer(workflows_pb2_grpc.WorkflowsServicer):
     async def CreateWorkflow(
         self, request: workflows_pb2.CreateWorkflowRequest, context: Any
     ) -> workflows_pb2.Workflow:
-        return workflow_message(await self._usecases.create(new_workflow(request)))
+        fields = {field: _field_value(request, field) for field in _CHANGEABLE if field != "name"}
+        return workflow_message(await self._usecases.create(NewWorkflow(request.name, **fields)))
 
     async def ListWorkflows(
         self, request: workflows_pb2.ListWorkflowsRequest, context: Any
@@ -46,7 +47,7 @@ class WorkflowsServicer(workflows_pb2_grpc.WorkflowsServicer):
         self, request: workflows_pb2.UpdateWorkflowRequest, context: Any
     ) -> workflows_pb2.Workflow:
         fields = named_fields(request, request.update_mask.paths, _CHANGEABLE)
-        changes = {field: _changed(request, field) for field in fields}
+        changes = {field: _field_value(request, field) for field in fields}
         return workflow_message(await self._usecases.update(request.workflow_id, changes))
 
     async def DeleteWorkflow(self, request: workflows_pb2.DeleteWorkflowRequest, context: Any) -> Empty:
@@ -54,7 +55,7 @@ class WorkflowsServicer(workflows_pb2_grpc.WorkflowsServicer):
         return Empty()
 
 
-def _changed(request: workflows_pb2.UpdateWorkflowRequest, field: str) -> Any:
+def _field_value(request: workflows_pb2.CreateWorkflowRequest | workflows_pb2.UpdateWorkflowRequest, field: str) -> Any:
     if field == "build_config":
         return build_config(request.build_config)
     if field == "run_config":
@@ -78,19 +79,6 @@ def workflow_message(workflow: Workflow) -> workflows_pb2.Workflow:
         max_parallel=workflow.max_parallel,
         created_at=to_timestamp(workflow.created_at),
         updated_at=to_timestamp(workflow.updated_at),
-    )
-
-
-def new_workflow(request: workflows_pb2.CreateWorkflowRequest) -> NewWorkflow:
-    """The client's description of a new workflow."""
-    return NewWorkflow(
-        name=request.name,
-        description=read_optional(request, "description"),
-        test_ids=tuple(request.test_ids),
-        tags=tuple(request.tags),
-        build_config=build_config(request.build_config),
-        run_config=run_config(read_optional(request, "run_config")),
-        max_parallel=read_optional(request, "max_parallel"),
     )
 
 

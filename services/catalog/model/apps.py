@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from services.catalog.model.builds import Build
 from services.catalog.model.values import Platform
 
 
@@ -33,17 +32,6 @@ class App:
     pinned_tests: int = 0
     revision: int = 1
     deleted_at: datetime | None = None
-
-
-def update_build_facts(app: App, *, count: int, newest: Build | None, current: Build | None) -> App:
-    """The app with copies of the facts about its builds; `current` is the one that `current_version` names."""
-    return replace(
-        app,
-        versions_count=count,
-        latest_version=newest.version if newest else None,
-        latest_build_id=newest.id if newest else None,
-        current_build_id=current.id if current else None,
-    )
 
 
 def raise_revision(app: App, at: datetime) -> App:

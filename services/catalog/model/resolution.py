@@ -102,11 +102,9 @@ def _has_app(test: Test, platform: Platform, candidates: Candidates, request: Bu
 
 
 def _run(test: Test, platform: Platform, candidates: Candidates, request: BuildRequest) -> PlannedRun:
+    app = None
     try:
         app = _app(test, platform, candidates, request)
-    except UnrunnableTest as problem:
-        return PlannedRun(test, platform, config_error=str(problem))
-    try:
         return PlannedRun(test, platform, app, _build(test, app, candidates, request))
     except UnrunnableTest as problem:
         return PlannedRun(test, platform, app, config_error=str(problem))

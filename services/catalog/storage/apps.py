@@ -124,7 +124,9 @@ class RecentCounters:
         changes = self._changes
         counts = await self._counters.get()
         if changes == self._changes:  # else it may be from before the change
-            self._keep(org_id, now, counts)
+            if len(self._read) >= CAPACITY:
+                self._read.clear()
+            self._read[org_id] = (now, counts)
         return counts
 
     async def add(self, change: Counts) -> None:
@@ -135,8 +137,3 @@ class RecentCounters:
         """A transaction of the caller's organisation has been committed."""
         self._changes += 1
         self._read.pop(context.current().org_id, None)
-
-    def _keep(self, org_id: str, now: float, counts: Counts) -> None:
-        if len(self._read) >= CAPACITY:
-            self._read.clear()
-        self._read[org_id] = (now, counts)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from services.catalog.model.apps import App, mark_deleted, raise_revision, update_build_facts
+from services.catalog.model.apps import App, mark_deleted, raise_revision
 from services.catalog.model.attachments import Attachment, detach, update_test_counts
 from services.catalog.model.text import search_pattern, validate_name, validate_version
 from services.catalog.model.values import Counts, ListPage, Page, Platform, app_counts
@@ -73,10 +73,7 @@ class AppUseCases:
             changed = await _resolve_current_build(change, replace(app, **values))
             if changed == app:
                 return app
-            changed = raise_revision(changed, now)
-            await change.apps.replace(changed)
-            change.announce(changed)
-            return changed
+            return await _write_revision(change, changed, now)
 
         return await self._store.change(work, of=app_id)
 
@@ -120,10 +117,13 @@ async def _resolve_current_build(change: Change, app: App) -> App:
 
 async def update_app_builds(change: Change, app: App, *, added: int, at: datetime) -> App:
     """Write and announce the app with its builds as they are now; `added` says how many it has more than it knows."""
-    named = app.current_version
-    current = await change.builds.of_version(app.id, named) if named is not None else None
     newest = await change.builds.newest(app.id)
-    app = update_build_facts(app, count=app.versions_count + added, newest=newest, current=current)
+    app = replace(
+        await _resolve_current_build(change, app),
+        versions_count=app.versions_count + added,
+        latest_version=newest.version if newest else None,
+        latest_build_id=newest.id if newest else None,
+    )
     return await _write_revision(change, app, at)
 
 

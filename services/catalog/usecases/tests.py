@@ -48,18 +48,6 @@ class NewTest:
     flow_files: Files = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class TestQuery:
-    """Which tests a client asks for."""
-
-    __test__ = False
-
-    search: str | None = None
-    app_id: str | None = None
-    platform: Platform | None = None
-    tag: str | None = None
-
-
 class TestUseCases:
     """Writing, listing, changing and deleting tests."""
 
@@ -100,12 +88,20 @@ class TestUseCases:
         kept = await self._store.change(work)
         return AttachedTest(kept, (), active_quarantine(kept.quarantine, now))
 
-    async def list(self, query: TestQuery, page: Page) -> ListPage[AttachedTest]:
+    async def list(
+        self,
+        page: Page,
+        *,
+        search: str | None = None,
+        app_id: str | None = None,
+        platform: Platform | None = None,
+        tag: str | None = None,
+    ) -> ListPage[AttachedTest]:
         """A page of the tests that fit, newest first."""
-        pattern = search_pattern(query.search) if query.search else None
-        if query.search and pattern is None:
+        pattern = search_pattern(search) if search else None
+        if search and pattern is None:
             return ListPage((), 0)
-        filter = TestFilter(query.platform, query.tag, await self._ids_of_app(query.app_id), pattern)
+        filter = TestFilter(platform, tag, await self._ids_of_app(app_id), pattern)
         total = await self._total(filter)
         tests = await self._store.tests.page(filter, page)
         return ListPage(await self._with_attachments(tests), total)

@@ -42,21 +42,14 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field with its contract. `header` is the header that fills it, or empty."""
+    """A field with its contract (options.proto) and its rules."""
 
     descriptor: FieldDescriptor
     name: str
     repeated: bool
-    presence: bool
-    default: str
-    header: str
-    from_headers: bool
-    non_null: bool
-    internal: bool
-    trimmed: bool
+    contract: options_pb2.FieldContract
     required: bool
     output_only: bool
-    example: str
     rules: Rules
 
     @property
@@ -67,14 +60,14 @@ class Field:
     @property
     def nullable(self) -> bool:
         """Whether a request may say null: the field is then left unset."""
-        return self.presence and not self.non_null
+        return self.descriptor.has_presence and not self.contract.non_null
 
     @property
     def null_when_absent(self) -> bool:
         """Whether a response has null where the field is not set; other fields have their zero value or []."""
         if self.repeated:
             return False
-        return self.presence or self.message is not None or self.descriptor.enum_type is not None
+        return self.descriptor.has_presence or self.message is not None or self.descriptor.enum_type is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +80,7 @@ class HeaderField:
     @property
     def name(self) -> str:
         """The header in lower case."""
-        return self.field.header.lower()
+        return self.field.contract.header.lower()
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -115,14 +108,16 @@ class RequestFields:
         return cls(
             path=tuple(field for field in known if field.name in in_path),
             headers=tuple(_header_fields(known)),
-            content=tuple(f for f in known if f.name not in in_path and not f.header and not f.from_headers),
+            content=tuple(
+                f for f in known if f.name not in in_path and not f.contract.header and not f.contract.from_headers
+            ),
         )
 
 
 @cache
 def rest_fields(message: Descriptor) -> tuple[Field, ...]:
     """The fields that REST may read or write, in the order of their numbers: no internal ones."""
-    return tuple(field for field in map(_field, message.fields) if not field.internal)
+    return tuple(field for field in map(_field, message.fields) if not field.contract.internal)
 
 
 def request_fields(message: Descriptor) -> tuple[Field, ...]:
@@ -147,29 +142,21 @@ def _is_mask(field: Field) -> bool:
 
 def _header_fields(fields: Iterable[Field]) -> Iterator[HeaderField]:
     for field in fields:
-        if field.header:
+        if field.contract.header:
             yield HeaderField("", field)
-        elif field.from_headers and field.message is not None:
-            yield from (HeaderField(field.name, inner) for inner in rest_fields(field.message) if inner.header)
+        elif field.contract.from_headers and field.message is not None:
+            yield from (HeaderField(field.name, inner) for inner in rest_fields(field.message) if inner.contract.header)
 
 
 def _field(descriptor: FieldDescriptor) -> Field:
-    contract = option(descriptor, options_pb2.contract)
     behavior = option(descriptor, field_behavior_pb2.field_behavior)
     return Field(
         descriptor=descriptor,
         name=descriptor.name,
         repeated=descriptor.is_repeated,
-        presence=descriptor.has_presence,
-        default=contract.default_value,
-        header=contract.header,
-        from_headers=contract.from_headers,
-        non_null=contract.non_null,
-        internal=contract.internal,
-        trimmed=contract.trimmed,
+        contract=option(descriptor, options_pb2.contract),
         required=field_behavior_pb2.REQUIRED in behavior,
         output_only=field_behavior_pb2.OUTPUT_ONLY in behavior,
-        example=contract.example,
         rules=field_rules(descriptor),
     )
 

@@ -33,7 +33,6 @@ class Operation:
     rpc: Method
     descriptor: MethodDescriptor
     request: type[Message]
-    response: type[Message]
     status: int
     location: str
     errors: frozenset[int]
@@ -95,7 +94,6 @@ def _operation(descriptor: MethodDescriptor, rpc: Method, verb: str, template: s
         rpc=rpc,
         descriptor=descriptor,
         request=GetMessageClass(descriptor.input_type),
-        response=GetMessageClass(output),
         status=contract.success_status or default_status,
         location=contract.location,
         errors=frozenset(contract.errors),

@@ -49,14 +49,14 @@ def scalar_schema(field: Field, rules: Rules, *, text: bool = False) -> CoreSche
 
 def default_value(field: Field) -> bool | float | str | None:
     """The default that the contract gives to an absent field, as in JSON; None without one."""
-    if not field.default:
+    text, kind = field.contract.default_value, field.descriptor.cpp_type
+    if not text:
         return None
-    kind = field.descriptor.cpp_type
     if kind == FieldDescriptor.CPPTYPE_BOOL:
-        return field.default == "true"
+        return text == "true"
     if kind in _INTEGERS:
-        return int(field.default)
-    return float(field.default) if kind in _FLOATS else field.default
+        return int(text)
+    return float(text) if kind in _FLOATS else text
 
 
 def json_schema_updates(**updates: Any) -> dict[str, Any]:
@@ -68,9 +68,9 @@ def _string(field: Field, rules: Rules) -> CoreSchema:
     return core_schema.str_schema(
         min_length=rules.min_length or (1 if rules.required else None),
         max_length=rules.max_length,
-        strip_whitespace=field.trimmed,
+        strip_whitespace=field.contract.trimmed,
         strict=True,
-        metadata=json_schema_updates(examples=[field.example]) if field.example else None,
+        metadata=json_schema_updates(examples=[example]) if (example := field.contract.example) else None,
     )
 
 

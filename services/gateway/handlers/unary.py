@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
@@ -40,12 +39,8 @@ class UnaryHandler:
         return self._render(message)
 
 
-@dataclass(frozen=True, slots=True)
-class _CoalescedResponse:
-    """JSON text, and the headers that belong to it."""
-
-    body: bytes
-    headers: Mapping[str, str]
+_CoalescedResponse = tuple[bytes, Mapping[str, str]]
+"""JSON text, and the headers that belong to it."""
 
 
 class CoalescedReadHandler:
@@ -69,9 +64,9 @@ class CoalescedReadHandler:
         key = decoded.message.SerializeToString(deterministic=True)
         with self._reader.call_scope(request_context, timeout):
             batch = self._batcher.join(request_context.caller, (key,), question=key)
-            response = (await batch.results(timeout))[key]
-        request_context.response_headers.update(response.headers)
-        return json_response(response.body)
+            body, headers = (await batch.results(timeout))[key]
+        request_context.response_headers.update(headers)
+        return json_response(body)
 
     async def _call(self, keys: Sequence[bytes]) -> Mapping[bytes, _CoalescedResponse]:
         """A batch has one key, because requests are queued by key."""
@@ -79,7 +74,7 @@ class CoalescedReadHandler:
         shared = RequestContext(context.current())
         with context.limit_time(self._max_timeout):
             message = await self._invoke(self._reader.parse(key), shared, self._max_timeout)
-        return {key: _CoalescedResponse(self._encode(message), shared.response_headers)}
+        return {key: (self._encode(message), shared.response_headers)}
 
 
 def renderer(operation: Operation, to_json: Callable[[], ToJson]) -> Render:

@@ -40,7 +40,7 @@ def _parameters(operation: Operation, fields: RequestFields, schemas: Schemas) -
     found = [_parameter("path", field.name, field, schemas) for field in fields.path]
     if not operation.takes_body:
         found += [_parameter("query", field.name, field, schemas) for field in fields.content]
-    found += [_parameter("header", header.field.header, header.field, schemas) for header in fields.headers]
+    found += [_parameter("header", header.field.contract.header, header.field, schemas) for header in fields.headers]
     shared = ["RequestId", "RequestTimeout", "Prefer"]
     if operation.rpc.takes_idempotency_key:
         shared.append("IdempotencyKey")

@@ -189,9 +189,7 @@ async def test_an_upload_is_streamed_with_the_file_at_any_position(
     assert hashlib.sha256(received).digest() == hashlib.sha256(content).digest()
 
 
-async def test_a_file_before_its_fields_is_streamed_to_the_catalog(
-    client: Client, backends: FakeBackends
-) -> None:
+async def test_a_file_before_its_fields_is_streamed_to_the_catalog(client: Client, backends: FakeBackends) -> None:
     """The catalog gets chunks while the client has not yet sent the rest of the form."""
     keep_upload(backends)
     arrived = asyncio.Event()

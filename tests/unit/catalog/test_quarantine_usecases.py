@@ -7,7 +7,7 @@ import pytest
 
 from services.catalog.model.tests import Quarantine, Test
 from services.catalog.model.values import Page, Platform
-from services.catalog.usecases.tests import NewTest, TestQuery
+from services.catalog.usecases.tests import NewTest
 from services.chassis import context
 from services.chassis.context import Caller
 from services.chassis.errors import DomainError, InvalidArgument, NotFound
@@ -84,7 +84,7 @@ async def test_it_is_over_by_itself(catalog: Catalog, test: Test) -> None:
     written = catalog.store.changes
     for minutes, lasts in ((9, True), (10, False)):
         catalog.clock.minutes = minutes
-        listed = (await catalog.tests.list(TestQuery(), Page(1, 10))).items[0].quarantine
+        listed = (await catalog.tests.list(Page(1, 10))).items[0].quarantine
         together = (await catalog.tests.many([test.id]))[0].quarantine
         of_app = (await catalog.attachments.list(app.id, Page(1, 10))).items[0].quarantine
         again = (await catalog.tests.update(test.id, {})).quarantine

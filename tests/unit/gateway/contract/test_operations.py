@@ -113,7 +113,7 @@ def test_every_rule_of_a_request_is_one_that_the_decoder_checks() -> None:
 
 
 def test_headers_come_from_the_contract_option() -> None:
-    headers = [field.header for field in rest_fields(ci_pb2.CiAttribution.DESCRIPTOR)]
+    headers = [field.contract.header for field in rest_fields(ci_pb2.CiAttribution.DESCRIPTOR)]
     assert headers[3] == "X-CI-PR-Number"
     assert all(headers)
 
@@ -127,7 +127,7 @@ def test_comments_are_found_by_full_name() -> None:
 
 def test_defaults_and_nullability_come_from_the_contract_option() -> None:
     by_name = {field.name: field for field in rest_fields(executions_pb2.StartWorkflowRequest.DESCRIPTOR)}
-    assert by_name["override_build_config"].default == "false"
+    assert by_name["override_build_config"].contract.default_value == "false"
     assert not by_name["override_build_config"].nullable
     assert by_name["run_config"].nullable
     assert by_name["workflow_id"].descriptor.type == FieldDescriptor.TYPE_STRING

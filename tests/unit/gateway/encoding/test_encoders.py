@@ -39,7 +39,7 @@ def converted(value: Any, field: FieldDescriptor, known: Any) -> Any:
     if known.repeated:
         return [one(item, field) for item in value or []]
     if value is None:
-        absent = known.presence or field.message_type is not None or field.enum_type is not None
+        absent = field.has_presence or field.message_type is not None or field.enum_type is not None
         return None if absent else field.default_value
     return one(value, field)
 
