@@ -93,44 +93,33 @@ def _field_encoder(field: Field, repeated: Callable[[Encode, Descriptor], Encode
     return list if field.repeated else None
 
 
-class ItemCache:
-    """The JSON of the most recently used messages of one type."""
+@cache
+def cached_encoder(message: Descriptor) -> Encode:
+    """As `encoder`, with the JSON of the most recently used messages."""
+    encode, make = encoder(message), GetMessageClass(message)
 
-    def __init__(self, message: Descriptor) -> None:
-        self._encode = encoder(message)
-        make = GetMessageClass(message)
+    @lru_cache(CACHED_ITEMS)
+    def to_fragment(raw: bytes) -> orjson.Fragment:
+        return orjson.Fragment(orjson.dumps(encode(make.FromString(raw))))
 
-        @lru_cache(CACHED_ITEMS)
-        def to_fragment(raw: bytes) -> orjson.Fragment:
-            return orjson.Fragment(orjson.dumps(self._encode(make.FromString(raw))))
+    def encode_cached(value: Message) -> Any:
+        raw = value.SerializeToString()
+        return to_fragment(raw) if len(raw) <= CACHED_ITEM_BYTES else encode(value)
 
-        self._to_fragment = to_fragment
-
-    def encode(self, message: Message) -> Any:
-        """A value that orjson writes as the message's JSON."""
-        raw = message.SerializeToString()
-        return self._to_fragment(raw) if len(raw) <= CACHED_ITEM_BYTES else self._encode(message)
+    return encode_cached
 
 
-class ResponseEncoders:
-    """The encoders of one process, which share the caches of items."""
+def response_encoder(message: Descriptor) -> ToJson:
+    """An encoder for responses of this type; their repeated messages are cached."""
+    encode = compile_encoder(message, _cached_list_encoder)
+    return lambda response: orjson.dumps(encode(response))
 
-    def __init__(self) -> None:
-        self._caches: dict[Descriptor, ItemCache] = {}
 
-    def response_encoder(self, message: Descriptor) -> ToJson:
-        """An encoder for responses of this type; their repeated messages are cached."""
-        encode = compile_encoder(message, self._list_encoder)
-        return lambda response: orjson.dumps(encode(response))
+def item_encoder(message: Descriptor) -> ToJson:
+    """An encoder for single messages of a type that lists hold too."""
+    encode = cached_encoder(message)
+    return lambda response: orjson.dumps(encode(response))
 
-    def item_encoder(self, message: Descriptor) -> ToJson:
-        """An encoder for single messages of a type that lists hold too."""
-        cache = self._cache(message)
-        return lambda response: orjson.dumps(cache.encode(response))
 
-    def _list_encoder(self, item: Encode, message: Descriptor) -> Encode:
-        encode = item if message.full_name.startswith("google.protobuf.") else self._cache(message).encode
-        return lambda items: [encode(one) for one in items]
-
-    def _cache(self, message: Descriptor) -> ItemCache:
-        return self._caches.setdefault(message, ItemCache(message))
+def _cached_list_encoder(item: Encode, message: Descriptor) -> Encode:
+    return list_encoder(item if message.full_name in _WELL_KNOWN else cached_encoder(message), message)

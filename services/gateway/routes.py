@@ -12,7 +12,7 @@ from mobiletest.reporting.v1 import reports_pb2
 from services.chassis.clock import Clock
 from services.chassis.health import Health, HealthReport
 from services.gateway.contract.operations import HTTP_BODY, Operation, find_operation
-from services.gateway.encoding import ResponseEncoders
+from services.gateway.encoding import item_encoder, response_encoder
 from services.gateway.handlers import reports
 from services.gateway.handlers.apps import AppInvocations
 from services.gateway.handlers.invocations import Invocation, call_rpc, long_poll_or_batch, read_by_id
@@ -47,7 +47,6 @@ class OperationRoutes:
         self._upstreams = upstreams
         self._settings = settings
         self._closing = closing
-        self._encoders = ResponseEncoders()
         self._readers = {op.name: reader for op in self._operations if (reader := self._batch_reader(op)) is not None}
         self._invocations = self._special_invocations(AppStatsClient(upstreams, settings.stats_timeout_seconds, clock))
 
@@ -71,10 +70,10 @@ class OperationRoutes:
         invoke = self._invocations.get(operation.name) or self._call_rpc(operation.name)
         is_batched = operation.name in self._readers
         if operation.verb == "GET" and not is_batched and operation.output.full_name != HTTP_BODY:
-            encode = self._encoders.response_encoder(operation.output)
+            encode = response_encoder(operation.output)
             return CoalescedReadHandler(reader, invoke, encode, self._settings.max_request_timeout_seconds).handle
-        encoder = self._encoders.item_encoder if is_batched else self._encoders.response_encoder
-        return UnaryHandler(reader, invoke, renderer(operation, lambda: encoder(operation.output))).handle
+        encoder = item_encoder if is_batched else response_encoder
+        return UnaryHandler(reader, invoke, renderer(operation, encoder)).handle
 
     def _stream_handler(self, operation: Operation) -> Handler:
         reader = RequestReader(operation, self._settings)
@@ -95,7 +94,7 @@ class OperationRoutes:
             RequestReader(operation, self._settings),
             self._upstreams.rpc(upload),
             json_handler=self._unary_handler(operation),
-            render=renderer(operation, lambda: self._encoders.response_encoder(operation.output)),
+            render=renderer(operation, response_encoder),
             settings=self._settings,
         ).handle
 

@@ -6,7 +6,7 @@ from typing import Any
 from google.protobuf.empty_pb2 import Empty
 from mobiletest.catalog.v1 import apps_pb2, apps_pb2_grpc
 
-from services.catalog.grpc.conversions import named_fields, page_of, platform, platform_set
+from services.catalog.grpc.conversions import named_fields, page_of, platform, platform_number
 from services.catalog.model.apps import App
 from services.catalog.model.values import Counts, Platform
 from services.catalog.usecases.apps import AppUseCases
@@ -84,7 +84,7 @@ def _message(app: App) -> apps_pb2.App:
         id=app.id,
         org_id=app.org_id,
         name=app.name,
-        platform=platform_set(app.platform),
+        platform=platform_number(app.platform),
         static_url=app.static_url,
         current_version=app.current_version,
         description=app.description,

@@ -33,13 +33,8 @@ _NUMBERS = {Platform.IOS: platform_pb2.PLATFORM_IOS, Platform.ANDROID: platform_
 _PLATFORMS = {number: platform for platform, number in _NUMBERS.items()}
 
 
-def platform_number(platform: Platform | None) -> platform_pb2.Platform:
-    """The number of the platform; None is unspecified."""
-    return _NUMBERS[platform] if platform is not None else platform_pb2.PLATFORM_UNSPECIFIED
-
-
-def platform_set(platform: Platform | None) -> platform_pb2.Platform | None:
-    """The number for an optional field; None leaves it unset."""
+def platform_number(platform: Platform | None) -> platform_pb2.Platform | None:
+    """The number of the platform for a field of a message; None leaves the field unset."""
     return _NUMBERS[platform] if platform is not None else None
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 
 # ruff: noqa: N802 (gRPC names the methods)
-from typing import Any, NoReturn
+from typing import Any
 
 from google.protobuf.empty_pb2 import Empty
 from google.protobuf.struct_pb2 import Value
 from mobiletest.catalog.v1 import tests_pb2, tests_pb2_grpc
 
-from services.catalog.grpc.conversions import named_fields, page_of, platform, platform_set, quarantine_message
+from services.catalog.grpc.conversions import named_fields, page_of, platform, platform_number, quarantine_message
 from services.catalog.model.tests import Step, TestVersion
 from services.catalog.usecases.attachments import AttachedTest, AttachmentUseCases, TargetedAttachment
 from services.catalog.usecases.quarantine import QuarantineUseCases
@@ -44,7 +44,10 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
 
     async def ListTests(self, request: tests_pb2.ListTestsRequest, context: Any) -> tests_pb2.ListTestsResponse:
         if request.HasField("classification"):
-            _refuse_classification()
+            method = "mobiletest.reporting.v1.Reports.ListClassifiedTests"
+            message = f"the catalog does not know how tests behave; ask {method}"
+            violation = Violation("classification", message, "value_error")
+            raise InvalidArgument(f"classification: {message}", violations=[violation])
         listed = await self._usecases.list(
             page_of(request),
             search=request.search or None,
@@ -107,9 +110,9 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
 
 def _field_value(request: tests_pb2.CreateTestRequest | tests_pb2.UpdateTestRequest, field: str) -> Any:
     if field == "steps":
-        return steps(request.steps)
+        return tuple(value_to_json(step) for step in request.steps)  # validated by `flows.loader`
     if field == "flow_files":
-        return flow_files(request.flow_files)
+        return {file.path: file.text for file in request.flow_files}
     if field == "tags":
         return tuple(request.tags)
     if field == "platform":
@@ -125,7 +128,7 @@ def test_message(attached: AttachedTest) -> tests_pb2.Test:
         org_id=test.org_id,
         name=test.name,
         description=test.description,
-        platform=platform_set(test.platform),
+        platform=platform_number(test.platform),
         tags=test.tags,
         steps=step_messages(test.steps),
         timeout_seconds=test.timeout_seconds,
@@ -161,22 +164,6 @@ def attachment_message(targeted: TargetedAttachment) -> tests_pb2.Attachment:
         target_build_version=targeted.target_version,
         quarantine=quarantine_message(targeted.quarantine),
     )
-
-
-def _refuse_classification() -> NoReturn:
-    message = "the catalog does not know how tests behave; ask mobiletest.reporting.v1.Reports.ListClassifiedTests"
-    violation = Violation("classification", message, "value_error")
-    raise InvalidArgument(f"classification: {message}", violations=[violation])
-
-
-def flow_files(files: Iterable[tests_pb2.FlowFile]) -> dict[str, str]:
-    """Texts by their paths; the last file counts if two have the same path."""
-    return {file.path: file.text for file in files}
-
-
-def steps(values: Iterable[Value]) -> tuple[Step, ...]:
-    """The steps as JSON; `flows.loader` validates them."""
-    return tuple(value_to_json(value) for value in values)
 
 
 def step_messages(steps: Iterable[Step]) -> list[Value]:

@@ -9,8 +9,8 @@ from google.protobuf.struct_pb2 import ListValue, Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
-DEPTH_LIMIT = 80
 MAX_DOUBLE = sys.float_info.max
+DEPTH_LIMIT = 80
 """In levels of protobuf messages. Parsers stop at 100; the rest is for the messages around the value."""
 _OBJECT_LEVELS, _LIST_LEVELS = 3, 2
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

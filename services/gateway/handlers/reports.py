@@ -13,7 +13,7 @@ from mobiletest.executor.v1 import executions_pb2
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.errors import NotFound
-from services.chassis.proto_values import enum_spellings
+from services.chassis.proto_values import enum_spellings, page_fields
 from services.chassis.validation import apply_defaults
 from services.gateway.handlers.invocations import Invocation
 from services.gateway.http.request_context import RequestContext
@@ -112,7 +112,7 @@ def list_tests_by_classification(list_tests: Invocation, list_classified: Invoca
         apply_defaults(message)
         found = await list_classified(_classified_request(message), context, timeout)
         items = await tests.many(context.caller, found.test_ids, timeout)
-        return _page(message, found.total, items)
+        return tests_pb2.ListTestsResponse(items=items, **page_fields(message, found.total))
 
     return invoke
 
@@ -125,15 +125,3 @@ def _classified_request(message: tests_pb2.ListTestsRequest) -> reports_pb2.List
         if message.HasField(name):
             setattr(request, name, getattr(message, name))
     return request
-
-
-def _page(message: tests_pb2.ListTestsRequest, total: int, items: list[tests_pb2.Test]) -> tests_pb2.ListTestsResponse:
-    return tests_pb2.ListTestsResponse(
-        total=total,
-        page=message.page,
-        page_size=message.page_size,
-        total_pages=-(-total // message.page_size),
-        has_next=message.page * message.page_size < total,
-        has_previous=message.page > 1,
-        items=items,
-    )

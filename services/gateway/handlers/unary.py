@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from aiohttp import web
+from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message
 
 from services.chassis import context
@@ -77,13 +78,13 @@ class CoalescedReadHandler:
         return {key: (self._encode(message), shared.response_headers)}
 
 
-def renderer(operation: Operation, to_json: Callable[[], ToJson]) -> Render:
+def renderer(operation: Operation, make_encoder: Callable[[Descriptor], ToJson]) -> Render:
     """How responses of this operation are sent."""
     if operation.output.full_name == EMPTY:
         return lambda _: web.Response(status=204)
     if operation.output.full_name == HTTP_BODY:
         return lambda body: _body_response(body, operation.status)
-    return _json_renderer(operation, to_json())
+    return _json_renderer(operation, make_encoder(operation.output))
 
 
 def _json_renderer(operation: Operation, encode: ToJson) -> Render:

@@ -15,7 +15,7 @@ from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.proto_values import enum_spellings
 from services.gateway.contract.fields import rest_fields
-from services.gateway.encoding import ResponseEncoders, encoder, timestamp_to_json
+from services.gateway.encoding import encoder, item_encoder, response_encoder, timestamp_to_json
 from tests.examples import examples
 from tests.unit.gateway.strategies import RESPONSES, response_messages
 
@@ -67,8 +67,7 @@ def test_encoder_agrees_with_json_format(name: str, descriptor: Descriptor, data
 @given(data=st.data())
 def test_cached_items_are_encoded_alike(name: str, descriptor: Descriptor, data: st.DataObject) -> None:
     message = data.draw(response_messages(descriptor))
-    encoders = ResponseEncoders()
-    for make in (encoders.response_encoder, encoders.item_encoder, encoders.item_encoder):
+    for make in (response_encoder, item_encoder, item_encoder):
         assert orjson.loads(make(descriptor)(message)) == ours(message), name
 
 
@@ -118,7 +117,7 @@ def test_whole_numbers_in_free_form_json_stay_integers(number: float) -> None:
 
 def test_changed_message_is_not_answered_from_the_cache() -> None:
     descriptor: Any = apps_pb2.App.DESCRIPTOR
-    encode = ResponseEncoders().item_encoder(descriptor)
+    encode = item_encoder(descriptor)
     app = apps_pb2.App(name="old")
     assert orjson.loads(encode(app))["name"] == "old"
     app.name = "new"
