@@ -10,7 +10,7 @@ from aiokafka.errors import MessageSizeTooLargeError
 
 from services.chassis import logs, metrics
 from services.chassis.clock import Clock
-from services.chassis.events import InvalidMessage
+from services.chassis.events import Headers, InvalidMessage
 from services.chassis.producer import Producer, PublishResult, Record
 from services.chassis.topics import DEAD_LETTERS
 from services.chassis.unreadable_records import UnreadableRecords
@@ -51,7 +51,7 @@ class DeadLetter:
     group: str
     origin: str
     cut: bool
-    record: Record
+    record: ConsumerRecord
 
     @property
     def place(self) -> str:
@@ -106,9 +106,9 @@ def _log_and_count(refused: Sequence[RefusedRecord]) -> None:
 
 
 def build_letter(refused: RefusedRecord, seen: datetime, group: str) -> Record:
-    """The letter of a record. aiokafka sends no record without key and value: such a one gets an empty value."""
+    """The letter of a record."""
     record, error = refused.record, refused.error
-    headers = {
+    reason = {
         "reason": error.reason,
         "message": str(error)[:1000],
         "topic": record.topic,
@@ -118,9 +118,8 @@ def build_letter(refused: RefusedRecord, seen: datetime, group: str) -> Record:
         "group": group,
     }
     if isinstance(record, UnreadableRecords):
-        headers["cut"] = "0"
-    value = b"" if record.key is None and record.value is None else record.value
-    return Record(record.topic + DEAD_LETTERS, record.key, value, [*record.headers, *_dlq_headers(headers)])
+        reason["cut"] = "0"
+    return _copy_record(record, record.topic + DEAD_LETTERS, [*record.headers, *_dlq_headers(reason)])
 
 
 def truncate_letter(letter: Record) -> Record:
@@ -142,24 +141,24 @@ def parse_letter(record: ConsumerRecord) -> DeadLetter:
         group=headers.get("dlq_group", ""),
         origin=f"{headers.get('dlq_partition', '?')}/{headers.get('dlq_offset', '?')}",
         cut="dlq_cut" in headers,
-        record=Record(record.topic, record.key, record.value, list(record.headers)),
+        record=record,
     )
 
 
 def original_record(letter: DeadLetter) -> Record:
     """The record to replay: for the topic it came from, as it was, with the place of its letter as a header."""
-    key, value = letter.record.key, letter.record.value
-    headers = [
-        (name, content)
-        for name, content in letter.record.headers
-        if not name.startswith(PREFIX) and name != REPLAYED_FROM
-    ]
-    value = b"" if key is None and value is None else value
-    replayed_from = (REPLAYED_FROM, letter.place.encode())
-    return Record(letter.topic.removesuffix(DEAD_LETTERS), key, value, [*headers, replayed_from])
+    headers = [(name, value) for name, value in letter.record.headers if not name.startswith(PREFIX)]
+    headers = [*(each for each in headers if each[0] != REPLAYED_FROM), (REPLAYED_FROM, letter.place.encode())]
+    return _copy_record(letter.record, letter.topic.removesuffix(DEAD_LETTERS), headers)
 
 
-def _dlq_headers(texts: dict[str, str]) -> list[tuple[str, bytes | None]]:
+def _copy_record(record: ConsumerRecord, topic: str, headers: Headers) -> Record:
+    """aiokafka sends no record without key and value: such a one gets an empty value."""
+    value = b"" if record.key is None and record.value is None else record.value
+    return Record(topic, record.key, value, headers)
+
+
+def _dlq_headers(texts: dict[str, str]) -> Headers:
     return [(PREFIX + name, text.encode(errors="backslashreplace")) for name, text in texts.items()]
 
 

@@ -1,6 +1,6 @@
 """How many messages of a topic may be invalid before the consumer stops instead of dead-lettering all of them."""
 
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -36,31 +36,29 @@ class _Topic:
 
 
 class DlqLimitState:
-    """Counts messages by topic. A topic's first `window` messages never exceed the limit."""
+    """Counts messages by topic. A topic's first `window` messages never exceed the limit, nor do replayed ones."""
 
     def __init__(self, limit: DlqLimit) -> None:
         self._limit = limit
-        self._topics: dict[str, _Topic] = {}
+        self._topics: defaultdict[str, _Topic] = defaultdict(_Topic)
 
     def count(self, records: Iterable[ConsumerRecord], refused: Mapping[int, InvalidMessage]) -> None:
         """Count a batch; `refused` by index in it. DlqLimitExceeded at the first message over the limit."""
         if not refused:
             for name, number in Counter(record.topic for record in records).items():
-                self._topic(name).seen += number
+                self._topics[name].seen += number
             return
         for index, record in enumerate(records):
             self._count(record, refused.get(index))
 
     def check(self, records: Iterable[ConsumerRecord], refused: Mapping[int, InvalidMessage]) -> None:
         """DlqLimitExceeded if `count` would raise it; counts nothing."""
-        trial = DlqLimitState(self._limit)
-        trial._topics = deepcopy(self._topics)
-        trial.count(records, refused)
+        deepcopy(self).count(records, refused)
 
     def _count(self, record: ConsumerRecord, error: InvalidMessage | None) -> None:
-        topic = self._topic(record.topic)
+        topic = self._topics[record.topic]
         topic.seen += 1
-        if error is None or _was_replayed(record):
+        if error is None or any(name == REPLAYED_FROM for name, _ in record.headers):
             return
         topic.invalid.append(topic.seen)
         topic.reasons.append(f"{error.reason} ({str(error)[:200]}) at {record.partition}/{record.offset}")
@@ -69,11 +67,6 @@ class DlqLimitState:
         share = len(topic.invalid) / self._limit.window
         if topic.seen >= self._limit.window and share > self._limit.share:
             raise DlqLimitExceeded(self._explain(record.topic, topic))
-
-    def _topic(self, name: str) -> _Topic:
-        if name not in self._topics:
-            self._topics[name] = _Topic()
-        return self._topics[name]
 
     def _explain(self, name: str, topic: _Topic) -> str:
         return (
@@ -84,8 +77,3 @@ class DlqLimitState:
             f"a version that can read its messages; or set MOBILETEST_INVALID_SHARE=1 to dead-letter all of them, and "
             f"replay them later."
         )
-
-
-def _was_replayed(record: ConsumerRecord) -> bool:
-    """A replayed message that is invalid again does not count."""
-    return any(name == REPLAYED_FROM for name, _ in record.headers)

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -12,7 +12,7 @@ from aiokafka.errors import KafkaTimeoutError
 
 from services.chassis.dead_letters.letters import DeadLetter, original_record, parse_letter
 from services.chassis.producer import Producer
-from services.chassis.topics import DEAD_LETTERS, close_client, list_partitions
+from services.chassis.topics import DEAD_LETTERS, close_client, committed_offsets, list_partitions
 
 GROUP = "mobiletest-dead-letters-replayed"
 BATCH_LETTERS = 100
@@ -41,8 +41,8 @@ async def open_reader(bootstrap: str, group: str | None = None) -> AsyncIterator
         await close_client(consumer.stop(), 5.0)
 
 
-async def find_topics(consumer: AIOKafkaConsumer, wanted: Collection[str] = ()) -> list[str]:
-    """The `.dlq` topics of the broker, or of the `wanted` topics. LookupError names those that do not exist."""
+async def find_topics(consumer: AIOKafkaConsumer, wanted: Collection[str]) -> list[str]:
+    """The `.dlq` topics of the `wanted` topics, or else of the broker. LookupError names those that do not exist."""
     existing = {name for name in await consumer.topics() if name.endswith(DEAD_LETTERS)}
     named = {name.removesuffix(DEAD_LETTERS) + DEAD_LETTERS for name in wanted} or existing
     if missing := named - existing:
@@ -89,47 +89,29 @@ class ReplayedOffsets:
 
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap
-        self._closing = AsyncExitStack()
-        self._groups: dict[str, AIOKafkaConsumer] = {}
         self._next: dict[tuple[str, TopicPartition], int] = {}
-
-    async def __aenter__(self) -> "ReplayedOffsets":
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._closing.aclose()
 
     async def includes(self, letter: DeadLetter) -> bool:
         """Whether the letter has been replayed."""
-        key = _key(letter)
+        group, partition = key = _group_and_partition(letter)
         if key not in self._next:
-            reason, partition = key
-            self._next[key] = await (await self._group(reason)).committed(partition) or 0
+            self._next[key] = (await committed_offsets(self._bootstrap, group, [partition]))[partition]
         return letter.offset < self._next[key]
 
     async def add(self, letters: Sequence[DeadLetter]) -> None:
         """Commit that these, and all earlier ones of their reasons, have been replayed."""
-        newest: dict[tuple[str, TopicPartition], int] = {}
-        for letter in letters:
-            if not await self.includes(letter):
-                newest[_key(letter)] = letter.offset + 1
-        for (reason, partition), offset in newest.items():
-            group = await self._group(reason)
-            group.assign([partition])
-            await group.commit({partition: offset})
+        newest = {_group_and_partition(each): each.offset + 1 for each in letters if not await self.includes(each)}
+        for (group, partition), offset in newest.items():
+            async with open_reader(self._bootstrap, group) as consumer:
+                consumer.assign([partition])
+                await consumer.commit({partition: offset})
         self._next |= newest
 
-    async def _group(self, reason: str) -> AIOKafkaConsumer:
-        if reason not in self._groups:
-            reader = open_reader(self._bootstrap, f"{GROUP}.{reason}")
-            self._groups[reason] = await self._closing.enter_async_context(reader)
-        return self._groups[reason]
 
-
-def _key(letter: DeadLetter) -> tuple[str, TopicPartition]:
-    """The reason, with the characters that a group's name may have, and the partition."""
+def _group_and_partition(letter: DeadLetter) -> tuple[str, TopicPartition]:
+    """The group of its reason, without the characters that a group's name may not have, and the partition."""
     reason = re.sub(r"[^A-Za-z0-9_.-]", "_", letter.reason)[:100]
-    return reason, TopicPartition(letter.topic, letter.partition)
+    return f"{GROUP}.{reason}", TopicPartition(letter.topic, letter.partition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,47 +144,37 @@ class ReplayFailed(Exception):
     """The broker did not take a batch of letters; the batches before it have been replayed."""
 
 
-class Replay:
-    """Replays the letters of one broker."""
+async def replay_topic(
+    consumer: AIOKafkaConsumer, producer: Producer, topic: str, selection: Selection, *, dry_run: bool
+) -> ReplayResult:
+    """Replay the selected letters of `topic`. After a crash the last batch may be replayed again."""
+    offsets, result = ReplayedOffsets(producer.bootstrap), ReplayResult(topic)
+    batch: list[DeadLetter] = []
+    async for letter in read_letters(producer.bootstrap, consumer, topic):
+        if result.replayed == selection.most:
+            break
+        if not selection.includes(letter):
+            continue
+        if letter.cut:
+            result.cut += 1
+        elif not selection.again and await offsets.includes(letter):
+            result.before += 1
+        else:
+            result.reasons[letter.reason] += 1
+            if not dry_run:
+                batch.append(letter)
+        if len(batch) >= BATCH_LETTERS or sum(len(each.record.value or b"") for each in batch) >= BATCH_BYTES:
+            await _publish(producer, offsets, batch)
+            batch = []
+    await _publish(producer, offsets, batch)
+    return result
 
-    def __init__(self, consumer: AIOKafkaConsumer, producer: Producer, replayed: ReplayedOffsets) -> None:
-        self._consumer = consumer
-        self._producer = producer
-        self._replayed = replayed
 
-    async def run(self, topic: str, selection: Selection, *, dry_run: bool = False) -> ReplayResult:
-        """Replay the selected letters of `topic`. After a crash the last batch may be replayed again."""
-        result = ReplayResult(topic)
-        batch: list[DeadLetter] = []
-        async for letter in self._select(topic, selection, result):
-            if dry_run:
-                continue
-            batch.append(letter)
-            if len(batch) >= BATCH_LETTERS or sum(len(each.record.value or b"") for each in batch) >= BATCH_BYTES:
-                await self._publish(batch)
-                batch = []
-        await self._publish(batch)
-        return result
-
-    async def _select(self, topic: str, selection: Selection, result: ReplayResult) -> AsyncIterator[DeadLetter]:
-        async for letter in read_letters(self._producer.bootstrap, self._consumer, topic):
-            if result.replayed == selection.most:
-                return
-            if not selection.includes(letter):
-                continue
-            if letter.cut:
-                result.cut += 1
-            elif not selection.again and await self._replayed.includes(letter):
-                result.before += 1
-            else:
-                result.reasons[letter.reason] += 1
-                yield letter
-
-    async def _publish(self, letters: Sequence[DeadLetter]) -> None:
-        if not letters:
-            return
-        results = await self._producer.publish_records([original_record(letter) for letter in letters])
-        failures = [result for result in results if isinstance(result, Exception)]
-        if failures:
-            raise ReplayFailed(f"{len(failures)} of {len(letters)} from {letters[0].place} on: {failures[0]!r}")
-        await self._replayed.add(letters)
+async def _publish(producer: Producer, offsets: ReplayedOffsets, letters: Sequence[DeadLetter]) -> None:
+    if not letters:
+        return
+    results = await producer.publish_records([original_record(letter) for letter in letters])
+    failures = [result for result in results if isinstance(result, Exception)]
+    if failures:
+        raise ReplayFailed(f"{len(failures)} of {len(letters)} from {letters[0].place} on: {failures[0]!r}")
+    await offsets.add(letters)

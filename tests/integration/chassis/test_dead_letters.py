@@ -15,7 +15,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaConnectionError
 
 from services.chassis.clock import SystemClock
-from services.chassis.dead_letters.commands import Settings, build_parser, list_letters, replay_letters
+from services.chassis.dead_letters.__main__ import Settings, build_parser, list_letters, replay_letters
 from services.chassis.dead_letters.letters import DeadLetterWriter, RefusedRecord
 from services.chassis.dead_letters.replay import open_reader, read_letters
 from services.chassis.events import InvalidMessage, encode_headers

@@ -19,8 +19,8 @@ from deploy.local.broker import broker
 from services.chassis import grpc_server, metrics
 from services.chassis.consumer import Consumer, Handler
 from services.chassis.context import Caller, bind
-from services.chassis.dead_letters.commands import Settings as CommandSettings
-from services.chassis.dead_letters.commands import build_parser, replay_letters
+from services.chassis.dead_letters.__main__ import Settings as CommandSettings
+from services.chassis.dead_letters.__main__ import build_parser, replay_letters
 from services.chassis.dead_letters.letters import DeadLetter
 from services.chassis.dead_letters.limit import DlqLimit, DlqLimitExceeded
 from services.chassis.dead_letters.replay import open_reader, read_letters

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.chassis.dead_letters.commands import build_parser
+from services.chassis.dead_letters.__main__ import build_parser
 
 
 def test_reason_may_be_repeated() -> None:
