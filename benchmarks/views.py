@@ -29,7 +29,7 @@ from services.chassis.leases import Lease
 from services.chassis.mongo import Mongo
 from services.reporting.messages import coverage_message, matrix_message, workspace_message
 from services.reporting.model import counters
-from services.reporting.model.retention import RetentionLimits
+from services.reporting.model.list_positions import RetentionLimits
 from services.reporting.ports import Page
 from services.reporting.storage import MongoExpirableRuns, MongoProjections, MongoReadModels
 from services.reporting.usecases import AppReports, RetentionSweeper, RunLists, RunsPage

@@ -1,6 +1,6 @@
 """Values of protobuf messages and their Python counterparts: timestamps, free-form JSON, enums, pages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cache, lru_cache
@@ -17,6 +17,10 @@ from services.chassis.clock import truncate_to_milliseconds
 from services.chassis.errors import InvalidArgument, Violation
 
 E = TypeVar("E", bound=Enum)
+M = TypeVar("M", bound=Message)
+
+PAGE_BYTES = 4 * 1024 * 1024
+"""A quarter of grpc_channel.MAX_MESSAGE_BYTES, because a single message may be large."""
 
 _MAX_EXACT_INTEGER = 2**53
 """Value keeps numbers as doubles: beyond this not every integer is a double."""
@@ -159,3 +163,15 @@ def page_fields(request: PageRequest, total: int) -> dict[str, Any]:
         "has_next": request.page * request.page_size < total,
         "has_previous": request.page > 1,
     }
+
+
+def take_page(messages: Iterable[M], most: int = PAGE_BYTES) -> list[M]:
+    """The first messages, up to `most` bytes, but at least one if there are any."""
+    found: list[M] = []
+    size = 0
+    for message in messages:
+        size += message.ByteSize()
+        if found and size > most:
+            break
+        found.append(message)
+    return found

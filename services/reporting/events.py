@@ -18,7 +18,6 @@ from services.chassis.proto_values import read_optional
 from services.reporting.event_fields import datetime_field, optional_id, required_id, run_seconds, run_status
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.batch import Snapshot
-from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.snapshots import (
     AppSnapshot,
     AttachmentSnapshot,
@@ -26,6 +25,7 @@ from services.reporting.model.snapshots import (
     BuildSnapshot,
     ExecutionSnapshot,
     Failure,
+    Quarantine,
     RunSnapshot,
     TestSnapshot,
 )

@@ -7,10 +7,10 @@ from mobiletest.reporting.v1 import reports_pb2
 from mobiletest.types.v1 import quarantine_pb2
 
 from services.chassis.proto_values import to_timestamp
-from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.reports.apps import AppStats, BuildHealth, TrendPoint, Workspace
 from services.reporting.model.reports.coverage import Coverage, CoverageItem
 from services.reporting.model.reports.matrix import Matrix, MatrixCell, MatrixRow
+from services.reporting.model.snapshots import Quarantine
 from services.reporting.model.tables import Group
 from services.reporting.proto_enums import (
     CATEGORY_NUMBER,

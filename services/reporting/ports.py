@@ -8,11 +8,10 @@ from typing import Protocol
 from services.reporting.model.attempts import Attempt, BuildRef
 from services.reporting.model.flaky import Assessment, Classification
 from services.reporting.model.projection import RowKeys
-from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.reports.apps import VerdictCount
 from services.reporting.model.reports.breakage import BuildVerdict, VerdictQuery
 from services.reporting.model.reports.gate import ExecutionProgress, GateRun
-from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, TestSnapshot
+from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, Quarantine, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey, HistoryKey, Tables
 
 Counts = Mapping[str, Mapping[str, int]]  # counter -> field -> amount

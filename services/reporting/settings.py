@@ -6,8 +6,8 @@ from pydantic import Field
 
 from services.chassis.settings import ProcessSettings
 from services.reporting.model.flaky import FlakyRules
+from services.reporting.model.list_positions import RetentionLimits
 from services.reporting.model.projection import Rules
-from services.reporting.model.retention import RetentionLimits
 from services.reporting.model.storms import StormRules
 
 

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 from services.chassis.context import current
 from services.reporting.model.flaky import Classification
-from services.reporting.model.quarantine import Quarantine
-from services.reporting.model.snapshots import TestSnapshot
+from services.reporting.model.snapshots import Quarantine, TestSnapshot
 from services.reporting.model.tables import Tables
 from services.reporting.model.text_search import fold_case
 from services.reporting.ports import Page, TestFilter

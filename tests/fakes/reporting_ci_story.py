@@ -7,9 +7,8 @@ from mobiletest.reporting.v1 import reports_pb2
 
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.batch import Snapshot
-from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.reports.gate import Gate
-from services.reporting.model.snapshots import RunSnapshot, Status, TestSnapshot
+from services.reporting.model.snapshots import Quarantine, RunSnapshot, Status, TestSnapshot
 from services.reporting.usecases import Comparisons, Gates
 from services.reporting.usecases.breakages import Breakages
 from services.reporting.usecases.gate import GateRequest

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.batch import Snapshot
-from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.snapshots import (
     AppSnapshot,
     AttachmentSnapshot,
@@ -14,6 +13,7 @@ from services.reporting.model.snapshots import (
     BuildSnapshot,
     ExecutionSnapshot,
     Failure,
+    Quarantine,
     RunSnapshot,
     Status,
     TestSnapshot,

@@ -8,8 +8,7 @@ from services.reporting.model.reports.breakage import BuildVerdict, SearchSide, 
 from services.reporting.model.reports.gate import ExecutionProgress, GateRun
 from services.reporting.model.snapshots import BuildSnapshot
 from services.reporting.model.tables import CellKey, HistoryKey, Tables
-from services.reporting.storage.list_item import gate_run
-from services.reporting.storage.verdicts import STORM_BUILDS_SKIPPED
+from services.reporting.storage.verdicts import STORM_BUILDS_SKIPPED, gate_run
 
 
 class FakeVerdicts:

@@ -13,7 +13,7 @@ from services.catalog.model.builds import Build
 from services.catalog.model.tests import Test
 from services.catalog.ports import Fact
 from services.catalog.storage.facts import MongoFacts
-from services.chassis.page_size import take_page
+from services.chassis.proto_values import take_page
 
 _FIELDS: dict[type[Fact], str] = {App: "app", Build: "build", Test: "test", Attachment: "attachment"}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from mobiletest.executor.v1 import facts_pb2, facts_pb2_grpc
 
-from services.chassis.page_size import take_page
+from services.chassis.proto_values import take_page
 from services.executor.events import execution_changed_message, run_changed_message
 from services.executor.ports.executions import Facts
 

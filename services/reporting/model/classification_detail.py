@@ -1,12 +1,13 @@
-"""The sentence that explains a classification, always with the counts behind the rule."""
+"""The sentence that explains a classification, with the counts behind its rule, and the phrases of all sentences."""
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.evidence import Evidence
 from services.reporting.model.flaky import Assessment, Classification
-from services.reporting.model.phrases import plural, utc_minute
+
+NAMES_SHOWN = 3
 
 
 def classification_detail(assessment: Assessment, versions: Mapping[str, str]) -> str:
@@ -121,3 +122,25 @@ def _at(moment: datetime | None) -> str:
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """ "1 run", "2 runs"."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def utc_minute(moment: datetime) -> str:
+    """A UTC minute."""
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def quote_names(names: Sequence[str]) -> str:
+    """The first names in quotation marks, and the number of the others."""
+    first = [f'"{name}"' for name in names[:NAMES_SHOWN]]
+    more = len(names) - len(first)
+    return ", ".join(first) + (f" and {more} more" if more else "")
+
+
+def join_phrases(parts: Sequence[str]) -> str:
+    """ "a, b and c"."""
+    return " and ".join((", ".join(parts[:-1]), parts[-1])) if len(parts) > 1 else "".join(parts)

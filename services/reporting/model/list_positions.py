@@ -1,12 +1,13 @@
-"""Positions of runs and builds in their lists, counted by day and minute, so that a page is found without skipping.
+"""Positions of runs and builds in their lists, counted by day and minute, so that a page is found without skipping,
+and the expiry of runs beyond the retention limits: they leave the lists, and no figure changes.
 
 A list is sorted by time, newest first. Its counter has a field for each UTC day ("2026-11-21"); for lists of runs, a
 counter for each day has a field for each minute ("0731"). Adding these up from the newest leads to the minute in which
 a page begins, however deep it is.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from services.reporting.model import counters
@@ -112,3 +113,28 @@ def _find_field(counted: Mapping[str, int], skip: int) -> tuple[str, int] | None
             return name, rest
         rest -= amount
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionLimits:
+    """How long runs stay in lists (None: without end), and how many per test (None: all); both apply."""
+
+    age: timedelta | None = None
+    per_test: int | None = None
+
+    def __bool__(self) -> bool:
+        """Whether there is a limit."""
+        return self.age is not None or self.per_test is not None
+
+
+def expire_runs(tables: Tables, run_ids: Iterable[str]) -> int:
+    """Reduce those of these runs that have ended to what makes a repeated event a no-op; gives how many."""
+    expired = 0
+    for run_id in run_ids:
+        row = tables.runs.get(run_id)
+        if row is not None and row.status.terminal and not row.expired:
+            reduced = replace(row, listed_at=None, list_item=b"")
+            tables.runs.put(run_id, reduced)
+            move_in_lists(tables, row, reduced)
+            expired += 1
+    return expired

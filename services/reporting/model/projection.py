@@ -5,19 +5,25 @@ It runs in steps, because each one determines which rows the next one needs: `ap
 division into batches change nothing: a run contributes what its revision newly says, and counts once, when it ends.
 """
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from services.reporting.model import counters
-from services.reporting.model.batch import Batch
-from services.reporting.model.catalog_copies import copy_catalog
+from services.reporting.model.attempts import Attempt, BuildRef, retained_attempts
+from services.reporting.model.batch import Batch, Revisioned
 from services.reporting.model.cells import merge_groups, with_active, with_finished, with_group, without_active
-from services.reporting.model.flaky import FlakyRules
-from services.reporting.model.histories import extend_history
+from services.reporting.model.flaky import FlakyRules, judge
+from services.reporting.model.list_positions import day_of
 from services.reporting.model.run_changes import RunChange, apply_runs
-from services.reporting.model.snapshots import RunSnapshot
+from services.reporting.model.snapshots import BuildSnapshot, RunSnapshot
 from services.reporting.model.storms import SettledStorms, StormRules, settle_storms
-from services.reporting.model.tables import Cell, CellKey, GroupKey, History, HistoryKey, Tables
+from services.reporting.model.tables import EPOCH, Cell, CellKey, GroupKey, History, HistoryKey, Table, Tables
+
+K = TypeVar("K")
+S = TypeVar("S", bound=Revisioned)
+
+NO_BUILD = BuildRef(EPOCH, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +165,77 @@ def _extend_histories(tables: Tables, changes: Sequence[RunChange], storms: Sett
 def _storm(tables: Tables, execution_id: str) -> bool | None:
     execution = tables.executions.get(execution_id)
     return execution.storm if execution else None
+
+
+def decided_attempts(run: RunSnapshot, *, storm: bool | None) -> list[Attempt]:
+    """The decided attempts of a finished run."""
+    return [
+        Attempt(
+            run_id=run.run_id,
+            number=attempt.number,
+            execution_id=run.execution_id,
+            started_at=attempt.started_at,
+            build=run.build or NO_BUILD,
+            test_version=run.test_version,
+            passed=attempt.passed,
+            branch=run.branch,
+            storm=storm,
+        )
+        for attempt in run.attempts
+        if attempt.passed is not None
+    ]
+
+
+def extend_history(
+    history: History, runs: Iterable[tuple[RunSnapshot, bool | None]], storms: Mapping[str, bool], rules: FlakyRules
+) -> History:
+    """The history with these finished runs, each with its storm if settled, and with newly settled executions."""
+    attempts = [_settled(attempt, storms) for attempt in history.attempts] if storms else list(history.attempts)
+    observed = history.observed
+    for run, storm in runs:
+        attempts.extend(decided_attempts(run, storm=storm))
+        if run.build is not None and run.outcome is not None and run.outcome.verdict:
+            observed = newer_build(observed, run.build)
+    kept = retained_attempts(attempts, rules.window)
+    return replace(history, attempts=kept, observed=observed, assessment=judge(kept, rules))
+
+
+def newer_build(one: BuildRef | None, other: BuildRef) -> BuildRef:
+    """The newer of two builds; of one build with two versions, the same one in either order."""
+    return other if one is None or (*other.key, other.version) > (*one.key, one.version) else one
+
+
+def _settled(attempt: Attempt, storms: Mapping[str, bool]) -> Attempt:
+    storm = storms.get(attempt.execution_id)
+    return attempt if storm is None else replace(attempt, storm=storm)
+
+
+def copy_catalog(tables: Tables, batch: Batch) -> None:
+    """Store the apps, builds, tests and attachments that are newer than their copies, and count existing builds."""
+    for build_id, build in _newer(tables.builds, batch.builds).items():
+        if (stored := tables.builds.get(build_id)) is not None:
+            _count_build(tables, stored, -1)
+        _count_build(tables, build, 1)
+    _copy(tables.apps, batch.apps)
+    _copy(tables.builds, batch.builds)
+    _copy(tables.tests, batch.tests)
+    _copy(tables.attachments, batch.attachments)
+
+
+def _copy(table: Table[K, S], snapshots: Mapping[K, S]) -> None:
+    for key, snapshot in _newer(table, snapshots).items():
+        table.put(key, snapshot)
+
+
+def _newer(table: Table[K, S], snapshots: Mapping[K, S]) -> dict[K, S]:
+    stored = {key: table.get(key) for key in snapshots}
+    return {
+        key: each for key, each in snapshots.items() if (old := stored[key]) is None or each.revision > old.revision
+    }
+
+
+def _count_build(tables: Tables, build: BuildSnapshot, amount: int) -> None:
+    if not build.deleted:
+        counters.add(tables.counters, build.org_id, counters.app_all(build.app_id), {"builds": amount})
+        day = {day_of(build.uploaded_at): amount}
+        counters.add(tables.counters, build.org_id, counters.app_builds(build.app_id), day)

@@ -1,11 +1,11 @@
 """What events carry: whole snapshots, with a revision, of runs, executions and the catalog's resources."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from services.reporting.model.attempts import BuildRef
-from services.reporting.model.quarantine import Quarantine
 
 
 class Status(StrEnum):
@@ -171,6 +171,16 @@ class BuildSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class Quarantine:
+    """The failures of a test are counted and shown, but block no gate. `by` set it; `until` may be in the past."""
+
+    reason: str
+    until: datetime
+    by: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class TestSnapshot:
     """A test as the catalog describes it; platform None: it runs on both. `version` is that of its steps."""
 
@@ -207,3 +217,13 @@ class AttachmentSnapshot:
     @property
     def key(self) -> tuple[str, str]:
         return (self.app_id, self.test_id)
+
+
+def active_quarantine(quarantine: Quarantine | None, now: datetime) -> Quarantine | None:
+    """The quarantine if it has not expired."""
+    return quarantine if quarantine is not None and quarantine.until > now else None
+
+
+def active_quarantines(known: Mapping[str, Quarantine | None], now: datetime) -> dict[str, Quarantine]:
+    """The quarantines that have not expired, by test."""
+    return {test_id: quarantine for test_id, quarantine in known.items() if quarantine and quarantine.until > now}

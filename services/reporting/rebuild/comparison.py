@@ -1,4 +1,4 @@
-"""Compares a collection of two generations, document by document."""
+"""Compares two generations document by document, and the totals of one that must agree: each counts each run once."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -8,13 +8,16 @@ from google.protobuf.json_format import MessageToDict
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.mongo import Document, Mongo, Session
+from services.reporting.model.snapshots import Outcome
 from services.reporting.rebuild.ports import ComparisonPage
 from services.reporting.rebuild.state import Difference
-from services.reporting.storage.documents import COUNTERS, TABLE_CODECS
+from services.reporting.storage.documents import CELLS, COUNTERS, RUNS, TABLE_CODECS
 from services.reporting.storage.generations import collection_name
 
 COLLECTIONS = (*dict.fromkeys(codec.collection for codec in TABLE_CODECS), COUNTERS)
 TEXT_LENGTH = 500
+SUMMED_AT_ONCE = 100_000
+"""Documents that one query adds up: it takes seconds even from a disk, and a query may take 20."""
 
 Generations = tuple[int, int]
 """The serving one and the recounted one."""
@@ -121,3 +124,62 @@ def _list_item(content: bytes) -> Document | str:
 def _text(value: Any) -> str:
     """The value as JSON, truncated."""
     return "" if value is None else orjson.dumps(value, default=repr).decode()[:TEXT_LENGTH]
+
+
+async def find_inconsistencies(mongo: Mongo, generation: int, batch: int = SUMMED_AT_ONCE) -> list[Difference]:
+    """The totals that disagree, in one snapshot: `recounted` is the number of runs, `serving` what was counted."""
+
+    async def work(session: Session) -> list[Difference]:
+        async def total(collection: str, sums: Mapping[str, Any]) -> Mapping[str, int]:
+            return await _add_up(mongo, collection_name(collection, generation), sums, session, batch)
+
+        runs, counters = await total(RUNS.collection, _RUNS), await total(COUNTERS, _COUNTERS)
+        cells = await total(CELLS.collection, _CELLS)
+        totals = {
+            "runs of tests": (counters["tests"], runs["runs"]),
+            "runs of builds": (counters["builds"], runs["with_build"]),
+            "runs in cells": (cells["runs"], runs["with_cell"]),
+        }
+        return [
+            Difference("sums", name, "", str(counted), str(expected))
+            for name, (counted, expected) in totals.items()
+            if counted != expected
+        ]
+
+    return await mongo.snapshot(work)
+
+
+async def _add_up(
+    mongo: Mongo, collection: str, sums: Mapping[str, Any], session: Session, batch: int
+) -> dict[str, int]:
+    """The sums over all documents, added up batch by batch so that no query takes long."""
+    totals, last = dict.fromkeys(sums, 0), ""
+    while True:
+        pipeline: list[Document] = [
+            {"$match": {"_id": {"$gt": last}}},
+            {"$sort": {"_id": 1}},
+            {"$limit": batch},
+            {"$group": {"_id": None, "last": {"$max": "$_id"}, **sums}},
+        ]
+        found = await mongo.aggregate(collection, pipeline, session=session)
+        if not found:
+            return totals
+        totals = {name: total + int(found[0][name]) for name, total in totals.items()}
+        last = found[0]["last"]
+
+
+def _count_if(*fields: str) -> Document:
+    """How many documents have all of these fields."""
+    return {"$sum": {"$cond": [{"$and": [{"$gt": [f"${field}", None]} for field in fields]}, 1, 0]}}
+
+
+def _runs_of(kind: str) -> Document:
+    """The runs in the counters of tests or builds, without those of their days."""
+    is_own = {"$regexMatch": {"input": "$_id", "regex": f":{kind}:[^:]+$"}}
+    return {"$sum": {"$cond": [is_own, "$runs", 0]}}
+
+
+_RUNS = {"runs": {"$sum": 1}, "with_build": _count_if("build_id"), "with_cell": _count_if("build_id", "app_id")}
+_COUNTERS = {"tests": _runs_of("test"), "builds": _runs_of("build")}
+_ACTIVE = {"$size": {"$objectToArray": "$active"}}
+_CELLS = {"runs": {"$sum": {"$add": [*(f"${outcome.value}" for outcome in Outcome), _ACTIVE]}}}

@@ -8,12 +8,11 @@ from pymongo import ReturnDocument
 
 from services.chassis.mongo import Document, Mongo, Session
 from services.reporting.model.batch import Batch
+from services.reporting.model.list_positions import expire_runs
 from services.reporting.model.projection import RowKeys, Rules
-from services.reporting.model.retention import expire_runs
 from services.reporting.model.tables import Tables
 from services.reporting.ports import ProjectionTransaction
-from services.reporting.rebuild.comparison import COLLECTIONS, compare_page, find_differences
-from services.reporting.rebuild.consistency_checks import find_inconsistencies
+from services.reporting.rebuild.comparison import COLLECTIONS, compare_page, find_differences, find_inconsistencies
 from services.reporting.rebuild.ports import ComparisonPage, TakenOver
 from services.reporting.rebuild.state import Difference, JobState, Operation, Phase
 from services.reporting.storage.documents import RUNS

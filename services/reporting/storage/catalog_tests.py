@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from services.chassis.mongo import Mongo
 from services.reporting.model.flaky import Classification
-from services.reporting.model.quarantine import Quarantine
+from services.reporting.model.snapshots import Quarantine
 from services.reporting.ports import Page, TestFilter
 from services.reporting.storage.documents import HISTORIES, TESTS
 from services.reporting.storage.generations import ServingGeneration

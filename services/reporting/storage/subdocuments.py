@@ -8,8 +8,7 @@ import orjson
 from services.reporting.model.attempts import Attempt, BuildRef
 from services.reporting.model.evidence import Evidence
 from services.reporting.model.flaky import Assessment, Classification
-from services.reporting.model.quarantine import Quarantine
-from services.reporting.model.snapshots import Outcome, Status
+from services.reporting.model.snapshots import Outcome, Quarantine, Status
 from services.reporting.model.tables import EPOCH, Active, Group, LastRun, SourceRevision
 
 Document = dict[str, Any]

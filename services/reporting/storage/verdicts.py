@@ -2,24 +2,30 @@
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from google.protobuf.struct_pb2 import Struct
+from mobiletest.reporting.v1 import reports_pb2
 
 from services.chassis.context import current
 from services.chassis.mongo import Mongo
 from services.chassis.org_collection import OrgCollection
 from services.reporting.model.attempts import Attempt
+from services.reporting.model.fingerprint import normalise
 from services.reporting.model.reports.breakage import BuildVerdict, SearchSide, VerdictQuery
 from services.reporting.model.reports.gate import ExecutionProgress, GateRun
-from services.reporting.model.snapshots import BuildSnapshot, Outcome
+from services.reporting.model.snapshots import BuildSnapshot, Outcome, Status
 from services.reporting.model.tables import CellKey, HistoryKey
 from services.reporting.storage import documents as d
 from services.reporting.storage.generations import ServingGeneration, collection_name
-from services.reporting.storage.list_item import RUN_FIELDS, gate_run
 from services.reporting.storage.subdocuments import Document, decode_attempts, decode_last_run, decode_source_revision
 
 STORM_BUILDS_SKIPPED = 10
 """How many builds in a row are skipped as storms, which bounds what a lookup reads."""
 PART_SIZE, PARTS_AT_ONCE = 500, 4
 """MongoDB runs a pipeline on one core and needs about 100 us per cell, so many cells are split into parts."""
+RUN_FIELDS: Document = dict.fromkeys(("status", "test_id", "app_id", "build_id", "listed_at", "list_item"), 1)
+"""The fields of a stored run that `gate_run` reads."""
 _SEEN = ("app_id", "test_id", "build_id", "uploaded_at", "verdict", "named", "passed", "failed")
 
 
@@ -166,3 +172,36 @@ def _build_verdict(document: Document) -> BuildVerdict:
         passed=document["passed"],
         failed=document["failed"],
     )
+
+
+def gate_run(document: Document) -> GateRun:
+    """The run as the gate needs it, from its list item (see events.list_item)."""
+    expired = document.get("listed_at") is None
+    item = reports_pb2.BuildRunItem.FromString(b"" if expired else bytes(document["list_item"]))
+    failure = _text(item.report_metadata, "top_failure")
+    category = _text(item.report_metadata, "category")
+    return GateRun(
+        run_id=document["_id"],
+        test_id=document["test_id"],
+        test_name=item.test_name,
+        app_id=document["app_id"],
+        build_id=document["build_id"],
+        build_version=item.resolved_build_version if item.HasField("resolved_build_version") else None,
+        status=Status(document["status"]),
+        success=item.success,
+        ended_at=_ended_at(item),
+        branch=_text(item.metadata, "branch"),
+        commit_sha=_text(item.metadata, "commit_sha"),
+        category=category,
+        failure_reason=(normalise(failure) or category) if failure is not None else category,
+        expired=expired,
+    )
+
+
+def _text(struct: Struct, name: str) -> str | None:
+    value = struct.fields.get(name)
+    return (value.string_value or None) if value is not None else None
+
+
+def _ended_at(item: reports_pb2.BuildRunItem) -> datetime | None:
+    return item.completed_at.ToDatetime(tzinfo=UTC) if item.HasField("completed_at") else None

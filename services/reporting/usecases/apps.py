@@ -8,7 +8,6 @@ from services.chassis.clock import Clock
 from services.chassis.errors import NotFound
 from services.reporting.model import counters
 from services.reporting.model.list_positions import position_by_day
-from services.reporting.model.quarantine import Quarantine, active_quarantines
 from services.reporting.model.reports import apps, matrix
 from services.reporting.model.reports.coverage import (
     Coverage,
@@ -20,7 +19,14 @@ from services.reporting.model.reports.coverage import (
     targeted_versions,
     with_current_versions,
 )
-from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, TestSnapshot
+from services.reporting.model.snapshots import (
+    AppSnapshot,
+    AttachmentSnapshot,
+    BuildSnapshot,
+    Quarantine,
+    TestSnapshot,
+    active_quarantines,
+)
 from services.reporting.ports import Page, ReadModels
 from services.reporting.usecases.poll import REVISION_WAIT_SECONDS, poll_until
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from services.chassis.clock import Clock
 from services.reporting.model.flaky import Classification
-from services.reporting.model.quarantine import Quarantine, active_quarantines
+from services.reporting.model.snapshots import Quarantine, active_quarantines
 from services.reporting.model.text_search import search_pattern
 from services.reporting.ports import CatalogTests, Page, ReadModels, TestFilter
 

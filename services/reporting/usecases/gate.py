@@ -8,7 +8,6 @@ from services.chassis.clock import Clock
 from services.chassis.context import time_remaining
 from services.chassis.errors import FailedPrecondition, NotFound, Unavailable
 from services.reporting.model.flaky import Assessment
-from services.reporting.model.quarantine import active_quarantine
 from services.reporting.model.reports.breakage import (
     BaseBranchStatus,
     Breakage,
@@ -28,7 +27,7 @@ from services.reporting.model.reports.gate import (
 )
 from services.reporting.model.reports.gate_sentences import gate_summary, reason_detail
 from services.reporting.model.reports.matrix import UNKNOWN_ASSESSMENT, evidence_builds
-from services.reporting.model.snapshots import Outcome, TestSnapshot
+from services.reporting.model.snapshots import Outcome, TestSnapshot, active_quarantine
 from services.reporting.model.tables import CellKey, LastRun, SourceRevision
 from services.reporting.ports import ReadModels, Verdicts
 from services.reporting.usecases.breakages import BaseBranch, Breakages

@@ -2,8 +2,14 @@
 
 from services.chassis.errors import Aborted
 from services.reporting.model.batch import Batch
-from services.reporting.model.catalog_copies import copy_catalog
-from services.reporting.model.projection import DEFAULT_RULES, Rules, batch_rows, contribute, required_rows
+from services.reporting.model.projection import (
+    DEFAULT_RULES,
+    Rules,
+    batch_rows,
+    contribute,
+    copy_catalog,
+    required_rows,
+)
 from services.reporting.model.run_changes import apply_runs
 from services.reporting.model.storms import settle_storms
 from services.reporting.model.tables import Tables

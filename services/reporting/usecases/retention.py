@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 from services.chassis import logs, metrics
 from services.chassis.clock import Clock
 from services.chassis.retry import run_every
-from services.reporting.model.list_positions import list_counters
+from services.reporting.model.list_positions import RetentionLimits, expire_runs, list_counters
 from services.reporting.model.projection import RowKeys
-from services.reporting.model.retention import RetentionLimits, expire_runs
 from services.reporting.model.tables import Tables
 from services.reporting.ports import ExpirableRuns, Lease, ListedTest, Page, Projections, ProjectionTransaction
 

@@ -8,8 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from services.chassis.context import Caller, bind
 from services.reporting.model.batch import Batch, Snapshot
 from services.reporting.model.flaky import Classification
-from services.reporting.model.quarantine import Quarantine
-from services.reporting.model.snapshots import TestSnapshot
+from services.reporting.model.snapshots import Quarantine, TestSnapshot
 from services.reporting.model.text_search import search_pattern
 from services.reporting.ports import CatalogTests, Page, TestFilter
 from services.reporting.usecases import Projector

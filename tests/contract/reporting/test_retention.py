@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.reporting.model.batch import Batch, Snapshot
-from services.reporting.model.retention import RetentionLimits, expire_runs
+from services.reporting.model.list_positions import RetentionLimits, expire_runs
 from services.reporting.model.snapshots import RunSnapshot
 from services.reporting.ports import ExpirableRuns, Page
 from services.reporting.usecases import Projector, RetentionSweeper

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from services.chassis.context import Caller, bind
 from services.reporting.model.batch import Batch, Snapshot
+from services.reporting.model.list_positions import expire_runs
 from services.reporting.model.reports.breakage import ANY, FAILED, PASSED, SearchSide, VerdictQuery
 from services.reporting.model.reports.gate import GateRun
-from services.reporting.model.retention import expire_runs
 from services.reporting.model.tables import Tables
 from services.reporting.ports import Verdicts
 from services.reporting.usecases import Projector

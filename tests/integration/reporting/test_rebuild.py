@@ -22,8 +22,8 @@ from services.chassis.mongo import Mongo
 from services.reporting.events import parse_event
 from services.reporting.model import counters
 from services.reporting.model.batch import Batch, Snapshot
+from services.reporting.model.list_positions import expire_runs
 from services.reporting.model.projection import DEFAULT_RULES, RowKeys
-from services.reporting.model.retention import expire_runs
 from services.reporting.model.tables import Tables
 from services.reporting.ports import Page, ProjectionTransaction
 from services.reporting.rebuild.comparison import COLLECTIONS

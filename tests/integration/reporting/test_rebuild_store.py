@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from services.chassis.mongo import Mongo
+from services.reporting.model.list_positions import expire_runs
 from services.reporting.model.projection import DEFAULT_RULES, RowKeys
-from services.reporting.model.retention import expire_runs
 from services.reporting.model.tables import Tables
 from services.reporting.ports import ProjectionTransaction
-from services.reporting.rebuild.consistency_checks import find_inconsistencies
+from services.reporting.rebuild.comparison import find_inconsistencies
 from services.reporting.rebuild.ports import TakenOver
 from services.reporting.rebuild.state import Operation, ReplaySource
 from services.reporting.rebuild.store import MongoRebuildStore, newest_state

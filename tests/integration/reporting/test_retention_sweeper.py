@@ -11,7 +11,7 @@ import pytest
 from services.chassis.leases import Lease
 from services.chassis.mongo import Mongo
 from services.reporting.model.batch import Batch
-from services.reporting.model.retention import RetentionLimits, expire_runs
+from services.reporting.model.list_positions import RetentionLimits, expire_runs
 from services.reporting.model.snapshots import RunSnapshot
 from services.reporting.model.tables import Table
 from services.reporting.storage import MongoExpirableRuns, MongoProjections

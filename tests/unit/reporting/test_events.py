@@ -17,13 +17,13 @@ from services.chassis.events import Event, InvalidMessage
 from services.reporting.consumer import EventHandler
 from services.reporting.events import parse_event
 from services.reporting.model.attempts import BuildRef
-from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.snapshots import (
     AppSnapshot,
     AttachmentSnapshot,
     BuildSnapshot,
     ExecutionSnapshot,
     Failure,
+    Quarantine,
     RunSnapshot,
     Status,
     TestSnapshot,

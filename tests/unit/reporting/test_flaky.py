@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from services.reporting.model.attempts import MAX_WINDOWS, Attempt, retained_attempts
 from services.reporting.model.flaky import Assessment, Classification, FlakyRules, assess
-from services.reporting.model.histories import extend_history
+from services.reporting.model.projection import extend_history
 from services.reporting.model.snapshots import AttemptSnapshot, RunSnapshot, Status
 from services.reporting.model.tables import History
 from tests.fakes.reporting_attempts import NO_DEADLINE, START, attempts_from_letters, build_ref
@@ -200,8 +200,7 @@ def test_a_history_is_bounded_when_no_execution_is_ever_settled() -> None:
     ],
 )
 def test_the_documented_bound_of_a_history_is_the_one_in_the_code(page: str, sentence: str) -> None:
-    text = " ".join((DOCS / page).read_text(encoding="utf-8").split())
-    found = re.findall(sentence, text)
+    found = re.findall(sentence, " ".join((DOCS / page).read_text(encoding="utf-8").split()))
     assert [int(number) for number in found] == [MAX_WINDOWS * FlakyRules().window]
 
 

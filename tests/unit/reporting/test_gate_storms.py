@@ -5,9 +5,9 @@ import pytest
 from services.chassis.context import Caller, bind, limit_time
 from services.chassis.errors import FailedPrecondition, NotFound, Unavailable
 from services.reporting.model.batch import Batch
+from services.reporting.model.list_positions import expire_runs
 from services.reporting.model.projection import fold
 from services.reporting.model.reports.gate import GateResult, GateRule
-from services.reporting.model.retention import expire_runs
 from services.reporting.model.snapshots import ExecutionSnapshot
 from services.reporting.usecases import Gates
 from services.reporting.usecases.gate import GateRequest

@@ -7,7 +7,7 @@ import pytest
 from mobiletest.reporting.v1 import reports_pb2
 
 from services.reporting.messages import add_quarantines, coverage_message, matrix_message, quarantine_message
-from services.reporting.model.quarantine import Quarantine
+from services.reporting.model.snapshots import Quarantine
 from services.reporting.ports import Page
 from tests.fakes.reporting_story import APP, NOW, StillClock, Story
 

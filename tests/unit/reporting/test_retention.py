@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from services.reporting.model import counters
 from services.reporting.model.batch import Batch, Snapshot
+from services.reporting.model.list_positions import RetentionLimits, expire_runs
 from services.reporting.model.projection import fold
-from services.reporting.model.retention import RetentionLimits, expire_runs
 from services.reporting.model.snapshots import RunSnapshot
 from services.reporting.model.tables import Tables
 from services.reporting.ports import Page

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from services.reporting.model.retention import RetentionLimits
+from services.reporting.model.list_positions import RetentionLimits
 from services.reporting.ports import ProjectionTransaction
 from services.reporting.usecases import RetentionSweeper
 from services.reporting.usecases.retention import BATCH

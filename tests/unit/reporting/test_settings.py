@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from pydantic import SecretStr
 
+from services.reporting.model.list_positions import RetentionLimits
 from services.reporting.model.projection import DEFAULT_RULES
-from services.reporting.model.retention import RetentionLimits
 from services.reporting.settings import Settings
 
 

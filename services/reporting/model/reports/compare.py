@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from services.reporting.model.flaky import Assessment, Classification
-from services.reporting.model.quarantine import Quarantine, active_quarantine
 from services.reporting.model.reports.breakage import Breakage, BuildVerdict, ComparedBuild, build_verdict
 from services.reporting.model.reports.coverage import LastStatus
 from services.reporting.model.reports.matrix import UNKNOWN_ASSESSMENT
-from services.reporting.model.snapshots import BuildSnapshot, Outcome, TestSnapshot
+from services.reporting.model.snapshots import BuildSnapshot, Outcome, Quarantine, TestSnapshot, active_quarantine
 from services.reporting.model.tables import Cell, CellKey, LastRun
 
 Cells = Mapping[str, Cell]  # by test, of one build

@@ -6,8 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from services.reporting.model.attempts import BuildRef
-from services.reporting.model.quarantine import Quarantine
-from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Outcome, Status
+from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Outcome, Quarantine, Status
 from services.reporting.model.tables import Active, Cell, CellKey, LastRun
 
 

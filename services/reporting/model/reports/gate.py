@@ -6,9 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from services.reporting.model.flaky import Assessment, Classification
-from services.reporting.model.quarantine import Quarantine
 from services.reporting.model.reports.breakage import BaseBranchStatus, Breakage
-from services.reporting.model.snapshots import Status
+from services.reporting.model.snapshots import Quarantine, Status
 
 
 class GateResult(StrEnum):

@@ -2,8 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from services.reporting.model.classification_detail import classification_detail
-from services.reporting.model.phrases import join_phrases, plural, quote_names, utc_minute
+from services.reporting.model.classification_detail import (
+    classification_detail,
+    join_phrases,
+    plural,
+    quote_names,
+    utc_minute,
+)
 from services.reporting.model.reports.gate import FailureContext, GateReason, GateResult, GateRule, GateRun
 from services.reporting.model.snapshots import Status
 

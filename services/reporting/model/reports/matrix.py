@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from services.reporting.model.classification_detail import classification_detail
 from services.reporting.model.flaky import Assessment, Classification, assess
-from services.reporting.model.quarantine import Quarantine
-from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, TestSnapshot
+from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Quarantine, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey
 
 UNKNOWN_ASSESSMENT = assess(())
