@@ -1,6 +1,7 @@
 """The world around operations on the read models: a history, and how far it was folded."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import astuple
 
 from services.reporting.model.batch import Batch, Snapshot
 from services.reporting.model.snapshots import ExecutionSnapshot, RunSnapshot
@@ -22,7 +23,7 @@ class FakeFactHistory:
         """From now on the history has these."""
         for snapshot in told:
             known = self._known[_source(snapshot)]
-            key = f"{type(snapshot).__name__}:{snapshot.key}"
+            key = ":".join((type(snapshot).__name__, *astuple(snapshot)[:2]))  # the ids are first
             present = known.get(key)
             if present is None or snapshot.revision > present.revision:
                 known[key] = snapshot

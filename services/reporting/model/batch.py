@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from services.reporting.model.snapshots import (
     AppSnapshot,
@@ -46,30 +46,31 @@ class Batch:
         return batch
 
     def __len__(self) -> int:
-        catalog = len(self.apps) + len(self.builds) + len(self.tests) + len(self.attachments)
-        return len(self.runs) + len(self.executions) + catalog
+        return sum(map(len, self._tables()))
 
     def halves(self) -> tuple["Batch", "Batch"]:
         """The same snapshots in two batches."""
-        tables = (self.runs, self.executions, self.apps, self.builds, self.tests, self.attachments)
-        snapshots: list[Snapshot] = [snapshot for table in tables for snapshot in table.values()]
+        snapshots: list[Snapshot] = [snapshot for table in self._tables() for snapshot in table.values()]
         middle = len(snapshots) // 2
         return Batch.of(snapshots[:middle]), Batch.of(snapshots[middle:])
+
+    def _tables(self) -> Iterable[dict[Any, Any]]:
+        return (self.runs, self.executions, self.apps, self.builds, self.tests, self.attachments)
 
     def _add(self, snapshot: Snapshot) -> None:
         match snapshot:
             case RunSnapshot():
-                _put_newest(self.runs, snapshot.key, snapshot)
+                _put_newest(self.runs, snapshot.run_id, snapshot)
             case ExecutionSnapshot():
-                _put_newest(self.executions, snapshot.key, snapshot)
+                _put_newest(self.executions, snapshot.execution_id, snapshot)
             case AppSnapshot():
-                _put_newest(self.apps, snapshot.key, snapshot)
+                _put_newest(self.apps, snapshot.app_id, snapshot)
             case BuildSnapshot():
-                _put_newest(self.builds, snapshot.key, snapshot)
+                _put_newest(self.builds, snapshot.build_id, snapshot)
             case TestSnapshot():
-                _put_newest(self.tests, snapshot.key, snapshot)
+                _put_newest(self.tests, snapshot.test_id, snapshot)
             case AttachmentSnapshot():
-                _put_newest(self.attachments, snapshot.key, snapshot)
+                _put_newest(self.attachments, (snapshot.app_id, snapshot.test_id), snapshot)
 
 
 def _put_newest(known: dict[K, S], key: K, snapshot: S) -> None:

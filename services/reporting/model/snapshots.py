@@ -90,11 +90,6 @@ class RunSnapshot:
     list_item: bytes = b""
 
     @property
-    def key(self) -> str:
-        """Equal for snapshots of the same thing."""
-        return self.run_id
-
-    @property
     def outcome(self) -> Outcome | None:
         """How the run counts; None while it is not finished."""
         if self.status is Status.COMPLETED:
@@ -132,10 +127,6 @@ class ExecutionSnapshot:
     revision: int
     total: int
 
-    @property
-    def key(self) -> str:
-        return self.execution_id
-
 
 @dataclass(frozen=True, slots=True)
 class AppSnapshot:
@@ -147,10 +138,6 @@ class AppSnapshot:
     deleted: bool
     name: str
     current_version: str | None
-
-    @property
-    def key(self) -> str:
-        return self.app_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +151,6 @@ class BuildSnapshot:
     app_id: str
     version: str
     uploaded_at: datetime
-
-    @property
-    def key(self) -> str:
-        return self.build_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,10 +180,6 @@ class TestSnapshot:
     created_at: datetime | None = None
     quarantine: Quarantine | None = None
 
-    @property
-    def key(self) -> str:
-        return self.test_id
-
 
 @dataclass(frozen=True, slots=True)
 class AttachmentSnapshot:
@@ -213,10 +192,6 @@ class AttachmentSnapshot:
     attached: bool
     pinned_version: str | None
     test_name: str
-
-    @property
-    def key(self) -> tuple[str, str]:
-        return (self.app_id, self.test_id)
 
 
 def active_quarantine(quarantine: Quarantine | None, now: datetime) -> Quarantine | None:

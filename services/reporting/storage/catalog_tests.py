@@ -8,7 +8,7 @@ from services.reporting.model.snapshots import Quarantine
 from services.reporting.ports import Page, TestFilter
 from services.reporting.storage.documents import HISTORIES, TESTS
 from services.reporting.storage.generations import ServingGeneration
-from services.reporting.storage.subdocuments import Document, decode_quarantine
+from services.reporting.storage.subdocuments import Document, decode_fields
 
 _NEWEST_FIRST = [("created_at", -1), ("_id", -1)]
 
@@ -41,8 +41,7 @@ class MongoCatalogTests:
         found = (
             await (await self._serving.org_collection(TESTS.collection)).find(query, {"quarantine": 1}).to_list(None)
         )
-        known = {document["_id"]: decode_quarantine(document.get("quarantine")) for document in found}
-        return {test_id: quarantine for test_id, quarantine in known.items() if quarantine}
+        return {document["_id"]: decode_fields(Quarantine, document["quarantine"]) for document in found}
 
 
 def _condition(filter: TestFilter) -> Document:

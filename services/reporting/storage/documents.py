@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Generic, TypeVar
 
+from services.reporting.model.attempts import BuildRef
 from services.reporting.model.snapshots import (
     AppSnapshot,
     AttachmentSnapshot,
     BuildSnapshot,
+    Quarantine,
     Status,
     TestSnapshot,
 )
 from services.reporting.model.tables import (
+    Active,
     Cell,
     CellKey,
     EndedRun,
@@ -25,26 +28,20 @@ from services.reporting.model.tables import (
     History,
     HistoryKey,
     RunRow,
+    SourceRevision,
 )
 from services.reporting.model.text_search import fold_case
 from services.reporting.storage.subdocuments import (
     Document,
-    decode_active,
     decode_assessment,
     decode_attempts,
-    decode_build,
-    decode_group,
+    decode_fields,
     decode_last_run,
-    decode_quarantine,
-    decode_source_revision,
-    encode_active,
+    decode_optional,
     encode_assessment,
     encode_attempts,
-    encode_build,
-    encode_group,
-    encode_last_run,
-    encode_quarantine,
-    encode_source_revision,
+    encode_fields,
+    encode_optional,
 )
 
 END_OF_TIME = datetime(9999, 1, 1, tzinfo=UTC)
@@ -71,95 +68,65 @@ class TableCodec(Generic[K, V]):
 
 def _encode_run(_: str, row: RunRow) -> Document:
     """An expired run has no `listed_at`, so that it is in no index of a list, and no list item."""
-    names = _RUN_FIELDS if row.listed_at else _EXPIRED_FIELDS
-    return {name: getattr(row, name) for name in names} | {"status": row.status.value}
+    document = encode_fields(row)
+    if row.expired:
+        del document["listed_at"], document["list_item"]
+    return document
 
 
 def _decode_run(document: Document) -> tuple[str, RunRow]:
-    values = {name: document[name] for name in _EXPIRED_FIELDS} | {"status": Status(document["status"])}
-    return document["_id"], RunRow(
-        **values, listed_at=document.get("listed_at"), list_item=document.get("list_item", b"")
-    )
-
-
-_RUN_FIELDS = tuple(RunRow.__dataclass_fields__)
-_EXPIRED_FIELDS = tuple(name for name in _RUN_FIELDS if name not in ("listed_at", "list_item"))
+    item = {"listed_at": document.get("listed_at"), "list_item": document.get("list_item", b"")}
+    return document["_id"], decode_fields(RunRow, document, status=Status(document["status"]), **item)
 
 
 def _encode_execution(_: str, row: ExecutionRow) -> Document:
-    ended = [(run_id, row.tested[run_id]) for run_id in sorted(row.tested)]
-    tested = [[run_id, run.app_id, run.test_id, run.verdict, run.fingerprint] for run_id, run in ended]
-    return {
-        "org_id": row.org_id,
-        "revision": row.revision,
-        "total": row.total,
-        "finished": row.finished,
-        "tested": tested,
+    ended = sorted(row.tested.items())
+    return encode_fields(row) | {
+        "tested": [[run_id, run.app_id, run.test_id, run.verdict, run.fingerprint] for run_id, run in ended],
         "days": {app_id: day.isoformat() for app_id, day in sorted(row.days.items())},
-        "storm": row.storm,
     }
 
 
 def _decode_execution(document: Document) -> tuple[str, ExecutionRow]:
-    return document["_id"], ExecutionRow(
-        org_id=document["org_id"],
-        revision=document["revision"],
-        total=document["total"],
-        finished=document["finished"],
-        tested={run_id: EndedRun(*run) for run_id, *run in document["tested"]},
-        days={app_id: date.fromisoformat(day) for app_id, day in document["days"].items()},
-        storm=document["storm"],
-    )
+    tested = {run_id: EndedRun(*run) for run_id, *run in document["tested"]}
+    days = {app_id: date.fromisoformat(day) for app_id, day in document["days"].items()}
+    return document["_id"], decode_fields(ExecutionRow, document, tested=tested, days=days)
 
 
 def _encode_cell(key: CellKey, cell: Cell) -> Document:
     app_id, test_id, build_id = key
-    return {
-        "org_id": cell.org_id,
-        "uploaded_at": cell.uploaded_at,
+    return encode_fields(cell) | {
         "app_id": app_id,
         "test_id": test_id,
         "build_id": build_id,
-        "passed": cell.passed,
-        "failed": cell.failed,
-        "infra_failed": cell.infra_failed,
-        "cancelled": cell.cancelled,
-        "test_version": cell.test_version,
-        "test_name": cell.test_name,
-        "last": encode_last_run(cell.last),
-        "verdict": encode_last_run(cell.verdict),
-        "named": encode_source_revision(cell.named),
-        "active": {run_id: encode_active(cell.active[run_id]) for run_id in sorted(cell.active)},
-        "groups": [encode_group(group) for group in cell.groups],
+        "last": encode_optional(cell.last),
+        "verdict": encode_optional(cell.verdict),
+        "named": encode_optional(cell.named),
+        "active": {run_id: encode_fields(cell.active[run_id]) for run_id in sorted(cell.active)},
+        "groups": list(map(encode_fields, cell.groups)),
     }
 
 
 def decode_cell(document: Document) -> tuple[CellKey, Cell]:
     """The inverse of `_encode_cell`; fields that a projection left out are empty."""
-    return (document["app_id"], document["test_id"], document["build_id"]), Cell(
-        org_id=document["org_id"],
-        uploaded_at=document["uploaded_at"],
-        passed=document["passed"],
-        failed=document["failed"],
-        infra_failed=document["infra_failed"],
-        cancelled=document["cancelled"],
-        test_version=document["test_version"],
-        test_name=document["test_name"],
+    return (document["app_id"], document["test_id"], document["build_id"]), decode_fields(
+        Cell,
+        document,
         last=decode_last_run(document["last"]),
         verdict=decode_last_run(document["verdict"]),
-        named=decode_source_revision(document["named"]),
-        active={run_id: decode_active(active) for run_id, active in document.get("active", {}).items()},
-        groups=tuple(decode_group(group) for group in document.get("groups", ())),
+        named=decode_optional(SourceRevision, document["named"]),
+        active={run_id: _decode_active(active) for run_id, active in document.get("active", {}).items()},
+        groups=tuple(decode_fields(Group, group) for group in document.get("groups", ())),
     )
 
 
-def _encode_group(key: GroupKey, group: Group) -> Document:
-    return encode_group(group)
+def _decode_active(document: Document) -> Active:
+    return decode_fields(Active, document, status=Status(document["status"]))
 
 
 def _decode_group(document: Document) -> tuple[GroupKey, Group]:
     app_id, test_id, build_id, fingerprint = document["_id"].split(":")
-    return (app_id, test_id, build_id, fingerprint), decode_group(document)
+    return (app_id, test_id, build_id, fingerprint), decode_fields(Group, document)
 
 
 def _encode_history(key: HistoryKey, history: History) -> Document:
@@ -168,7 +135,7 @@ def _encode_history(key: HistoryKey, history: History) -> Document:
         "app_id": key[0],
         "test_id": key[1],
         "attempts": encode_attempts(history.attempts),
-        "observed": encode_build(history.observed),
+        "observed": encode_optional(history.observed),
         **encode_assessment(history.assessment),
     }
 
@@ -177,43 +144,41 @@ def _decode_history(document: Document) -> tuple[HistoryKey, History]:
     return (document["app_id"], document["test_id"]), History(
         org_id=document["org_id"],
         attempts=decode_attempts(document["attempts"]),
-        observed=decode_build(document["observed"]),
+        observed=decode_optional(BuildRef, document["observed"]),
         assessment=decode_assessment(document),
     )
 
 
 def _encode_copy(_: Any, row: Any) -> Document:
-    return {name: getattr(row, name) for name in row.__dataclass_fields__}
+    return encode_fields(row)
 
 
 def decode_app(document: Document) -> tuple[str, AppSnapshot]:
-    return document["_id"], AppSnapshot(**{name: document[name] for name in AppSnapshot.__dataclass_fields__})
+    return document["_id"], decode_fields(AppSnapshot, document)
 
 
 def decode_build_copy(document: Document) -> tuple[str, BuildSnapshot]:
-    return document["_id"], BuildSnapshot(**{name: document[name] for name in BuildSnapshot.__dataclass_fields__})
+    return document["_id"], decode_fields(BuildSnapshot, document)
 
 
 def _encode_test(_: str, test: TestSnapshot) -> Document:
-    kept = {"tags": list(test.tags), "quarantine": encode_quarantine(test.quarantine)}
-    return _encode_copy(_, test) | kept | {"name_folded": fold_case(test.name)}
+    quarantine = encode_optional(test.quarantine)
+    return encode_fields(test) | {"quarantine": quarantine, "name_folded": fold_case(test.name)}
 
 
 def decode_test(document: Document) -> tuple[str, TestSnapshot]:
-    values = {name: document[name] for name in TestSnapshot.__dataclass_fields__}
-    values |= {"tags": tuple(document["tags"]), "quarantine": decode_quarantine(document["quarantine"])}
-    return document["_id"], TestSnapshot(**values)
+    quarantine = decode_optional(Quarantine, document["quarantine"])
+    return document["_id"], decode_fields(TestSnapshot, document, tags=tuple(document["tags"]), quarantine=quarantine)
 
 
 def decode_attachment(document: Document) -> tuple[tuple[str, str], AttachmentSnapshot]:
-    row = AttachmentSnapshot(**{name: document[name] for name in AttachmentSnapshot.__dataclass_fields__})
-    return row.key, row
+    return (document["app_id"], document["test_id"]), decode_fields(AttachmentSnapshot, document)
 
 
 RUNS: TableCodec[str, RunRow] = TableCodec("runs", "runs", _encode_run, _decode_run)
 EXECUTIONS: TableCodec[str, ExecutionRow] = TableCodec("executions", "executions", _encode_execution, _decode_execution)
 CELLS: TableCodec[CellKey, Cell] = TableCodec("cells", "cells", _encode_cell, decode_cell)
-GROUPS: TableCodec[GroupKey, Group] = TableCodec("groups", "failure_groups", _encode_group, _decode_group)
+GROUPS: TableCodec[GroupKey, Group] = TableCodec("groups", "failure_groups", _encode_copy, _decode_group)
 HISTORIES: TableCodec[HistoryKey, History] = TableCodec("histories", "histories", _encode_history, _decode_history)
 APPS: TableCodec[str, AppSnapshot] = TableCodec("apps", "apps", _encode_copy, decode_app)
 BUILDS: TableCodec[str, BuildSnapshot] = TableCodec("builds", "builds", _encode_copy, decode_build_copy)

@@ -13,7 +13,7 @@ from services.reporting.model.tables import Cell, CellKey
 from services.reporting.ports import Counts, Page
 from services.reporting.storage import documents as d
 from services.reporting.storage.generations import ServingGeneration
-from services.reporting.storage.subdocuments import Document, decode_assessment, decode_build
+from services.reporting.storage.subdocuments import Document, decode_assessment, decode_optional
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -86,7 +86,7 @@ class MongoReadModels:
 
     async def observed(self, app_id: str, test_ids: Collection[str]) -> Mapping[str, BuildRef]:
         found = await self._histories(app_id, test_ids, ("test_id", "observed"))
-        builds = {document["test_id"]: decode_build(document["observed"]) for document in found}
+        builds = {document["test_id"]: decode_optional(BuildRef, document["observed"]) for document in found}
         return {test_id: build for test_id, build in builds.items() if build}
 
     async def runs_of_build(self, build_id: str, page: Page) -> Sequence[bytes]:

@@ -1,115 +1,67 @@
 """Values embedded in several kinds of documents."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
 from services.reporting.model.attempts import Attempt, BuildRef
 from services.reporting.model.evidence import Evidence
 from services.reporting.model.flaky import Assessment, Classification
-from services.reporting.model.snapshots import Outcome, Quarantine, Status
-from services.reporting.model.tables import EPOCH, Active, Group, LastRun, SourceRevision
+from services.reporting.model.snapshots import Outcome
+from services.reporting.model.tables import EPOCH, LastRun
 
 Document = dict[str, Any]
 
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-def encode_build(build: BuildRef | None) -> Document | None:
-    return {"id": build.id, "uploaded_at": build.uploaded_at, "version": build.version} if build else None
+_EVIDENCE_BUILDS = ("since_build", "last_passed_build", "last_failed_build")
+
+T = TypeVar("T")
 
 
-def decode_build(document: Document | None) -> BuildRef | None:
-    return BuildRef(document["uploaded_at"], document["id"], document["version"]) if document else None
+def encode_fields(value: Any) -> Document:
+    """The fields of a dataclass as they are; PyMongo writes the members of a StrEnum as texts."""
+    return {name: getattr(value, name) for name in _field_names(value)}
 
 
-def encode_last_run(last: LastRun | None) -> Document | None:
-    if last is None:
-        return None
-    return {
-        "ended_at": last.ended_at,
-        "run_id": last.run_id,
-        "execution_id": last.execution_id,
-        "outcome": last.outcome.value,
-        "seconds": last.seconds,
-    }
+def decode_fields(kind: type[T], document: Document, **decoded: Any) -> T:
+    """The inverse of `encode_fields`; `decoded` are those fields that are not stored as they are."""
+    stored = {name: document[name] for name in _field_names(kind) if name not in decoded}
+    return kind(**stored, **decoded)
+
+
+def encode_optional(value: Any) -> Document | None:
+    """See `encode_fields`; None stays None."""
+    return None if value is None else encode_fields(value)
+
+
+def decode_optional(kind: type[T], document: Document | None) -> T | None:
+    """See `decode_fields`; None stays None."""
+    return None if document is None else decode_fields(kind, document)
+
+
+def _field_names(kind: Any) -> Iterable[str]:
+    names: Iterable[str] = kind.__dataclass_fields__
+    return names
 
 
 def decode_last_run(document: Document | None) -> LastRun | None:
-    if document is None:
-        return None
-    return LastRun(
-        ended_at=document["ended_at"],
-        run_id=document["run_id"],
-        execution_id=document["execution_id"],
-        outcome=Outcome(document["outcome"]),
-        seconds=document["seconds"],
-    )
-
-
-def encode_source_revision(named: SourceRevision | None) -> Document | None:
-    return {name: getattr(named, name) for name in _NAMED_FIELDS} if named else None
-
-
-def decode_source_revision(document: Document | None) -> SourceRevision | None:
-    return SourceRevision(**{name: document[name] for name in _NAMED_FIELDS}) if document else None
-
-
-_NAMED_FIELDS = tuple(SourceRevision.__dataclass_fields__)
-
-
-def encode_quarantine(quarantine: Quarantine | None) -> Document | None:
-    return {name: getattr(quarantine, name) for name in _QUARANTINE_FIELDS} if quarantine else None
-
-
-def decode_quarantine(document: Document | None) -> Quarantine | None:
-    return Quarantine(**{name: document[name] for name in _QUARANTINE_FIELDS}) if document else None
-
-
-_QUARANTINE_FIELDS = tuple(Quarantine.__dataclass_fields__)
-
-
-def encode_active(active: Active) -> Document:
-    return {"status": active.status.value, "since": active.since, "execution_id": active.execution_id}
-
-
-def decode_active(document: Document) -> Active:
-    return Active(Status(document["status"]), document["since"], document["execution_id"])
-
-
-def encode_group(group: Group) -> Document:
-    return {name: getattr(group, name) for name in _GROUP_FIELDS}
-
-
-def decode_group(document: Document) -> Group:
-    return Group(**{name: document[name] for name in _GROUP_FIELDS})
-
-
-_GROUP_FIELDS = tuple(Group.__dataclass_fields__)
+    return decode_fields(LastRun, document, outcome=Outcome(document["outcome"])) if document else None
 
 
 def encode_assessment(assessment: Assessment) -> Document:
-    evidence = {name: getattr(assessment.evidence, name) for name in _EVIDENCE_FIELDS}
-    for name in _EVIDENCE_BUILDS:
-        evidence[name] = encode_build(evidence[name])
-    return {
-        "flaky_score": assessment.score,
-        "classification": assessment.classification.value,
-        "evidence": evidence,
-    }
+    evidence = encode_fields(assessment.evidence)
+    evidence |= {name: encode_optional(evidence[name]) for name in _EVIDENCE_BUILDS}
+    return {"flaky_score": assessment.score, "classification": assessment.classification, "evidence": evidence}
 
 
 def decode_assessment(document: Document) -> Assessment:
-    evidence = {name: document["evidence"][name] for name in _EVIDENCE_FIELDS if name in document["evidence"]}
-    for name in evidence.keys() & _EVIDENCE_BUILDS:
-        evidence[name] = decode_build(evidence[name])
-    classification = Classification(document["classification"])
-    return Assessment(document["flaky_score"], classification, Evidence(**evidence))
-
-
-_EVIDENCE_FIELDS = tuple(Evidence.__dataclass_fields__)
-_EVIDENCE_BUILDS = ("since_build", "last_passed_build", "last_failed_build")
+    stored = document["evidence"]
+    evidence = decode_fields(Evidence, stored, **{n: decode_optional(BuildRef, stored[n]) for n in _EVIDENCE_BUILDS})
+    return Assessment(document["flaky_score"], Classification(document["classification"]), evidence)
 
 
 def encode_attempts(attempts: tuple[Attempt, ...]) -> str:

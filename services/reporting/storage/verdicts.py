@@ -15,10 +15,10 @@ from services.reporting.model.fingerprint import normalise
 from services.reporting.model.reports.breakage import BuildVerdict, SearchSide, VerdictQuery
 from services.reporting.model.reports.gate import ExecutionProgress, GateRun
 from services.reporting.model.snapshots import BuildSnapshot, Outcome, Status
-from services.reporting.model.tables import CellKey, HistoryKey
+from services.reporting.model.tables import CellKey, HistoryKey, SourceRevision
 from services.reporting.storage import documents as d
 from services.reporting.storage.generations import ServingGeneration, collection_name
-from services.reporting.storage.subdocuments import Document, decode_attempts, decode_last_run, decode_source_revision
+from services.reporting.storage.subdocuments import Document, decode_attempts, decode_last_run, decode_optional
 
 STORM_BUILDS_SKIPPED = 10
 """How many builds in a row are skipped as storms, which bounds what a lookup reads."""
@@ -168,7 +168,7 @@ def _build_verdict(document: Document) -> BuildVerdict:
         key,
         document["uploaded_at"],
         verdict,
-        decode_source_revision(document["named"]),
+        decode_optional(SourceRevision, document["named"]),
         passed=document["passed"],
         failed=document["failed"],
     )
