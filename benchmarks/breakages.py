@@ -26,10 +26,12 @@ from services.chassis.mongo import Mongo
 from services.reporting.gate_messages import comparison_message, gate_message
 from services.reporting.model.snapshots import BuildSnapshot, Outcome, Status
 from services.reporting.model.tables import Cell, CellKey, ExecutionRow, LastRun, RunRow, SourceRevision
-from services.reporting.storage import MIGRATIONS, MongoReadModels, MongoVerdicts
 from services.reporting.storage import documents as d
-from services.reporting.usecases import Comparisons, Gates
-from services.reporting.usecases.gate import GateRequest
+from services.reporting.storage.read_models import MongoReadModels
+from services.reporting.storage.schema import MIGRATIONS
+from services.reporting.storage.verdicts import MongoVerdicts
+from services.reporting.usecases.compare import Comparisons
+from services.reporting.usecases.gate import GateRequest, Gates
 
 TESTS, ROUNDS = 100, 40
 FEW, MANY = 20, 2_000

@@ -33,7 +33,6 @@ from services.reporting.model.snapshots import (
     TestSnapshot,
 )
 from services.reporting.model.tables import Table, Tables
-from services.reporting.storage import MIGRATIONS
 from services.reporting.storage.documents import (
     COUNTERS,
     EXECUTIONS,
@@ -43,6 +42,7 @@ from services.reporting.storage.documents import (
     counter_id,
     document_id,
 )
+from services.reporting.storage.schema import MIGRATIONS
 
 BUILDS, TESTS = 50, 100
 BETWEEN_BUILDS = timedelta(days=7)

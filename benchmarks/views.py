@@ -31,8 +31,12 @@ from services.reporting.messages import coverage_message, matrix_message, worksp
 from services.reporting.model import counters
 from services.reporting.model.list_positions import RetentionLimits
 from services.reporting.ports import Page
-from services.reporting.storage import MongoExpirableRuns, MongoProjections, MongoReadModels
-from services.reporting.usecases import AppReports, RetentionSweeper, RunLists, RunsPage
+from services.reporting.storage.expirable_runs import MongoExpirableRuns
+from services.reporting.storage.projections import MongoProjections
+from services.reporting.storage.read_models import MongoReadModels
+from services.reporting.usecases.apps import AppReports
+from services.reporting.usecases.retention import RetentionSweeper
+from services.reporting.usecases.run_lists import RunLists, RunsPage
 
 ROUNDS = 150
 PAGE_SIZE = 20

@@ -25,24 +25,18 @@ from services.reporting.rebuild.operations_servicer import OperationsServicer, e
 from services.reporting.rebuild.store import MongoRebuildStore, newest_state
 from services.reporting.servicer import DeadlineGuard, ReportsServicer
 from services.reporting.settings import Settings
-from services.reporting.storage import (
-    MIGRATIONS,
-    MongoCatalogTests,
-    MongoExpirableRuns,
-    MongoProjections,
-    MongoReadModels,
-    MongoVerdicts,
-)
-from services.reporting.usecases import (
-    AppReports,
-    ClassifiedTests,
-    Comparisons,
-    Gates,
-    Projector,
-    Quarantines,
-    RetentionSweeper,
-    RunLists,
-)
+from services.reporting.storage.expirable_runs import MongoExpirableRuns
+from services.reporting.storage.projections import MongoProjections
+from services.reporting.storage.read_models import MongoCatalogTests, MongoReadModels
+from services.reporting.storage.schema import MIGRATIONS
+from services.reporting.storage.verdicts import MongoVerdicts
+from services.reporting.usecases.apps import AppReports
+from services.reporting.usecases.classified_tests import ClassifiedTests, Quarantines
+from services.reporting.usecases.compare import Comparisons
+from services.reporting.usecases.gate import Gates
+from services.reporting.usecases.projector import Projector
+from services.reporting.usecases.retention import RetentionSweeper
+from services.reporting.usecases.run_lists import RunLists
 
 OPERATION_LEASE_SECONDS = 15.0
 FETCH_WAIT_MS = 100

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from services.chassis.events import Event, InvalidMessage, parse_each
 from services.reporting.events import parse_event
 from services.reporting.model.batch import Batch
-from services.reporting.usecases import Projector
+from services.reporting.usecases.projector import Projector
 
 EXECUTION_EVENTS = "mobiletest.executor.v1.execution-events"
 CATALOG_EVENTS = "mobiletest.catalog.v1.catalog-events"

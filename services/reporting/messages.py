@@ -19,7 +19,7 @@ from services.reporting.proto_enums import (
     LAST_STATUS_NUMBER,
     PLATFORM,
 )
-from services.reporting.usecases import ClassifiedQuery
+from services.reporting.usecases.classified_tests import ClassifiedQuery
 
 
 def stats_message(stats: AppStats) -> reports_pb2.AppStats:

@@ -20,16 +20,11 @@ from services.reporting.messages import (
     workspace_message,
 )
 from services.reporting.ports import Page
-from services.reporting.usecases import (
-    AppReports,
-    ClassifiedTests,
-    Comparisons,
-    Gates,
-    Quarantines,
-    RunLists,
-    RunsPage,
-)
-from services.reporting.usecases.gate import GateRequest
+from services.reporting.usecases.apps import AppReports
+from services.reporting.usecases.classified_tests import ClassifiedTests, Quarantines
+from services.reporting.usecases.compare import Comparisons
+from services.reporting.usecases.gate import GateRequest, Gates
+from services.reporting.usecases.run_lists import RunLists, RunsPage
 
 ANSWER_SECONDS = 20.0
 """See DeadlineGuard."""

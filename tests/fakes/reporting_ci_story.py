@@ -9,9 +9,9 @@ from services.reporting.model.attempts import BuildRef
 from services.reporting.model.batch import Snapshot
 from services.reporting.model.reports.gate import Gate
 from services.reporting.model.snapshots import Quarantine, RunSnapshot, Status, TestSnapshot
-from services.reporting.usecases import Comparisons, Gates
 from services.reporting.usecases.breakages import Breakages
-from services.reporting.usecases.gate import GateRequest
+from services.reporting.usecases.compare import Comparisons
+from services.reporting.usecases.gate import GateRequest, Gates
 from tests.fakes.reporting_read_models import FakeReadModels
 from tests.fakes.reporting_story import APP, NOW, ORG, StillClock, Story
 from tests.fakes.reporting_verdicts import FakeVerdicts

@@ -7,7 +7,7 @@ from services.chassis.mongo import Mongo
 from services.reporting.model.projection import RowKeys
 from services.reporting.model.tables import Tables
 from services.reporting.ports import ProjectionTransaction
-from services.reporting.storage import MongoProjections
+from services.reporting.storage.projections import MongoProjections
 
 
 class FaultyProjections(MongoProjections):

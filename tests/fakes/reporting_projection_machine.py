@@ -21,7 +21,7 @@ from services.reporting.model.batch import Batch, Snapshot
 from services.reporting.model.projection import Rules
 from services.reporting.model.snapshots import RunSnapshot
 from services.reporting.ports import Projections, ProjectionTransaction
-from services.reporting.usecases import Projector
+from services.reporting.usecases.projector import Projector
 from tests.fakes.reporting_recount import recount
 from tests.fakes.reporting_stored_bytes import Contents, contents, differences
 from tests.fakes.reporting_strategies import BUILDS, build_number, snapshot_lists

@@ -19,7 +19,9 @@ from services.reporting.model.snapshots import (
     TestSnapshot,
 )
 from services.reporting.model.tables import Tables
-from services.reporting.usecases import AppReports, ClassifiedTests, Quarantines, RunLists
+from services.reporting.usecases.apps import AppReports
+from services.reporting.usecases.classified_tests import ClassifiedTests, Quarantines
+from services.reporting.usecases.run_lists import RunLists
 from tests.fakes.reporting_catalog_tests import FakeCatalogTests
 from tests.fakes.reporting_read_models import FakeReadModels
 

@@ -6,14 +6,21 @@ from typing import Any, TypeVar
 from services.chassis.context import current
 from services.chassis.mongo import Mongo
 from services.reporting.model.attempts import BuildRef
-from services.reporting.model.flaky import Assessment
+from services.reporting.model.flaky import Assessment, Classification
 from services.reporting.model.reports.apps import VerdictCount
-from services.reporting.model.snapshots import AppSnapshot, AttachmentSnapshot, BuildSnapshot, Outcome, TestSnapshot
+from services.reporting.model.snapshots import (
+    AppSnapshot,
+    AttachmentSnapshot,
+    BuildSnapshot,
+    Outcome,
+    Quarantine,
+    TestSnapshot,
+)
 from services.reporting.model.tables import Cell, CellKey
-from services.reporting.ports import Counts, Page
+from services.reporting.ports import Counts, Page, TestFilter
 from services.reporting.storage import documents as d
 from services.reporting.storage.generations import ServingGeneration
-from services.reporting.storage.subdocuments import Document, decode_assessment, decode_optional
+from services.reporting.storage.subdocuments import Document, decode_assessment, decode_fields, decode_optional
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -115,16 +122,55 @@ class MongoReadModels:
     ) -> list[Document]:
         """Sorted by the field `newest`, which is always compared: indexes of runs contain only runs that have it."""
         query = {**query, newest: {"$lt": page.before or d.END_OF_TIME}}
-        cursor = (
-            (await self._serving.org_collection(collection)).find(query, projection).sort([(newest, -1), ("_id", -1)])
-        )
+        rows = await self._serving.org_collection(collection)
+        cursor = rows.find(query, projection).sort([(newest, -1), ("_id", -1)])
         found: list[Document] = await cursor.skip(page.skip).limit(page.limit).to_list(None)
         return found
 
     async def _find(
         self, collection: str, query: Document, projection: Document | Sequence[str] | None = None
     ) -> list[Document]:
-        found: list[Document] = (
-            await (await self._serving.org_collection(collection)).find(query, projection).to_list(None)
-        )
+        rows = await self._serving.org_collection(collection)
+        found: list[Document] = await rows.find(query, projection).to_list(None)
         return found
+
+
+class MongoCatalogTests:
+    """See ports.CatalogTests."""
+
+    def __init__(self, mongo: Mongo) -> None:
+        self._serving = ServingGeneration(mongo)
+
+    async def with_history(self, classification: Classification | None = None) -> frozenset[str]:
+        """Answered from the index alone."""
+        query = {} if classification is None else {"classification": classification.value}
+        histories = await self._serving.org_collection(d.HISTORIES.collection)
+        found = await histories.find(query, {"_id": 0, "test_id": 1}).to_list(None)
+        return frozenset(document["test_id"] for document in found)
+
+    async def newest(self, filter: TestFilter, page: Page) -> Sequence[str]:
+        tests = await self._serving.org_collection(d.TESTS.collection)
+        cursor = tests.find(_condition(filter), {"_id": 1}).sort([("created_at", -1), ("_id", -1)])
+        return [document["_id"] for document in await cursor.skip(page.skip).limit(page.limit).to_list(None)]
+
+    async def count(self, filter: TestFilter) -> int:
+        return await (await self._serving.org_collection(d.TESTS.collection)).count_documents(_condition(filter))
+
+    async def quarantines(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
+        query = {"_id": {"$in": list(test_ids)}, "quarantine": {"$ne": None}}
+        tests = await self._serving.org_collection(d.TESTS.collection)
+        found = await tests.find(query, {"quarantine": 1}).to_list(None)
+        return {document["_id"]: decode_fields(Quarantine, document["quarantine"]) for document in found}
+
+
+def _condition(filter: TestFilter) -> Document:
+    condition: Document = {"deleted": False}
+    if filter.platform is not None:
+        condition["platform"] = {"$in": [filter.platform, None]}
+    if filter.tag is not None:
+        condition["tags"] = filter.tag
+    if filter.pattern is not None:
+        condition["name_folded"] = {"$regex": filter.pattern}
+    ids = {"$in": filter.only, "$nin": filter.without or None}
+    named_ids = {operator: list(some) for operator, some in ids.items() if some is not None}
+    return condition | ({"_id": named_ids} if named_ids else {})

@@ -12,15 +12,12 @@ from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
 from services.reporting.model.tables import CounterKey, Tables
 from services.reporting.ports import CatalogTests, ExpirableRuns, Projections, ReadModels, Verdicts
-from services.reporting.storage import (
-    MIGRATIONS,
-    MongoCatalogTests,
-    MongoExpirableRuns,
-    MongoProjections,
-    MongoReadModels,
-    MongoVerdicts,
-)
 from services.reporting.storage.documents import COUNTERS, TABLE_CODECS
+from services.reporting.storage.expirable_runs import MongoExpirableRuns
+from services.reporting.storage.projections import MongoProjections
+from services.reporting.storage.read_models import MongoCatalogTests, MongoReadModels
+from services.reporting.storage.schema import MIGRATIONS
+from services.reporting.storage.verdicts import MongoVerdicts
 from tests.fakes.reporting_catalog_tests import FakeCatalogTests
 from tests.fakes.reporting_expirable_runs import FakeExpirableRuns
 from tests.fakes.reporting_read_models import FakeProjections, FakeReadModels

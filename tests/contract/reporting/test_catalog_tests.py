@@ -11,7 +11,7 @@ from services.reporting.model.flaky import Classification
 from services.reporting.model.snapshots import Quarantine, TestSnapshot
 from services.reporting.model.text_search import search_pattern
 from services.reporting.ports import CatalogTests, Page, TestFilter
-from services.reporting.usecases import Projector
+from services.reporting.usecases.projector import Projector
 from tests.contract.reporting.conftest import Store
 from tests.examples import examples
 from tests.fakes.reporting_attempts import START

@@ -14,8 +14,9 @@ from services.chassis.mongo import Mongo
 from services.reporting.model.flaky import FlakyRules
 from services.reporting.model.projection import Rules
 from services.reporting.ports import Projections
-from services.reporting.storage import MIGRATIONS, MongoProjections
 from services.reporting.storage.documents import COUNTERS, TABLE_CODECS
+from services.reporting.storage.projections import MongoProjections
+from services.reporting.storage.schema import MIGRATIONS
 from tests.contract.reporting.projections import stored
 from tests.examples import examples
 from tests.fakes.reporting_projection_machine import ProjectionMachine

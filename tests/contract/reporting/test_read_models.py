@@ -13,7 +13,7 @@ from services.reporting.model.projection import Rules
 from services.reporting.model.snapshots import BuildSnapshot
 from services.reporting.model.tables import Table, Tables
 from services.reporting.ports import Page, ReadModels
-from services.reporting.usecases import Projector
+from services.reporting.usecases.projector import Projector
 from tests.contract.reporting.conftest import Store
 from tests.examples import examples
 from tests.fakes.reporting_attempts import START

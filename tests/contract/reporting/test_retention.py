@@ -10,7 +10,8 @@ from services.reporting.model.batch import Batch, Snapshot
 from services.reporting.model.list_positions import RetentionLimits, expire_runs
 from services.reporting.model.snapshots import RunSnapshot
 from services.reporting.ports import ExpirableRuns, Page
-from services.reporting.usecases import Projector, RetentionSweeper
+from services.reporting.usecases.projector import Projector
+from services.reporting.usecases.retention import RetentionSweeper
 from tests.contract.reporting.conftest import Store
 from tests.contract.reporting.test_read_models import EXAMPLES, RULES, contents, fold_in_pieces
 from tests.fakes.reporting_attempts import START

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from services.chassis.context import Caller, bind
 from services.reporting.model.batch import Snapshot
 from services.reporting.ports import Page, ReadModels
-from services.reporting.usecases import AppReports, RunLists
+from services.reporting.usecases.apps import AppReports
+from services.reporting.usecases.run_lists import RunLists
 from tests.contract.reporting.conftest import Store
 from tests.contract.reporting.test_read_models import EXAMPLES, RULES, fold_in_pieces
 from tests.fakes.reporting_attempts import START

@@ -12,7 +12,7 @@ from services.reporting.model.reports.breakage import ANY, FAILED, PASSED, Searc
 from services.reporting.model.reports.gate import GateRun
 from services.reporting.model.tables import Tables
 from services.reporting.ports import Verdicts
-from services.reporting.usecases import Projector
+from services.reporting.usecases.projector import Projector
 from tests.contract.reporting.conftest import Store
 from tests.examples import examples
 from tests.fakes.reporting_read_models import FakeReadModels

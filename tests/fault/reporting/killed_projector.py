@@ -24,8 +24,9 @@ from services.chassis.mongo import Mongo
 from services.chassis.retry import is_transient
 from services.reporting.events import parse_event
 from services.reporting.model.batch import Batch
-from services.reporting.storage import MIGRATIONS, MongoProjections
-from services.reporting.usecases import Projector
+from services.reporting.storage.projections import MongoProjections
+from services.reporting.storage.schema import MIGRATIONS
+from services.reporting.usecases.projector import Projector
 from tests.contract.reporting.projections import stored
 from tests.fakes.reporting_recount import recount
 from tests.fakes.reporting_stored_bytes import contents, differences

@@ -22,7 +22,7 @@ from services.chassis.producer import Producer
 from services.reporting.app import start_app
 from services.reporting.consumer import TOPICS
 from services.reporting.settings import Settings
-from services.reporting.storage import MIGRATIONS
+from services.reporting.storage.schema import MIGRATIONS
 from tests.group_offsets import PublishedOffsets
 
 TOKEN = "t" * 20

@@ -30,7 +30,7 @@ from services.chassis.producer import Producer, Record
 from services.reporting.app import App, open_database, start_app
 from services.reporting.consumer import EXECUTION_EVENTS, TOPICS, EventHandler
 from services.reporting.settings import Settings
-from services.reporting.usecases import Projector
+from services.reporting.usecases.projector import Projector
 from tests.eventually import eventually
 from tests.fakes.reporting_event_log import EventLog
 from tests.fakes.reporting_faulty_projections import FaultyProjections

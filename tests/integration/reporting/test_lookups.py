@@ -6,8 +6,11 @@ from services.chassis.context import Caller, bind
 from services.chassis.mongo import Mongo
 from services.reporting.consumer import EventHandler
 from services.reporting.ports import Page
-from services.reporting.storage import MongoProjections, MongoReadModels
-from services.reporting.usecases import AppReports, Projector, RunLists
+from services.reporting.storage.projections import MongoProjections
+from services.reporting.storage.read_models import MongoReadModels
+from services.reporting.usecases.apps import AppReports
+from services.reporting.usecases.projector import Projector
+from services.reporting.usecases.run_lists import RunLists
 from tests.fakes.reporting_event_log import EventLog
 from tests.fakes.reporting_story import StillClock
 

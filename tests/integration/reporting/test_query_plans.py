@@ -16,14 +16,11 @@ from services.reporting.model.flaky import Classification
 from services.reporting.model.reports.breakage import ANY, SearchSide, VerdictQuery
 from services.reporting.model.snapshots import BuildSnapshot, RunSnapshot
 from services.reporting.ports import CatalogTests, ExpirableRuns, ListedTest, Page, ReadModels, TestFilter, Verdicts
-from services.reporting.storage import (
-    MongoCatalogTests,
-    MongoExpirableRuns,
-    MongoProjections,
-    MongoReadModels,
-    MongoVerdicts,
-)
-from services.reporting.usecases import Projector
+from services.reporting.storage.expirable_runs import MongoExpirableRuns
+from services.reporting.storage.projections import MongoProjections
+from services.reporting.storage.read_models import MongoCatalogTests, MongoReadModels
+from services.reporting.storage.verdicts import MongoVerdicts
+from services.reporting.usecases.projector import Projector
 from tests.fakes.reporting_story import APP, NOW, ORG, Story
 
 BUILDS, TESTS, ROUNDS = 8, 12, 6

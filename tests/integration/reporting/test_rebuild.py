@@ -30,7 +30,6 @@ from services.reporting.rebuild.comparison import COLLECTIONS
 from services.reporting.rebuild.job import RebuildJob, RebuildTimings
 from services.reporting.rebuild.state import Difference, JobState, Operation, Phase, ReplaySource
 from services.reporting.rebuild.store import MongoRebuildStore
-from services.reporting.storage import MIGRATIONS, MongoProjections, MongoReadModels
 from services.reporting.storage.documents import COUNTERS, TABLE_CODECS
 from services.reporting.storage.generations import (
     FRESH_SECONDS,
@@ -39,7 +38,10 @@ from services.reporting.storage.generations import (
     read_generations,
     split_collection_name,
 )
-from services.reporting.usecases import Projector
+from services.reporting.storage.projections import MongoProjections
+from services.reporting.storage.read_models import MongoReadModels
+from services.reporting.storage.schema import MIGRATIONS
+from services.reporting.usecases.projector import Projector
 from tests.contract.reporting.test_read_models import contents
 from tests.eventually import eventually
 from tests.fakes.reporting_event_log import EventLog

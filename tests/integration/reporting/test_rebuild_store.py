@@ -15,8 +15,8 @@ from services.reporting.rebuild.comparison import find_inconsistencies
 from services.reporting.rebuild.ports import TakenOver
 from services.reporting.rebuild.state import Operation, ReplaySource
 from services.reporting.rebuild.store import MongoRebuildStore, newest_state
-from services.reporting.storage import MongoProjections
 from services.reporting.storage.documents import CELLS, COUNTERS
+from services.reporting.storage.projections import MongoProjections
 from tests.integration.reporting.test_rebuild import World
 
 

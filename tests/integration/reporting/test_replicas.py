@@ -9,8 +9,8 @@ from services.chassis.mongo import Mongo
 from services.chassis.retry import is_transient
 from services.reporting.consumer import EventHandler
 from services.reporting.events import parse_event
-from services.reporting.storage import MongoProjections
-from services.reporting.usecases import Projector
+from services.reporting.storage.projections import MongoProjections
+from services.reporting.usecases.projector import Projector
 from tests.contract.reporting.conftest import MongoStore
 from tests.contract.reporting.test_read_models import contents
 from tests.fakes.reporting_event_log import EventLog

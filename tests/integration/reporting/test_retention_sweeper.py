@@ -14,8 +14,10 @@ from services.reporting.model.batch import Batch
 from services.reporting.model.list_positions import RetentionLimits, expire_runs
 from services.reporting.model.snapshots import RunSnapshot
 from services.reporting.model.tables import Table
-from services.reporting.storage import MongoExpirableRuns, MongoProjections
-from services.reporting.usecases import Projector, RetentionSweeper
+from services.reporting.storage.expirable_runs import MongoExpirableRuns
+from services.reporting.storage.projections import MongoProjections
+from services.reporting.usecases.projector import Projector
+from services.reporting.usecases.retention import RetentionSweeper
 from tests.contract.reporting.conftest import MongoStore
 from tests.contract.reporting.test_read_models import contents
 from tests.fakes.reporting_recount import recount

@@ -9,9 +9,12 @@ from services.chassis.context import Caller, bind
 from services.chassis.mongo import Mongo
 from services.reporting.model.attempts import BuildRef
 from services.reporting.model.batch import Batch
-from services.reporting.storage import MongoProjections, MongoReadModels, MongoVerdicts
-from services.reporting.usecases import Comparisons, Gates, Projector
-from services.reporting.usecases.gate import GateRequest
+from services.reporting.storage.projections import MongoProjections
+from services.reporting.storage.read_models import MongoReadModels
+from services.reporting.storage.verdicts import MongoVerdicts
+from services.reporting.usecases.compare import Comparisons
+from services.reporting.usecases.gate import GateRequest, Gates
+from services.reporting.usecases.projector import Projector
 from tests.fakes.reporting_ci_story import CiStory
 from tests.fakes.reporting_story import ORG, StillClock
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from services.reporting.model.batch import Snapshot
 from services.reporting.model.flaky import Classification
 from services.reporting.ports import Page
-from services.reporting.usecases import AppReports, ClassifiedQuery, ClassifiedTests
+from services.reporting.usecases.apps import AppReports
+from services.reporting.usecases.classified_tests import ClassifiedQuery, ClassifiedTests
 from tests.fakes.reporting_attempts import NO_DEADLINE
 from tests.fakes.reporting_catalog_tests import FakeCatalogTests
 from tests.fakes.reporting_read_models import FakeReadModels

@@ -28,7 +28,7 @@ from services.reporting.model.snapshots import (
     Status,
     TestSnapshot,
 )
-from services.reporting.usecases import Projector
+from services.reporting.usecases.projector import Projector
 from tests.fakes.reporting_read_models import FakeProjections
 
 TOLD_AT = datetime(2026, 11, 20, 10, tzinfo=UTC)

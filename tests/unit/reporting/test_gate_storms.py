@@ -9,8 +9,7 @@ from services.reporting.model.list_positions import expire_runs
 from services.reporting.model.projection import fold
 from services.reporting.model.reports.gate import GateResult, GateRule
 from services.reporting.model.snapshots import ExecutionSnapshot
-from services.reporting.usecases import Gates
-from services.reporting.usecases.gate import GateRequest
+from services.reporting.usecases.gate import GateRequest, Gates
 from tests.fakes.reporting_ci_story import CiStory
 from tests.fakes.reporting_read_models import FakeReadModels
 from tests.fakes.reporting_story import ORG, StillClock

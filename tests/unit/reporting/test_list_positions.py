@@ -11,7 +11,7 @@ from services.chassis.context import Caller, bind
 from services.reporting.model.list_positions import ListPosition, day_of, minute_of, position_by_day, position_by_minute
 from services.reporting.model.tables import Table
 from services.reporting.ports import Page
-from services.reporting.usecases import RunLists
+from services.reporting.usecases.run_lists import RunLists
 from tests.fakes.reporting_attempts import NO_DEADLINE
 from tests.fakes.reporting_read_models import FakeReadModels
 from tests.fakes.reporting_story import NOW, ORG, Story

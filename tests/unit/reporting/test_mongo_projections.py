@@ -7,7 +7,7 @@ import pytest
 from pymongo.errors import AutoReconnect, OperationFailure, PyMongoError
 
 from services.chassis.errors import Aborted
-from services.reporting.storage import MongoProjections
+from services.reporting.storage.projections import MongoProjections
 
 
 class Refusing:

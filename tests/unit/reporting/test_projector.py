@@ -9,7 +9,7 @@ from services.reporting.model.batch import Batch
 from services.reporting.model.projection import RowKeys
 from services.reporting.model.tables import Tables
 from services.reporting.ports import ProjectionTransaction
-from services.reporting.usecases import Projector
+from services.reporting.usecases.projector import Projector
 from tests.fakes.reporting_read_models import FakeProjections, FakeTransaction
 from tests.fakes.reporting_recount import recount
 from tests.fakes.reporting_story import Story

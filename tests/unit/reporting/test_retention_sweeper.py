@@ -7,8 +7,7 @@ import pytest
 
 from services.reporting.model.list_positions import RetentionLimits
 from services.reporting.ports import ProjectionTransaction
-from services.reporting.usecases import RetentionSweeper
-from services.reporting.usecases.retention import BATCH
+from services.reporting.usecases.retention import BATCH, RetentionSweeper
 from tests.fakes.reporting_expirable_runs import FakeExpirableRuns, FakeLease
 from tests.fakes.reporting_read_models import FakeProjections
 from tests.fakes.reporting_story import NOW, StillClock, Story
