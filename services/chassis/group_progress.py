@@ -13,6 +13,9 @@ from services.chassis.topics import close_client, committed_offsets, list_partit
 
 READ_SECONDS = 2.0
 
+Ends = Mapping[TopicPartition, int]
+"""The end offset of each partition."""
+
 
 class GroupProgress:
     """Compares what a group has committed with the ends of its topics."""
@@ -22,19 +25,18 @@ class GroupProgress:
         self._group = group
         self._topics = list(topics)
 
-    async def ends(self) -> Mapping[str, int]:
-        """The end offset of each partition of the topics that exist, by "topic/partition". Unavailable."""
+    async def ends(self) -> Ends:
+        """The end offset of each partition of the topics that exist. Unavailable."""
         with _unavailable():
-            return await self._ends()
+            partitions = sorted(await list_partitions(self._bootstrap, self._topics))
+            return await self._read_ends(partitions) if partitions else {}
 
-    async def behind(self, ends: Mapping[str, int]) -> int:
+    async def behind(self, ends: Ends) -> int:
         """How many records before these ends the group has not committed, without expired ones. Unavailable."""
         with _unavailable():
-            return await self._behind(ends)
-
-    async def _ends(self) -> Mapping[str, int]:
-        places = sorted(await list_partitions(self._bootstrap, self._topics))
-        return {_name(place): end for place, end in (await self._read_ends(places)).items()} if places else {}
+            committed = await committed_offsets(self._bootstrap, self._group, ends.keys())
+            left = {place: at for place, at in committed.items() if at < ends[place]}
+            return sum(ends[place] - left[place] for place in await self._with_records(left)) if left else 0
 
     async def _read_ends(self, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """The end offsets. Tansu answers with those before the last batch, so the records after them are read."""
@@ -44,12 +46,6 @@ class GroupProgress:
                 async for place, records in read:
                     ends[place] = max(ends[place], records[-1].offset + 1)
         return ends
-
-    async def _behind(self, ends: Mapping[str, int]) -> int:
-        wanted = {_partition(name): end for name, end in ends.items() if end > 0}
-        committed = await committed_offsets(self._bootstrap, self._group, wanted)
-        left = {place: at for place, at in committed.items() if at < wanted[place]}
-        return sum(wanted[place] - left[place] for place in await self._with_records(left)) if left else 0
 
     async def _with_records(self, places: Mapping[TopicPartition, int]) -> set[TopicPartition]:
         """The partitions that have a record at this offset or after it."""
@@ -89,15 +85,6 @@ async def _read(
     while monotonic() < until:
         for place, records in (await consumer.getmany(timeout_ms=100)).items():
             yield place, records
-
-
-def _name(place: TopicPartition) -> str:
-    return f"{place.topic}/{place.partition}"
-
-
-def _partition(name: str) -> TopicPartition:
-    topic, _, partition = name.rpartition("/")
-    return TopicPartition(topic, int(partition))
 
 
 @contextmanager

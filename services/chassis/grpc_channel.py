@@ -81,9 +81,6 @@ class Channel:
     def stream_unary(self, path: str, *arguments: Any, **options: Any) -> Callable[..., Any]:
         return self._wrap(path, self._inner.stream_unary(path, *arguments, **options), None)
 
-    def stream_stream(self, path: str, *arguments: Any, **options: Any) -> Callable[..., Any]:
-        return self._wrap(path, self._inner.stream_stream(path, *arguments, **options), None)
-
     def _wrap(self, path: str, inner: Callable[..., Any], default_timeout: float | None) -> Callable[..., Any]:
         _, service, name = path.split("/")
         seconds = _seconds.labels(service, name)

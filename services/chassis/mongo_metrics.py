@@ -34,29 +34,9 @@ class ConnectionMetrics(monitoring.ConnectionPoolListener):
     def connection_checked_in(self, event: monitoring.ConnectionCheckedInEvent) -> None:
         _in_use.dec()
 
-    def pool_created(self, event: monitoring.PoolCreatedEvent) -> None:
+    def _ignore(self, event: object) -> None:
         """Not counted."""
 
-    def pool_ready(self, event: monitoring.PoolReadyEvent) -> None:
-        """Not counted."""
-
-    def pool_cleared(self, event: monitoring.PoolClearedEvent) -> None:
-        """Not counted."""
-
-    def pool_closed(self, event: monitoring.PoolClosedEvent) -> None:
-        """Not counted."""
-
-    def connection_created(self, event: monitoring.ConnectionCreatedEvent) -> None:
-        """Not counted."""
-
-    def connection_ready(self, event: monitoring.ConnectionReadyEvent) -> None:
-        """Not counted."""
-
-    def connection_closed(self, event: monitoring.ConnectionClosedEvent) -> None:
-        """Not counted."""
-
-    def connection_check_out_started(self, event: monitoring.ConnectionCheckOutStartedEvent) -> None:
-        """Not counted."""
-
-    def connection_check_out_failed(self, event: monitoring.ConnectionCheckOutFailedEvent) -> None:
-        """Not counted."""
+    pool_created = pool_ready = pool_cleared = pool_closed = _ignore
+    connection_created = connection_ready = connection_closed = _ignore
+    connection_check_out_started = connection_check_out_failed = _ignore

@@ -40,9 +40,6 @@ class OrgCollection:
         """Insert the document with the caller's org_id. DuplicateKeyError."""
         await self._collection.insert_one(_own_document(document), session=session)
 
-    async def insert_many(self, documents: Sequence[Document], *, session: Session = None) -> None:
-        await self._collection.insert_many([_own_document(document) for document in documents], session=session)
-
     async def update_one(self, filter: Filter, update: Update, **options: Any) -> int:
         """The number of matched documents, 0 or 1."""
         result = await self._collection.update_one(_own_filter(filter), update, **options)
@@ -57,18 +54,6 @@ class OrgCollection:
         """The number of matched documents, 0 or 1."""
         result = await self._collection.replace_one(_own_filter(filter), _own_document(document), **options)
         return int(result.matched_count)
-
-    async def find_one_and_update(self, filter: Filter, update: Update, **options: Any) -> Document | None:
-        found: Document | None = await self._collection.find_one_and_update(_own_filter(filter), update, **options)
-        return found
-
-    async def delete_one(self, filter: Filter, **options: Any) -> int:
-        """The number of deleted documents, 0 or 1."""
-        return int((await self._collection.delete_one(_own_filter(filter), **options)).deleted_count)
-
-    async def delete_many(self, filter: Filter, **options: Any) -> int:
-        """The number of deleted documents."""
-        return int((await self._collection.delete_many(_own_filter(filter), **options)).deleted_count)
 
     async def count_documents(self, filter: Filter | None = None, **options: Any) -> int:
         return int(await self._collection.count_documents(_own_filter(filter), **options))

@@ -1,8 +1,11 @@
 """The world around operations on the read models: a history, and how far it was folded."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import astuple
 
+from aiokafka import TopicPartition
+
+from services.chassis.group_progress import Ends
 from services.reporting.model.batch import Batch, Snapshot
 from services.reporting.model.snapshots import ExecutionSnapshot, RunSnapshot
 from services.reporting.rebuild.ports import FactsPage
@@ -47,10 +50,10 @@ class FakeConsumerProgress:
     def __init__(self, behind: int = 0) -> None:
         self.left = behind
 
-    async def ends(self) -> Mapping[str, int]:
-        return {"events/0": 100}
+    async def ends(self) -> Ends:
+        return {TopicPartition("events", 0): 100}
 
-    async def behind(self, ends: Mapping[str, int]) -> int:
+    async def behind(self, ends: Ends) -> int:
         return self.left
 
 

@@ -43,11 +43,6 @@ class Attempt:
     storm: bool | None = None
 
     @property
-    def identity(self) -> tuple[str, int]:
-        """Equal for two snapshots of the same attempt."""
-        return (self.run_id, self.number)
-
-    @property
     def recency(self) -> tuple[datetime, str, int, str]:
         """Attempts are newer by start, then execution, then attempt number (the run only breaks ties)."""
         return (self.started_at, self.execution_id, self.number, self.run_id)

@@ -1,7 +1,7 @@
 """Runs verify and rebuild: replay the history into a new generation, compare it, then swap or drop it."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -12,6 +12,7 @@ from typing import ParamSpec, TypeVar
 from services.chassis import logs
 from services.chassis.error_status import to_domain_error
 from services.chassis.errors import Aborted, DeadlineExceeded, FailedPrecondition, Unavailable
+from services.chassis.group_progress import Ends
 from services.chassis.retry import retry_transient
 from services.reporting.ports import Lease
 from services.reporting.rebuild.ports import ConsumerProgress, FactHistory, RebuildStore, TakenOver
@@ -193,7 +194,7 @@ class RebuildJob:
         await self._retry(self._store.save, after)
         return JobProgress(after, behind=behind)
 
-    async def _wait_for_consumers(self, ends: Mapping[str, int]) -> int:
+    async def _wait_for_consumers(self, ends: Ends) -> int:
         """The lag that is left when the consumers have caught up or made no progress for too long.
 
         This may take longer than a step is retried, so each poll is retried on its own.

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
+from services.chassis.group_progress import Ends
 from services.reporting.model.batch import Batch
 from services.reporting.rebuild.state import Difference, JobState, Operation, ReplaySource
 
@@ -98,8 +99,8 @@ class RebuildStore(Protocol):
 class ConsumerProgress(Protocol):
     """How far the consumers of the events are."""
 
-    async def ends(self) -> Mapping[str, int]:
+    async def ends(self) -> Ends:
         """The end offset of each partition of the topics."""
 
-    async def behind(self, ends: Mapping[str, int]) -> int:
+    async def behind(self, ends: Ends) -> int:
         """How many records before these ends are not processed yet."""

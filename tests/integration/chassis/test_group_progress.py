@@ -40,7 +40,7 @@ async def test_a_group_is_behind_until_it_has_committed_everything(kafka_bootstr
     assert len(results) == 10
     progress = GroupProgress(kafka_bootstrap, group, [topic])
     ends = await progress.ends()
-    assert ends.keys() == {f"{topic}/0", f"{topic}/1"}
+    assert ends.keys() == {TopicPartition(topic, 0), TopicPartition(topic, 1)}
     assert await progress.behind(ends) >= 10
     places: dict[TopicPartition, int] = {}
     for result in results:

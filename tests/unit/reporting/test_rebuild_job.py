@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 
 from services.chassis.errors import Aborted, Unavailable
+from services.chassis.group_progress import Ends
 from services.reporting.model.batch import Batch
 from services.reporting.rebuild.job import RebuildJob, RebuildTimings
 from services.reporting.rebuild.ports import ComparisonPage, TakenOver
@@ -130,7 +131,7 @@ async def test_the_first_1000_differences_are_reported_and_all_are_counted() -> 
 
 async def test_the_comparison_waits_while_consumers_make_progress() -> None:
     class CatchingUp(FakeConsumerProgress):
-        async def behind(self, ends: Mapping[str, int]) -> int:
+        async def behind(self, ends: Ends) -> int:
             self.left -= 1
             return self.left
 
@@ -141,7 +142,7 @@ async def test_the_comparison_waits_while_consumers_make_progress() -> None:
 
 async def test_an_outage_after_a_long_wait_for_consumers_is_retried() -> None:
     class CatchingUp(FakeConsumerProgress):
-        async def behind(self, ends: Mapping[str, int]) -> int:
+        async def behind(self, ends: Ends) -> int:
             self.left -= 1
             if self.left == 2:
                 await asyncio.sleep(2 * retry)
@@ -186,7 +187,7 @@ async def test_the_lease_is_renewed_whatever_fails() -> None:
             return True
 
     class CatchingUp(FakeConsumerProgress):
-        async def behind(self, ends: Mapping[str, int]) -> int:
+        async def behind(self, ends: Ends) -> int:
             return 0 if lease.asked > 3 else lease.asked
 
     lease = Flaky()
