@@ -81,13 +81,6 @@ class ObjectStore:
         except (BaseError, OSError) as error:
             raise _domain_error(error, key) from error
 
-    async def head(self, key: str) -> int:
-        """The object's size in bytes."""
-        try:
-            return int((await obstore.head_async(self._store, key))["size"])
-        except (BaseError, OSError) as error:
-            raise _domain_error(error, key) from error
-
     async def delete_all(self, prefix: str) -> int:
         """Delete every object below `prefix` (whole path segments: "runs/1" is not "runs/12"); returns their number."""
         deleted = 0

@@ -43,7 +43,7 @@ class Storage:
     async def is_stored(self) -> bool:
         """Whether the object is there."""
         try:
-            return await self.objects.head(f"{context.current().org_id}/{SHA}") == 1
+            return [chunk async for chunk in self.objects.get_stream(f"{context.current().org_id}/{SHA}")] == [b"x"]
         except NotFound:
             return False
 

@@ -36,7 +36,6 @@ async def test_a_stored_object_can_be_read(store: ObjectStore) -> None:
     stored = await store.put_bytes("org/a b.txt", b"hello")
     assert await content(store, "org/a b.txt") == b"hello"
     assert (stored.size, stored.sha256) == (5, sha256(b"hello").hexdigest())
-    assert await store.head("org/a b.txt") == 5
 
 
 async def test_a_stream_is_stored_with_its_size_and_hash(store: ObjectStore) -> None:
@@ -62,7 +61,7 @@ async def test_a_broken_stream_leaves_no_object(store: ObjectStore) -> None:
     with pytest.raises(ConnectionResetError):
         await store.put_stream("k", broken(12))
     with pytest.raises(NotFound):
-        await store.head("k")
+        await content(store, "k")
 
 
 async def test_a_broken_stream_leaves_the_existing_object(store: ObjectStore) -> None:
@@ -82,8 +81,6 @@ async def test_a_stream_that_is_too_large_is_refused_and_leaves_no_object(store:
 
 async def test_a_missing_object_is_not_found(store: ObjectStore) -> None:
     with pytest.raises(NotFound):
-        await store.head("nothing")
-    with pytest.raises(NotFound):
         await content(store, "nothing")
 
 
@@ -92,7 +89,7 @@ async def test_delete_is_idempotent(store: ObjectStore) -> None:
     await store.delete("k")
     await store.delete("k")
     with pytest.raises(NotFound):
-        await store.head("k")
+        await content(store, "k")
 
 
 @pytest.mark.parametrize("key", ["../outside", "a/../../outside"])
@@ -107,5 +104,5 @@ async def test_everything_below_a_prefix_is_deleted_and_nothing_beside_it(store:
     assert await store.delete_all("runs/1") == 122
     assert await content(store, "runs/12/1/c") == b"x"
     with pytest.raises(NotFound):
-        await store.head("runs/1/1/a")
+        await content(store, "runs/1/1/a")
     assert await store.delete_all("runs/1") == 0

@@ -5,7 +5,9 @@ faster (it skips ahead where it can), never slower by more than a constant.
 """
 
 import re
+import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from re import _constants as sre  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
@@ -25,23 +27,25 @@ _CATEGORIES: dict[Any, Char] = {
 
 
 class CountingMatcher:
-    """One pattern on one text; `steps` rises with every attempt to match a part of the pattern at a position."""
+    """One pattern; `steps` rises with every attempt to match a part of it at a position."""
 
-    def __init__(self, pattern: re.Pattern[str], text: str) -> None:
+    def __init__(self, pattern: re.Pattern[str]) -> None:
         self.steps = 0
-        self._text = text
-        self._ignore_case = bool(pattern.flags & re.IGNORECASE)
+        self._text = ""
+        self._ignore_case = bool(pattern.flags & re.IGNORECASE)  # of the part of the pattern that is being read
         self._dot_all = bool(pattern.flags & re.DOTALL)
         self._whole = self._sequence(list(_parser.parse(pattern.pattern, pattern.flags)))
 
-    def fullmatch(self) -> bool:
+    def fullmatch(self, text: str) -> bool:
         """As re.fullmatch, so far as there is a match."""
-        return self._whole(0, lambda at: at if at == len(self._text) else -1) >= 0
+        self._text = text
+        return self._whole(0, lambda at: at if at == len(text) else -1) >= 0
 
-    def spans(self) -> Iterator[tuple[int, int]]:
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """As re.finditer, without matches that are empty."""
+        self._text = text
         at = 0
-        while at <= len(self._text):
+        while at <= len(text):
             end = self._whole(at, lambda end: end)
             if end > at:
                 yield at, end
@@ -76,31 +80,37 @@ class CountingMatcher:
     def _char(self, op: Any, argument: Any) -> Char | None:
         """Whether a character fits, for what matches exactly one."""
         if op is sre.LITERAL:
-            return lambda char: self._same(char, chr(argument))
+            return self._literal(chr(argument))
         if op is sre.NOT_LITERAL:
-            return lambda char: not self._same(char, chr(argument))
+            same = self._literal(chr(argument))
+            return lambda char: not same(char)
         if op is sre.ANY:
             return lambda char: self._dot_all or char != "\n"
         if op is sre.IN:
             return self._in(argument)
         return None
 
-    def _same(self, one: str, other: str) -> bool:
-        return one == other or (self._ignore_case and one.lower() == other.lower())
+    def _literal(self, expected: str) -> Char:
+        if not self._ignore_case:
+            return expected.__eq__
+        lowered = expected.lower()
+        return lambda char: char.lower() == lowered
 
     def _in(self, items: list[Any]) -> Char:
         negated = items[0][0] is sre.NEGATE
         tests = [self._member(op, argument) for op, argument in items if op is not sre.NEGATE]
-        return lambda char: any(test(char) for test in tests) is not negated
+        return cache(lambda char: any(test(char) for test in tests) is not negated)
 
     def _member(self, op: Any, argument: Any) -> Char:
-        if op is sre.RANGE:
-            low, high = argument
-            both = self._ignore_case
-            return lambda char: any(low <= ord(c) <= high for c in ({char.lower(), char.upper()} if both else {char}))
         if op is sre.CATEGORY:
             return _CATEGORIES[argument]
-        return lambda char: self._same(char, chr(argument))
+        if op is sre.LITERAL:
+            return self._literal(chr(argument))
+        assert op is sre.RANGE, op
+        low, high = argument
+        if self._ignore_case:
+            return lambda char: any(low <= ord(each) <= high for each in (char.lower(), char.upper()))
+        return lambda char: low <= ord(char) <= high
 
     def _one(self, fits: Char) -> Node:
         def match(at: int, then: Then) -> int:
@@ -111,33 +121,19 @@ class CountingMatcher:
 
     def _branch(self, ways: list[Node]) -> Node:
         def match(at: int, then: Then) -> int:
-            return next((end for way in ways if (end := way(at, then)) >= 0), -1)
+            for way in ways:
+                if (end := way(at, then)) >= 0:
+                    return end
+            return -1
 
         return match
 
     def _subpattern(self, group: Any, added: int, removed: int, items: Any) -> Node:
-        before = self._ignore_case
-        self._ignore_case = (before or bool(added & re.IGNORECASE)) and not removed & re.IGNORECASE
+        outside = self._ignore_case
+        self._ignore_case = (outside or bool(added & re.IGNORECASE)) and not removed & re.IGNORECASE
         inner = self._sequence(list(items))
-        if self._ignore_case is before:
-            return inner
-        inside, self._ignore_case = self._ignore_case, before
-        return self._with_case(inner, inside, before)
-
-    def _with_case(self, inner: Node, inside: bool, outside: bool) -> Node:
-        def match(at: int, then: Then) -> int:
-            def after(end: int) -> int:
-                self._ignore_case = outside
-                found = then(end)
-                self._ignore_case = inside
-                return found
-
-            self._ignore_case = inside
-            found = inner(at, after)
-            self._ignore_case = outside
-            return found
-
-        return match
+        self._ignore_case = outside
+        return inner
 
     def _atomic(self, inner: Node) -> Node:
         def match(at: int, then: Then) -> int:
@@ -173,7 +169,7 @@ class CountingMatcher:
     def _repeat(self, op: Any, least: int, most: Any, items: Any) -> Node:
         only = list(items)
         fits = self._char(*only[0]) if len(only) == 1 else None
-        limit = len(self._text) + 1 if most is sre.MAXREPEAT else int(most)
+        limit = sys.maxsize if most is sre.MAXREPEAT else int(most)
         if fits is not None:
             return self._repeat_char(op, least, limit, fits)
         inner = self._sequence(only)
