@@ -1,7 +1,9 @@
 """A MongoDB that dies, hangs or comes back, seen by a gRPC caller."""
 
+import asyncio
 import signal
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -25,8 +27,8 @@ from tests.integration.chassis.probe import Probe, serving
 class Bench:
     """A service whose creations write to MongoDB in a transaction."""
 
+    driver: str
     probe: Probe
-    mongo: Mongo
 
     async def create(self) -> DomainError | None:
         """One creation; what went wrong, if anything."""
@@ -45,10 +47,9 @@ class Bench:
         return isinstance(await self.create(), errors.Unavailable) and len(self.probe.apps.callers) == before
 
 
-@pytest.fixture(params=["motor", "pymongo"])
-async def bench(request: pytest.FixtureRequest, own_mongod: Mongod) -> AsyncIterator[Bench]:
-    driver: Literal["motor", "pymongo"] = request.param
-    mongo = await Mongo.connect(own_mongod.uri, "db", driver)
+@asynccontextmanager
+async def open_bench(driver: Literal["motor", "pymongo"], uri: str) -> AsyncIterator[Bench]:
+    mongo = await Mongo.connect(uri, f"db-{driver}", driver)
     health = Health()
     health.register("mongodb", mongo.ping)
 
@@ -57,33 +58,47 @@ async def bench(request: pytest.FixtureRequest, own_mongod: Mongod) -> AsyncIter
 
     async with Background() as background, serving(health=health) as probe, health.mark_ready(background):
         probe.apps.then = lambda: mongo.transaction(write)
-        with bind(Caller("org-1")):
-            ready = Bench(probe, mongo)
-            assert await ready.works()
-            yield ready
+        bench = Bench(driver, probe)
+        assert await bench.works()
+        yield bench
     await mongo.close()
 
 
-async def test_calls_are_unavailable_during_an_outage_and_work_after_it(bench: Bench, own_mongod: Mongod) -> None:
+@pytest.fixture
+async def benches(own_mongod: Mongod) -> AsyncIterator[list[Bench]]:
+    """One with each driver; they share the outage."""
+    with bind(Caller("org-1")):
+        async with open_bench("motor", own_mongod.uri) as motor, open_bench("pymongo", own_mongod.uri) as pymongo:
+            yield [motor, pymongo]
+
+
+async def test_calls_are_unavailable_during_an_outage_and_work_after_it(
+    benches: list[Bench], own_mongod: Mongod
+) -> None:
+    async def is_unavailable(bench: Bench) -> None:
+        error = await bench.create()
+        assert isinstance(error, errors.Unavailable), bench.driver
+        assert error.retry_after == 1.0
+        await eventually(bench.refuses_at_once)
+        assert not (await bench.probe.health.readiness()).ok
+        assert (await bench.probe.health.liveness()).ok
+
     await own_mongod.child.kill()
-    error = await bench.create()
-    assert isinstance(error, errors.Unavailable)
-    assert error.retry_after == 1.0
-    await eventually(bench.refuses_at_once)
-    assert not (await bench.probe.health.readiness()).ok
-    assert (await bench.probe.health.liveness()).ok
+    await asyncio.gather(*map(is_unavailable, benches))
     await own_mongod.start()
-    await eventually(bench.works, within=30)
+    await asyncio.gather(*(eventually(bench.works, within=30) for bench in benches))
 
 
 async def test_a_database_that_hangs_is_detected_within_the_deadline_of_a_call(
-    bench: Bench, own_mongod: Mongod
+    benches: list[Bench], own_mongod: Mongod
 ) -> None:
+    async def is_detected(bench: Bench) -> None:
+        assert isinstance(await bench.create(), errors.Unavailable | errors.DeadlineExceeded), bench.driver
+        await eventually(bench.refuses_at_once)
+
     own_mongod.child.send(signal.SIGSTOP)
     try:
-        error = await bench.create()
-        assert isinstance(error, errors.Unavailable | errors.DeadlineExceeded)
-        await eventually(bench.refuses_at_once)
+        await asyncio.gather(*map(is_detected, benches))
     finally:
         own_mongod.child.send(signal.SIGCONT)
-    await eventually(bench.works, within=30)
+    await asyncio.gather(*(eventually(bench.works, within=30) for bench in benches))

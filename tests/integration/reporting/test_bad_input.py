@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from aiokafka import ConsumerRecord
 from mobiletest.executor.v1 import events_pb2 as executor
 from mobiletest.reporting.v1 import reports_pb2, reports_pb2_grpc
 from pydantic import SecretStr
@@ -17,14 +18,15 @@ from pymongo import MongoClient
 
 from deploy.local.broker import broker
 from services.chassis import grpc_server, metrics
+from services.chassis.clock import SystemClock
 from services.chassis.consumer import Consumer, Handler
 from services.chassis.context import Caller, bind
 from services.chassis.dead_letters.__main__ import Settings as CommandSettings
 from services.chassis.dead_letters.__main__ import build_parser, replay_letters
-from services.chassis.dead_letters.letters import DeadLetter
+from services.chassis.dead_letters.letters import DeadLetter, DeadLetterWriter, RefusedRecord
 from services.chassis.dead_letters.limit import DlqLimit, DlqLimitExceeded
 from services.chassis.dead_letters.replay import open_reader, read_letters
-from services.chassis.events import Event, InvalidMessage
+from services.chassis.events import Event, InvalidMessage, encode_headers
 from services.chassis.lifecycle import Background
 from services.chassis.producer import Producer, Record
 from services.reporting.app import App, open_database, start_app
@@ -142,7 +144,7 @@ async def test_an_invalid_share_of_1_dead_letters_a_thousand_messages_in_a_row(
 async def test_exceeding_the_dlq_limit_stops_reporting_without_loss(
     settings: Settings, producer: Producer, desk: EventLog
 ) -> None:
-    """Until somebody allows it: then what was in the way is put away, and what follows it shows."""
+    """With a higher limit the invalid messages are dead-lettered, and the events after them are applied."""
     broken = replace(run_event(desk), payload=b"\xff\xff")
     await producer.publish([replace(broken, id=str(number)) for number in range(200)])
     async with asyncio.timeout(60), serving(settings, producer) as (app, _):
@@ -160,9 +162,7 @@ async def test_exceeding_the_dlq_limit_stops_reporting_without_loss(
 async def test_dead_letters_are_replayed_to_a_version_that_can_read_them(
     settings: Settings, producer: Producer, desk: EventLog
 ) -> None:
-    told = run_lifecycles(desk, 3)
-    await producer.publish(told)
-    await put_away_by_an_older_version(settings, producer, len(told))
+    await dead_letter(producer, run_lifecycles(desk, 3))
     commands = CommandSettings(kafka_bootstrap=producer.bootstrap, kafka_idempotence=False)
     async with serving(settings, producer) as (_, service):
         await service.publish(*run_lifecycles(desk, 1))
@@ -176,14 +176,13 @@ async def test_dead_letters_are_replayed_to_a_version_that_can_read_them(
         assert await service.executions(desk.app_id) == 5
 
 
-async def put_away_by_an_older_version(settings: Settings, producer: Producer, count: int) -> None:
-    """A consumer of the same group that can read nothing."""
-
-    async def refuse(events: list[Event]) -> list[InvalidMessage]:
-        return [InvalidMessage("UNDECODABLE", "too new", event=each) for each in events]
-
-    async with consuming(settings, producer, refuse):
-        await eventually(lambda: there_are(producer, count))
+async def dead_letter(producer: Producer, events: list[Event]) -> None:
+    """Dead-letter the events, as a version does that cannot read them."""
+    letters = DeadLetterWriter(producer, SystemClock(), "older-version")
+    records = [
+        ConsumerRecord(e.topic, 0, 0, 0, 0, e.key.encode(), e.payload, None, 0, 0, encode_headers(e)) for e in events
+    ]
+    assert await letters.write([RefusedRecord(record, InvalidMessage("UNDECODABLE")) for record in records]) == []
 
 
 @asynccontextmanager
@@ -204,7 +203,7 @@ async def consuming(settings: Settings, producer: Producer, handler: Handler) ->
 
 
 async def there_are(producer: Producer, count: int) -> bool:
-    """So many letters."""
+    """Whether this many letters have been written."""
     return len(await letters(producer)) == count
 
 
