@@ -10,7 +10,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from aiokafka import ConsumerRecord
 from mobiletest.executor.v1 import events_pb2 as executor
 from mobiletest.reporting.v1 import reports_pb2, reports_pb2_grpc
 from pydantic import SecretStr
@@ -26,7 +25,7 @@ from services.chassis.dead_letters.__main__ import build_parser, replay_letters
 from services.chassis.dead_letters.letters import DeadLetter, DeadLetterWriter, RefusedRecord
 from services.chassis.dead_letters.limit import DlqLimit, DlqLimitExceeded
 from services.chassis.dead_letters.replay import open_reader, read_letters
-from services.chassis.events import Event, InvalidMessage, encode_headers
+from services.chassis.events import Event, InvalidMessage
 from services.chassis.lifecycle import Background
 from services.chassis.producer import Producer, Record
 from services.reporting.app import App, open_database, start_app
@@ -34,6 +33,7 @@ from services.reporting.consumer import EXECUTION_EVENTS, TOPICS, EventHandler
 from services.reporting.settings import Settings
 from services.reporting.usecases.projector import Projector
 from tests.eventually import eventually
+from tests.fakes.chassis import record_of as consumer_record
 from tests.fakes.reporting_event_log import EventLog
 from tests.fakes.reporting_faulty_projections import FaultyProjections
 from tests.fakes.reporting_poison_messages import poison, record_of, run_event, run_lifecycles
@@ -179,10 +179,8 @@ async def test_dead_letters_are_replayed_to_a_version_that_can_read_them(
 async def dead_letter(producer: Producer, events: list[Event]) -> None:
     """Dead-letter the events, as a version does that cannot read them."""
     letters = DeadLetterWriter(producer, SystemClock(), "older-version")
-    records = [
-        ConsumerRecord(e.topic, 0, 0, 0, 0, e.key.encode(), e.payload, None, 0, 0, encode_headers(e)) for e in events
-    ]
-    assert await letters.write([RefusedRecord(record, InvalidMessage("UNDECODABLE")) for record in records]) == []
+    refused = [RefusedRecord(consumer_record(event, 0), InvalidMessage("UNDECODABLE")) for event in events]
+    assert await letters.write(refused) == []
 
 
 @asynccontextmanager
