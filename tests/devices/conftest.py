@@ -16,8 +16,8 @@ from tests.hubs import appium, chromedriver, serve_folder, web_shop
 
 __all__ = ["appium", "chromedriver", "web_shop"]
 
-BROWSER = DeviceInfo("browser-1", "android", "webdriver", simulated=False)
-PHONE = DeviceInfo("phone-1", "android", "webdriver", simulated=False)
+BROWSER = DeviceInfo("browser-1", "android", simulated=False)
+PHONE = DeviceInfo("phone-1", "android", simulated=False)
 FAKE_APP = Path(__file__).parent / "pages" / "app.xml"
 
 OpenBrowser = Callable[[str], Awaitable[WebDriverDevice]]

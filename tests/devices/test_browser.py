@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from deploy.local.ports import Ports
-from services.executor.automation.devices.port import DeviceFailure
+from services.executor.automation.devices.port import DeviceFailure, LaunchOptions
 from services.executor.automation.devices.webdriver.device import WebDriverDevice
 from services.executor.automation.screen.elements import Element, Point, Role, walk
 from services.executor.model.failures import Category
@@ -287,20 +287,9 @@ async def test_orientation_turns_the_screen(browser: WebDriverDevice) -> None:
     assert bounds.width < bounds.height
 
 
-async def test_tabs_are_contexts(browser: WebDriverDevice) -> None:
-    assert await browser.contexts() == ("CHROMIUM",)
+async def test_the_session_stays_in_its_first_tab(browser: WebDriverDevice) -> None:
     await browser.tap(await seen(browser, "New tab"))
-
-    async def opened() -> bool:
-        return await browser.contexts() == ("CHROMIUM", "CHROMIUM_2")
-
-    await eventually(opened)
-    await browser.enter_context("CHROMIUM_2")
-    await seen(browser, "Second page", Role.HEADING)
-    await browser.enter_context("CHROMIUM")
     await seen(browser, "Press me")
-    with pytest.raises(DeviceFailure, match="unknown context WEBVIEW_9; available contexts: CHROMIUM, CHROMIUM_2"):
-        await browser.enter_context("WEBVIEW_9")
 
 
 async def test_state_stays_over_launches_until_it_is_cleared(open_browser: OpenBrowser, pages: str) -> None:
@@ -308,7 +297,7 @@ async def test_state_stays_over_launches_until_it_is_cleared(open_browser: OpenB
     await browser.tap(await seen(browser, "Store"))
     await browser.launch()
     await shows(browser, "stored: local session kept=cookie")
-    await browser.launch(clear_state=True)
+    await browser.launch(LaunchOptions(clear_state=True))
     await shows(browser, "stored: null null")
     await browser.tap(await seen(browser, "Store"))
     await browser.clear_state()
@@ -318,19 +307,19 @@ async def test_state_stays_over_launches_until_it_is_cleared(open_browser: OpenB
 
 async def test_arguments_are_the_pages_query(open_browser: OpenBrowser, pages: str) -> None:
     browser = await open_browser(f"{pages}/second.html?a=1&b=2")
-    await browser.launch(arguments={"b": True, "c": "x y"})
+    await browser.launch(LaunchOptions(arguments={"b": True, "c": "x y"}))
     await shows(browser, "?a=1&b=true&c=x+y")
 
 
 async def test_permissions_are_given_and_refused(open_browser: OpenBrowser, pages: str) -> None:
     browser = await open_browser(f"{pages}/second.html")
     await browser.set_location(1.5, 2.5)
-    await browser.launch(permissions={"location": "deny"})
+    await browser.launch(LaunchOptions(permissions={"location": "deny"}))
     await shows(browser, "User denied Geolocation")
-    await browser.launch(permissions={"all": "allow"})
+    await browser.launch(LaunchOptions(permissions={"all": "allow"}))
     await shows(browser, "1.50 2.50")
     with pytest.raises(DeviceFailure, match="unknown permission nfc"):
-        await browser.launch(permissions={"nfc": "allow"})
+        await browser.launch(LaunchOptions(permissions={"nfc": "allow"}))
 
 
 async def test_a_stopped_app_shows_nothing_and_can_be_started_again(browser: WebDriverDevice) -> None:
@@ -342,7 +331,7 @@ async def test_a_stopped_app_shows_nothing_and_can_be_started_again(browser: Web
 
 async def test_launching_without_stopping_leaves_the_page_as_it_is(browser: WebDriverDevice) -> None:
     await browser.tap(await seen(browser, "Press me"))
-    await browser.launch(stop_first=False)
+    await browser.launch(LaunchOptions(stop_first=False))
     await shows(browser, "pressed")
 
 
@@ -352,14 +341,14 @@ async def test_a_page_that_is_not_there_is_a_failed_launch(open_browser: OpenBro
         Ports() as ports,
         pytest.raises(DeviceFailure, match=r"could not be opened: .*ERR_CONNECTION_REFUSED") as raised,
     ):
-        await browser.launch(f"http://127.0.0.1:{ports.take()}/")
+        await browser.launch(LaunchOptions(app_id=f"http://127.0.0.1:{ports.take()}/"))
     assert raised.value.category is Category.APP_LAUNCH_FAILED
     with pytest.raises(DeviceFailure, match=r"http://127\.0\.0\.1:9/ could not be opened"):
-        await browser.launch("http://127.0.0.1:9/")  # a port that browsers refuse
+        await browser.launch(LaunchOptions(app_id="http://127.0.0.1:9/"))  # a port that browsers refuse
     with pytest.raises(DeviceFailure, match="a browser cannot open myapp://item/1"):
         await browser.open_link("myapp://item/1")
     with pytest.raises(DeviceFailure, match=r"a browser has no app com\.example"):
-        await browser.launch("com.example")
+        await browser.launch(LaunchOptions(app_id="com.example"))
 
 
 async def test_a_crashed_page_is_a_crashed_app(browser: WebDriverDevice) -> None:

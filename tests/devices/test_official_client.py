@@ -14,6 +14,7 @@ from PIL import Image
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.screen.elements import walk
 from tests.devices.conftest import OpenBrowser, OpenPhone
+from tests.devices.drivers import find_id, find_one, read_attribute
 
 T = TypeVar("T")
 
@@ -37,7 +38,7 @@ async def official(driver: DriverSession, ask: Callable[[Any], T]) -> T:
 @pytest.mark.parametrize("name", ["save", "drop", "name", "news", "gone"])
 async def test_elements_are_the_same(open_phone: OpenPhone, name: str) -> None:
     driver = (await open_phone()).driver
-    ours = await driver.find("id", name)
+    ours = await find_id(driver, name)
     await driver.click(ours) if name != "gone" else None
 
     def ask(client: Any) -> tuple[Any, ...]:
@@ -47,17 +48,15 @@ async def test_elements_are_the_same(open_phone: OpenPhone, name: str) -> None:
 
     theirs = await official(driver, ask)
     rect = await driver.rect(ours)
-    said = tuple([await driver.attribute(ours, each) for each in ("clicks", "value")])
+    said = tuple([await read_attribute(driver, ours, each) for each in ("clicks", "value")])
     box = {"x": rect.x, "y": rect.y, "width": rect.width, "height": rect.height}
     assert theirs == (ours, said, await driver.text(ours), box)
 
 
-async def test_source_screenshot_contexts_and_orientation_are_the_same(open_phone: OpenPhone) -> None:
+async def test_source_screenshot_and_orientation_are_the_same(open_phone: OpenPhone) -> None:
     driver = (await open_phone()).driver
     assert await driver.source() == await official(driver, lambda client: client.page_source)
     assert await driver.screenshot() == await official(driver, lambda client: client.get_screenshot_as_png())
-    assert list(await driver.contexts()) == await official(driver, lambda client: client.contexts)
-    assert await driver.context() == await official(driver, lambda client: client.current_context)
     await driver.set_orientation("landscape")
     assert await official(driver, lambda client: client.orientation) == "LANDSCAPE"
 
@@ -65,9 +64,9 @@ async def test_source_screenshot_contexts_and_orientation_are_the_same(open_phon
 async def test_what_one_client_does_the_other_sees(open_phone: OpenPhone) -> None:
     driver = (await open_phone()).driver
     await official(driver, lambda client: client.find_element(AppiumBy.ID, "name").send_keys("Ada"))
-    assert await driver.text(await driver.find("id", "name")) == "Ada"
+    assert await driver.text(await find_id(driver, "name")) == "Ada"
     await official(driver, lambda client: client.set_location(1.5, 2.5, 0))
-    assert await driver.location() == {"latitude": 1.5, "longitude": 2.5}
+    assert await driver.get("/location") == {"latitude": 1.5, "longitude": 2.5}
 
 
 async def test_a_browsers_page_is_the_same(open_browser: OpenBrowser, web_shop: str) -> None:
@@ -81,8 +80,8 @@ async def test_a_browsers_page_is_the_same(open_browser: OpenBrowser, web_shop: 
     source, url, rect, placeholder, element = await official(driver, ask)
     assert source == await driver.source()
     assert url == await driver.url()
-    ours = await driver.find("css selector", "#email")
-    assert (element, placeholder) == (ours, await driver.attribute(ours, "placeholder"))
+    ours = await find_one(driver, "css selector", "#email")
+    assert (element, placeholder) == (ours, await read_attribute(driver, ours, "placeholder"))
     seen = next(each for each in walk(await device.tree()) if each.id == "email").bounds
     assert (round(seen.x), round(seen.width), round(seen.height)) == (rect["x"], rect["width"], rect["height"])
     assert abs(seen.y - rect["y"]) <= 1

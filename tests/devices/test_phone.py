@@ -7,9 +7,11 @@ import pytest
 from deploy.devices.hubs import Hub
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.automation.devices.webdriver.device import WebDriverDevice
+from services.executor.automation.devices.webdriver.hub_connection import Json
 from services.executor.automation.screen.elements import Point, Role
 from services.executor.model.failures import Category
 from tests.devices.conftest import OpenPhone
+from tests.devices.drivers import find_id, read_attribute
 from tests.devices.screens import find, seen
 
 
@@ -77,21 +79,9 @@ async def test_source_screenshot_and_log(phone: WebDriverDevice) -> None:
 
 async def test_orientation_and_location(phone: WebDriverDevice) -> None:
     await phone.set_orientation("landscape")
-    assert await phone.driver.orientation() == "LANDSCAPE"
+    assert await phone.driver.get("/orientation") == "LANDSCAPE"
     await phone.set_location(48.5, 2.25)
-    assert await phone.driver.location() == {"latitude": 48.5, "longitude": 2.25}
-
-
-async def test_web_views_are_contexts_and_the_native_one_is_first(phone: WebDriverDevice) -> None:
-    assert (await phone.contexts())[0] == "NATIVE_APP"
-    assert "WEBVIEW_1" in await phone.contexts()
-    await phone.enter_context("WEBVIEW_1")
-    assert await phone.driver.context() == "WEBVIEW_1"
-    await phone.enter_context("NATIVE_APP")
-    await seen(phone, "Save")
-    with pytest.raises(DeviceFailure, match="unknown context WEBVIEW_7; available contexts: NATIVE_APP, ") as raised:
-        await phone.enter_context("WEBVIEW_7")
-    assert raised.value.category is Category.SCRIPT_ERROR
+    assert await phone.driver.get("/location") == {"latitude": 48.5, "longitude": 2.25}
 
 
 async def test_what_the_driver_cannot_do_is_the_tests_fault(phone: WebDriverDevice) -> None:
@@ -105,9 +95,9 @@ async def test_a_session_says_when_it_ends_by_itself(phone: WebDriverDevice, app
     assert phone.driver.capabilities["newCommandTimeout"] == 60
 
 
-async def attribute(phone: WebDriverDevice, element: str, name: str) -> str | None:
-    return await phone.driver.attribute(await phone.driver.find("id", element), name)
+async def attribute(phone: WebDriverDevice, element: str, name: str) -> Json:
+    return await read_attribute(phone.driver, await find_id(phone.driver, element), name)
 
 
 async def text(phone: WebDriverDevice, element: str) -> str:
-    return await phone.driver.text(await phone.driver.find("id", element))
+    return await phone.driver.text(await find_id(phone.driver, element))

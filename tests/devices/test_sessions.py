@@ -12,7 +12,7 @@ import pytest
 from deploy.devices import hubs
 from deploy.devices.hubs import Hub
 from deploy.local.ports import Ports
-from services.executor.automation.devices.port import Build, Device, DeviceFailure, Session
+from services.executor.automation.devices.port import Build, Device, DeviceFailure
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, HubConnection
 from services.executor.automation.devices.webdriver.sessions import (
@@ -24,6 +24,7 @@ from services.executor.automation.devices.webdriver.sessions import (
 )
 from services.executor.automation.screen.elements import Point, Role
 from services.executor.model.failures import Category
+from services.executor.model.runs import Session
 from tests.devices.conftest import BROWSER, FAKE_APP, PHONE, browser_target, phone_target
 from tests.devices.gates import gate_before
 from tests.devices.screens import seen

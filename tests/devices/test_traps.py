@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from deploy.devices.hubs import Hub
-from services.executor.automation.devices.port import Build, DeviceFailure
+from services.executor.automation.devices.port import Build, DeviceFailure, LaunchOptions
 from services.executor.automation.devices.webdriver.device import WebDriverDevice
 from services.executor.automation.devices.webdriver.sessions import open_device
 from services.executor.automation.screen.elements import Point, Role, walk
@@ -78,7 +78,7 @@ async def test_after_a_swipe_that_leaves_the_screen_a_tap_is_one(browser: WebDri
 
 
 async def test_a_page_that_begins_with_a_dialog_is_launched(browser: WebDriverDevice, pages: str) -> None:
-    await browser.launch(f"{pages}/traps.html?hello")
+    await browser.launch(LaunchOptions(app_id=f"{pages}/traps.html?hello"))
     await browser.tap(await seen(browser, "OK"))
     await seen(browser, "Press me")
 
@@ -89,12 +89,12 @@ async def test_a_location_leaves_other_permissions_and_may_come_first(open_brows
     await browser.set_location(1, 2)
     await browser.launch()
     await shows(browser, "prompt granted")
-    await browser.launch(permissions={"camera": "allow"})
+    await browser.launch(LaunchOptions(permissions={"camera": "allow"}))
     await shows(browser, "granted denied")
     await browser.set_location(1, 2)
     await shows(browser, "granted granted")
     with pytest.raises(DeviceFailure, match="a permission must be allow, deny or unset, not alow"):
-        await browser.launch(permissions={"camera": "alow"})
+        await browser.launch(LaunchOptions(permissions={"camera": "alow"}))
 
 
 async def test_a_page_that_does_not_load_is_the_apps_failure_and_not_the_hubs(chromedriver: Hub, pages: str) -> None:

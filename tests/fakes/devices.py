@@ -3,18 +3,16 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from services.executor.automation.devices.port import (
-    NO_ARGUMENTS,
-    NO_PERMISSIONS,
-    Argument,
+    LAUNCH,
     Build,
     Device,
     DeviceFailure,
     DeviceInfo,
+    LaunchOptions,
     OnSession,
     Orientation,
     PageSource,
     Seed,
-    Session,
     VirtualTimer,
 )
 from services.executor.automation.ports import (
@@ -40,6 +38,7 @@ from services.executor.automation.ports import (
 )
 from services.executor.automation.screen.elements import Bounds, Element, Point, Role
 from services.executor.model.attempts import CacheOutcome
+from services.executor.model.runs import Session
 
 Target = Element | Point
 
@@ -55,17 +54,16 @@ def button(text: str, **fields: object) -> Element:
 class FakeDevice:
     """Shows `show`, perhaps depending on its time, records its calls, and fails those named in `failing`.
 
-    `logged` is what the device logs next, `views` are its contexts.
+    `logged` is what the device logs next.
     """
 
     def __init__(self, show: Callable[[float], Element] | Element | None = None) -> None:
-        self.info = DeviceInfo("fake-1", "android", "fake", simulated=False)
+        self.info = DeviceInfo("fake-1", "android", simulated=False)
         self.timer = VirtualTimer()
         self.show = show if show is not None else screen()
         self.failing: dict[str, DeviceFailure] = {}
         self.done: list[str] = []
         self.logged = ""
-        self.views = ["NATIVE_APP"]
         self.closed = 0
 
     async def begin_step(self, title: str) -> None:
@@ -74,17 +72,9 @@ class FakeDevice:
     async def install(self, build: Build) -> None:
         self._note("install")
 
-    async def launch(
-        self,
-        app_id: str | None = None,
-        *,
-        clear_state: bool = False,
-        stop_first: bool = True,
-        permissions: Mapping[str, str] = NO_PERMISSIONS,
-        arguments: Mapping[str, Argument] = NO_ARGUMENTS,
-    ) -> None:
-        said = [app_id or "", "clear" if clear_state else "", "" if stop_first else "resume"]
-        given = [*_pairs(permissions), *_pairs(arguments)]
+    async def launch(self, options: LaunchOptions = LAUNCH) -> None:
+        said = [options.app_id or "", "clear" if options.clear_state else "", "" if options.stop_first else "resume"]
+        given = [*_pairs(options.permissions), *_pairs(options.arguments)]
         self._note(" ".join(filter(None, ["launch", *said, *given])))
 
     async def stop(self, app_id: str | None = None) -> None:
@@ -148,13 +138,6 @@ class FakeDevice:
 
     async def set_orientation(self, orientation: Orientation) -> None:
         self._note(f"orientation {orientation}")
-
-    async def contexts(self) -> Sequence[str]:
-        self._note("contexts", quiet=True)
-        return tuple(self.views)
-
-    async def enter_context(self, name: str) -> None:
-        self._note(f"enter {name}")
 
     async def close(self) -> None:
         self.closed += 1

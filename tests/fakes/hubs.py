@@ -3,8 +3,9 @@
 import asyncio
 from dataclasses import dataclass
 
-from services.executor.automation.devices.port import Build, Device, DeviceFailure, DeviceInfo, OnSession, Session
+from services.executor.automation.devices.port import Build, Device, DeviceFailure, DeviceInfo, OnSession
 from services.executor.automation.devices.webdriver.sessions import HubTarget
+from services.executor.model.runs import Session
 from tests.fakes.devices import FakeDevice
 
 
@@ -33,7 +34,7 @@ class FakeHubs:
         self.opened: list[Opened] = []
         self.asked: list[str] = []
 
-    async def open(
+    async def open_device(
         self, target: HubTarget, info: DeviceInfo, build: Build, *, app: str | None, on_session: OnSession | None
     ) -> Device:
         self.opened.append(Opened(target.url, info.name, app))
@@ -48,6 +49,6 @@ class FakeHubs:
         device.info = info
         return device
 
-    async def ready(self, url: str) -> bool:
+    async def is_ready(self, url: str) -> bool:
         self.asked.append(url)
         return url not in self.down

@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable
 from services.chassis import logs
 from services.chassis.retry import log_transient, retry_transient
 from services.executor import telemetry
-from services.executor.automation.devices.port import DeviceFailure, OnSession, Session
+from services.executor.automation.devices.port import DeviceFailure, OnSession
 from services.executor.model.failures import Category
 from services.executor.model.lifecycle import Fenced
+from services.executor.model.runs import Session
 from services.executor.ports.runs import Claim, RunKey, Runs
 
 DELETE_SECONDS = 5.0

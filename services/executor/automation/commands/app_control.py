@@ -1,6 +1,7 @@
 """The app and the device: start, stop, clear, links, location, orientation, keyboard, screenshots."""
 
 from services.executor.automation.commands.context import CommandContext, command_outcome
+from services.executor.automation.devices.port import LaunchOptions
 from services.executor.automation.outcome import StepFailed, StepOutcome
 from services.executor.automation.sentences.intents import Action
 from services.executor.model.attempts import Resolution
@@ -60,11 +61,12 @@ async def _launch(context: CommandContext, command: LaunchApp) -> StepOutcome:
         raise StepFailed(
             Category.SCRIPT_ERROR, "the keychain of an iOS device cannot be cleared: launch without clearKeychain"
         )
-    await context.device.launch(
-        context.other_app(command.app_id),
+    options = LaunchOptions(
+        app_id=context.other_app(command.app_id),
         clear_state=command.clear_state,
         stop_first=command.stop_app,
         permissions=dict(command.permissions),
         arguments=dict(command.arguments),
     )
+    await context.device.launch(options)
     return command_outcome(Action.LAUNCH_APP)

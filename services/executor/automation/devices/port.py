@@ -1,16 +1,18 @@
 """The device port: what a runner needs of a phone, a simulator or a browser, and where devices come from."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from types import MappingProxyType
 from typing import Literal, Protocol, TypeAlias
 
 from services.executor.automation.screen.elements import Bounds, Element, Point
 from services.executor.model.failures import Category
-from services.executor.model.runs import Session as Session
+from services.executor.model.runs import Session
+from services.flows.command_types import Argument
+
+NO_FOCUS = "no editable field has the focus"
 
 
 class DeviceFailure(Exception):
@@ -22,13 +24,17 @@ class DeviceFailure(Exception):
         self.message = message
 
 
+def script_error(message: str) -> DeviceFailure:
+    """The failure of a step that this device cannot carry out as written."""
+    return DeviceFailure(Category.SCRIPT_ERROR, message)
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceInfo:
-    """`platform` is android or ios; `kind` the pool's kind (simulated, webdriver)."""
+    """`platform` is android or ios."""
 
     name: str
     platform: str
-    kind: str
     simulated: bool
 
 
@@ -73,9 +79,23 @@ class PageSource:
 
 
 Orientation: TypeAlias = Literal["portrait", "landscape"]
-Argument: TypeAlias = str | int | float | bool
-NO_PERMISSIONS: Mapping[str, str] = MappingProxyType({})
-NO_ARGUMENTS: Mapping[str, Argument] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchOptions:
+    """`app_id` is None for the app under test, which is stopped first unless `stop_first` is false.
+
+    `permissions` maps names ("camera", "all") to allow, deny or unset; `arguments` are passed to the app.
+    """
+
+    app_id: str | None = None
+    clear_state: bool = False
+    stop_first: bool = True
+    permissions: Mapping[str, str] = field(default_factory=dict)
+    arguments: Mapping[str, Argument] = field(default_factory=dict)
+
+
+LAUNCH = LaunchOptions()
 
 
 class Timer(Protocol):
@@ -106,19 +126,8 @@ class Device(Protocol):
     async def install(self, build: Build) -> None:
         """Install the build, or replace an installed one (app_install_failed, artifact_invalid)."""
 
-    async def launch(
-        self,
-        app_id: str | None = None,
-        *,
-        clear_state: bool = False,
-        stop_first: bool = True,
-        permissions: Mapping[str, str] = NO_PERMISSIONS,
-        arguments: Mapping[str, Argument] = NO_ARGUMENTS,
-    ) -> None:
-        """Start the app under test, or another one (app_launch_failed).
-
-        `permissions` maps names ("camera", "all") to allow, deny or unset; `arguments` are passed to the app.
-        """
+    async def launch(self, options: LaunchOptions = LAUNCH) -> None:
+        """Start the app under test, or another one (app_launch_failed)."""
 
     async def stop(self, app_id: str | None = None) -> None: ...
 
@@ -166,12 +175,6 @@ class Device(Protocol):
     async def set_location(self, latitude: float, longitude: float) -> None: ...
 
     async def set_orientation(self, orientation: Orientation) -> None: ...
-
-    async def contexts(self) -> Sequence[str]:
-        """The names of the available contexts: the native one first, then web views."""
-
-    async def enter_context(self, name: str) -> None:
-        """Switch to a context: from now on it is read and acted in (script_error if it does not exist)."""
 
     async def close(self) -> None:
         """End the session in any state. Idempotent; never raises."""

@@ -50,25 +50,16 @@ class Watcher:
 
     async def until_gone(self, present: Callable[[Outline], Element | None], seconds: float) -> Element | None:
         """None once the element has been absent for ABSENT_FOR_SECONDS; after `seconds`, the element still there."""
-        absence = _AbsenceCheck(self._device, present)
-        gone = await self.until(absence, seconds + ABSENT_FOR_SECONDS)
-        return None if gone else absence.element
+        last: Element | None = None
+        since: float | None = None
 
+        def is_gone(outline: Outline) -> bool | None:
+            nonlocal last, since
+            found, now = present(outline), self._device.timer.now()
+            if found is not None:
+                last, since = found, None
+                return None
+            since = now if since is None else since
+            return True if now - since >= ABSENT_FOR_SECONDS else None
 
-class _AbsenceCheck:
-    """True once an element has been absent for ABSENT_FOR_SECONDS; `element` is the last one found."""
-
-    def __init__(self, device: Device, present: Callable[[Outline], Element | None]) -> None:
-        self._timer = device.timer
-        self._present = present
-        self._since: float | None = None
-        self.element: Element | None = None
-
-    def __call__(self, outline: Outline) -> bool | None:
-        found = self._present(outline)
-        if found is not None:
-            self.element, self._since = found, None
-            return None
-        now = self._timer.now()
-        self._since = now if self._since is None else self._since
-        return True if now - self._since >= ABSENT_FOR_SECONDS else None
+        return None if await self.until(is_gone, seconds + ABSENT_FOR_SECONDS) else last

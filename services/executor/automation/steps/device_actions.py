@@ -1,7 +1,7 @@
 """Performs actions on a device at once, without waiting for what they need."""
 
 from services.executor.automation.devices.gestures import scroll, scroll_to_end, swipe
-from services.executor.automation.devices.port import Device
+from services.executor.automation.devices.port import Device, LaunchOptions
 from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.outcome import StepFailed, still_visible_error
 from services.executor.automation.ports import ChosenAction
@@ -96,7 +96,7 @@ class DeviceActions:
             case Action.OPEN_LINK:
                 await device.open_link(value)
             case Action.LAUNCH_APP:
-                await device.launch(self._app_id(value))
+                await device.launch(LaunchOptions(app_id=self._app_id(value)))
             case Action.STOP_APP:
                 await device.stop(self._app_id(value))
             case _:

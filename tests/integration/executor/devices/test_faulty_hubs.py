@@ -9,7 +9,7 @@ import pytest
 import structlog
 from aiohttp import web
 
-from services.executor.automation.devices.port import Build, DeviceFailure, DeviceInfo, Session
+from services.executor.automation.devices.port import Build, DeviceFailure, DeviceInfo
 from services.executor.automation.devices.webdriver.driver_session import COMMAND_SECONDS, DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, HubConnection, HubUnreachable
 from services.executor.automation.devices.webdriver.sessions import (
@@ -20,9 +20,10 @@ from services.executor.automation.devices.webdriver.sessions import (
     wait_for_unfinished,
 )
 from services.executor.model.failures import Category
+from services.executor.model.runs import Session
 from tests.eventually import eventually
 
-PHONE = DeviceInfo("phone-1", "android", "webdriver", simulated=False)
+PHONE = DeviceInfo("phone-1", "android", simulated=False)
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 OPENED = {"value": {"sessionId": "one", "capabilities": {"platformName": "Android", "automationName": "UiAutomator2"}}}
 
@@ -226,6 +227,11 @@ async def test_a_session_that_may_be_left_behind_is_logged(hub: ScriptedHub, cod
 async def test_readiness_is_what_the_hub_reports(hub: ScriptedHub, content: bytes, expected: bool) -> None:
     hub.answers["GET /status"] = says(content)
     assert await is_ready(hub.url) is expected
+
+
+async def test_a_hub_that_does_not_answer_is_not_ready(hub: ScriptedHub) -> None:
+    hub.answers["GET /status"] = never
+    assert not await is_ready(hub.url, timeout=0.1)
 
 
 async def test_appium_always_gets_an_idle_timeout(hub: ScriptedHub) -> None:

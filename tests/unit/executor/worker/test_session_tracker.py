@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from services.chassis.errors import Unavailable
-from services.executor.automation.devices.port import DeviceFailure, Session
+from services.executor.automation.devices.port import DeviceFailure
 from services.executor.maintenance.orphan_sessions import OrphanSweeper
 from services.executor.model.failures import Category
+from services.executor.model.runs import Session
 from services.executor.ports.runs import Claim, RunKey
 from services.executor.worker.session_tracker import SessionTracker
 from tests.eventually import eventually

@@ -2,23 +2,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TypeVar
 from urllib.parse import SplitResult, urlsplit
 
-from services.executor.automation.devices.pools.pool import (
-    DEFAULT_POOLS,
-    DEFAULT_SLOTS,
-    PLATFORMS,
-    AppDelivery,
-    Hub,
-    Pool,
-    PoolKind,
-)
+from services.executor.automation.devices.pools.pool import DEFAULT_POOLS, DEFAULT_SLOTS, PLATFORMS, Pool
 from services.executor.automation.devices.simulated.app_model import Pace
-from services.executor.automation.devices.webdriver.sessions import NEW_COMMAND_SECONDS, HubTarget, Json
+from services.executor.automation.devices.webdriver.hub_connection import Json
+from services.executor.automation.devices.webdriver.sessions import NEW_COMMAND_SECONDS, AppDelivery, HubTarget
 from services.flows.documents import read_yaml
 from services.flows.nodes import DocumentError, Node, quote, read_optional, suggest
 
@@ -28,8 +20,8 @@ LABELS_LIMIT = 20
 _COMMON = ("name", "platform", "kind", "slots", "labels")
 _SIMULATED = ("step_delay", "time_scale")
 _WEBDRIVER = ("url", "capabilities", "app", "new_command_timeout")
-
-T = TypeVar("T")
+_OTHER_KIND = {"simulated": _WEBDRIVER, "webdriver": _SIMULATED}
+"""The kinds of pools, and the fields that do not apply to each."""
 
 
 class PoolFileError(DocumentError):
@@ -67,29 +59,19 @@ def read_pools(text: str) -> tuple[Pool, ...]:
 def _pool(node: Node) -> Pool:
     entries = node.fields((*_COMMON, *_SIMULATED, *_WEBDRIVER), required=("platform", "kind"))
     platform = entries["platform"].choice(PLATFORMS)
-    kind = PoolKind(entries["kind"].choice(PoolKind))
-    _reject_fields(entries, _SIMULATED if kind is PoolKind.WEBDRIVER else _WEBDRIVER, kind)
-    labels = read_optional(entries, "labels", _labels) or ()
-    return Pool(
-        name=_optional(entries, "name", lambda found: found.string(limit=100).strip(), "") or f"{kind}-{platform}",
-        platform=platform,
-        kind=kind,
-        slots=_optional(entries, "slots", lambda found: found.integer(1, SLOTS_LIMIT), DEFAULT_SLOTS),
-        pace=_pace(entries),
-        hub=_hub(node, entries, labels) if kind is PoolKind.WEBDRIVER else None,
-        labels=labels,
-    )
-
-
-def _optional(entries: Mapping[str, Node], key: str, read: Callable[[Node], T], otherwise: T) -> T:
-    found = read_optional(entries, key, read)
-    return otherwise if found is None else found
-
-
-def _reject_fields(entries: Mapping[str, Node], inapplicable: tuple[str, ...], kind: PoolKind) -> None:
-    for name in inapplicable:
+    kind = entries["kind"].choice(_OTHER_KIND)
+    for name in _OTHER_KIND[kind]:
         if name in entries:
             raise entries[name].error_at_key(f"{name} does not apply to a pool of kind {kind}: remove it")
+    labels = read_optional(entries, "labels", _labels) or ()
+    return Pool(
+        name=read_optional(entries, "name", lambda found: found.string(limit=100).strip()) or f"{kind}-{platform}",
+        platform=platform,
+        slots=read_optional(entries, "slots", lambda found: found.integer(1, SLOTS_LIMIT)) or DEFAULT_SLOTS,
+        pace=_pace(entries),
+        hub=_hub(node, entries) if kind == "webdriver" else None,
+        labels=labels,
+    )
 
 
 def _labels(node: Node) -> tuple[str, ...]:
@@ -100,26 +82,24 @@ def _labels(node: Node) -> tuple[str, ...]:
 
 def _pace(entries: Mapping[str, Node]) -> Pace:
     return Pace(
-        step=_optional(entries, "step_delay", lambda found: found.seconds(0, 600), 0.0),
-        scale=_optional(entries, "time_scale", lambda found: found.number(0, 10), 0.0),
+        step=read_optional(entries, "step_delay", lambda found: found.seconds(0, 600)) or 0.0,
+        scale=read_optional(entries, "time_scale", lambda found: found.number(0, 10)) or 0.0,
     )
 
 
-def _hub(node: Node, entries: Mapping[str, Node], labels: tuple[str, ...]) -> Hub:
+def _hub(node: Node, entries: Mapping[str, Node]) -> HubTarget:
     if "url" not in entries:
         raise node.error("url is missing: a pool of kind webdriver needs the URL of its hub")
     url = _url(entries["url"])
-    target = HubTarget(
-        url=url.geturl().rstrip("/"),
-        capabilities=_optional(entries, "capabilities", read_capabilities, {}),
-        labels=labels,
-        new_command_timeout=_optional(
-            entries, "new_command_timeout", lambda found: found.seconds(10, 3600), NEW_COMMAND_SECONDS
-        ),
-    )
+    capabilities = read_optional(entries, "capabilities", read_capabilities)
+    timeout = read_optional(entries, "new_command_timeout", lambda found: found.seconds(10, 3600))
+    delivery = read_optional(entries, "app", lambda found: AppDelivery(found.choice(AppDelivery)))
     usual = AppDelivery.PATH if _is_loopback(url.hostname or "") else AppDelivery.URL
-    return Hub(
-        target=target, delivery=_optional(entries, "app", lambda found: AppDelivery(found.choice(AppDelivery)), usual)
+    return HubTarget(
+        url=url.geturl().rstrip("/"),
+        capabilities=capabilities or {},
+        app_delivery=delivery or usual,
+        new_command_timeout=timeout or NEW_COMMAND_SECONDS,
     )
 
 

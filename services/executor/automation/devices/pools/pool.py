@@ -1,55 +1,32 @@
-"""A device pool: a number of devices of one kind."""
+"""A device pool: a number of devices of one kind, and how the app gets to its hub."""
 
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
-from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
 
+from services.executor.automation.devices.port import Build, DeviceFailure
 from services.executor.automation.devices.simulated.app_model import NO_PACE, Pace
-from services.executor.automation.devices.webdriver.sessions import HubTarget
+from services.executor.automation.devices.webdriver.sessions import AppDelivery, HubTarget
+from services.executor.model.failures import Category
 
 PLATFORMS = ("android", "ios")
 DEFAULT_SLOTS = 4
 
 
-class PoolKind(StrEnum):
-    """The kind of a pool's devices."""
-
-    SIMULATED = "simulated"
-    WEBDRIVER = "webdriver"
-
-
-class AppDelivery(StrEnum):
-    """How a hub gets the app: by the path of a file that it can read too, or by a URL of this worker."""
-
-    PATH = "path"
-    URL = "url"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hub:
-    """The hub of a pool, and how it gets the app."""
-
-    target: HubTarget
-    delivery: AppDelivery = AppDelivery.PATH
-
-    @property
-    def opens_browsers(self) -> bool:
-        """Whether its devices are browsers, which can only run web builds."""
-        return "browserName" in self.target.capabilities
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
-    """Devices of one kind: simulated ones with `pace`, or those of `hub`.
+    """Devices of one kind: those of `hub`, or simulated ones with `pace`.
 
     `slots` is how many runs may use them at once; `labels` describe the devices to people.
     """
 
     name: str
     platform: str
-    kind: PoolKind
     slots: int = DEFAULT_SLOTS
     pace: Pace = NO_PACE
-    hub: Hub | None = None
+    hub: HubTarget | None = None
     labels: tuple[str, ...] = ()
 
     def device_name(self, number: int) -> str:
@@ -58,7 +35,40 @@ class Pool:
         return f"{self.name}-{number}{description}"
 
 
-DEFAULT_POOLS = tuple(
-    Pool(name=f"simulated-{platform}", platform=platform, kind=PoolKind.SIMULATED) for platform in PLATFORMS
-)
+DEFAULT_POOLS = tuple(Pool(name=f"simulated-{platform}", platform=platform) for platform in PLATFORMS)
 """The pools of a worker without a pools file."""
+
+
+class FileServing(Protocol):
+    """Serves files of this worker to hubs that cannot read its disk."""
+
+    def offered(self, path: Path) -> AbstractContextManager[str]:
+        """An unguessable URL of the file, valid inside the block only."""
+
+
+async def app_location(build: Build, hub: HubTarget, files: FileServing | None, held: ExitStack) -> str | None:
+    """The path or URL of the app for the hub, valid while `held` is open. Raise DeviceFailure."""
+    if build.static_url is not None or hub.opens_browsers:
+        return None
+    if build.file is None:
+        return _external_address(build)
+    path = await build.file()
+    if hub.app_delivery is AppDelivery.PATH:
+        return str(path)
+    if files is None:
+        raise DeviceFailure(
+            Category.CONFIG_INVALID,
+            f"the hub {hub.url} needs the app from this worker, which serves no files: "
+            "set MOBILETEST_EXECUTOR_FILES_LISTEN and MOBILETEST_EXECUTOR_FILES_URL, or `app: path` in its pool",
+        )
+    return held.enter_context(files.offered(path))
+
+
+def _external_address(build: Build) -> str | None:
+    """The URL from which the hub fetches the app itself. Raise DeviceFailure for a path, which would be the hub's."""
+    address = build.artifact_url
+    scheme = urlsplit(address).scheme if address is not None else None
+    if scheme is not None and (len(scheme) < 2 or scheme == "file"):
+        message = "the build's artifact_url must be a URL such as https://builds.example/a"
+        raise DeviceFailure(Category.ARTIFACT_INVALID, message)
+    return address

@@ -5,15 +5,17 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from services.chassis import logs
 from services.executor import telemetry
 from services.executor.automation.devices.pools.config import load_pools
 from services.executor.automation.devices.pools.hub_health import HealthPolicy, HubHealth, watch
-from services.executor.automation.devices.pools.hubs import FileServing, Hubs, WebDriverHubs, app_location
-from services.executor.automation.devices.pools.pool import Pool, PoolKind
+from services.executor.automation.devices.pools.pool import FileServing, Pool, app_location
 from services.executor.automation.devices.port import Build, Device, DeviceFailure, DeviceInfo, OnSession, Seed
 from services.executor.automation.devices.simulated.device import SimulatedDevice
+from services.executor.automation.devices.webdriver import sessions
+from services.executor.automation.devices.webdriver.sessions import HubTarget
 from services.executor.model.failures import Category
 
 log = logs.get(__name__)
@@ -27,6 +29,18 @@ _HUB_FAILURES = frozenset({Category.DEVICE_UNAVAILABLE, Category.NETWORK_ERROR, 
 """Categories of a failed session that the hub, or its device, is to blame for."""
 
 
+class Hubs(Protocol):
+    """Where pools open devices: the module `webdriver.sessions`, or a fake."""
+
+    async def open_device(
+        self, target: HubTarget, info: DeviceInfo, build: Build, *, app: str | None, on_session: OnSession | None
+    ) -> Device:
+        """A device with a new session. Raise DeviceFailure; then no session is left behind."""
+
+    async def is_ready(self, url: str) -> bool:
+        """Whether the hub answers in time and accepts sessions; never raises."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class DeviceSlot:
     """One device of a pool; numbers begin at 1."""
@@ -35,12 +49,8 @@ class DeviceSlot:
     number: int
 
 
-class _HubFailure(Exception):
+class _HubFailure(DeviceFailure):
     """A session could not be opened; another hub may open it."""
-
-    def __init__(self, failure: DeviceFailure) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
 
 
 class PooledDevices:
@@ -50,7 +60,7 @@ class PooledDevices:
         self,
         pools: Iterable[Pool],
         *,
-        hubs: Hubs | None = None,
+        hubs: Hubs = sessions,
         files: FileServing | None = None,
         wait_seconds: float = WAIT_SECONDS,
         busy_seconds: float = BUSY_SECONDS,
@@ -61,11 +71,11 @@ class PooledDevices:
         `files` is for hubs that cannot read this worker's disk.
         """
         self._pools = tuple(pools)
-        self._hubs = hubs or WebDriverHubs()
+        self._hubs = hubs
         self._files = files
         self._wait_seconds = wait_seconds
         self._busy_seconds = busy_seconds
-        urls = dict.fromkeys(pool.hub.target.url for pool in self._pools if pool.hub is not None)
+        urls = dict.fromkeys(pool.hub.url for pool in self._pools if pool.hub is not None)
         self._health = {url: HubHealth(url, policy=health_policy, changed=self._on_health_change) for url in urls}
         self._in_use: set[DeviceSlot] = set()
         self._holders: dict[Device, tuple[DeviceSlot, ExitStack]] = {}
@@ -96,13 +106,13 @@ class PooledDevices:
 
     async def check(self) -> None:
         """Check the status of every hub once."""
-        await asyncio.gather(*(health.check(self._hubs.ready) for health in self._health.values()))
+        await asyncio.gather(*(health.check(self._hubs.is_ready) for health in self._health.values()))
 
     async def watch(self) -> None:
         """Check the hubs until cancelled."""
         async with asyncio.TaskGroup() as group:
             for health in self._health.values():
-                group.create_task(watch(health, self._hubs.ready), name=f"hub {health.url}")
+                group.create_task(watch(health, self._hubs.is_ready), name=f"hub {health.url}")
             await asyncio.Event().wait()
 
     async def acquire(self, platform: str, build: Build, seed: Seed, *, on_session: OnSession | None = None) -> Device:
@@ -115,12 +125,8 @@ class PooledDevices:
             try:
                 return await self._open_in_slot(slot, build, seed, on_session)
             except _HubFailure as error:
-                failure = error.failure
-                left = [
-                    pool
-                    for pool in left
-                    if pool.hub is None or self._hub_health(pool) is not self._hub_health(slot.pool)
-                ]
+                failure, health = error, self._hub_health(slot.pool)
+                left = [pool for pool in left if self._hub_health(pool) is not health]
         raise failure or DeviceFailure(Category.DEVICE_UNAVAILABLE, f"no device for {platform}")
 
     async def release(self, device: Device) -> None:
@@ -195,19 +201,18 @@ class PooledDevices:
         self, slot: DeviceSlot, build: Build, seed: Seed, on_session: OnSession | None, held: ExitStack
     ) -> Device:
         pool, health = slot.pool, self._hub_health(slot.pool)
-        simulated = pool.kind is PoolKind.SIMULATED
-        info = DeviceInfo(pool.device_name(slot.number), pool.platform, pool.kind, simulated=simulated)
+        info = DeviceInfo(pool.device_name(slot.number), pool.platform, simulated=pool.hub is None)
         if pool.hub is None or health is None:
             return SimulatedDevice(info, build, seed, pool.pace)
         app = await app_location(build, pool.hub, self._files, held)
         try:
-            device = await self._hubs.open(pool.hub.target, info, build, app=app, on_session=on_session)
+            device = await self._hubs.open_device(pool.hub, info, build, app=app, on_session=on_session)
         except DeviceFailure as failure:
             telemetry.device_sessions.labels(pool.name, "failed").inc()
             if failure.category not in _HUB_FAILURES:
                 raise
             health.report_failure(failure.message)
-            raise _HubFailure(failure) from failure
+            raise _HubFailure(failure.category, failure.message) from failure
         telemetry.device_sessions.labels(pool.name, "opened").inc()
         health.report_success()
         return device
@@ -218,7 +223,7 @@ class PooledDevices:
         self._update_metrics()
 
     def _hub_health(self, pool: Pool) -> HubHealth | None:
-        return self._health[pool.hub.target.url] if pool.hub is not None else None
+        return self._health[pool.hub.url] if pool.hub is not None else None
 
     def _is_healthy(self, pool: Pool) -> bool:
         health = self._hub_health(pool)

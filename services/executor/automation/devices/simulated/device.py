@@ -1,38 +1,33 @@
 """The device port over an app model: taps change the model's state, trees and screenshots are drawn from it."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from services.executor.automation.devices.port import (
-    NO_ARGUMENTS,
-    NO_PERMISSIONS,
-    Argument,
+    LAUNCH,
+    NO_FOCUS,
     Build,
     DeviceFailure,
     DeviceInfo,
+    LaunchOptions,
     Orientation,
     PageSource,
     Seed,
     VirtualTimer,
+    script_error,
 )
 from services.executor.automation.devices.simulated.app_model import NO_PACE, AppModel, Pace, Widget
 from services.executor.automation.devices.simulated.layout import HEIGHT, SCREEN, layout_of, present_widgets, widgets_at
-from services.executor.automation.devices.simulated.model_file import (
-    BYTES_LIMIT,
-    ModelError,
-    built_in_model,
-    read_artifact,
-)
-from services.executor.automation.devices.simulated.renderer import home_screen, render, to_xml
+from services.executor.automation.devices.simulated.model_file import BYTES_LIMIT, built_in_model, read_artifact
+from services.executor.automation.devices.simulated.renderer import draw_screen, home_screen, render, to_xml
 from services.executor.automation.devices.simulated.running_app import RunningApp
-from services.executor.automation.devices.simulated.screenshot import draw_screen
 from services.executor.automation.screen.elements import Bounds, Element, Point, Role
 from services.executor.model.failures import Category
+from services.flows.nodes import DocumentError
 from services.flows.values import to_text
 
 _KEYS = frozenset({"enter", "home", "tab", "space", "backspace", "delete", "escape", "search"})
 _KEYS |= {"volume up", "volume down", "power", "lock"}
-_NATIVE = "NATIVE_APP"
 _FIELD_LIMIT = 20_000
 """Characters that a field takes."""
 
@@ -69,30 +64,22 @@ class SimulatedDevice:
     async def _model(self, build: Build) -> AppModel:
         content = await build.read(BYTES_LIMIT + 1) if build.read is not None else b""
         try:
-            raw = read_artifact(content)
-            self._any_id = raw is None
-            return raw or built_in_model()
-        except ModelError as error:
+            model = read_artifact(content)
+        except DocumentError as error:
             raise DeviceFailure(Category.ARTIFACT_INVALID, f"the build's app model cannot be used: {error}") from error
+        self._any_id = model is None
+        return model or built_in_model()
 
-    async def launch(
-        self,
-        app_id: str | None = None,
-        *,
-        clear_state: bool = False,
-        stop_first: bool = True,
-        permissions: Mapping[str, str] = NO_PERMISSIONS,
-        arguments: Mapping[str, Argument] = NO_ARGUMENTS,
-    ) -> None:
+    async def launch(self, options: LaunchOptions = LAUNCH) -> None:
         """Applies permissions and arguments as docs/app-models.md says; logs those that the model does not have."""
         if self._app is None:
             await self.install(self._build)
-        app = self._installed(app_id)
-        if clear_state:
+        app = self._installed(options.app_id)
+        if options.clear_state:
             app.clear_state()
-        app.set_permissions(permissions)
-        if stop_first or not app.running:
-            await app.launch(arguments)
+        app.set_permissions(options.permissions)
+        if options.stop_first or not app.running:
+            await app.launch(options.arguments)
 
     async def stop(self, app_id: str | None = None) -> None:
         self._installed(app_id).stop()
@@ -123,40 +110,37 @@ class SimulatedDevice:
         return self._app.log.take() if self._app is not None else ""
 
     async def screenshot(self) -> bytes:
-        running = self._app is not None and self._app.running and self._app.crash is None
-        screen = render(self._app, self.info.platform) if self._app and running else home_screen(self.info.platform)
-        return draw_screen(screen)
+        app = self._app
+        shown = app is not None and app.running and app.crash is None
+        return draw_screen(render(app, self.info.platform) if app and shown else home_screen(self.info.platform))
 
     async def tap(self, target: Element | Point) -> None:
-        app, widget = await self._hit(target)
-        if app is not None and widget is not None:
+        if hit := await self._hit(target):
+            app, widget = hit
             app.tap(widget)
 
     async def double_tap(self, target: Element | Point) -> None:
-        app, widget = await self._hit(target)
-        if app is None or widget is None:
-            return
-        if "double_tap" in widget.events:
-            self._trigger(app, widget, "double_tap")
-        else:
-            app.tap(widget)
+        if hit := await self._hit(target):
+            app, widget = hit
+            if "double_tap" in widget.events:
+                self._trigger(app, widget, "double_tap")
+            else:
+                app.tap(widget)
 
     async def long_press(self, target: Element | Point, seconds: float = 1.0) -> None:
-        app, widget = await self._hit(target)
+        hit = await self._hit(target)
         await self.timer.sleep(seconds)
-        if app is not None and widget is not None:
-            self._trigger(app, widget, "long_press")
+        if hit:
+            self._trigger(*hit, "long_press")
 
     async def type(self, text: str, target: Element | None = None) -> None:
-        app, field = await self._field(target)
-        if app is not None and field.bind is not None:
-            app.state[field.bind] = (to_text(app.state[field.bind]) + text)[:_FIELD_LIMIT]
+        app, variable = await self._field(target)
+        app.state[variable] = (to_text(app.state[variable]) + text)[:_FIELD_LIMIT]
 
     async def clear(self, target: Element | None = None, characters: int | None = None) -> None:
-        app, field = await self._field(target)
-        if app is not None and field.bind is not None:
-            held = to_text(app.state[field.bind])
-            app.state[field.bind] = held[: max(len(held) - characters, 0)] if characters is not None else ""
+        app, variable = await self._field(target)
+        held = to_text(app.state[variable])
+        app.state[variable] = held[: max(len(held) - characters, 0)] if characters is not None else ""
 
     async def swipe(self, start: Point, end: Point, seconds: float = 0.4) -> None:
         await self.timer.sleep(seconds)
@@ -188,7 +172,7 @@ class SimulatedDevice:
 
     async def press_key(self, key: str) -> None:
         if key not in _KEYS:
-            raise DeviceFailure(Category.SCRIPT_ERROR, f"unknown key {key}; known keys: {', '.join(sorted(_KEYS))}")
+            raise script_error(f"unknown key {key}; known keys: {', '.join(sorted(_KEYS))}")
         app = await self._responding()
         if app is None:
             return
@@ -207,9 +191,9 @@ class SimulatedDevice:
     async def open_link(self, url: str) -> None:
         app = self._app
         if app is None or url not in app.model.links:
-            raise DeviceFailure(Category.SCRIPT_ERROR, f"no app on this device handles {url}")
+            raise script_error(f"no app on this device handles {url}")
         if not app.running:
-            await app.launch()
+            await app.launch({})
         await app.respond()
         app.trigger(app.model.links, url, "link")
 
@@ -229,13 +213,6 @@ class SimulatedDevice:
         if app is not None:
             app.log.add(", ".join(f"{name} is {value}" for name, value in values.items()))
 
-    async def contexts(self) -> Sequence[str]:
-        return (_NATIVE,)
-
-    async def enter_context(self, name: str) -> None:
-        if name != _NATIVE:
-            raise DeviceFailure(Category.SCRIPT_ERROR, f"unknown view {name}; a simulated device has only {_NATIVE}")
-
     async def close(self) -> None:
         self._app = None
 
@@ -246,24 +223,24 @@ class SimulatedDevice:
         await self._app.respond()
         return self._app if self._app.running else None
 
-    async def _hit(self, target: Element | Point) -> tuple[RunningApp | None, Widget | None]:
-        """The element that a tap hits: the innermost one that reacts to taps, otherwise the innermost one."""
+    async def _hit(self, target: Element | Point) -> tuple[RunningApp, Widget] | None:
+        """The app, and the element that a tap hits: the innermost one that reacts to taps, otherwise the innermost."""
         app = await self._responding()
         if app is None:
-            return None, None
+            return None
         under = widgets_at(app, target if isinstance(target, Point) else target.bounds.center)
-        return app, next((widget for widget in under if _reacts(widget)), under[0] if under else None)
+        return (app, next(filter(_reacts, under), under[0])) if under else None
 
-    async def _field(self, target: Element | None) -> tuple[RunningApp | None, Widget]:
-        """The field to type into, which has the focus afterwards."""
+    async def _field(self, target: Element | None) -> tuple[RunningApp, str]:
+        """The app, and the variable of the field to type into, which has the focus afterwards."""
         if target is not None:
             await self.tap(target)
         app = await self._responding()
         if app is not None:
             for widget in present_widgets(app):
                 if widget.key == app.focus and widget.bind is not None:
-                    return app, widget
-        raise DeviceFailure(Category.SCRIPT_ERROR, "no editable field has the focus")
+                    return app, widget.bind
+        raise script_error(NO_FOCUS)
 
     def _trigger(self, app: RunningApp, widget: Widget, event: str) -> None:
         if widget.enabled.holds(app.state):

@@ -17,7 +17,7 @@ from services.executor.automation.devices.simulated.element_reader import Elemen
 from services.flows.documents import read_yaml
 from services.flows.expressions import WORDS
 from services.flows.node_builder import Limits
-from services.flows.nodes import DocumentError, Node, read_optional
+from services.flows.nodes import Node, read_optional
 from services.flows.values import Value
 
 MARK = "app_model"
@@ -32,20 +32,13 @@ _RESERVED = {*WORDS, "true", "false", "null", "undefined"}
 _APP_FIELDS = ("id", "name", "version")
 
 
-class ModelError(DocumentError):
-    """The app model is invalid: path, line, column and message."""
-
-
 def read_model(text: str) -> AppModel:
-    """The app model in a YAML text. Raise ModelError for the first error."""
-    try:
-        return _model(read_yaml(text, "model", BOUNDS))
-    except DocumentError as error:
-        raise ModelError(error.path, error.line, error.column, error.message) from error
+    """The app model in a YAML text. Raise DocumentError for the first error."""
+    return _model(read_yaml(text, "model", BOUNDS))
 
 
 def read_artifact(content: bytes) -> AppModel | None:
-    """The app model in a build's artifact, None if the artifact is something else. Raise ModelError."""
+    """The app model in a build's artifact, None if the artifact is something else. Raise DocumentError."""
     if b"\x00" in content[:1024] or content[:2] == b"PK" or MARK.encode() not in content[:BYTES_LIMIT]:
         return None
     try:
@@ -74,19 +67,19 @@ def _model(root: Node) -> AppModel:
     permissions = _permissions(entries["permissions"]) if "permissions" in entries else ()
     settable = frozenset((*state, *(PERMISSION + name for name in permissions)))
     reader = ElementReader(settable | set(DEVICE), tuple(screens), settable)
-    launch = entries.get("launch")
+    outcomes, delay = _launch(reader, entries["launch"]) if "launch" in entries else ((), 0.0)
     app_id = app["id"].string(limit=200)
     return AppModel(
         id=app_id,
         name=read_optional(app, "name", lambda node: node.string(limit=200)) or app_id,
         version=read_optional(app, "version", lambda node: node.string(limit=100)) or "",
-        start=_start(reader, entries["start"]),
+        start=reader.outcomes(entries["start"], only=("go", "when")),
         screens={name: _screen(reader, name, node) for name, node in screens.items()},
         state=state,
         permissions=permissions,
-        links=_links(reader, entries["links"]) if "links" in entries else {},
-        launch=_launch(reader, launch) if launch is not None else (),
-        launch_delay=_launch_delay(launch) if launch is not None else 0.0,
+        links=read_optional(entries, "links", lambda node: _links(reader, node)) or {},
+        launch=outcomes,
+        launch_delay=delay,
         pace=read_optional(entries, "pace", _pace),
     )
 
@@ -110,17 +103,11 @@ def _permissions(node: Node) -> tuple[str, ...]:
     return names
 
 
-def _start(reader: ElementReader, node: Node) -> EventOutcomes:
-    return reader.outcomes(node, only=("go", "when"))
-
-
-def _launch(reader: ElementReader, node: Node) -> EventOutcomes:
+def _launch(reader: ElementReader, node: Node) -> tuple[EventOutcomes, float]:
+    """What goes wrong in starting, and how long a start takes."""
     entries = node.fields(("delay", "crash", "when", "chance"))
-    return (reader.outcome(node, ignore=("delay",)),) if "crash" in entries else ()
-
-
-def _launch_delay(node: Node) -> float:
-    return read_optional(node.mapping(), "delay", lambda found: found.seconds(0, 600)) or 0.0
+    outcomes = (reader.outcome(node, ignore=("delay",)),) if "crash" in entries else ()
+    return outcomes, read_optional(entries, "delay", lambda found: found.seconds(0, 600)) or 0.0
 
 
 def _links(reader: ElementReader, node: Node) -> Mapping[str, EventOutcomes]:

@@ -1,12 +1,15 @@
-"""The element tree of a simulated app's screen, with the platform's attributes, and its XML."""
+"""The element tree of a simulated app's screen, with the platform's attributes, its XML and its picture."""
 
+import io
 import re
 from dataclasses import replace
 from xml.sax.saxutils import quoteattr
 
+from PIL import Image
+
 from services.executor.automation.devices.simulated.layout import BAR, SCREEN, WIDTH, PlacedWidget, layout_of
 from services.executor.automation.devices.simulated.running_app import RunningApp
-from services.executor.automation.screen.elements import CHECKABLE, Bounds, Element, Role
+from services.executor.automation.screen.elements import CHECKABLE, Bounds, Element, Role, walk
 from services.flows.values import to_text
 
 _OTHER = ("android.view.View", "XCUIElementTypeOther")
@@ -139,3 +142,57 @@ def _lines(element: Element, kind: str, indent: str) -> list[str]:
 
 def _quoted(value: str) -> str:
     return quoteattr(_FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", value), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
+
+
+_SCALE = 0.5
+"""Pixels of the screenshot per pixel of the screen."""
+
+_PAPER = (250, 250, 250)
+_INK = (60, 60, 70)
+_FADED = (190, 190, 195)
+_CHECKED = (52, 168, 83)
+_FILLS = {
+    Role.BUTTON: (66, 133, 244),
+    Role.LINK: (250, 250, 250),
+    Role.FIELD: (255, 255, 255),
+    Role.HEADING: (225, 228, 235),
+    Role.CHECKBOX: (235, 240, 235),
+    Role.SWITCH: (235, 240, 235),
+    Role.TAB: (210, 220, 240),
+    Role.CELL: (240, 240, 245),
+    Role.IMAGE: (200, 225, 200),
+    Role.PROGRESS: (255, 200, 90),
+}
+
+
+def draw_screen(root: Element) -> bytes:
+    """A PNG: for each visible element a box in the colour of its role, with a bar as long as its text."""
+    picture = Image.new("RGB", (round(root.bounds.width * _SCALE), round(root.bounds.height * _SCALE)), _PAPER)
+    for element in walk(root):
+        if element.visible and element is not root:
+            _draw(picture, element)
+    content = io.BytesIO()
+    picture.save(content, "PNG")
+    return content.getvalue()
+
+
+def _draw(picture: Image.Image, element: Element) -> None:
+    box = element.bounds
+    if element.role in _FILLS:
+        _fill(picture, box, _FILLS[element.role] if element.enabled else _FADED)
+    if element.role in (Role.FIELD, Role.CELL):
+        thin = 1 / _SCALE
+        _fill(picture, replace(box, height=thin), _INK)
+        _fill(picture, replace(box, y=box.bottom - thin, height=thin), _INK)
+    if element.checked is not None:
+        _fill(picture, Bounds(box.x + 6, box.y + 10, 16, box.height - 20), _CHECKED if element.checked else _FADED)
+    length = min(len(element.text or element.label) * 7.0, box.width - 16)
+    if length > 0 and not element.children:
+        indent = 28 if element.checked is not None else 8
+        color = _PAPER if element.role is Role.BUTTON else _INK
+        _fill(picture, Bounds(box.x + indent, box.y + box.height / 2 - 4, length - indent + 8, 8), color)
+
+
+def _fill(picture: Image.Image, box: Bounds, color: tuple[int, int, int]) -> None:
+    left, top, right, bottom = (round(edge * _SCALE) for edge in (box.x, box.y, box.right, box.bottom))
+    picture.paste(color, (left, top, right, bottom))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from services.executor.automation.devices.port import NO_ARGUMENTS, Argument, DeviceFailure, Seed, Timer
+from services.executor.automation.devices.port import DeviceFailure, Seed, Timer
 from services.executor.automation.devices.simulated.app_model import (
     DEVICE,
     PERMISSION,
@@ -26,6 +26,7 @@ from services.executor.automation.devices.simulated.app_model import (
 )
 from services.executor.automation.screen.elements import Role
 from services.executor.model.failures import Category
+from services.flows.command_types import Argument
 from services.flows.values import Value, to_text
 
 LINES_LIMIT = 1_000
@@ -85,7 +86,7 @@ class RunningApp:
     def screen(self) -> AppScreen:
         return self.model.screens[self.history[-1]]
 
-    async def launch(self, arguments: Mapping[str, Argument] = NO_ARGUMENTS) -> None:
+    async def launch(self, arguments: Mapping[str, Argument]) -> None:
         """Restart the app. An argument sets the variable of its name."""
         self.stop()
         self.launches += 1

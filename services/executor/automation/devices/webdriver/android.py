@@ -1,9 +1,13 @@
 """Apps on Android, by the commands of the UiAutomator2 driver (execute-method map of version 8.7)."""
 
-from services.executor.automation.devices.port import Argument
-from services.executor.automation.devices.webdriver.driver_session import INSTALL_SECONDS, DriverSession
+from collections.abc import Mapping
+
+from services.executor.automation.devices.port import LaunchOptions, script_error
+from services.executor.automation.devices.webdriver.actions import ANDROID_KEYS, find_key
+from services.executor.automation.devices.webdriver.driver_session import INSTALL_SECONDS
 from services.executor.automation.devices.webdriver.hub_connection import Json
-from services.executor.automation.devices.webdriver.interfaces import LaunchOptions, script_error
+from services.executor.automation.devices.webdriver.phone_app import PhoneCommands
+from services.flows.command_types import Argument
 
 _PERMISSIONS = {
     "bluetooth": ("BLUETOOTH_CONNECT", "BLUETOOTH_SCAN"),
@@ -22,53 +26,47 @@ _PERMISSIONS = {
 _ACTIONS = {"allow": "grant", "deny": "revoke", "unset": "revoke"}
 
 
-class AndroidCommands:
+class AndroidCommands(PhoneCommands):
+    platform = "Android"
     log_type = "logcat"
-
-    def __init__(self, driver: DriverSession) -> None:
-        self._driver = driver
+    id_argument = "appId"
 
     async def install(self, app: str) -> None:
-        await self._driver.mobile("installApp", appPath=app, replace=True, seconds=INSTALL_SECONDS)
+        await self._driver.mobile("installApp", {"appPath": app, "replace": True}, seconds=INSTALL_SECONDS)
 
     async def start(self, app_id: str, options: LaunchOptions) -> None:
         if not options.arguments:
-            await self._driver.mobile("activateApp", appId=app_id)
+            await self._driver.mobile("activateApp", {"appId": app_id})
             return
         extras: list[Json] = [extra(name, value) for name, value in options.arguments.items()]
-        await self._driver.mobile(
-            "startActivity",
-            wait=True,
-            action="android.intent.action.MAIN",
-            categories="android.intent.category.LAUNCHER",
-            package=app_id,
-            extras=extras,
-        )
+        intent: dict[str, Json] = {
+            "wait": True,
+            "action": "android.intent.action.MAIN",
+            "categories": "android.intent.category.LAUNCHER",
+            "package": app_id,
+            "extras": extras,
+        }
+        await self._driver.mobile("startActivity", intent)
 
-    async def terminate(self, app_id: str) -> None:
-        await self._driver.mobile("terminateApp", appId=app_id)
-
-    async def clear_data(self, app_id: str) -> None:
-        await self._driver.mobile("clearApp", appId=app_id)
-
-    async def set_permissions(self, app_id: str, options: LaunchOptions) -> None:
-        for name, answer in sorted(options.permissions.items(), key=lambda each: each[0] != "all"):
-            names: Json = "all" if name == "all" else [*permissions(name)]
+    async def set_permissions(self, app_id: str, permissions: Mapping[str, str]) -> None:
+        for name, answer in sorted(permissions.items(), key=lambda each: each[0] != "all"):
+            names: Json = "all" if name == "all" else [*android_permissions(name)]
             action = _ACTIONS.get(answer)
             if action is None:
                 raise script_error(f"a permission must be allow, deny or unset, not {answer}")
-            await self._driver.mobile("changePermissions", permissions=names, appPackage=app_id, action=action)
-
-    async def state(self, app_id: str) -> int:
-        value = await self._driver.mobile("queryAppState", appId=app_id)
-        return value if isinstance(value, int) else 4
-
-    async def open_link(self, url: str, app_id: str | None) -> None:
-        where: dict[str, Json] = {"package": app_id} if app_id else {}
-        await self._driver.mobile("deepLink", where, url=url)
+            change: dict[str, Json] = {"permissions": names, "appPackage": app_id, "action": action}
+            await self._driver.mobile("changePermissions", change)
 
     async def set_location(self, latitude: float, longitude: float) -> None:
-        await self._driver.mobile("setGeolocation", latitude=latitude, longitude=longitude)
+        await self._driver.mobile("setGeolocation", {"latitude": latitude, "longitude": longitude})
+
+    async def press_key(self, key: str) -> None:
+        await self._driver.mobile("pressKey", {"keycode": find_key(ANDROID_KEYS, key, "an Android phone")})
+
+    async def erase(self, field: str, characters: int) -> None:
+        await self.press_key("end")  # the tap has put the caret somewhere in the text
+        for _ in range(characters):
+            await self.press_key("delete")
 
 
 def extra(name: str, value: Argument) -> list[Json]:
@@ -80,7 +78,7 @@ def extra(name: str, value: Argument) -> list[Json]:
     return ["f" if isinstance(value, float) else "s", name, str(value)]
 
 
-def permissions(name: str) -> tuple[str, ...]:
+def android_permissions(name: str) -> tuple[str, ...]:
     """Android's names of a permission; a name with a dot is already Android's."""
     if "." in name:
         return (name,)

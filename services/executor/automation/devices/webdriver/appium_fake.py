@@ -1,9 +1,16 @@
 """Appium's fake driver, whose app is an XML file: for tests with a real hub."""
 
-from services.executor.automation.devices.port import Build, DeviceFailure, Orientation, PageSource
-from services.executor.automation.devices.webdriver import w3c_actions
+from services.executor.automation.devices.port import (
+    Build,
+    DeviceFailure,
+    LaunchOptions,
+    Orientation,
+    PageSource,
+    script_error,
+)
+from services.executor.automation.devices.webdriver import actions
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
-from services.executor.automation.devices.webdriver.interfaces import LaunchOptions, read_tree, script_error
+from services.executor.automation.devices.webdriver.native_view import read_tree
 from services.executor.automation.screen.elements import Bounds, Element, Point, walk
 from services.executor.model.failures import Category
 
@@ -58,12 +65,9 @@ class FakeView:
     async def source(self) -> PageSource:
         return PageSource(await self._driver.source())
 
-    async def screenshot(self) -> bytes:
-        return await self._driver.screenshot()
-
     async def tap(self, target: Element | Point, *, times: int = 1) -> None:
         if isinstance(target, Point):
-            await self._driver.perform(w3c_actions.tap(target, times=times))
+            await self._driver.perform(actions.tap(target, times=times))
             return
         found = await self._driver_id(target)
         for _ in range(times):
@@ -71,7 +75,7 @@ class FakeView:
 
     async def long_press(self, target: Element | Point, seconds: float) -> None:
         point = target if isinstance(target, Point) else target.bounds.center
-        await self._driver.perform(w3c_actions.long_press(point, seconds), lasting=seconds)
+        await self._driver.perform(actions.long_press(point, seconds), lasting=seconds)
 
     async def type(self, text: str, target: Element | None) -> None:
         if target is None:

@@ -3,11 +3,17 @@
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from services.executor.automation.devices.port import Argument, Build, DeviceFailure, Orientation
+from services.executor.automation.devices.port import (
+    Build,
+    DeviceFailure,
+    LaunchOptions,
+    Orientation,
+    script_error,
+)
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import OPEN_ALERT, DriverError, Json
-from services.executor.automation.devices.webdriver.interfaces import LaunchOptions, script_error
 from services.executor.model.failures import Category
+from services.flows.command_types import Argument
 
 BLANK = "about:blank"
 _PERMISSIONS = {

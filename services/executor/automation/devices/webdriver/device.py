@@ -1,43 +1,87 @@
 """The device port over a WebDriver session."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Protocol
 
 from services.executor.automation.devices.port import (
-    NO_ARGUMENTS,
-    NO_PERMISSIONS,
-    Argument,
+    LAUNCH,
     Build,
     DeviceInfo,
+    LaunchOptions,
     Orientation,
     PageSource,
     RealTimer,
-    Session,
 )
-from services.executor.automation.devices.webdriver import w3c_actions
-from services.executor.automation.devices.webdriver.contexts import Contexts
+from services.executor.automation.devices.webdriver import actions
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, Json
-from services.executor.automation.devices.webdriver.interfaces import AppControl, ContextView, LaunchOptions
 from services.executor.automation.screen.elements import Bounds, Element, Point
 
 CLOSE_SECONDS = 15.0
 LOG_LIMIT = 256 * 1024
 
 
+class AppControl(Protocol):
+    """Control of the app under test and its device. Methods are those of `Device`."""
+
+    @property
+    def log_type(self) -> str:
+        """The driver's name of the log of the device or page."""
+
+    async def install(self, build: Build) -> None: ...
+
+    async def launch(self, options: LaunchOptions) -> None: ...
+
+    async def stop(self, app_id: str | None) -> None: ...
+
+    async def clear_state(self, app_id: str | None) -> None: ...
+
+    async def open_link(self, url: str) -> None: ...
+
+    async def set_location(self, latitude: float, longitude: float) -> None: ...
+
+    async def set_orientation(self, orientation: Orientation) -> None: ...
+
+    async def check(self) -> None:
+        """Raise app_crash if the app has ended without being stopped."""
+
+
+class View(Protocol):
+    """What is read and acted in: a phone's screen, or a page. Methods are those of `Device`."""
+
+    async def tree(self) -> Element: ...
+
+    async def screen_bounds(self) -> Bounds:
+        """Asks the driver; `WebDriverDevice` remembers the answer."""
+
+    async def source(self) -> PageSource: ...
+
+    async def tap(self, target: Element | Point, *, times: int = 1) -> None: ...
+
+    async def long_press(self, target: Element | Point, seconds: float) -> None: ...
+
+    async def type(self, text: str, target: Element | None) -> None: ...
+
+    async def clear(self, target: Element | None, characters: int | None) -> None: ...
+
+    async def back(self) -> None: ...
+
+    async def press_key(self, key: str) -> None: ...
+
+    async def hide_keyboard(self) -> None: ...
+
+
 class WebDriverDevice:
     """A phone, a simulator or a browser behind a hub."""
 
-    def __init__(
-        self, info: DeviceInfo, driver: DriverSession, session: Session, app: AppControl, contexts: Contexts
-    ) -> None:
+    def __init__(self, info: DeviceInfo, driver: DriverSession, app: AppControl, view: View) -> None:
         self.info = info
         self.timer = RealTimer()
-        self.session = session
         self.driver = driver
         self._app = app
-        self._contexts = contexts
+        self._view = view
         self._screen: Bounds | None = None
         self._closed = False
 
@@ -47,22 +91,7 @@ class WebDriverDevice:
     async def install(self, build: Build) -> None:
         await self._app.install(build)
 
-    async def launch(
-        self,
-        app_id: str | None = None,
-        *,
-        clear_state: bool = False,
-        stop_first: bool = True,
-        permissions: Mapping[str, str] = NO_PERMISSIONS,
-        arguments: Mapping[str, Argument] = NO_ARGUMENTS,
-    ) -> None:
-        options = LaunchOptions(
-            app_id=app_id,
-            clear_state=clear_state,
-            stop_first=stop_first,
-            permissions=permissions,
-            arguments=arguments,
-        )
+    async def launch(self, options: LaunchOptions = LAUNCH) -> None:
         self._screen = None
         await self._app.launch(options)
 
@@ -76,7 +105,7 @@ class WebDriverDevice:
 
     async def tree(self) -> Element:
         await self._app.check()
-        root = await self._contexts.view.tree()
+        root = await self._view.tree()
         self._screen = root.bounds
         return root
 
@@ -84,14 +113,14 @@ class WebDriverDevice:
         """The bounds of the last tree; asks the driver after an action, which may have resized the screen."""
         if self._screen is None:
             await self._app.check()
-            self._screen = await self._contexts.view.screen_bounds()
+            self._screen = await self._view.screen_bounds()
         return self._screen
 
     async def source(self) -> PageSource:
-        return await self._contexts.view.source()
+        return await self._view.source()
 
     async def screenshot(self) -> bytes:
-        return await self._contexts.view.screenshot()
+        return await self.driver.screenshot()
 
     async def log(self) -> str:
         try:
@@ -118,7 +147,7 @@ class WebDriverDevice:
         await self._view_to_act_in().clear(target, characters)
 
     async def swipe(self, start: Point, end: Point, seconds: float = 0.4) -> None:
-        await self.driver.perform(w3c_actions.swipe(start, end, seconds), lasting=seconds)
+        await self.driver.perform(actions.swipe(start, end, seconds), lasting=seconds)
 
     async def back(self) -> None:
         await self._view_to_act_in().back()
@@ -140,17 +169,10 @@ class WebDriverDevice:
         self._screen = None
         await self._app.set_orientation(orientation)
 
-    async def contexts(self) -> Sequence[str]:
-        return await self._contexts.names()
-
-    async def enter_context(self, name: str) -> None:
+    def _view_to_act_in(self) -> View:
+        """The view, for an action that may resize the screen: by a rotation, a dialog, a keyboard."""
         self._screen = None
-        await self._contexts.enter(name)
-
-    def _view_to_act_in(self) -> ContextView:
-        """The current context, for an action that may resize the screen: by a rotation, a dialog, a keyboard."""
-        self._screen = None
-        return self._contexts.view
+        return self._view
 
     async def close(self) -> None:
         """Bounded in time. Ends the session and closes the connection even if cancelled."""

@@ -4,7 +4,6 @@ import base64
 import binascii
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from types import MappingProxyType
 from urllib.parse import quote
 
 from services.chassis import logs
@@ -21,8 +20,6 @@ from services.executor.model.failures import Category
 log = logs.get(__name__)
 
 ELEMENT_KEY = "element-6066-11e4-a52e-4f735466cecf"
-
-NO_ARGUMENTS: Mapping[str, Json] = MappingProxyType({})
 
 COMMAND_SECONDS = 30.0
 LOOK_SECONDS = 60.0
@@ -45,16 +42,6 @@ async def new_session(
     raise HubUnreachable(f"the hub {connection.display_url} opened a session without an id")
 
 
-async def delete_session(connection: HubConnection, session_id: str, *, seconds: float) -> None:
-    await connection.call("DELETE", f"/session/{quote(session_id, safe='')}", seconds=seconds)
-
-
-async def status(connection: HubConnection, *, seconds: float) -> bool:
-    """Whether the hub accepts sessions; a hub that does not say is taken to accept them."""
-    value = await connection.call("GET", "/status", seconds=seconds)
-    return not isinstance(value, dict) or value.get("ready") is not False
-
-
 class DriverSession:
     """One session. Every method raises DriverError or HubUnreachable, and is bounded in time."""
 
@@ -72,10 +59,13 @@ class DriverSession:
     ) -> Json:
         return await self.connection.call("POST", self._path + path, body, seconds=seconds)
 
+    async def delete(self, *, seconds: float) -> None:
+        await self.connection.call("DELETE", self._path, seconds=seconds)
+
     async def end(self, *, seconds: float) -> None:
         """Delete the session within `seconds`, and close the connection. Failures of the hub are logged."""
         try:
-            await delete_session(self.connection, self.id, seconds=seconds)
+            await self.delete(seconds=seconds)
         except DeviceFailure as failure:
             if failure.category is not Category.SESSION_LOST:
                 hub = self.connection.display_url
@@ -116,16 +106,9 @@ class DriverSession:
         found = await self.post("/elements", {"using": using, "value": value})
         return [_element(each) for each in found] if isinstance(found, list) else []
 
-    async def find(self, using: str, value: str) -> str:
-        return _element(await self.post("/element", {"using": using, "value": value}))
-
     async def active(self) -> str:
         """The focused element."""
         return _element(await self.get("/element/active"))
-
-    async def attribute(self, element: str, name: str) -> str | None:
-        value = await self.get(f"/element/{quote(element, safe='')}/attribute/{quote(name, safe='')}")
-        return None if value is None else str(value)
 
     async def text(self, element: str) -> str:
         return _text(await self.get(f"/element/{quote(element, safe='')}/text"))
@@ -149,15 +132,10 @@ class DriverSession:
         return await self.post("/execute/sync", {"script": script, "args": list(arguments)}, seconds=seconds)
 
     async def mobile(
-        self,
-        command: str,
-        more: Mapping[str, Json] = NO_ARGUMENTS,
-        *,
-        seconds: float = COMMAND_SECONDS,
-        **arguments: Json,
+        self, command: str, arguments: Mapping[str, Json] | None = None, *, seconds: float = COMMAND_SECONDS
     ) -> Json:
         """Run `mobile: COMMAND` of Appium's drivers; arguments have the names that the driver documents."""
-        return await self.execute(f"mobile: {command}", {**more, **arguments}, seconds=seconds)
+        return await self.execute(f"mobile: {command}", dict(arguments or {}), seconds=seconds)
 
     async def cdp(self, command: str, **arguments: Json) -> Json:
         """Run a command of the Chrome DevTools Protocol through chromedriver."""
@@ -169,11 +147,8 @@ class DriverSession:
             await self.post("/actions", {"actions": list(actions)}, seconds=COMMAND_SECONDS + lasting)
         except DriverError:
             with suppress(DeviceFailure):
-                await self.release()
+                await self.connection.call("DELETE", self._path + "/actions", seconds=COMMAND_SECONDS)
             raise
-
-    async def release(self) -> None:
-        await self.connection.call("DELETE", self._path + "/actions", seconds=COMMAND_SECONDS)
 
     async def back(self) -> None:
         await self.post("/back", seconds=PAGE_SECONDS)
@@ -186,24 +161,8 @@ class DriverSession:
 
     # device
 
-    async def contexts(self) -> Sequence[str]:
-        value = await self.get("/contexts")
-        return [str(each) for each in value] if isinstance(value, list) else []
-
-    async def context(self) -> str:
-        return _text(await self.get("/context"))
-
-    async def enter_context(self, name: str) -> None:
-        await self.post("/context", {"name": name})
-
-    async def orientation(self) -> str:
-        return _text(await self.get("/orientation"))
-
     async def set_orientation(self, orientation: str) -> None:
         await self.post("/orientation", {"orientation": orientation.upper()})
-
-    async def location(self) -> Json:
-        return await self.get("/location")
 
     async def set_location(self, latitude: float, longitude: float) -> None:
         await self.post("/location", {"location": {"latitude": latitude, "longitude": longitude, "altitude": 0}})

@@ -1,39 +1,44 @@
-"""The native context of a phone: elements from the driver's page source, acted on by touch."""
+"""The native screen of a phone: elements from the driver's page source, acted on by touch."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
 from time import monotonic
 
-from services.executor.automation.devices.port import DeviceFailure, PageSource
-from services.executor.automation.devices.webdriver import keys, w3c_actions
+from services.executor.automation.devices.port import NO_FOCUS, DeviceFailure, PageSource, script_error
+from services.executor.automation.devices.webdriver import actions
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import DriverError
-from services.executor.automation.devices.webdriver.interfaces import read_tree, script_error
+from services.executor.automation.devices.webdriver.phone_app import PhoneCommands
 from services.executor.automation.screen.elements import NOWHERE, Bounds, Element, Point
+from services.executor.automation.screen.page_source.nodes import SourceError
+from services.executor.automation.screen.page_source.reader import read_source
 from services.executor.model.failures import Category
-
-PressKey = Callable[[DriverSession, str], Awaitable[None]]
 
 FOCUSED_WITHIN_SECONDS = 3.0
 _PAUSE_SECONDS = 0.1
-_NO_FOCUS = "no editable field has the focus"
+
+
+def read_tree(source: str, platform: str | None = None) -> Element:
+    """The elements of a driver's page source; `platform` is Android, iOS, or None for any other."""
+    try:
+        return read_source(source, platform)
+    except SourceError as error:
+        raise DeviceFailure(Category.DEVICE_UNAVAILABLE, f"the driver's page source cannot be read: {error}") from error
 
 
 class NativeView:
     """For UiAutomator2 and XCUITest. A tap goes to the middle of the visible part of an element."""
 
     def __init__(
-        self, driver: DriverSession, platform: str, press: PressKey, *, patience: float = FOCUSED_WITHIN_SECONDS
+        self, driver: DriverSession, phone: PhoneCommands, *, patience: float = FOCUSED_WITHIN_SECONDS
     ) -> None:
-        """`platform` is android or ios; `press` presses a key there; `patience` is how long a focus may take."""
+        """`patience` is how long a focus may take."""
         self._driver = driver
-        self._platform = platform
-        self._press = press
+        self._phone = phone
         self._patience = patience
         self._screen = NOWHERE
 
     async def tree(self) -> Element:
-        root = read_tree(await self._driver.source(), self._platform)
+        root = read_tree(await self._driver.source(), self._phone.platform)
         self._screen = root.bounds
         return root
 
@@ -44,14 +49,11 @@ class NativeView:
     async def source(self) -> PageSource:
         return PageSource(await self._driver.source())
 
-    async def screenshot(self) -> bytes:
-        return await self._driver.screenshot()
-
     async def tap(self, target: Element | Point, *, times: int = 1) -> None:
-        await self._driver.perform(w3c_actions.tap(self._at(target), times=times))
+        await self._driver.perform(actions.tap(self._at(target), times=times))
 
     async def long_press(self, target: Element | Point, seconds: float) -> None:
-        await self._driver.perform(w3c_actions.long_press(self._at(target), seconds), lasting=seconds)
+        await self._driver.perform(actions.long_press(self._at(target), seconds), lasting=seconds)
 
     async def type(self, text: str, target: Element | None) -> None:
         await self._driver.send_keys(await self._field(target), text)
@@ -60,18 +62,14 @@ class NativeView:
         field = await self._field(target)
         if characters is None:
             await self._driver.clear(field)
-        elif self._platform == "ios":
-            await self._driver.send_keys(field, "\b" * characters)
         else:
-            await self._press(self._driver, "end")  # the tap has put the caret somewhere in the text
-            for _ in range(characters):
-                await self._press(self._driver, "delete")
+            await self._phone.erase(field, characters)
 
     async def back(self) -> None:
         await self._driver.back()
 
     async def press_key(self, key: str) -> None:
-        await self._press(self._driver, key)
+        await self._phone.press_key(key)
 
     async def hide_keyboard(self) -> None:
         if await self._driver.mobile("isKeyboardShown"):
@@ -90,7 +88,7 @@ class NativeView:
         """The focused field; a target is tapped first, and waited for until it has the focus."""
         if target is None or target.focused:
             if (field := await self._focused()) is None:
-                raise script_error(_NO_FOCUS)
+                raise script_error(NO_FOCUS)
             return field
         before = await self._focused()
         place = await self._driver.rect(before) if before is not None else None
@@ -98,7 +96,7 @@ class NativeView:
         deadline = monotonic() + self._patience
         while (field := await self._field_at(target, place)) is None:
             if monotonic() >= deadline:
-                raise script_error(f"{_NO_FOCUS} after a tap on {target.describe()}")
+                raise script_error(f"{NO_FOCUS} after a tap on {target.describe()}")
             await asyncio.sleep(_PAUSE_SECONDS)
         return field
 
@@ -118,21 +116,3 @@ class NativeView:
             if error.category is not Category.ELEMENT_NOT_FOUND:
                 raise
             return None
-
-
-async def press_android(driver: DriverSession, key: str) -> None:
-    await driver.mobile("pressKey", keycode=keys.find_key(keys.ANDROID, key, "an Android phone"))
-
-
-async def press_ios(driver: DriverSession, key: str) -> None:
-    known: Mapping[str, str] = {**keys.IOS_TYPED, **keys.IOS_BUTTONS}
-    pressed = keys.find_key(known, key, "an iPhone")
-    if pressed in keys.IOS_BUTTONS.values():
-        await driver.mobile("pressButton", name=pressed)
-        return
-    try:
-        await driver.send_keys(await driver.active(), pressed)
-    except DeviceFailure as failure:
-        if failure.category is not Category.ELEMENT_NOT_FOUND:
-            raise
-        raise script_error(_NO_FOCUS) from failure

@@ -8,9 +8,9 @@ from typing import Any
 
 import orjson
 
+from services.executor.automation.devices.port import script_error
 from services.executor.automation.devices.webdriver.driver_session import SCRIPT_TRIES, DriverSession, element_of
 from services.executor.automation.devices.webdriver.hub_connection import HubUnreachable, Json
-from services.executor.automation.devices.webdriver.interfaces import script_error
 from services.executor.automation.screen.elements import Bounds, Element, Role
 from services.executor.automation.screen.page_source.html_semantics import (
     NAMED_BY_CONTENT,
@@ -33,14 +33,6 @@ class PageNode:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class PageSnapshot:
-    """The tree of elements, and the node of each."""
-
-    root: Element
-    nodes: Mapping[Element, PageNode]
-
-
 async def query_page(driver: DriverSession, what: str, **request: Json) -> dict[str, Any]:
     """The answer of page.js. With `refer`, "element" holds the id of the node."""
     value: Json = None
@@ -54,17 +46,17 @@ async def query_page(driver: DriverSession, what: str, **request: Json) -> dict[
     return answer
 
 
-async def take_snapshot(driver: DriverSession) -> PageSnapshot:
-    return read_snapshot(await query_page(driver, "snapshot"))
+async def take_snapshot(driver: DriverSession) -> tuple[Element, Mapping[Element, PageNode]]:
+    """The elements of the page, whose root has the bounds of the viewport, and the node of each.
 
-
-def read_snapshot(answer: Mapping[str, Any]) -> PageSnapshot:
-    """The elements of an answer of page.js; the root's bounds are the viewport. script_error if it is incomplete."""
+    script_error if the page is too large to be read as a whole.
+    """
+    answer = await query_page(driver, "snapshot")
     if answer["cut"]:
         raise script_error("the page is too large: more than 20,000 elements, or 200 levels")
     reader = _Reader(answer["token"])
     body = answer["root"]
-    children = (reader.element(body),) if body is not None else ()
+    children = (reader.convert(body)[0],) if body is not None else ()
     screen = Element(
         role=Role.SCREEN,
         label=answer["title"],
@@ -72,7 +64,7 @@ def read_snapshot(answer: Mapping[str, Any]) -> PageSnapshot:
         attributes={"url": answer["url"], "title": answer["title"]},
         children=children,
     )
-    return PageSnapshot(screen, reader.nodes)
+    return screen, reader.nodes
 
 
 class _Reader:
@@ -80,10 +72,7 @@ class _Reader:
         self._token = token
         self.nodes: dict[Element, PageNode] = {}
 
-    def element(self, seen: Mapping[str, Any]) -> Element:
-        return self._convert(seen)[0]
-
-    def _convert(self, seen: Mapping[str, Any]) -> tuple[Element, str]:
+    def convert(self, seen: Mapping[str, Any]) -> tuple[Element, str]:
         """The element and its inner text."""
         tag, attributes = seen["t"], seen["a"]
         children, own, inner = self._convert_children(seen["k"])
@@ -120,7 +109,7 @@ class _Reader:
                 own.append(item)
                 inner.append(item)
             else:
-                child, text = self._convert(item)
+                child, text = self.convert(item)
                 children.append(child)
                 inner.append(text if child.visible else "")
         return tuple(children), _join(own), _join(inner)

@@ -1,41 +1,61 @@
 """The app under test on a phone, for Android and iOS alike."""
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from time import monotonic
-from typing import Protocol
+from typing import ClassVar
 
-from services.executor.automation.devices.port import Build, DeviceFailure, Orientation
+from services.executor.automation.devices.port import Build, DeviceFailure, LaunchOptions, Orientation
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import DriverError
-from services.executor.automation.devices.webdriver.interfaces import LaunchOptions
 from services.executor.model.failures import Category
 
 CHECK_EVERY_SECONDS = 1.0
-NOT_RUNNING = 1
-"""`mobile: queryAppState`: 0 not installed, 1 not running, 2 and 3 in the background, 4 in the foreground."""
 
 
-class PhoneCommands(Protocol):
+class PhoneCommands(ABC):
     """The commands of one platform's driver; `app_id` is a package name or a bundle id."""
 
-    @property
-    def log_type(self) -> str: ...
+    platform: ClassVar[str]
+    log_type: ClassVar[str]
+    id_argument: ClassVar[str]
+    """The driver's name of an argument with an app's id."""
 
+    def __init__(self, driver: DriverSession) -> None:
+        self._driver = driver
+
+    @abstractmethod
     async def install(self, app: str) -> None: ...
 
+    @abstractmethod
     async def start(self, app_id: str, options: LaunchOptions) -> None: ...
 
-    async def terminate(self, app_id: str) -> None: ...
+    @abstractmethod
+    async def set_permissions(self, app_id: str, permissions: Mapping[str, str]) -> None: ...
 
-    async def clear_data(self, app_id: str) -> None: ...
-
-    async def set_permissions(self, app_id: str, options: LaunchOptions) -> None: ...
-
-    async def state(self, app_id: str) -> int: ...
-
-    async def open_link(self, url: str, app_id: str | None) -> None: ...
-
+    @abstractmethod
     async def set_location(self, latitude: float, longitude: float) -> None: ...
+
+    @abstractmethod
+    async def press_key(self, key: str) -> None: ...
+
+    @abstractmethod
+    async def erase(self, field: str, characters: int) -> None:
+        """Remove the last characters of the focused field."""
+
+    async def terminate(self, app_id: str) -> None:
+        await self._driver.mobile("terminateApp", {self.id_argument: app_id})
+
+    async def clear_data(self, app_id: str) -> None:
+        await self._driver.mobile("clearApp", {self.id_argument: app_id})
+
+    async def is_running(self, app_id: str) -> bool:
+        """`mobile: queryAppState`: 0 not installed, 1 not running, 2 and 3 in the background, 4 in the foreground."""
+        state = await self._driver.mobile("queryAppState", {self.id_argument: app_id})
+        return not isinstance(state, int) or state > 1
+
+    async def open_link(self, url: str) -> None:
+        await self._driver.mobile("deepLink", {"url": url})
 
 
 class PhoneApp:
@@ -90,7 +110,7 @@ class PhoneApp:
         if options.clear_state:
             await self._phone.clear_data(app_id)
         if options.permissions:
-            await self._phone.set_permissions(app_id, options)
+            await self._phone.set_permissions(app_id, options.permissions)
         await self._phone.start(app_id, options)
 
     async def stop(self, app_id: str | None) -> None:
@@ -103,7 +123,7 @@ class PhoneApp:
         await self._phone.clear_data(self._resolve_app_id(app_id))
 
     async def open_link(self, url: str) -> None:
-        await self._phone.open_link(url, None)
+        await self._phone.open_link(url)
 
     async def set_location(self, latitude: float, longitude: float) -> None:
         await self._phone.set_location(latitude, longitude)
@@ -116,7 +136,7 @@ class PhoneApp:
         if self._running is None or now - self._checked < CHECK_EVERY_SECONDS:
             return
         self._checked = now
-        if await self._phone.state(self._running) <= NOT_RUNNING:
+        if not await self._phone.is_running(self._running):
             raise DeviceFailure(Category.APP_CRASH, f"{self._running} is no longer running: it has crashed or quit")
 
     def _resolve_app_id(self, app_id: str | None) -> str:

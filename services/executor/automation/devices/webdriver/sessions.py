@@ -5,16 +5,15 @@ import re
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import StrEnum
 
 from services.chassis import logs
-from services.executor.automation.devices.port import Build, Device, DeviceFailure, DeviceInfo, OnSession, Session
-from services.executor.automation.devices.webdriver import driver_session
+from services.executor.automation.devices.port import Build, Device, DeviceFailure, DeviceInfo, OnSession
 from services.executor.automation.devices.webdriver.android import AndroidCommands
 from services.executor.automation.devices.webdriver.appium_fake import FakeApp, FakeView
 from services.executor.automation.devices.webdriver.browser_app import BrowserApp
-from services.executor.automation.devices.webdriver.contexts import AppiumContexts, BrowserTabs
-from services.executor.automation.devices.webdriver.device import WebDriverDevice
-from services.executor.automation.devices.webdriver.driver_session import DriverSession
+from services.executor.automation.devices.webdriver.device import View, WebDriverDevice
+from services.executor.automation.devices.webdriver.driver_session import DriverSession, new_session
 from services.executor.automation.devices.webdriver.hub_connection import (
     DriverError,
     HubConnection,
@@ -22,20 +21,11 @@ from services.executor.automation.devices.webdriver.hub_connection import (
     Json,
 )
 from services.executor.automation.devices.webdriver.ios import IosCommands
-from services.executor.automation.devices.webdriver.native_view import NativeView, press_android, press_ios
+from services.executor.automation.devices.webdriver.native_view import NativeView
 from services.executor.automation.devices.webdriver.phone_app import PhoneApp
 from services.executor.automation.devices.webdriver.web_view import WebView
 from services.executor.model.failures import Category
-
-__all__ = [
-    "NEW_COMMAND_SECONDS",
-    "HubTarget",
-    "Json",
-    "delete_session",
-    "is_ready",
-    "open_device",
-    "wait_for_unfinished",
-]
+from services.executor.model.runs import Session
 
 log = logs.get(__name__)
 
@@ -63,6 +53,13 @@ _unfinished: set[asyncio.Task[None]] = set()
 """Cleanup of sessions in the background."""
 
 
+class AppDelivery(StrEnum):
+    """How a hub gets the app: by the path of a file that it can read too, or by a URL of this worker."""
+
+    PATH = "path"
+    URL = "url"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubTarget:
     """A hub and the capabilities of the sessions to open there.
@@ -73,9 +70,14 @@ class HubTarget:
 
     url: str
     capabilities: Mapping[str, Json]
-    labels: tuple[str, ...] = ()
+    app_delivery: AppDelivery = AppDelivery.PATH
     new_command_timeout: float = NEW_COMMAND_SECONDS
     opening_seconds: float = OPENING_SECONDS
+
+    @property
+    def opens_browsers(self) -> bool:
+        """Whether its devices are browsers, which can only run web builds."""
+        return "browserName" in self.capabilities
 
 
 async def open_device(
@@ -90,11 +92,10 @@ async def open_device(
     """
     connection = HubConnection(target.url)
     driver = await _create_session(connection, target, app)
-    session = Session(target.url, driver.id)
     try:
         if on_session is not None:
-            await on_session(session)
-        return assemble_device(driver, session, info, build, app)
+            await on_session(Session(target.url, driver.id))
+        return assemble_device(driver, info, build, app)
     except BaseException:
         await _end_in_background(driver.end(seconds=DELETE_SECONDS))
         raise
@@ -104,7 +105,7 @@ async def delete_session(session: Session, *, timeout: float = DELETE_SECONDS) -
     """End a session that a crashed worker left behind. Return whether it is certainly gone. Never raises."""
     connection = HubConnection(session.hub)
     try:
-        await driver_session.delete_session(connection, session.id, seconds=timeout)
+        await DriverSession(connection, session.id, {}).delete(seconds=timeout)
     except DriverError as error:
         return error.category is Category.SESSION_LOST
     except HubUnreachable as error:
@@ -116,14 +117,15 @@ async def delete_session(session: Session, *, timeout: float = DELETE_SECONDS) -
 
 
 async def is_ready(url: str, *, timeout: float = 5.0) -> bool:
-    """Whether the hub answers and accepts sessions. Never raises."""
+    """Whether the hub answers and accepts sessions; one that does not say is taken to accept them. Never raises."""
     connection = HubConnection(url)
     try:
-        return await driver_session.status(connection, seconds=timeout)
+        status = await connection.call("GET", "/status", seconds=timeout)
     except DeviceFailure:
         return False
     finally:
         await connection.close()
+    return not isinstance(status, dict) or status.get("ready") is not False
 
 
 async def wait_for_unfinished(timeout: float) -> bool:
@@ -137,7 +139,7 @@ async def wait_for_unfinished(timeout: float) -> bool:
 async def _create_session(connection: HubConnection, target: HubTarget, app: str | None) -> DriverSession:
     """The session. The request is never cancelled, because the hub would open a session that nobody deletes."""
     requested = capabilities_of(target, app)
-    creating = asyncio.create_task(driver_session.new_session(connection, requested, seconds=LATE_SECONDS))
+    creating = asyncio.create_task(new_session(connection, requested, seconds=LATE_SECONDS))
     try:
         done, _ = await asyncio.wait({creating}, timeout=target.opening_seconds)
     except asyncio.CancelledError:
@@ -204,28 +206,19 @@ async def _end_in_background(ending: Coroutine[object, object, None]) -> None:
         await asyncio.wait({task}, timeout=CANCELLED_SECONDS)
 
 
-def assemble_device(
-    driver: DriverSession, session: Session, info: DeviceInfo, build: Build, app: str | None
-) -> WebDriverDevice:
+def assemble_device(driver: DriverSession, info: DeviceInfo, build: Build, app: str | None) -> WebDriverDevice:
     """The device of a session; `app` is where the hub can read the app."""
     got = driver.capabilities
     automation = text_capability(got, "automationName").lower()
     if not automation:
-        view = WebView(driver)
-        return WebDriverDevice(info, driver, session, BrowserApp(driver, build), BrowserTabs(driver, view))
+        return WebDriverDevice(info, driver, BrowserApp(driver, build), WebView(driver))
     if automation == "fake":
-        fake = AppiumContexts(driver, FakeView(driver), WebView(driver, by_element=True))
-        return WebDriverDevice(info, driver, session, FakeApp(driver), fake)
+        return WebDriverDevice(info, driver, FakeApp(driver), FakeView(driver))
     phone = IosCommands(driver) if info.platform == "ios" else AndroidCommands(driver)
-    press = press_ios if info.platform == "ios" else press_android
     app_id = build.package_name or text_capability(got, "bundleId") or text_capability(got, "appPackage") or None
-    contexts = AppiumContexts(
-        driver,
-        NativeView(driver, info.platform, press),
-        WebView(driver, by_element=True),
-        in_web=bool(text_capability(got, "browserName")),
-    )
-    return WebDriverDevice(info, driver, session, PhoneApp(driver, phone, app_id=app_id, app=app), contexts)
+    in_browser = bool(text_capability(got, "browserName"))
+    view: View = WebView(driver, by_element=True) if in_browser else NativeView(driver, phone)
+    return WebDriverDevice(info, driver, PhoneApp(driver, phone, app_id=app_id, app=app), view)
 
 
 def text_capability(capabilities: Mapping[str, Json], name: str) -> str:

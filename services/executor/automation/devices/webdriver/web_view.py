@@ -1,4 +1,4 @@
-"""The context of a page: elements from its live DOM, acted on by touch and keyboard."""
+"""A page in a browser: elements from its live DOM, acted on by touch and keyboard."""
 
 import asyncio
 from collections import deque
@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
-from services.executor.automation.devices.port import DeviceFailure, PageSource
-from services.executor.automation.devices.webdriver import keys, w3c_actions
+from services.executor.automation.devices.port import NO_FOCUS, DeviceFailure, PageSource, script_error
+from services.executor.automation.devices.webdriver import actions
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import OPEN_ALERT, DriverError, Json
-from services.executor.automation.devices.webdriver.interfaces import script_error
 from services.executor.automation.devices.webdriver.page_snapshot import PageNode, query_page, take_snapshot
 from services.executor.automation.screen.elements import Bounds, Element, Point, Role
 from services.executor.model.failures import Category
@@ -21,11 +20,11 @@ UNCOVERED_WITHIN_SECONDS = 3.0
 PASTED_CHARACTERS = 300
 """A longer text is inserted at once, because each key takes milliseconds."""
 _PAUSE_SECONDS = 0.05
-_ANSWERS = {keys.WEB["enter"]: "accept", keys.WEB["escape"]: "dismiss"}
+_ANSWERS = {actions.WEB_KEYS["enter"]: "accept", actions.WEB_KEYS["escape"]: "dismiss"}
 
 
 class WebView:
-    """For browsers, and for web views inside an app."""
+    """For browsers."""
 
     def __init__(self, driver: DriverSession, *, by_element: bool = False) -> None:
         """`by_element`: clicks and keys use the driver's element commands, where it has no W3C actions for pages."""
@@ -36,24 +35,21 @@ class WebView:
 
     async def tree(self) -> Element:
         try:
-            snapshot = await take_snapshot(self._driver)
+            root, nodes = await take_snapshot(self._driver)
         except DriverError as error:
             if error.code != OPEN_ALERT:
                 raise
             self._alert = await _open_alert(self._driver)
             return self._alert.tree
         self._alert = None
-        self._trees.append(snapshot.nodes)
-        return snapshot.root
+        self._trees.append(nodes)
+        return root
 
     async def screen_bounds(self) -> Bounds:
         return await self._driver.viewport()
 
     async def source(self) -> PageSource:
         return PageSource((await query_page(self._driver, "source"))["html"], "text/html")
-
-    async def screenshot(self) -> bytes:
-        return await self._driver.screenshot()
 
     async def tap(self, target: Element | Point, *, times: int = 1) -> None:
         if self._alert is not None and target in (self._alert.accept, self._alert.dismiss):
@@ -66,12 +62,12 @@ class WebView:
         elif aimed.point is not None:
             # Chromium does not turn two touch taps into a double click
             pointer = "touch" if times == 1 else "mouse"
-            await self._driver.perform(w3c_actions.tap(aimed.point, times=times, pointer=pointer))
+            await self._driver.perform(actions.tap(aimed.point, times=times, pointer=pointer))
 
     async def long_press(self, target: Element | Point, seconds: float) -> None:
         aimed = await self._aim_at(target, picks=False)
         if aimed.point is not None:
-            await self._driver.perform(w3c_actions.long_press(aimed.point, seconds), lasting=seconds)
+            await self._driver.perform(actions.long_press(aimed.point, seconds), lasting=seconds)
 
     async def type(self, text: str, target: Element | None) -> None:
         if self._alert is not None:
@@ -86,9 +82,9 @@ class WebView:
     async def _write(self, text: str, *, at_end: bool) -> None:
         """Type key by key; a long text is inserted like a pasted one."""
         text = text.replace("\r\n", "\n")
-        before = [] if at_end else [keys.END]
+        before = [] if at_end else [actions.END]
         if len(text) <= PASTED_CHARACTERS or self._by_element:
-            await self._keys(before + [keys.TYPED.get(each, each) for each in text])
+            await self._keys(before + [actions.TYPED_KEYS.get(each, each) for each in text])
             return
         if before:
             await self._keys(before)
@@ -99,8 +95,8 @@ class WebView:
         if "put" in found:
             await self._put(found, "")
         elif not found["empty"]:
-            backwards = [keys.BACKSPACE] * (1 if characters is None else characters)
-            await self._keys(([keys.END] if found.get("end") and characters is not None else []) + backwards)
+            backwards = [actions.BACKSPACE] * (1 if characters is None else characters)
+            await self._keys(([actions.END] if found.get("end") and characters is not None else []) + backwards)
 
     async def back(self) -> None:
         if self._alert is not None:
@@ -109,7 +105,7 @@ class WebView:
             await self._driver.back()
 
     async def press_key(self, key: str) -> None:
-        pressed = keys.find_key(keys.WEB, key, "a browser")
+        pressed = actions.find_key(actions.WEB_KEYS, key, "a browser")
         if self._alert is None:
             await self._keys([pressed])
         elif pressed in _ANSWERS:
@@ -169,7 +165,7 @@ class WebView:
             raise _gone_error(target)
         if "refused" in found:
             what = target.describe() if target is not None else found["refused"]
-            raise script_error(f"no editable field has the focus, but {what}")
+            raise script_error(f"{NO_FOCUS}, but {what}")
         return found
 
     async def _put(self, found: Mapping[str, Any], text: str) -> None:
@@ -181,7 +177,7 @@ class WebView:
         if self._by_element:
             await self._driver.send_keys(await self._driver.active(), "".join(values))
         else:
-            await self._driver.perform(w3c_actions.keys(values), lasting=len(values) * 0.05)
+            await self._driver.perform(actions.press_keys(values), lasting=len(values) * 0.05)
 
 
 @dataclass(frozen=True, slots=True)

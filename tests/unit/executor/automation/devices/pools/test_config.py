@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from services.executor.automation.devices.pools.config import PoolFileError, load_pools, read_pools
-from services.executor.automation.devices.pools.pool import DEFAULT_POOLS, AppDelivery, Hub, Pool, PoolKind
+from services.executor.automation.devices.pools.pool import DEFAULT_POOLS, Pool
 from services.executor.automation.devices.simulated.app_model import Pace
-from services.executor.automation.devices.webdriver.sessions import NEW_COMMAND_SECONDS, HubTarget
+from services.executor.automation.devices.webdriver.sessions import NEW_COMMAND_SECONDS, AppDelivery, HubTarget
 
 
 def test_without_a_file_both_platforms_have_simulated_devices() -> None:
@@ -36,10 +36,8 @@ pools:
 """
     )
     first, second = load_pools(path)
-    assert first == Pool(
-        name="simulated-android", platform="android", kind=PoolKind.SIMULATED, slots=2, pace=Pace(0.5, 0.1)
-    )
-    target = HubTarget(
+    assert first == Pool(name="simulated-android", platform="android", slots=2, pace=Pace(0.5, 0.1))
+    hub = HubTarget(
         url="https://lab.example:4723/wd/hub",
         capabilities={
             "platformName": "iOS",
@@ -47,13 +45,10 @@ pools:
             "appium:wdaLocalPort": 8100,
             "appium:settings": {"snapshotMaxDepth": 60, "list": [1, "x", None, True]},
         },
-        labels=("iPhone 15", "rack 3"),
+        app_delivery=AppDelivery.URL,
         new_command_timeout=120.0,
     )
-    hub = Hub(target=target, delivery=AppDelivery.URL)
-    assert second == Pool(
-        name="lab", platform="ios", kind=PoolKind.WEBDRIVER, slots=3, hub=hub, labels=("iPhone 15", "rack 3")
-    )
+    assert second == Pool(name="lab", platform="ios", slots=3, hub=hub, labels=("iPhone 15", "rack 3"))
     assert second.device_name(2) == "lab-2 (iPhone 15, rack 3)"
 
 
@@ -71,10 +66,10 @@ pools:
 def test_local_hubs_get_a_path_and_remote_hubs_an_address(host: str, delivery: AppDelivery) -> None:
     [pool] = read_pools(f'pools:\n  - {{platform: ios, kind: webdriver, url: "http://{host}:4723"}}')
     assert pool.hub is not None
-    assert (pool.hub.delivery, pool.hub.target.new_command_timeout) == (delivery, NEW_COMMAND_SECONDS)
+    assert (pool.hub.app_delivery, pool.hub.new_command_timeout) == (delivery, NEW_COMMAND_SECONDS)
     [pool] = read_pools(f'pools:\n  - {{platform: ios, kind: webdriver, url: "http://{host}:4723", app: path}}')
     assert pool.hub is not None
-    assert pool.hub.delivery is AppDelivery.PATH
+    assert pool.hub.app_delivery is AppDelivery.PATH
 
 
 def hub(fields: str, url: str = "http://lab:4723") -> str:

@@ -9,11 +9,13 @@ import pytest
 
 from services.executor import telemetry
 from services.executor.automation.devices.pools.hub_health import HealthPolicy
-from services.executor.automation.devices.pools.pool import AppDelivery, Hub, Pool, PoolKind
+from services.executor.automation.devices.pools.pool import Pool
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
-from services.executor.automation.devices.port import NO_BUILD, Build, DeviceFailure, Seed, Session
-from services.executor.automation.devices.webdriver.sessions import HubTarget, Json
+from services.executor.automation.devices.port import NO_BUILD, Build, DeviceFailure, Seed
+from services.executor.automation.devices.webdriver.hub_connection import Json
+from services.executor.automation.devices.webdriver.sessions import AppDelivery, HubTarget
 from services.executor.model.failures import Category
+from services.executor.model.runs import Session
 from tests.eventually import eventually
 from tests.fakes.hubs import FakeHubs
 
@@ -21,7 +23,7 @@ SEED = Seed("run", 1)
 
 
 async def test_a_slot_is_in_use_until_its_device_is_released() -> None:
-    pools = PooledDevices([Pool(name="a", platform="ios", kind=PoolKind.SIMULATED, slots=2)])
+    pools = PooledDevices([Pool(name="a", platform="ios", slots=2)])
     first = await pools.acquire("ios", NO_BUILD, SEED)
     second = await pools.acquire("ios", NO_BUILD, SEED)
     assert {first.info.name, second.info.name} == {"a-1", "a-2"}
@@ -39,13 +41,13 @@ async def test_a_slot_is_in_use_until_its_device_is_released() -> None:
 
 
 async def test_runs_are_spread_over_the_pools_of_a_platform() -> None:
-    pools = PooledDevices([Pool(name=name, platform="ios", kind=PoolKind.SIMULATED, slots=2) for name in "ab"])
+    pools = PooledDevices([Pool(name=name, platform="ios", slots=2) for name in "ab"])
     devices = [await pools.acquire("ios", NO_BUILD, SEED) for _ in range(4)]
     assert sorted(device.info.name for device in devices) == ["a-1", "a-2", "b-1", "b-2"]
 
 
 async def test_a_cancelled_waiter_takes_no_slot() -> None:
-    pools = PooledDevices([Pool(name="a", platform="ios", kind=PoolKind.SIMULATED, slots=1)])
+    pools = PooledDevices([Pool(name="a", platform="ios", slots=1)])
     device = await pools.acquire("ios", NO_BUILD, SEED)
     waiting = asyncio.create_task(pools.acquire("ios", NO_BUILD, SEED))
     await asyncio.sleep(0)
@@ -56,7 +58,7 @@ async def test_a_cancelled_waiter_takes_no_slot() -> None:
 
 
 async def test_every_waiter_gets_a_device() -> None:
-    pools = PooledDevices([Pool(name="a", platform="ios", kind=PoolKind.SIMULATED, slots=3)])
+    pools = PooledDevices([Pool(name="a", platform="ios", slots=3)])
 
     async def use() -> None:
         device = await pools.acquire("ios", NO_BUILD, SEED)
@@ -75,7 +77,7 @@ async def test_a_platform_without_a_pool_is_a_configuration_error() -> None:
 
 
 async def test_waiting_too_long_for_a_device_is_an_infrastructure_failure() -> None:
-    pools = PooledDevices([Pool(name="a", platform="ios", kind=PoolKind.SIMULATED, slots=1)], busy_seconds=0)
+    pools = PooledDevices([Pool(name="a", platform="ios", slots=1)], busy_seconds=0)
     await pools.acquire("ios", NO_BUILD, SEED)
     with pytest.raises(DeviceFailure, match="no device for ios became free within 0 s") as error:
         await pools.acquire("ios", NO_BUILD, SEED)
@@ -88,9 +90,8 @@ NEVER = HealthPolicy(first_backoff=1000, max_backoff=1000)
 
 def hub_pool(name: str, *, slots: int = 1, delivery: AppDelivery = AppDelivery.PATH, **capabilities: Json) -> Pool:
     """A pool for ios at a hub of the same name."""
-    target = HubTarget(url=f"http://{name}:4723", capabilities=capabilities)
-    hub = Hub(target=target, delivery=delivery)
-    return Pool(name=name, platform="ios", kind=PoolKind.WEBDRIVER, slots=slots, hub=hub)
+    hub = HubTarget(url=f"http://{name}:4723", capabilities=capabilities, app_delivery=delivery)
+    return Pool(name=name, platform="ios", slots=slots, hub=hub)
 
 
 async def file() -> Path:
@@ -230,9 +231,9 @@ async def test_unhealthy_hubs_are_named_when_no_device_is_free() -> None:
 
 async def test_pools_of_one_hub_share_its_health() -> None:
     url = "http://a:4723"
-    same = Hub(target=HubTarget(url=url, capabilities={}))
+    same = HubTarget(url=url, capabilities={})
     pools = PooledDevices(
-        [Pool(name=name, platform="ios", kind=PoolKind.WEBDRIVER, slots=1, hub=same) for name in "xy"],
+        [Pool(name=name, platform="ios", slots=1, hub=same) for name in "xy"],
         hubs=(hubs := FakeHubs(broken={url: DeviceFailure(Category.NETWORK_ERROR, "gone")})),
         health_policy=NEVER,
     )

@@ -21,7 +21,7 @@ def build(text: str) -> Build:
 
 async def started(text: str, *, run_id: str = "run", attempt: int = 1, platform: str = "android") -> SimulatedDevice:
     """A device on which the app of this model has been launched."""
-    info = DeviceInfo("sim-1", platform, "simulated", simulated=True)
+    info = DeviceInfo("sim-1", platform, simulated=True)
     device = SimulatedDevice(info, build(text), Seed(run_id, attempt))
     await device.launch()
     return device

@@ -5,7 +5,7 @@ import zlib
 
 import pytest
 
-from services.executor.automation.devices.port import NO_BUILD, Build, DeviceFailure, DeviceInfo, Seed
+from services.executor.automation.devices.port import NO_BUILD, Build, DeviceFailure, DeviceInfo, LaunchOptions, Seed
 from services.executor.automation.devices.simulated.app_model import FILLED_LIMIT
 from services.executor.automation.devices.simulated.device import SimulatedDevice
 from services.executor.automation.devices.simulated.running_app import draw
@@ -160,16 +160,16 @@ async def test_state_survives_a_stop_until_it_is_cleared() -> None:
     assert (await device.tree()).id == "home"
     await device.launch()
     assert (await element(device, "name")).text == "Ada"
-    await device.launch(stop_first=False)
-    await device.launch(clear_state=True)
+    await device.launch(LaunchOptions(stop_first=False))
+    await device.launch(LaunchOptions(clear_state=True))
     assert (await element(device, "name")).text == ""
 
 
 async def test_other_apps_are_not_installed() -> None:
     device = await started(FORM)
-    await device.launch("com.example.test")
+    await device.launch(LaunchOptions(app_id="com.example.test"))
     with pytest.raises(DeviceFailure, match=r"com\.other is not installed; the app under test is com\.example\.test"):
-        await device.launch("com.other")
+        await device.launch(LaunchOptions(app_id="com.other"))
 
 
 async def test_a_slow_screen_and_a_late_element_take_virtual_time() -> None:
@@ -298,11 +298,11 @@ async def test_a_screenshot_is_a_png_of_the_screen() -> None:
 
 
 async def test_builds_without_an_app_model_run_the_built_in_app() -> None:
-    info = DeviceInfo("sim-1", "ios", "simulated", simulated=True)
+    info = DeviceInfo("sim-1", "ios", simulated=True)
     for artifact in (NO_BUILD, build("PK\x03\x04 an archive")):
         device = SimulatedDevice(info, artifact, Seed("run", 1))
         await device.install(artifact)
-        await device.launch("any.id.will.do")
+        await device.launch(LaunchOptions(app_id="any.id.will.do"))
         assert (await device.tree()).id == "log_in"
 
 
@@ -316,7 +316,7 @@ async def test_a_failure_to_read_the_artifact_keeps_its_category() -> None:
     async def read(limit: int) -> bytes:
         raise DeviceFailure(Category.NETWORK_ERROR, "no catalog")
 
-    device = SimulatedDevice(DeviceInfo("s", "ios", "simulated", simulated=True), NO_BUILD, Seed("r", 1))
+    device = SimulatedDevice(DeviceInfo("s", "ios", simulated=True), NO_BUILD, Seed("r", 1))
     with pytest.raises(DeviceFailure, match="no catalog"):
         await device.install(Build(read=read))
 

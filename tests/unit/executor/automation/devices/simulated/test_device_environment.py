@@ -4,11 +4,11 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from services.executor.automation.devices.port import DeviceFailure
+from services.executor.automation.devices.port import LaunchOptions
 from services.executor.automation.devices.simulated.device import SimulatedDevice
-from services.executor.automation.devices.simulated.model_file import ModelError, read_model
+from services.executor.automation.devices.simulated.model_file import read_model
 from services.executor.automation.screen.outline import Outline
-from services.executor.model.failures import Category
+from services.flows.nodes import DocumentError
 from tests.unit.executor.automation.devices.simulated.models import HEAD, started
 
 CAMERA = (
@@ -68,7 +68,7 @@ async def test_a_permission_dialog_is_shown_until_it_is_answered() -> None:
 )
 async def test_permissions_can_be_set_at_launch(permissions: dict[str, str], dialog: bool, picture: bool) -> None:
     device = await started(CAMERA)
-    await device.launch(clear_state=True, permissions=permissions)
+    await device.launch(LaunchOptions(clear_state=True, permissions=permissions))
     shown = await texts(device)
     assert ("Allow" in shown, "Picture" in shown) == (dialog, picture)
     assert ("has no permission microphone" in await device.log()) == ("microphone" in permissions)
@@ -76,7 +76,7 @@ async def test_permissions_can_be_set_at_launch(permissions: dict[str, str], dia
 
 async def test_launch_arguments_set_variables() -> None:
     device = await started(CAMERA)
-    await device.launch(arguments={"user": "Ada", "rounds": 3, "colour": "red"})
+    await device.launch(LaunchOptions(arguments={"user": "Ada", "rounds": 3, "colour": "red"}))
     assert "Hello Ada, 3" in await texts(device)
     assert "has no variable colour" in await device.log()
 
@@ -87,7 +87,7 @@ async def test_location_and_orientation_are_variables_of_the_model() -> None:
     await device.set_orientation("landscape")
     assert "At 52.5, -4.25" in await texts(device)
     assert "Turn me" not in await texts(device)
-    await device.launch(clear_state=True)
+    await device.launch(LaunchOptions(clear_state=True))
     assert "At 52.5, -4.25" in await texts(device)
 
 
@@ -107,7 +107,7 @@ async def test_the_log_is_returned_once() -> None:
                                                        ("ios", "AppiumAUT", "XCUIElementTypeButton")])  # fmt: skip
 async def test_the_page_source_is_platform_xml_marked_as_simulated(platform: str, root: str, tag: str) -> None:
     device = await started(CAMERA, platform=platform)
-    await device.launch(arguments={"user": 'A "quote" <&>\x01\n'})
+    await device.launch(LaunchOptions(arguments={"user": 'A "quote" <&>\x01\n'}))
     source = await device.source()
     tree = ElementTree.fromstring(source.content)  # noqa: S314 (made by ourselves)
     assert (tree.tag, tree.get("simulated"), source.content_type) == (root, "true", "application/xml")
@@ -115,15 +115,6 @@ async def test_the_page_source_is_platform_xml_marked_as_simulated(platform: str
     assert 'Hello A "quote" <&>\N{REPLACEMENT CHARACTER}\n, 0' in [
         each.get("text", each.get("label")) for each in tree.iter()
     ]
-
-
-async def test_the_native_view_is_the_only_one() -> None:
-    device = await started(CAMERA)
-    [native] = await device.contexts()
-    await device.enter_context(native)
-    with pytest.raises(DeviceFailure) as failure:
-        await device.enter_context("WEBVIEW_1")
-    assert failure.value.category is Category.SCRIPT_ERROR
 
 
 async def test_the_home_key_leaves_the_app() -> None:
@@ -144,11 +135,11 @@ async def test_the_home_key_leaves_the_app() -> None:
     ],
 )
 def test_device_variables_are_read_only(text: str, message: str) -> None:
-    with pytest.raises(ModelError) as error:
+    with pytest.raises(DocumentError) as error:
         read_model(f"{HEAD}\npermissions: [camera]\nscreens: {{first: {{elements: [{text}]}}}}")
     assert message in error.value.message
 
 
 def test_permission_names_are_identifiers() -> None:
-    with pytest.raises(ModelError, match="not a valid name for a permission"):
+    with pytest.raises(DocumentError, match="not a valid name for a permission"):
         read_model(f"{HEAD}\npermissions: [take pictures]\nscreens: {{first: {{}}}}")

@@ -15,12 +15,12 @@ from services.executor.automation.devices.simulated.app_model import (
     SetVariable,
 )
 from services.executor.automation.devices.simulated.model_file import (
-    ModelError,
     built_in_model,
     read_artifact,
     read_model,
 )
 from services.executor.automation.screen.elements import Role
+from services.flows.nodes import DocumentError
 from tests.unit.executor.automation.devices.simulated.models import HEAD
 
 SMALL = HEAD + "screens:\n  first: {}\n"
@@ -116,7 +116,7 @@ screens:
     ],
 )
 def test_errors_point_to_the_wrong_field(text: str, line: int, column: int, message: str) -> None:
-    with pytest.raises(ModelError) as error:
+    with pytest.raises(DocumentError) as error:
         read_model(text)
     assert message in error.value.message
     assert (error.value.line, error.value.column) == (line, column)
@@ -131,7 +131,7 @@ def test_other_artifacts_are_not_app_models(content: bytes) -> None:
 
 def test_an_artifact_marked_as_app_model_must_be_valid() -> None:
     assert read_artifact(b"\xef\xbb\xbf" + SMALL.encode()) == read_model(SMALL)
-    with pytest.raises(ModelError):
+    with pytest.raises(DocumentError):
         read_artifact(b"app_model: 1\nscreens: no")
 
 
@@ -141,5 +141,5 @@ def test_the_built_in_model_is_valid() -> None:
 
 @given(st.text(max_size=60))
 def test_any_text_is_a_model_or_a_model_error(text: str) -> None:
-    with pytest.raises(ModelError):
+    with pytest.raises(DocumentError):
         read_model("app_model: 1\n" + text)

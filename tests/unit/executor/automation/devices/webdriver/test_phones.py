@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 import yaml
 
-from services.executor.automation.devices.port import Build, DeviceFailure, DeviceInfo, Session
+from services.executor.automation.devices.port import Build, DeviceFailure, DeviceInfo, LaunchOptions
 from services.executor.automation.devices.webdriver.android import AndroidCommands
 from services.executor.automation.devices.webdriver.device import WebDriverDevice
 from services.executor.automation.devices.webdriver.driver_session import ELEMENT_KEY
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, Json
-from services.executor.automation.devices.webdriver.interfaces import LaunchOptions
-from services.executor.automation.devices.webdriver.native_view import NativeView, press_android
+from services.executor.automation.devices.webdriver.native_view import NativeView
 from services.executor.automation.devices.webdriver.phone_app import PhoneApp
 from services.executor.automation.devices.webdriver.sessions import assemble_device
 from services.executor.automation.screen.elements import NOWHERE, Bounds, Element, Role, walk
@@ -28,9 +27,9 @@ BOTH = pytest.mark.parametrize("platform", ["android", "ios"])
 
 
 def phone(platform: str, hub: FakeHub, *, app: str | None = "/apps/shop", package: str | None = APP) -> WebDriverDevice:
-    info = DeviceInfo("phone-1", platform, "webdriver", simulated=False)
+    info = DeviceInfo("phone-1", platform, simulated=False)
     driver = fake_driver(hub, {"automationName": AUTOMATION[platform]})
-    return assemble_device(driver, Session("http://hub", "one"), info, Build(package_name=package), app)
+    return assemble_device(driver, info, Build(package_name=package), app)
 
 
 def documented(platform: str, hub: FakeHub) -> list[str]:
@@ -51,8 +50,10 @@ async def test_only_documented_driver_commands_are_used(platform: str) -> None:
     hub = FakeHub({"mobile: queryAppState": 4, "mobile: isKeyboardShown": True, "GET /element/active": dict(FIELD)})
     device = phone(platform, hub)
     await device.install(Build())
-    await device.launch(clear_state=True, permissions={"all": "deny", "camera": "allow"}, arguments={"a": 1})
-    await device.launch(stop_first=False)
+    await device.launch(
+        LaunchOptions(clear_state=True, permissions={"all": "deny", "camera": "allow"}, arguments={"a": 1})
+    )
+    await device.launch(LaunchOptions(stop_first=False))
     await device.stop()
     await device.clear_state()
     await device.open_link("shop://cart")
@@ -65,7 +66,9 @@ async def test_only_documented_driver_commands_are_used(platform: str) -> None:
 
 async def test_android_permissions_are_set_with_all_first() -> None:
     hub = FakeHub()
-    await phone("android", hub).launch(permissions={"location": "allow", "all": "deny", "a.b.OWN": "unset"})
+    await phone("android", hub).launch(
+        LaunchOptions(permissions={"location": "allow", "all": "deny", "a.b.OWN": "unset"})
+    )
     given = [said for order, said in hub.asked if order == "mobile: changePermissions"]
     assert [each["permissions"] for each in given] == [
         "all",
@@ -74,19 +77,21 @@ async def test_android_permissions_are_set_with_all_first() -> None:
     ]
     assert [each["action"] for each in given] == ["revoke", "grant", "revoke"]
     with pytest.raises(DeviceFailure, match="unknown permission cammera; known permissions: all, bluetooth"):
-        await phone("android", hub).launch(permissions={"cammera": "allow"})
+        await phone("android", hub).launch(LaunchOptions(permissions={"cammera": "allow"}))
 
 
 async def test_ios_permissions_use_the_simulators_names() -> None:
     hub = FakeHub()
-    await phone("ios", hub).launch(permissions={"all": "deny", "photos": "allow"})
+    await phone("ios", hub).launch(LaunchOptions(permissions={"all": "deny", "photos": "allow"}))
     access = arguments(hub, "setPermission")["access"]
     assert (access["photos"], access["camera"]) == ("yes", "no")
 
 
 async def test_android_launch_arguments_are_intent_extras() -> None:
     hub = FakeHub()
-    await phone("android", hub).launch(arguments={"name": "Ada", "count": 3, "big": 2**40, "on": True, "share": 0.5})
+    await phone("android", hub).launch(
+        LaunchOptions(arguments={"name": "Ada", "count": 3, "big": 2**40, "on": True, "share": 0.5})
+    )
     assert arguments(hub, "startActivity")["extras"] == [
         ["s", "name", "Ada"],
         ["i", "count", "3"],
@@ -98,7 +103,7 @@ async def test_android_launch_arguments_are_intent_extras() -> None:
 
 async def test_ios_launch_arguments_are_process_arguments() -> None:
     hub = FakeHub()
-    await phone("ios", hub).launch(arguments={"name": "Ada", "on": True})
+    await phone("ios", hub).launch(LaunchOptions(arguments={"name": "Ada", "on": True}))
     assert arguments(hub, "launchApp")["arguments"] == ["-name", "Ada", "-on", "true"]
 
 
@@ -202,7 +207,8 @@ async def test_typing_waits_until_the_tapped_field_has_the_focus(platform: str) 
 
 async def test_a_field_moved_by_the_keyboard_is_still_the_tapped_one() -> None:
     hub = FakeHub({"GET /element/field-1/rect": _rect(0, 100), "GET /element/active": dict(FIELD)})
-    native = NativeView(fake_driver(hub), "android", press_android, patience=0.0)
+    driver = fake_driver(hub)
+    native = NativeView(driver, AndroidCommands(driver), patience=0.0)
     field = Element(role=Role.FIELD, label="Name", bounds=Bounds(0, 500, 100, 40))
     with pytest.raises(DeviceFailure, match='has the focus after a tap on field "Name"'):
         await native.type("Ada", field)
@@ -237,11 +243,10 @@ def _rect(x: int, y: int) -> Json:
 
 
 @BOTH
-async def test_a_web_view_is_read_and_tapped_by_its_elements(platform: str) -> None:
-    hub = FakeHub({"GET /contexts": ["WEBVIEW_shop", "NATIVE_APP"]})
-    device = phone(platform, hub)
-    assert await device.contexts() == ("NATIVE_APP", "WEBVIEW_shop")
-    await device.enter_context("WEBVIEW_shop")
+async def test_in_a_phones_browser_the_page_is_read(platform: str) -> None:
+    info = DeviceInfo("phone-1", platform, simulated=False)
+    driver = fake_driver(FakeHub(), {"automationName": AUTOMATION[platform], "browserName": "Safari"})
+    device = assemble_device(driver, info, Build(package_name=APP), None)
     with pytest.raises(DeviceFailure, match="answer from the page is malformed"):
         await device.tree()
 

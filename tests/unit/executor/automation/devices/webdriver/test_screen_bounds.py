@@ -7,15 +7,13 @@ import pytest
 
 from services.executor.automation.devices import webdriver
 from services.executor.automation.devices.gestures import scroll, swipe
-from services.executor.automation.devices.port import Build, DeviceFailure, DeviceInfo, Session
+from services.executor.automation.devices.port import Build, DeviceFailure, DeviceInfo
 from services.executor.automation.devices.webdriver.android import AndroidCommands
-from services.executor.automation.devices.webdriver.contexts import AppiumContexts
 from services.executor.automation.devices.webdriver.device import WebDriverDevice
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, Json
-from services.executor.automation.devices.webdriver.native_view import NativeView, press_android
+from services.executor.automation.devices.webdriver.native_view import NativeView
 from services.executor.automation.devices.webdriver.phone_app import PhoneApp
 from services.executor.automation.devices.webdriver.sessions import assemble_device
-from services.executor.automation.devices.webdriver.web_view import WebView
 from services.executor.automation.screen.elements import Bounds, Point, walk
 from tests.fakes.webdriver import FakeHub, fake_driver
 
@@ -27,14 +25,14 @@ PAGE_SCRIPT = files(webdriver).joinpath("page.js").read_text()
 
 
 def phone(hub: FakeHub) -> WebDriverDevice:
-    info = DeviceInfo("phone-1", "android", "webdriver", simulated=False)
+    info = DeviceInfo("phone-1", "android", simulated=False)
     driver = fake_driver(hub, {"automationName": "UiAutomator2"})
-    return assemble_device(driver, Session("http://hub", "one"), info, Build(package_name="com.example.shop"), None)
+    return assemble_device(driver, info, Build(package_name="com.example.shop"), None)
 
 
 def browser(hub: FakeHub) -> WebDriverDevice:
-    info = DeviceInfo("browser-1", "android", "webdriver", simulated=False)
-    return assemble_device(fake_driver(hub), Session("http://hub", "one"), info, Build(), None)
+    info = DeviceInfo("browser-1", "android", simulated=False)
+    return assemble_device(fake_driver(hub), info, Build(), None)
 
 
 async def test_swipes_read_no_page_source_and_ask_for_the_window_once() -> None:
@@ -77,14 +75,13 @@ async def test_the_window_is_asked_for_again_after_a_rotation() -> None:
         lambda device: device.stop(),
         lambda device: device.clear_state(),
         lambda device: device.launch(),
-        lambda device: device.enter_context("WEBVIEW_1"),
     ],
 )
 async def test_the_bounds_are_asked_for_again_after_an_action(
     act: Callable[[WebDriverDevice], Awaitable[None]],
 ) -> None:
     """The action may have rotated the screen, or shown a keyboard."""
-    hub = FakeHub({"GET /source": SOURCE, "GET /contexts": ["NATIVE_APP", "WEBVIEW_1"], VIEWPORT: [800, 400]})
+    hub = FakeHub({"GET /source": SOURCE})
     hub.replies["GET /window/rect"] = {"x": 0, "y": 0, "width": 800, "height": 400}
     device = phone(hub)
     assert (await device.tree()).bounds == Bounds(0, 0, 400, 800)
@@ -95,11 +92,11 @@ async def test_the_bounds_are_asked_for_again_after_an_action(
 async def test_a_swipe_after_a_tap_notices_that_the_app_has_crashed() -> None:
     times = iter((0.0, 60.0))
     hub = FakeHub({"mobile: queryAppState": 1})
-    info = DeviceInfo("phone-1", "android", "webdriver", simulated=False)
+    info = DeviceInfo("phone-1", "android", simulated=False)
     driver = fake_driver(hub)
-    app = PhoneApp(driver, AndroidCommands(driver), app_id="com.example.shop", app=None, clock=times.__next__)
-    contexts = AppiumContexts(driver, NativeView(driver, "android", press_android), WebView(driver, by_element=True))
-    device = WebDriverDevice(info, driver, Session("http://hub", "one"), app, contexts)
+    commands = AndroidCommands(driver)
+    app = PhoneApp(driver, commands, app_id="com.example.shop", app=None, clock=times.__next__)
+    device = WebDriverDevice(info, driver, app, NativeView(driver, commands))
     await device.launch()
     await device.tap(HERE)
     with pytest.raises(DeviceFailure, match=r"com\.example\.shop is no longer running"):
