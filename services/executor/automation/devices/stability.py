@@ -50,11 +50,9 @@ async def _sample(device: Device, watcher: Watcher) -> ScreenSample:
 
 
 async def _samples_match(one: ScreenSample, other: ScreenSample) -> bool:
-    if one == other:
-        return True
-    if not (isinstance(one, bytes) and isinstance(other, bytes)):
-        return False
-    return await asyncio.to_thread(pictures_match, one, other)
+    if isinstance(one, bytes) and isinstance(other, bytes):
+        return one == other or await asyncio.to_thread(pictures_match, one, other)
+    return one == other
 
 
 def pictures_match(one: bytes, other: bytes) -> bool:

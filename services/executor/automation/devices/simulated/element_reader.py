@@ -1,6 +1,6 @@
 """Reads the elements and events of app models."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from services.executor.automation.devices.simulated.app_model import (
@@ -22,7 +22,7 @@ from services.executor.automation.devices.simulated.app_model import (
 )
 from services.executor.automation.screen.elements import Role
 from services.flows.expressions import ConditionExpression, parse_condition
-from services.flows.nodes import Node, quote, read_optional, suggest
+from services.flows.nodes import DocumentError, Node, quote, read_optional, suggest
 from services.flows.values import ExpressionError
 
 TYPES = {
@@ -84,7 +84,7 @@ class ElementReader:
             label=read_optional(entries, "label", self.template) or EMPTY,
             hint=read_optional(entries, "hint", Node.string) or "",
             id=read_optional(entries, "id", lambda found: found.string(limit=200)) or "",
-            bind=read_optional(entries, "bind", self._variable),
+            bind=read_optional(entries, "bind", lambda found: self._settable(found.string(), found.error)),
             secret=kind == "password",
             enabled=read_optional(entries, "enabled", self.condition) or ALWAYS,
             visible=read_optional(entries, "visible", self.condition) or ALWAYS,
@@ -98,8 +98,7 @@ class ElementReader:
     def _appears(self, node: Node) -> tuple[float, float]:
         entries = node.fields(("after", "chance"))
         after = read_optional(entries, "after", lambda found: found.seconds(0, 600)) or 0.0
-        chance = read_optional(entries, "chance", lambda found: found.number(0, 1))
-        return after, 1.0 if chance is None else chance
+        return after, _chance(entries)
 
     def outcomes(self, node: Node, *, only: Iterable[str] | None = None) -> EventOutcomes:
         """One outcome or a list of them; a plain name is a screen to go to."""
@@ -114,12 +113,8 @@ class ElementReader:
         effects = [effect for name in EFFECTS if name in entries for effect in self._effects(name, entries[name])]
         if not effects:
             raise node.error(f"this outcome has no effect: give at least one of {', '.join(EFFECTS)}")
-        chance = read_optional(entries, "chance", lambda found: found.number(0, 1))
-        return EventOutcome(
-            tuple(sorted(effects, key=_order)),
-            read_optional(entries, "when", self.condition) or ALWAYS,
-            1.0 if chance is None else chance,
-        )
+        when = read_optional(entries, "when", self.condition) or ALWAYS
+        return EventOutcome(tuple(sorted(effects, key=_order)), when, _chance(entries))
 
     def _effects(self, name: str, node: Node) -> Iterable[Effect]:
         match name:
@@ -129,11 +124,12 @@ class ElementReader:
                 return [GoBack()] if node.boolean() else []
             case "set":
                 return [
-                    SetVariable(self._known(key, value), self._value(value)) for key, value in node.mapping().items()
+                    SetVariable(self._settable(key, value.error_at_key), self._value(value))
+                    for key, value in node.mapping().items()
                 ]
             case "add":
                 return [
-                    AddToVariable(self._known(key, value), value.number(-1e9, 1e9))
+                    AddToVariable(self._settable(key, value.error_at_key), value.number(-1e9, 1e9))
                     for key, value in node.mapping().items()
                 ]
             case "crash":
@@ -149,13 +145,13 @@ class ElementReader:
         except ExpressionError as error:
             raise node.error(f"{error.message}, at character {error.position + 1} of {quote(node.raw)}") from error
         for name in condition.names:
-            self._check(name, node)
+            _check_variable(name, self.variables, node.error)
         return condition
 
     def template(self, node: Node) -> TextTemplate:
         template = TextTemplate(node.string(limit=2_000))
         for name in template.names:
-            self._check(name, node)
+            _check_variable(name, self.variables, node.error)
         return template
 
     def _value(self, node: Node) -> TextTemplate | str | int | float | bool:
@@ -163,26 +159,25 @@ class ElementReader:
             return node.value
         return self.template(node)
 
-    def _variable(self, node: Node) -> str:
-        name = node.string()
-        if name not in self.settable:
-            raise node.error(f"{quote(name)} is not a variable of state{suggest(name, self.settable)}")
+    def _settable(self, name: str, error: Callable[[str], DocumentError]) -> str:
+        _check_variable(name, self.settable, error)
         return name
-
-    def _known(self, name: str, node: Node) -> str:
-        if name not in self.settable:
-            raise node.error_at_key(f"{quote(name)} is not a variable of state{suggest(name, self.settable)}")
-        return name
-
-    def _check(self, name: str, node: Node) -> None:
-        if name not in self.variables:
-            raise node.error(f"{quote(name)} is not a variable of state{suggest(name, self.variables)}")
 
     def _screen(self, node: Node) -> str:
         name = node.string()
         if name not in self.screens:
             raise node.error(f"{quote(name)} is not a screen{suggest(name, self.screens)}")
         return name
+
+
+def _check_variable(name: str, known: frozenset[str], error: Callable[[str], DocumentError]) -> None:
+    if name not in known:
+        raise error(f"{quote(name)} is not a variable of state{suggest(name, known)}")
+
+
+def _chance(entries: Mapping[str, Node]) -> float:
+    chance = read_optional(entries, "chance", lambda found: found.number(0, 1))
+    return 1.0 if chance is None else chance
 
 
 def _order(effect: Effect) -> int:

@@ -35,8 +35,8 @@ class PlacedWidget:
 def layout_of(app: RunningApp) -> tuple[tuple[PlacedWidget, ...], float]:
     """The elements that are present now, and the height of all of them together."""
     if app.loading:
-        return _place((Widget(key=f"{app.screen.name}/loading", role=Role.PROGRESS, id="loading"),), BAR)
-    placed, end = _place(_present(app.screen.widgets, app), BAR - app.scrolled)
+        return _stack((Widget(key=f"{app.screen.name}/loading", role=Role.PROGRESS, id="loading"),), BAR)
+    placed, end = _stack(_present(app.screen.widgets, app), BAR - app.scrolled)
     return placed, end + app.scrolled
 
 
@@ -71,12 +71,10 @@ def _flatten(placed: Iterable[PlacedWidget]) -> Iterator[Widget]:
         yield from _flatten(each.inside)
 
 
-def _place(widgets: Iterable[Widget], top: float) -> tuple[tuple[PlacedWidget, ...], float]:
+def _stack(
+    widgets: Iterable[Widget], top: float, *, x: float = _MARGIN, width: float = WIDTH - 2 * _MARGIN
+) -> tuple[tuple[PlacedWidget, ...], float]:
     """The elements from `top` downwards, and where the last one ends."""
-    return _stack(widgets, _MARGIN, top, WIDTH - 2 * _MARGIN)
-
-
-def _stack(widgets: Iterable[Widget], x: float, top: float, width: float) -> tuple[tuple[PlacedWidget, ...], float]:
     placed, y = [], top
     for widget in widgets:
         one = _row(widget, x, y, width) if widget.role is Role.CELL else _block(widget, x, y, width)
@@ -88,7 +86,7 @@ def _stack(widgets: Iterable[Widget], x: float, top: float, width: float) -> tup
 def _block(widget: Widget, x: float, y: float, width: float) -> PlacedWidget:
     if not widget.widgets:
         return PlacedWidget(widget, Bounds(x, y, width, _HEIGHTS.get(widget.role, _HEIGHT)))
-    inside, end = _stack(widget.widgets, x, y, width)
+    inside, end = _stack(widget.widgets, y, x=x, width=width)
     return PlacedWidget(widget, Bounds(x, y, width, end - y), inside)
 
 

@@ -51,10 +51,7 @@ class AndroidCommands(PhoneCommands):
     async def set_permissions(self, app_id: str, permissions: Mapping[str, str]) -> None:
         for name, answer in sorted(permissions.items(), key=lambda each: each[0] != "all"):
             names: Json = "all" if name == "all" else [*android_permissions(name)]
-            action = _ACTIONS.get(answer)
-            if action is None:
-                raise script_error(f"a permission must be allow, deny or unset, not {answer}")
-            change: dict[str, Json] = {"permissions": names, "appPackage": app_id, "action": action}
+            change: dict[str, Json] = {"permissions": names, "appPackage": app_id, "action": _ACTIONS[answer]}
             await self._driver.mobile("changePermissions", change)
 
     async def set_location(self, latitude: float, longitude: float) -> None:

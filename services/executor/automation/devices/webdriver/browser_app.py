@@ -146,9 +146,6 @@ class BrowserApp:
             raise script_error(
                 f"unknown permission {unknown[0]}; known permissions: all, {', '.join(sorted(_PERMISSIONS))}"
             )
-        invalid = sorted(set(permissions.values()) - {"allow", "deny", "unset"})
-        if invalid:
-            raise script_error(f"a permission must be allow, deny or unset, not {invalid[0]}")
         granted: list[Json] = [_PERMISSIONS[name] for name, answer in known.items() if answer == "allow"]
         await self._driver.cdp("Browser.resetPermissions")
         if "allow" in known.values() or "deny" in known.values():

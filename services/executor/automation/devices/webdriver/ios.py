@@ -48,7 +48,7 @@ class IosCommands(PhoneCommands):
         named = dict(permissions)
         general = named.pop("all", None)
         wanted = {**(dict.fromkeys(_SERVICES, general) if general else {}), **named}
-        access: dict[str, Json] = {service: _access(answer) for service, answer in wanted.items()}
+        access: dict[str, Json] = {service: _ANSWERS[answer] for service, answer in wanted.items()}
         await self._driver.mobile("setPermission", {"bundleId": app_id, "access": access})
 
     async def set_location(self, latitude: float, longitude: float) -> None:
@@ -68,9 +68,3 @@ class IosCommands(PhoneCommands):
 
     async def erase(self, field: str, characters: int) -> None:
         await self._driver.send_keys(field, "\b" * characters)
-
-
-def _access(answer: str) -> str:
-    if answer not in _ANSWERS:
-        raise script_error(f"a permission must be allow, deny or unset, not {answer}")
-    return _ANSWERS[answer]
