@@ -15,7 +15,7 @@ from pathlib import Path
 
 import uvloop
 
-from benchmarks.completions import Estate
+from benchmarks.completions import EventGenerator
 from benchmarks.reporting import Servers, Service, cpu_seconds, servers
 from services.chassis.events import Event, encode_headers
 from services.chassis.producer import Producer, Record
@@ -56,7 +56,7 @@ async def main() -> None:
 
 async def measure(parts: Servers, service: Service) -> None:
     """Each kind in turn, behind a first event that shows that the service consumes."""
-    events = (event for execution in Estate(seed=1).executions() for event in execution)
+    events = (event for execution in EventGenerator(seed=1).executions() for event in execution)
     async with Producer(parts.broker.bootstrap, TOPICS, idempotence=False, timeout=LONGEST_SECONDS) as producer:
         count = itertools.count(1)
         await wait_behind([], next(events), next(count), producer, service)

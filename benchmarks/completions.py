@@ -1,4 +1,4 @@
-"""A nightly estate's events: executions of 25 runs over some apps, builds and tests, each run told once, ended."""
+"""Generates the events of nightly executions: 25 ended runs each, over some apps, builds and tests."""
 
 import itertools
 import random
@@ -37,8 +37,8 @@ class App:
 
 
 @dataclass
-class Estate:
-    """Endless executions, the same for the same seed. Event times are those of their making."""
+class EventGenerator:
+    """Endless executions, the same for the same seed. Events have the time at which they are generated."""
 
     seed: int
     start: datetime = field(default_factory=lambda: datetime.now(UTC) - timedelta(days=7))
@@ -50,7 +50,7 @@ class Estate:
         self.apps = [App(self._id(), builds, tests) for builds, tests in ids]
 
     def executions(self) -> Iterator[list[Event]]:
-        """One execution after the other: the fact that it was accepted, then the end of each of its runs."""
+        """The events of each execution: that it was accepted, then the end of each of its runs."""
         for number in itertools.count():
             yield self._execution(self.start + number * SPACING)
 
@@ -59,10 +59,10 @@ class Estate:
         accepted = events_pb2.ExecutionChanged(org_id=self.org_id, sequence=1)
         accepted.execution.id = execution_id
         accepted.execution.counts.total = accepted.execution.counts.queued = RUNS_PER_EXECUTION
-        runs = [self._ended(app, build, test, execution_id, began) for test in app.tests]
+        runs = [self._ended_run(app, build, test, execution_id, began) for test in app.tests]
         return [self._event(execution_id, accepted), *(self._event(app.id, run) for run in runs)]
 
-    def _ended(self, app: App, build: int, test: str, execution_id: str, began: datetime) -> events_pb2.RunChanged:
+    def _ended_run(self, app: App, build: int, test: str, execution_id: str, began: datetime) -> events_pb2.RunChanged:
         passed = self._chance.random() < PASSING
         message = events_pb2.RunChanged(org_id=self.org_id, revision=3, sequence=3, branch="main", commit_sha="5f" * 20)
         message.build_uploaded_at.FromDatetime(self.start - timedelta(days=BUILDS - build))
@@ -101,7 +101,7 @@ class Estate:
 
 
 def _describe(run: runs_pb2.Run) -> None:
-    """What the executor says about a run that CI started."""
+    """The metadata of a run that CI started."""
     run.metadata.update(
         {
             "system": "github",

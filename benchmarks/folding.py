@@ -2,7 +2,7 @@
 
 `python -m benchmarks.folding [executions]` publishes executions of 25 runs to an embedded broker, then lets a fresh
 `python -m services.reporting` consume them: in batches, then one event at a time. The third row is what a projection
-without promises would do: one `$inc` for each run, nothing else written, nothing remembered. Settings come from the
+without guarantees would do: one `$inc` for each run, nothing else written, nothing remembered. Settings come from the
 environment as always (MOBILETEST_MONGO_DRIVER, MOBILETEST_FOLD_BATCH); `taskset -c 0,1` binds all to two cores.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import uvloop
 
-from benchmarks.completions import RUNS_PER_EVENT, RUNS_PER_EXECUTION, Estate
+from benchmarks.completions import RUNS_PER_EVENT, RUNS_PER_EXECUTION, EventGenerator
 from benchmarks.reporting import Moment, Servers, Service, peak_mebibytes, servers, until_applied
 from services.chassis.mongo import Mongo
 from services.reporting.events import parse_event
@@ -50,7 +50,7 @@ async def compare(executions: int = EXECUTIONS) -> Rates:
     """Both ways in turn on the same servers, each with a database and a group of its own."""
     with tempfile.TemporaryDirectory() as folder:
         async with servers(Path(folder)) as running:
-            events = itertools.chain.from_iterable(itertools.islice(Estate(seed=1).executions(), executions))
+            events = itertools.chain.from_iterable(itertools.islice(EventGenerator(seed=1).executions(), executions))
             await running.publish(events)
             count = executions * (RUNS_PER_EXECUTION + 1)
             folded = await _folded(running, Service(running, "folded"), count, LONGEST_SECONDS)
@@ -73,11 +73,11 @@ async def _bare(running: Servers) -> float:
     mongo = await Mongo.connect(running.mongod.uri, "bare", "pymongo" if pymongo else "motor")
     try:
         counted, started = 0, time.monotonic()
-        for event in itertools.chain.from_iterable(Estate(seed=1).executions()):
-            told = parse_event(event)
-            if isinstance(told, RunSnapshot) and told.build and told.outcome:
-                update = {"$inc": {told.outcome.value: 1}}
-                await mongo.collection("counters").update_one({"_id": told.build.id}, update, upsert=True)
+        for event in itertools.chain.from_iterable(EventGenerator(seed=1).executions()):
+            snapshot = parse_event(event)
+            if isinstance(snapshot, RunSnapshot) and snapshot.build and snapshot.outcome:
+                update = {"$inc": {snapshot.outcome.value: 1}}
+                await mongo.collection("counters").update_one({"_id": snapshot.build.id}, update, upsert=True)
                 counted += 1
             if time.monotonic() - started > BARE_SECONDS:
                 return counted / BARE_SECONDS

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 import uvloop
 
-from benchmarks.completions import RUNS_PER_EVENT, RUNS_PER_EXECUTION, Estate
+from benchmarks.completions import RUNS_PER_EVENT, RUNS_PER_EXECUTION, EventGenerator
 from benchmarks.reporting import Servers, Service, look, publish, servers, until_applied
 from services.chassis.events import Event
 from services.chassis.mongo import Mongo
@@ -54,14 +54,16 @@ class Freshness:
 class Shown:
     """When each run was published, and how many of each app the aggregates show at which moment."""
 
-    def __init__(self, mongo: Mongo, estate: Estate) -> None:
+    def __init__(self, mongo: Mongo, generator: EventGenerator) -> None:
         self._counters = mongo.collection(COUNTERS)
-        days = [(estate.start + timedelta(days=ahead)).date() for ahead in range(0, 60, 20)]
+        days = [(generator.start + timedelta(days=ahead)).date() for ahead in range(0, 60, 20)]
         self._names = {
-            counter_id(estate.org_id, name): app.id for app in estate.apps for name in counters.months(app.id, days)
+            counter_id(generator.org_id, name): app.id
+            for app in generator.apps
+            for name in counters.months(app.id, days)
         }
-        self._published: dict[str, list[float]] = {app.id: [] for app in estate.apps}
-        self._seen: dict[str, list[tuple[int, float]]] = {app.id: [] for app in estate.apps}
+        self._published: dict[str, list[float]] = {app.id: [] for app in generator.apps}
+        self._seen: dict[str, list[tuple[int, float]]] = {app.id: [] for app in generator.apps}
 
     def published(self, events: list[Event]) -> None:
         """They are given to the broker now."""
@@ -122,8 +124,8 @@ async def measure(seconds: float) -> Freshness:
 
 
 async def _measure(running: Servers, service: Service, producer: Producer, mongo: Mongo, seconds: float) -> Freshness:
-    estate = Estate(seed=2)
-    executions, shown = estate.executions(), Shown(mongo, estate)
+    generator = EventGenerator(seed=2)
+    executions, shown = generator.executions(), Shown(mongo, generator)
     await arrive(producer, executions, WARM_SECONDS, shown)
     await shown.all()
     warm = len(shown.delays())

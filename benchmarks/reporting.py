@@ -23,9 +23,7 @@ from services.reporting.consumer import TOPICS
 
 PUBLISHED_AT_ONCE = 500
 STARTED_SECONDS = 60.0
-DELAY = "mobiletest_event_apply_delay_seconds"
-_COUNT = re.compile(rf"^{DELAY}_count{{[^}}]*}} (\S+)$", re.MULTILINE)
-_BUCKET = re.compile(rf'^{DELAY}_bucket{{[^}}]*le="([^"]+)"}} (\S+)$', re.MULTILINE)
+_COUNT = re.compile(r"^mobiletest_event_apply_delay_seconds_count{[^}]*} (\S+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +79,6 @@ class Service:
         """How many events it has applied; 0 before it answers."""
         count = _COUNT.search(await self._metrics())
         return int(float(count.group(1))) if count else 0
-
-    async def applied_within(self, seconds: float) -> int:
-        """How many events it has applied within so many seconds of their making; a bound of the histogram."""
-        buckets = dict(_BUCKET.findall(await self._metrics()))
-        return next((int(float(n)) for bound, n in buckets.items() if bound != "+Inf" and float(bound) == seconds), 0)
 
     async def _metrics(self) -> str:
         self.child.check()

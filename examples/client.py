@@ -1,6 +1,5 @@
 """The few REST calls that the example loader needs."""
 
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
@@ -11,20 +10,12 @@ class Refused(Exception):
     """The service refused a call; the message has the call, the status and the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where the service is and the API key to use."""
-
-    url: str
-    api_key: str
-
-
 class Client:
-    """Calls the service and raises Refused for every answer that is no success."""
+    """Calls the service and raises Refused for every answer that is not a success."""
 
-    def __init__(self, address: Address) -> None:
-        headers = {"Authorization": f"Bearer {address.api_key}", "X-Service-Client": "examples"}
-        self._session = aiohttp.ClientSession(f"{address.url}/api/v1/", headers=headers)
+    def __init__(self, url: str, api_key: str) -> None:
+        headers = {"Authorization": f"Bearer {api_key}", "X-Service-Client": "examples"}
+        self._session = aiohttp.ClientSession(f"{url}/api/v1/", headers=headers)
 
     async def __aenter__(self) -> Self:
         return self

@@ -24,13 +24,13 @@ async def follow(address: str, org_id: str, workflow_id: str, token: str) -> boo
         watch = executions_pb2.WatchExecutionRequest(execution_id=started.id)
         last = executions_pb2.Execution()
         async for event in executions.WatchExecution(watch, metadata=metadata, timeout=FOLLOW_SECONDS):
-            print(event.sequence, _told(event))
+            print(event.sequence, _describe(event))
             if event.WhichOneof("event") == "execution":
                 last = event.execution
         return bool(last.success)
 
 
-def _told(event: executions_pb2.ExecutionEvent) -> str:
+def _describe(event: executions_pb2.ExecutionEvent) -> str:
     """One event in words."""
     name = event.WhichOneof("event")
     changed = event.execution if name == "execution" else event.run

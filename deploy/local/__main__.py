@@ -6,7 +6,7 @@ import signal
 import sys
 
 from deploy.local import settings
-from deploy.local.run import Options, serve
+from deploy.local.run import serve
 
 
 def main() -> int:
@@ -20,12 +20,12 @@ def main() -> int:
         chosen = settings.from_environment()
     except settings.InvalidSetting as error:
         parser.error(str(error))
-    return asyncio.run(until_signal(chosen, Options(examples=not arguments.no_examples, once=arguments.once)))
+    return asyncio.run(until_signal(chosen, examples=not arguments.no_examples, once=arguments.once))
 
 
-async def until_signal(chosen: settings.StackSettings, options: Options) -> int:
+async def until_signal(chosen: settings.StackSettings, *, examples: bool, once: bool) -> int:
     """Serve until SIGINT or SIGTERM; a second signal cancels the shutdown."""
-    serving = asyncio.create_task(serve(chosen, options))
+    serving = asyncio.create_task(serve(chosen, examples=examples, once=once))
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, serving.cancel)
     try:

@@ -3,7 +3,6 @@
 import asyncio
 import sys
 from collections.abc import Coroutine
-from dataclasses import dataclass
 
 from deploy.local.binaries import BinaryMissing
 from deploy.local.child import ChildDied
@@ -16,16 +15,11 @@ _WATCH_SECONDS = 0.2
 _EXPECTED = (AlreadyRunning, BinaryMissing, CommandFailed, ChildDied, TimeoutError)
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """`examples`: load the workspace and run its workflow; `once`: stop afterwards."""
+async def serve(settings: StackSettings, *, examples: bool, once: bool) -> int:
+    """Run the stack until it is cancelled or a child dies; with `once`, stop after the examples. Return the exit code.
 
-    examples: bool = True
-    once: bool = False
-
-
-async def serve(settings: StackSettings, options: Options) -> int:
-    """Run the stack until it is cancelled, a child dies or, with `once`, the work is done. Returns the exit code."""
+    `examples`: load the example workspace and run its workflow.
+    """
     _print(f"starting mobiletest on {settings.state_dir}")
     try:
         async with run_stack(
@@ -37,14 +31,14 @@ async def serve(settings: StackSettings, options: Options) -> int:
             package=settings.package,
         ) as stack:
             _print_addresses(stack, settings)
-            return await _run_while_alive(stack, _work(stack, options))
+            return await _run_while_alive(stack, _work(stack, examples=examples, once=once))
     except _EXPECTED as error:
         return _report_failure(error)
 
 
-async def _work(stack: Stack, options: Options) -> int:
-    code = await _load_examples(stack) if options.examples else 0
-    if not options.once:
+async def _work(stack: Stack, *, examples: bool, once: bool) -> int:
+    code = await _load_examples(stack) if examples else 0
+    if not once:
         _print("serving until Ctrl-C")
         await asyncio.Event().wait()
     return code

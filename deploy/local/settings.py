@@ -26,7 +26,7 @@ class StackSettings:
 
 
 def from_environment(environ: Mapping[str, str] = os.environ) -> StackSettings:
-    """Read MOBILETEST_STATE_DIR, _PORT, _WORKERS, _MONGO_URI and _KAFKA_BOOTSTRAP. SettingInvalid names a bad one."""
+    """Read MOBILETEST_STATE_DIR, _PORT, _WORKERS, _MONGO_URI and _KAFKA_BOOTSTRAP. InvalidSetting names a bad one."""
     return StackSettings(
         state_dir=Path(environ.get("MOBILETEST_STATE_DIR") or ".local").absolute(),
         port=_number(environ, "MOBILETEST_PORT", 8080, range(65536)),

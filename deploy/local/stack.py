@@ -126,7 +126,6 @@ async def run_stack(
     *,
     port: int = 0,
     workers: int = 1,
-    examples: bool = False,
     mongo_uri: str | None = None,
     kafka_bootstrap: str | None = None,
     extra_env: Mapping[str, str] | None = None,
@@ -136,8 +135,7 @@ async def run_stack(
 
     `port` is the first to try for the gateway (0: any). Without addresses, mongod and the broker are embedded.
     `package` is the Python package of the services.
-    AlreadyRunning if another stack uses the folder; ChildDied, TimeoutError or CommandFailed if it does not
-    start; ExamplesFailed if the examples fail.
+    AlreadyRunning if another stack uses the folder; ChildDied, TimeoutError or CommandFailed if it does not start.
     """
     state = State(state_dir)
     with state.locked(), Ports() as ports:
@@ -148,8 +146,6 @@ async def run_stack(
             stack = Stack(state, plan_layout(ports, ports.first_from(port), environment, package), closing)
             await stack.start_all(servers, workers)
             _announce(stack, state, closing)
-            if examples:
-                await commands.load_examples(stack.url, stack.api_key)
             yield stack
 
 

@@ -5,9 +5,8 @@ import sys
 from dataclasses import replace
 
 from deploy.local.__main__ import until_signal
-from deploy.local.run import Options
 from deploy.local.settings import from_environment
 
 if __name__ == "__main__":
     chosen = replace(from_environment(), package="tests.fakes.local")
-    sys.exit(asyncio.run(until_signal(chosen, Options(examples=False, once="--once" in sys.argv))))
+    sys.exit(asyncio.run(until_signal(chosen, examples=False, once="--once" in sys.argv)))
