@@ -34,25 +34,22 @@ def load_pools(path: Path | None) -> tuple[Pool, ...]:
         return DEFAULT_POOLS
     try:
         return read_pools(path.read_text(encoding="utf-8"))
-    except PoolFileError as error:
+    except DocumentError as error:
         raise PoolFileError(
             f"{path}, {error.path.removeprefix('.')}", error.line, error.column, error.message
         ) from error
 
 
 def read_pools(text: str) -> tuple[Pool, ...]:
-    """The pools of a YAML text: `pools:` with a list."""
-    try:
-        entries = read_yaml(text, "").fields(("pools",), required=("pools",))
-        pools = tuple(_pool(node) for node in entries["pools"].items())
-        if not pools:
-            raise entries["pools"].error("expected at least one pool")
-        names = Counter(pool.name for pool in pools)
-        for node, pool in zip(entries["pools"].items(), pools, strict=True):
-            if names[pool.name] > 1:
-                raise node.error(f'duplicate pool name "{pool.name}"')
-    except DocumentError as error:
-        raise PoolFileError(error.path, error.line, error.column, error.message) from error
+    """The pools of a YAML text: `pools:` with a list. Raise DocumentError."""
+    entries = read_yaml(text, "").fields(("pools",), required=("pools",))
+    pools = tuple(_pool(node) for node in entries["pools"].items())
+    if not pools:
+        raise entries["pools"].error("expected at least one pool")
+    names = Counter(pool.name for pool in pools)
+    for node, pool in zip(entries["pools"].items(), pools, strict=True):
+        if names[pool.name] > 1:
+            raise node.error(f'duplicate pool name "{pool.name}"')
     return pools
 
 

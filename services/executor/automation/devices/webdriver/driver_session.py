@@ -4,6 +4,7 @@ import base64
 import binascii
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import Self
 from urllib.parse import quote
 
 from services.chassis import logs
@@ -30,18 +31,6 @@ SCRIPT_TRIES = 3
 """chromedriver answers null when a dialog opens, or the document is replaced, while the script runs."""
 
 
-async def new_session(
-    connection: HubConnection, capabilities: Mapping[str, Json], *, seconds: float
-) -> tuple[str, Mapping[str, Json]]:
-    """The id and capabilities of a new session."""
-    asked: dict[str, Json] = {"capabilities": {"alwaysMatch": dict(capabilities), "firstMatch": [{}]}}
-    value = await connection.call("POST", "/session", asked, seconds=seconds)
-    if isinstance(value, dict) and isinstance(value.get("sessionId"), str):
-        got = value.get("capabilities")
-        return str(value["sessionId"]), got if isinstance(got, dict) else {}
-    raise HubUnreachable(f"the hub {connection.display_url} opened a session without an id")
-
-
 class DriverSession:
     """One session. Every method raises DriverError or HubUnreachable, and is bounded in time."""
 
@@ -50,6 +39,16 @@ class DriverSession:
         self.id = session_id
         self.capabilities = capabilities
         self._path = f"/session/{quote(session_id, safe='')}"
+
+    @classmethod
+    async def create(cls, connection: HubConnection, capabilities: Mapping[str, Json], *, seconds: float) -> Self:
+        """A new session with these capabilities."""
+        asked: dict[str, Json] = {"capabilities": {"alwaysMatch": dict(capabilities), "firstMatch": [{}]}}
+        value = await connection.call("POST", "/session", asked, seconds=seconds)
+        if isinstance(value, dict) and isinstance(value.get("sessionId"), str):
+            got = value.get("capabilities")
+            return cls(connection, str(value["sessionId"]), got if isinstance(got, dict) else {})
+        raise HubUnreachable(f"the hub {connection.display_url} opened a session without an id")
 
     async def get(self, path: str, *, seconds: float = COMMAND_SECONDS) -> Json:
         return await self.connection.call("GET", self._path + path, seconds=seconds)

@@ -13,7 +13,7 @@ from services.executor.automation.devices.webdriver.android import AndroidComman
 from services.executor.automation.devices.webdriver.appium_fake import FakeApp, FakeView
 from services.executor.automation.devices.webdriver.browser_app import BrowserApp
 from services.executor.automation.devices.webdriver.device import View, WebDriverDevice
-from services.executor.automation.devices.webdriver.driver_session import DriverSession, new_session
+from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import (
     DriverError,
     HubConnection,
@@ -139,7 +139,7 @@ async def wait_for_unfinished(timeout: float) -> bool:
 async def _create_session(connection: HubConnection, target: HubTarget, app: str | None) -> DriverSession:
     """The session. The request is never cancelled, because the hub would open a session that nobody deletes."""
     requested = capabilities_of(target, app)
-    creating = asyncio.create_task(new_session(connection, requested, seconds=LATE_SECONDS))
+    creating = asyncio.create_task(DriverSession.create(connection, requested, seconds=LATE_SECONDS))
     try:
         done, _ = await asyncio.wait({creating}, timeout=target.opening_seconds)
     except asyncio.CancelledError:
@@ -152,13 +152,12 @@ async def _create_session(connection: HubConnection, target: HubTarget, app: str
             f"the hub {connection.display_url} opened no session within {target.opening_seconds:g} s",
         )
     try:
-        session_id, got = creating.result()
+        return creating.result()
     except BaseException as error:
         await connection.close()
         if isinstance(error, DriverError):
             raise _creation_failure(error) from error
         raise
-    return DriverSession(connection, session_id, got)
 
 
 def capabilities_of(target: HubTarget, app: str | None) -> dict[str, Json]:
@@ -173,23 +172,22 @@ def capabilities_of(target: HubTarget, app: str | None) -> dict[str, Json]:
 
 
 def _creation_failure(error: DriverError) -> DeviceFailure:
+    category = Category.DEVICE_UNAVAILABLE
     if _NO_APP.search(error.message):
-        return DeviceFailure(Category.APP_INSTALL_FAILED, f"the hub opened no session: {error.message}")
-    if _NO_START.search(error.message):
-        return DeviceFailure(Category.APP_LAUNCH_FAILED, f"the hub opened no session: {error.message}")
-    return DeviceFailure(Category.DEVICE_UNAVAILABLE, f"the hub opened no session: {error.message}")
+        category = Category.APP_INSTALL_FAILED
+    elif _NO_START.search(error.message):
+        category = Category.APP_LAUNCH_FAILED
+    return DeviceFailure(category, f"the hub opened no session: {error.message}")
 
 
-async def _end_when_created(
-    connection: HubConnection, creating: "asyncio.Task[tuple[str, Mapping[str, Json]]]"
-) -> None:
+async def _end_when_created(connection: HubConnection, creating: asyncio.Task[DriverSession]) -> None:
     try:
-        session_id, got = await creating
+        driver = await creating
     except DeviceFailure:
         await connection.close()  # no session was created
         return
-    log.info("late_session", hub=connection.display_url, session=session_id)
-    await DriverSession(connection, session_id, got).end(seconds=DELETE_SECONDS)
+    log.info("late_session", hub=connection.display_url, session=driver.id)
+    await driver.end(seconds=DELETE_SECONDS)
 
 
 def _start_task(ending: Coroutine[object, object, None]) -> asyncio.Task[None]:

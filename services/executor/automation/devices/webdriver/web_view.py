@@ -128,12 +128,7 @@ class WebView:
         deadline = monotonic() + UNCOVERED_WITHIN_SECONDS
         while True:
             answer = await query_page(
-                self._driver,
-                "aim",
-                token=node.token,
-                number=node.number,
-                picks=picks,
-                refer=self._by_element,
+                self._driver, "aim", token=node.token, number=node.number, picks=picks, refer=self._by_element
             )
             if "x" in answer:
                 return _TapTarget(Point(answer["x"], answer["y"]), answer.get("element"))

@@ -8,6 +8,7 @@ from services.executor.automation.devices.pools.config import PoolFileError, loa
 from services.executor.automation.devices.pools.pool import DEFAULT_POOLS, Pool
 from services.executor.automation.devices.simulated.app_model import Pace
 from services.executor.automation.devices.webdriver.sessions import NEW_COMMAND_SECONDS, AppDelivery, HubTarget
+from services.flows.nodes import DocumentError
 
 
 def test_without_a_file_both_platforms_have_simulated_devices() -> None:
@@ -111,7 +112,7 @@ def hub(fields: str, url: str = "http://lab:4723") -> str:
     ],
 )
 def test_errors_point_to_the_wrong_field_of_the_file(text: str, line: int, column: int, message: str) -> None:
-    with pytest.raises(PoolFileError) as error:
+    with pytest.raises(DocumentError) as error:
         read_pools(text)
     assert message in error.value.message
     assert "secret" not in error.value.message
