@@ -78,7 +78,7 @@ class PooledDevices:
         urls = dict.fromkeys(pool.hub.url for pool in self._pools if pool.hub is not None)
         self._health = {url: HubHealth(url, policy=health_policy, changed=self._on_health_change) for url in urls}
         self._in_use: set[DeviceSlot] = set()
-        self._holders: dict[Device, tuple[DeviceSlot, ExitStack]] = {}
+        self._holders: dict[Device, ExitStack] = {}
         self._freed = asyncio.Event()
         self._listeners: list[Callable[[], None]] = []
         self._update_metrics()
@@ -120,17 +120,18 @@ class PooledDevices:
         left = self._suitable_pools(platform, build)
         since = asyncio.get_running_loop().time()
         failure: DeviceFailure | None = None
-        while left:
+        while True:
             slot = await self._take_slot(left, since, failure)
             try:
                 return await self._open_in_slot(slot, build, seed, on_session)
             except _HubFailure as error:
                 failure, health = error, self._hub_health(slot.pool)
                 left = [pool for pool in left if self._hub_health(pool) is not health]
-        raise failure or DeviceFailure(Category.DEVICE_UNAVAILABLE, f"no device for {platform}")
+                if not left:
+                    raise
 
     async def release(self, device: Device) -> None:
-        slot, held = self._holders.pop(device, (None, ExitStack()))
+        held = self._holders.pop(device, ExitStack())
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await device.close()
@@ -138,10 +139,6 @@ class PooledDevices:
             log.warning("device_not_closed", device=device.info.name, error=repr(error))
         finally:
             held.close()
-            if slot is not None:
-                self._free_slot(slot)
-                if (health := self._hub_health(slot.pool)) is not None:
-                    health.check_soon()
 
     def _of(self, platform: str) -> list[Pool]:
         return [pool for pool in self._pools if pool.platform == platform]
@@ -186,15 +183,11 @@ class PooledDevices:
         return DeviceFailure(Category.DEVICE_UNAVAILABLE, message)
 
     async def _open_in_slot(self, slot: DeviceSlot, build: Build, seed: Seed, on_session: OnSession | None) -> Device:
-        """The device of the slot, which is freed if opening fails."""
-        held = ExitStack()
-        try:
+        """The device of the slot, which is freed when the device is released, or at once if opening fails."""
+        with ExitStack() as held:
+            held.callback(self._free_slot, slot)
             device = await self._open(slot, build, seed, on_session, held)
-        except BaseException:
-            held.close()
-            self._free_slot(slot)
-            raise
-        self._holders[device] = (slot, held)
+            self._holders[device] = held.pop_all()
         return device
 
     async def _open(
@@ -215,6 +208,7 @@ class PooledDevices:
             raise _HubFailure(failure.category, failure.message) from failure
         telemetry.device_sessions.labels(pool.name, "opened").inc()
         health.report_success()
+        held.callback(health.check_soon)
         return device
 
     def _free_slot(self, slot: DeviceSlot) -> None:

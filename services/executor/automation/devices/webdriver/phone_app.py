@@ -1,7 +1,8 @@
 """The app under test on a phone, for Android and iOS alike."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from time import monotonic
 from typing import ClassVar
 
@@ -84,23 +85,14 @@ class PhoneApp:
         return self._phone.log_type
 
     async def install(self, build: Build) -> None:
-        if self._app is None:
-            return
-        try:
-            await self._phone.install(self._app)
-        except DriverError as error:
-            if error.category is Category.SESSION_LOST:
-                raise
-            raise DeviceFailure(Category.APP_INSTALL_FAILED, f"the app was not installed: {error.message}") from error
+        if self._app is not None:
+            with _reported_as(Category.APP_INSTALL_FAILED, "the app was not installed"):
+                await self._phone.install(self._app)
 
     async def launch(self, options: LaunchOptions) -> None:
         app_id = self._resolve_app_id(options.app_id)
-        try:
+        with _reported_as(Category.APP_LAUNCH_FAILED, f"{app_id} was not launched"):
             await self._start(app_id, options)
-        except DriverError as error:
-            if error.category is Category.SESSION_LOST:
-                raise
-            raise DeviceFailure(Category.APP_LAUNCH_FAILED, f"{app_id} was not launched: {error.message}") from error
         self._running, self._checked = app_id, self._clock()
 
     async def _start(self, app_id: str, options: LaunchOptions) -> None:
@@ -148,3 +140,14 @@ class PhoneApp:
                 "(capability appium:appPackage or appium:bundleId)",
             )
         return named
+
+
+@contextmanager
+def _reported_as(category: Category, what: str) -> Iterator[None]:
+    """Errors of the driver inside the block get this category, unless the session is lost."""
+    try:
+        yield
+    except DriverError as error:
+        if error.category is Category.SESSION_LOST:
+            raise
+        raise DeviceFailure(category, f"{what}: {error.message}") from error
