@@ -1,4 +1,4 @@
-"""Waiting is done in the device's time, and ends as soon as it may."""
+"""Waiting uses the device's clock, and ends as soon as the condition holds."""
 
 from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.screen.elements import Element

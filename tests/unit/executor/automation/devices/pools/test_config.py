@@ -1,4 +1,4 @@
-"""A pools file says which devices there are, and every mistake in it where it stands."""
+"""Pools are read from a YAML file; errors have the position of the wrong value."""
 
 from pathlib import Path
 

@@ -21,22 +21,22 @@ class Clock:
 
 
 class Hub:
-    """Answers `well`."""
+    """A status check that returns `good`."""
 
     def __init__(self) -> None:
-        self.well = True
-        self.asked = 0
+        self.good = True
+        self.checks = 0
 
     async def ready(self, url: str) -> bool:
-        self.asked += 1
-        return self.well
+        self.checks += 1
+        return self.good
 
 
-def endpoint(clock: Clock) -> tuple[HubHealth, list[bool]]:
+def hub_health(clock: Clock) -> tuple[HubHealth, list[bool]]:
     """The health of a hub, and the changes that it reported."""
-    turns: list[bool] = []
-    made = HubHealth("http://hub:4723", policy=POLICY, changed=lambda: turns.append(made.healthy), now=clock)
-    return made, turns
+    changes: list[bool] = []
+    health = HubHealth("http://hub:4723", policy=POLICY, changed=lambda: changes.append(health.healthy), now=clock)
+    return health, changes
 
 
 @pytest.mark.parametrize(("failures", "seconds"), [(1, 2), (2, 4), (3, 8), (6, 60), (1000, 60)])
@@ -47,20 +47,20 @@ def test_backoff_doubles_up_to_a_bound_with_jitter(failures: int, seconds: float
 
 
 async def test_a_hub_is_unhealthy_from_a_bad_status_to_a_good_one() -> None:
-    hub, (found, turns) = Hub(), endpoint(Clock())
-    hub.well = False
+    hub, (found, changes) = Hub(), hub_health(Clock())
+    hub.good = False
     await found.check(hub.ready)
     await found.check(hub.ready)
-    assert (found.healthy, turns) == (False, [False])
-    hub.well = True
+    assert (found.healthy, changes) == (False, [False])
+    hub.good = True
     await found.check(hub.ready)
     await found.check(hub.ready)
-    assert (found.healthy, turns) == (True, [False, True])
+    assert (found.healthy, changes) == (True, [False, True])
 
 
 async def test_backoff_grows_while_sessions_fail_despite_a_good_status() -> None:
     clock, hub = Clock(), Hub()
-    found, _ = endpoint(clock)
+    found, _ = hub_health(clock)
     waits = []
     for _ in range(4):
         found.report_failure("no device")
@@ -90,7 +90,7 @@ async def waited(found: HubHealth, clock: Clock) -> float:
 
 async def test_a_failure_outweighs_a_status_requested_before_it() -> None:
     clock = Clock()
-    found, _ = endpoint(clock)
+    found, _ = hub_health(clock)
 
     async def slow(url: str) -> bool:
         clock.now += 1
@@ -102,14 +102,14 @@ async def test_a_failure_outweighs_a_status_requested_before_it() -> None:
 
 
 async def test_check_soon_applies_to_healthy_hubs_only() -> None:
-    hub, (found, _) = Hub(), endpoint(Clock())
+    hub, (found, _) = Hub(), hub_health(Clock())
     watching = asyncio.create_task(watch(found, hub.ready))
-    await eventually(lambda: hub.asked == 1)
+    await eventually(lambda: hub.checks == 1)
     found.check_soon()
-    await eventually(lambda: hub.asked == 2)
+    await eventually(lambda: hub.checks == 2)
     found.report_failure("refused")
     found.check_soon()
     for _ in range(10):
         await asyncio.sleep(0)
-    assert hub.asked == 2
+    assert hub.checks == 2
     watching.cancel()

@@ -1,4 +1,4 @@
-"""Pools give each device to one run at a time, and use the hubs that are well."""
+"""Each device is used by one run at a time, and only healthy hubs are used."""
 
 import asyncio
 from collections.abc import Iterator
@@ -174,10 +174,10 @@ async def test_a_failed_download_does_not_make_the_hub_unhealthy() -> None:
 
 async def test_a_failing_session_callback_does_not_make_the_hub_unhealthy() -> None:
     async def refuse(session: Session) -> None:
-        raise DeviceFailure(Category.EXECUTOR_LOST, "not ours any more")
+        raise DeviceFailure(Category.EXECUTOR_LOST, "the run belongs to another worker")
 
     pools = PooledDevices([hub_pool("a")], hubs=FakeHubs())
-    with pytest.raises(DeviceFailure, match="not ours"):
+    with pytest.raises(DeviceFailure, match="another worker"):
         await pools.acquire("ios", NO_BUILD, SEED, on_session=refuse)
     assert pools.free("ios") == 1
 
@@ -258,7 +258,7 @@ async def test_browsers_only_run_web_builds_and_get_no_file() -> None:
 
 
 async def test_a_run_waits_for_the_only_suitable_device_while_others_are_free() -> None:
-    """Such a run was claimed for the room of the others: it must not use up its tries by waiting."""
+    """Such a run was claimed because the other devices were free: waiting must not use up its attempts."""
     browser, phone = hub_pool("chrome", slots=2, browserName="chrome"), hub_pool("phone", slots=1)
     pools = PooledDevices([browser, phone], hubs=FakeHubs(), wait_seconds=0)
     device = await pools.acquire("ios", APP, SEED)
@@ -273,7 +273,7 @@ async def test_a_run_waits_for_the_only_suitable_device_while_others_are_free() 
 
 
 class FakeFiles:
-    """Offers files under addresses with a number; `open` are those that are good now."""
+    """Serves files at numbered URLs; `open` are the valid ones."""
 
     def __init__(self) -> None:
         self.open: list[str] = []

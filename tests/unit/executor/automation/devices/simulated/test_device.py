@@ -1,4 +1,4 @@
-"""The simulated device does what its model says, and what goes wrong goes wrong by chance that can be repeated."""
+"""The simulated device carries out its model; random failures are repeatable."""
 
 import struct
 import zlib

@@ -1,4 +1,4 @@
-"""What a simulated app knows of its device, permissions, arguments, place, orientation; and what that tells of it."""
+"""Permissions, launch arguments, location and orientation of a simulated app; its log and page source."""
 
 import xml.etree.ElementTree as ElementTree
 

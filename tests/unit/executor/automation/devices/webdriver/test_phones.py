@@ -1,4 +1,4 @@
-"""Android and iOS by the commands that their drivers document; no such device is at hand in the tests."""
+"""Android and iOS use the commands that their drivers document; checked without a device."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A swipe needs the size of the screen: how often a hub is asked for it, and for what."""
+"""Which requests a swipe makes to learn the size of the screen, and how often."""
 
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
