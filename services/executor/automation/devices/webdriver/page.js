@@ -1,7 +1,7 @@
-// Looks at the live page and prepares what is done in it. Called with a request: {what: "snapshot" | "source" | "aim" |
-// "field" | "blur" | "put", ...}; answers JSON text, "aim" with the node itself beside it.
+// Reads the live page and prepares actions in it. Called with a request {what: "snapshot" | "source" | "aim" | "field" |
+// "blur" | "put", ...}; returns JSON text, for "aim" with `refer` also the node itself.
 //
-// Nodes are numbered for as long as the document lives; a number from another document finds nothing (its token differs).
+// Nodes keep their numbers as long as the document lives; a number of another document, whose token differs, finds nothing.
 const request = arguments[0];
 const KEY = Symbol.for("mobiletest.page");
 const page = (window[KEY] ??= {
@@ -9,7 +9,7 @@ const page = (window[KEY] ??= {
   numbers: new WeakMap(),
   nodes: new Map(),
   next: 1,
-  open: null, // the <select> whose options are on show, as a phone's picker would show them
+  open: null, // the <select> whose options are shown, as in a phone's picker
 });
 
 const SKIPPED = new Set(["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "HEAD", "META", "LINK", "TITLE", "BASE"]);
@@ -31,7 +31,7 @@ const nodeOf = (token, number) => {
   return node?.isConnected ? node : null;
 };
 const viewOf = (node) => node.ownerDocument.defaultView;
-// Asked of the prototype: a form's own property of that name is its field that is called so.
+// Read from the prototype: in a form, the property of that name may be a field with this name.
 const namedNodesOf = Object.getOwnPropertyDescriptor(Element.prototype, "attributes").get;
 const childrenOf = (node) => {
   if (node.shadowRoot) return node.shadowRoot.childNodes;
@@ -83,7 +83,7 @@ const intersect = (a, b) => ({
 });
 const shifted = (box, by) => ({ left: box.left + by.x, top: box.top + by.y, right: box.right + by.x, bottom: box.bottom + by.y });
 const screen = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
-// Enough of it is inside: half of it, or half of what it could show there.
+// Whether enough of it is inside: half of it, or half of what fits there.
 const enough = (box, clip) => {
   const seen = intersect(box, clip);
   const along = (low, high, from, to, edge) => high - low >= 1 && high - low >= Math.min(to - from, edge) / 2;
@@ -133,7 +133,7 @@ const hitAt = (node, x, y) => {
   }
   return hit;
 };
-// Whether the point is where something around the node cuts it off: a tap there meets that, and not the node.
+// Whether an ancestor clips the node at the point, so that a tap there would not hit the node.
 const cutOff = (node, x, y) => {
   for (let outer = parentOf(node); outer; outer = parentOf(outer)) {
     const style = viewOf(outer).getComputedStyle(outer);
@@ -147,8 +147,8 @@ const cutOff = (node, x, y) => {
 const reaches = (node, hit, x, y) =>
   hit !== null &&
   (holds(node, hit) || (holds(hit, node) && !cutOff(node, x, y)) || (hit.closest("label")?.control ?? null) === node);
-// What a tap at the point of the node's viewport meets instead of it, there or in the way of its frames: null if nothing, true if
-// the point is not on the screen.
+// What a tap at the point of the node's viewport hits instead of the node, there or over its frames: null if nothing covers it,
+// true if the point is not on the screen.
 const inTheWay = (node, x, y) => {
   const hit = hitAt(node, x, y);
   if (!reaches(node, hit, x, y)) return hit ?? true;
@@ -162,7 +162,7 @@ const opaque = (node) => {
   const [, , , alpha = "1"] = style.backgroundColor.match(/[\d.]+/g) ?? ["0", "0", "0", "0"];
   return Number(alpha) * Number(style.opacity) > 0.9 || ["img", "canvas", "video"].includes(node.localName);
 };
-// Whether something that cannot be seen through lies over all of it, as far as three points tell.
+// Whether something opaque covers all of it, judged by three points.
 const buried = (node, seen, offset) =>
   [0.5, 0.15, 0.85].every((share) => {
     const x = seen.left + (seen.right - seen.left) * share - offset.x;
@@ -260,7 +260,7 @@ const describe = (node) => {
 const changed = (node) => {
   for (const type of ["input", "change"]) node.dispatchEvent(new Event(type, { bubbles: true, composed: true }));
 };
-// The boxes that a tap may go to: of an inline element broken over lines only the widest is surely its own.
+// The box to tap: of an inline element broken over lines only the widest one certainly belongs to it.
 const boxOf = (node) => {
   const boxes = [...node.getClientRects()].filter((box) => box.width >= 1 && box.height >= 1);
   return boxes.sort((a, b) => b.width * b.height - a.width * a.height)[0] ?? null;
@@ -281,7 +281,7 @@ function aim() {
     if (node.disabled) return { disabled: true };
     node.selected = true;
     page.open = null;
-    setTimeout(() => changed(list)); // what the page does then may be a dialog, which ends a script without an answer
+    setTimeout(() => changed(list)); // the page may open a dialog then, which ends a script without an answer
     return { done: true };
   }
   if (moving(node)) return { moving: true };
@@ -333,11 +333,11 @@ function field() {
   }
   if (request.all) node.select();
   else if (node.selectionStart !== null) node.setSelectionRange(node.value.length, node.value.length);
-  const empty = node.value === "" && !node.validity?.badInput; // a number that is none is not told, but held
+  const empty = node.value === "" && !node.validity?.badInput; // an invalid number has an empty value, but is in the field
   return { ready: true, empty, end: node.selectionStart === null };
 }
 
-// For fields whose value is picked rather than typed: dates, colours, sliders.
+// Sets the value of a field that is picked rather than typed: dates, colours, sliders.
 function put() {
   const node = nodeOf(request.token, request.number);
   if (!node) return { gone: true };
@@ -346,7 +346,7 @@ function put() {
   return { held: node.value };
 }
 
-// The document as it is now, in a copy in which nothing of the page runs, and without what passwords are.
+// The HTML of a copy of the document in which no script runs, without the values of passwords.
 function source() {
   const copy = document.implementation.createHTMLDocument("").importNode(document.documentElement, true);
   for (const field of copy.querySelectorAll('input[type="password" i][value]')) field.setAttribute("value", "");
