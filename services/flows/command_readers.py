@@ -1,19 +1,23 @@
-"""Readers of the commands that hold no other steps: for apps, the device, text, assertions and waits."""
+"""Readers of the commands that hold no other steps."""
 
+import re
 from collections.abc import Callable, Mapping
 
-from services.flows import command_types
-from services.flows.argument_readers import (
+from services.flows import command_types as commands
+from services.flows.command_types import BaseCommand
+from services.flows.nodes import Node, read_optional
+from services.flows.selectors import (
     COMMON_FIELDS,
+    CRITERIA,
     VALUE_LIMIT,
-    read_app_id,
+    read_direction,
     read_element,
-    read_milliseconds,
+    read_position,
     read_selector,
 )
-from services.flows.command_types import BaseCommand
-from services.flows.gestures import SCROLL_READERS, TAP_READERS, Reader
-from services.flows.nodes import Node, read_optional
+
+Reader = Callable[[Node], BaseCommand]
+"""Reads the arguments of a command. Raise DocumentError."""
 
 WAIT_LIMIT_SECONDS = 1_800
 PERMISSIONS_LIMIT = 50
@@ -23,18 +27,24 @@ KEYS = (
     *("enter", "backspace", "delete", "tab", "space", "escape", "search"),
     *("back", "home", "lock", "power", "volume up", "volume down"),
 )
+SETTLE_LIMIT_SECONDS = 60
+SCROLL_LIMIT_SECONDS = 600
+TIMES_LIMIT = 100
+
+_APP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}")
+_TAP_FIELDS = ("point", "retryTapIfNoChange", "waitToSettleTimeoutMs", "repeat", "delay")
 
 
 def _read_launch_app(node: Node) -> BaseCommand:
     if node.is_null:
-        return command_types.LaunchApp()
+        return commands.LaunchApp()
     if not node.is_mapping:
-        return command_types.LaunchApp(read_app_id(node))
+        return commands.LaunchApp(_read_app_id(node))
     known = ("appId", "clearState", "clearKeychain", "stopApp", "permissions", "arguments", *COMMON_FIELDS)
     entries = node.fields(known)
     stop_app = read_optional(entries, "stopApp", Node.boolean)
-    return command_types.LaunchApp(
-        app_id=read_optional(entries, "appId", read_app_id),
+    return commands.LaunchApp(
+        app_id=read_optional(entries, "appId", _read_app_id),
         clear_state=read_optional(entries, "clearState", Node.boolean) or False,
         stop_app=stop_app is not False,
         permissions=read_optional(entries, "permissions", _read_permissions) or (),
@@ -50,14 +60,14 @@ def _read_permissions(node: Node) -> tuple[tuple[str, str], ...]:
     return tuple((name, value.choice(("allow", "deny", "unset"))) for name, value in entries.items())
 
 
-def _read_arguments(node: Node) -> tuple[tuple[str, command_types.Argument], ...]:
+def _read_arguments(node: Node) -> tuple[tuple[str, commands.Argument], ...]:
     entries = node.mapping()
     if len(entries) > ARGUMENTS_LIMIT:
         raise node.error(f"more than {ARGUMENTS_LIMIT} arguments")
     return tuple((name, _read_argument(value)) for name, value in entries.items())
 
 
-def _read_argument(node: Node) -> command_types.Argument:
+def _read_argument(node: Node) -> commands.Argument:
     return node.value if isinstance(node.value, bool | int | float) else node.string(limit=VALUE_LIMIT)
 
 
@@ -66,8 +76,8 @@ def _app_reader(command: Callable[[str | None], BaseCommand]) -> Reader:
         if node.is_null:
             return command(None)
         if not node.is_mapping:
-            return command(read_app_id(node))
-        return command(read_optional(node.fields(("appId", *COMMON_FIELDS)), "appId", read_app_id))
+            return command(_read_app_id(node))
+        return command(read_optional(node.fields(("appId", *COMMON_FIELDS)), "appId", _read_app_id))
 
     return read
 
@@ -78,23 +88,23 @@ def _single_argument(node: Node, field: str, *also: str) -> Node:
 
 
 def _read_input_text(node: Node) -> BaseCommand:
-    return command_types.InputText(_single_argument(node, "text").string(limit=VALUE_LIMIT))
+    return commands.InputText(_single_argument(node, "text").string(limit=VALUE_LIMIT))
 
 
 def _read_set_clipboard(node: Node) -> BaseCommand:
-    return command_types.SetClipboard(_single_argument(node, "text").string(limit=VALUE_LIMIT))
+    return commands.SetClipboard(_single_argument(node, "text").string(limit=VALUE_LIMIT))
 
 
 def _read_erase_text(node: Node) -> BaseCommand:
     if node.is_null or (
         node.is_mapping and "charactersToErase" not in node.fields(("charactersToErase", *COMMON_FIELDS))
     ):
-        return command_types.EraseText()
-    return command_types.EraseText(_single_argument(node, "charactersToErase").integer(1, 10_000))
+        return commands.EraseText()
+    return commands.EraseText(_single_argument(node, "charactersToErase").integer(1, 10_000))
 
 
 def _read_press_key(node: Node) -> BaseCommand:
-    return command_types.PressKey(_single_argument(node, "key").choice(KEYS))
+    return commands.PressKey(_single_argument(node, "key").choice(KEYS))
 
 
 def _bare_reader(command: BaseCommand) -> Reader:
@@ -108,31 +118,31 @@ def _bare_reader(command: BaseCommand) -> Reader:
 
 def _read_assert_true(node: Node) -> BaseCommand:
     argument = _single_argument(node, "condition")
-    return command_types.AssertTrue(argument.string(limit=VALUE_LIMIT), argument.template)
+    return commands.AssertTrue(argument.string(limit=VALUE_LIMIT), argument.template)
 
 
 def _read_extended_wait_until(node: Node) -> BaseCommand:
     entries = node.fields(("visible", "notVisible", "timeout", *COMMON_FIELDS))
     if "visible" not in entries and "notVisible" not in entries:
         raise node.error("extendedWaitUntil needs visible or notVisible")
-    return command_types.ExtendedWaitUntil(
+    return commands.ExtendedWaitUntil(
         visible=read_optional(entries, "visible", read_element),
         not_visible=read_optional(entries, "notVisible", read_element),
-        timeout_seconds=read_optional(entries, "timeout", lambda value: read_milliseconds(value, WAIT_LIMIT_SECONDS)),
+        timeout_seconds=read_optional(entries, "timeout", lambda value: _read_milliseconds(value, WAIT_LIMIT_SECONDS)),
     )
 
 
 def _read_wait_for_animation_to_end(node: Node) -> BaseCommand:
     entries = {} if node.is_null else node.fields(("timeout", *COMMON_FIELDS))
     if "timeout" not in entries:
-        return command_types.WaitForAnimationToEnd()
-    return command_types.WaitForAnimationToEnd(read_milliseconds(entries["timeout"], WAIT_LIMIT_SECONDS))
+        return commands.WaitForAnimationToEnd()
+    return commands.WaitForAnimationToEnd(_read_milliseconds(entries["timeout"], WAIT_LIMIT_SECONDS))
 
 
 def _read_take_screenshot(node: Node) -> BaseCommand:
     if node.is_null or (node.is_mapping and "path" not in node.fields(("path", *COMMON_FIELDS))):
-        return command_types.TakeScreenshot()
-    return command_types.TakeScreenshot(_single_argument(node, "path").string(limit=200))
+        return commands.TakeScreenshot()
+    return commands.TakeScreenshot(_single_argument(node, "path").string(limit=200))
 
 
 def _read_open_link(node: Node) -> BaseCommand:
@@ -143,18 +153,18 @@ def _read_open_link(node: Node) -> BaseCommand:
     link = _single_argument(node, "link", "autoVerify", "browser")
     if not link.string(limit=LINK_LIMIT).strip():
         raise link.error("the link is empty")
-    return command_types.OpenLink(link.raw.strip())
+    return commands.OpenLink(link.raw.strip())
 
 
 def _read_set_location(node: Node) -> BaseCommand:
     entries = node.fields(("latitude", "longitude", *COMMON_FIELDS), required=("latitude", "longitude"))
-    return command_types.SetLocation(entries["latitude"].number(-90, 90), entries["longitude"].number(-180, 180))
+    return commands.SetLocation(entries["latitude"].number(-90, 90), entries["longitude"].number(-180, 180))
 
 
 def _read_set_orientation(node: Node) -> BaseCommand:
     argument = _single_argument(node, "orientation")
     word = argument.choice(("portrait", "landscape", "landscape_left", "landscape_right"))
-    return command_types.SetOrientation("portrait" if word == "portrait" else "landscape")
+    return commands.SetOrientation("portrait" if word == "portrait" else "landscape")
 
 
 def _selector_reader(command: Callable[..., BaseCommand]) -> Reader:
@@ -164,22 +174,100 @@ def _selector_reader(command: Callable[..., BaseCommand]) -> Reader:
     return read
 
 
+def _tap_reader(command: Callable[..., BaseCommand]) -> Reader:
+    def read(node: Node) -> BaseCommand:
+        if not node.is_mapping:
+            return command(read_selector(node))
+        chosen = read_selector(node, also=(*_TAP_FIELDS, *COMMON_FIELDS), required="point" not in node.mapping())
+        entries = node.mapping()
+        pause = read_optional(entries, "delay", lambda value: _read_milliseconds(value, SETTLE_LIMIT_SECONDS))
+        return command(
+            selector=chosen if set(entries) & set(CRITERIA) else None,
+            point=read_optional(entries, "point", read_position),
+            retry_if_no_change=read_optional(entries, "retryTapIfNoChange", Node.boolean) or False,
+            settle_seconds=_read_settle_seconds(entries),
+            times=read_optional(entries, "repeat", lambda value: value.integer(1, TIMES_LIMIT)) or 1,
+            pause_seconds=0.1 if pause is None else pause,
+        )
+
+    return read
+
+
+def _read_settle_seconds(entries: Mapping[str, Node]) -> float:
+    found = read_optional(
+        entries, "waitToSettleTimeoutMs", lambda value: _read_milliseconds(value, SETTLE_LIMIT_SECONDS)
+    )
+    return found or 0.0
+
+
+def _read_swipe(node: Node) -> BaseCommand:
+    timing = ("duration", "waitToSettleTimeoutMs", *COMMON_FIELDS)
+    entries = node.fields(("direction", "start", "end", "from", *timing))
+    seconds = entries["duration"].number(1, 60_000) / 1000 if "duration" in entries else 0.4
+    settle = _read_settle_seconds(entries)
+    if "start" in entries or "end" in entries:
+        if "direction" in entries or "from" in entries:
+            raise node.error("swipe has either start and end, or direction with an optional from")
+        both = node.fields(("start", "end", *timing), required=("start", "end"))
+        start, end = read_position(both["start"]), read_position(both["end"])
+        return commands.Swipe(start=start, end=end, seconds=seconds, settle_seconds=settle)
+    if "direction" not in entries:
+        raise node.error("swipe needs a direction (up, down, left, right), or start and end")
+    source = read_optional(entries, "from", read_element)
+    towards = read_direction(entries["direction"])
+    return commands.Swipe(direction=towards, source=source, seconds=seconds, settle_seconds=settle)
+
+
+def _read_scroll_until_visible(node: Node) -> BaseCommand:
+    options = ("direction", "timeout", "speed", "visibilityPercentage", "centerElement", "waitToSettleTimeoutMs")
+    entries = node.fields(("element", *options, *COMMON_FIELDS), required=("element",))
+    speed = read_optional(entries, "speed", lambda value: value.number(0, 100))
+    share = read_optional(entries, "visibilityPercentage", lambda value: value.number(0, 100))
+    timeout = read_optional(entries, "timeout", lambda value: _read_milliseconds(value, SCROLL_LIMIT_SECONDS))
+    return commands.ScrollUntilVisible(
+        selector=read_element(entries["element"]),
+        direction=read_optional(entries, "direction", read_direction) or "down",
+        timeout_seconds=20.0 if timeout is None else timeout,
+        seconds=(100 - (40 if speed is None else speed)) / 100 + 0.001,
+        share=1.0 if share is None else share / 100,
+        centered=read_optional(entries, "centerElement", Node.boolean) or False,
+        settle_seconds=_read_settle_seconds(entries),
+    )
+
+
+def _read_app_id(node: Node) -> str:
+    """The id of an app: its package name or bundle id."""
+    text = node.string(limit=500).strip()
+    if not node.pending and not _APP_ID.fullmatch(text):
+        raise node.error('expected the id of an app, such as "com.example.shop"')
+    return text
+
+
+def _read_milliseconds(node: Node, limit_seconds: float) -> float:
+    """A duration in milliseconds, as seconds."""
+    return node.number(0, limit_seconds * 1000) / 1000
+
+
 COMMAND_READERS: Mapping[str, Reader] = {
-    **TAP_READERS,
-    **SCROLL_READERS,
+    "tapOn": _tap_reader(commands.TapOn),
+    "doubleTapOn": _tap_reader(commands.DoubleTapOn),
+    "longPressOn": _tap_reader(commands.LongPressOn),
+    "swipe": _read_swipe,
+    "scroll": _bare_reader(commands.Scroll()),
+    "scrollUntilVisible": _read_scroll_until_visible,
     "launchApp": _read_launch_app,
-    "stopApp": _app_reader(command_types.StopApp),
-    "clearState": _app_reader(command_types.ClearState),
+    "stopApp": _app_reader(commands.StopApp),
+    "clearState": _app_reader(commands.ClearState),
     "inputText": _read_input_text,
     "eraseText": _read_erase_text,
-    "copyTextFrom": _selector_reader(command_types.CopyTextFrom),
+    "copyTextFrom": _selector_reader(commands.CopyTextFrom),
     "setClipboard": _read_set_clipboard,
-    "pasteText": _bare_reader(command_types.PasteText()),
+    "pasteText": _bare_reader(commands.PasteText()),
     "pressKey": _read_press_key,
-    "back": _bare_reader(command_types.Back()),
-    "hideKeyboard": _bare_reader(command_types.HideKeyboard()),
-    "assertVisible": _selector_reader(command_types.AssertVisible),
-    "assertNotVisible": _selector_reader(command_types.AssertNotVisible),
+    "back": _bare_reader(commands.Back()),
+    "hideKeyboard": _bare_reader(commands.HideKeyboard()),
+    "assertVisible": _selector_reader(commands.AssertVisible),
+    "assertNotVisible": _selector_reader(commands.AssertNotVisible),
     "assertTrue": _read_assert_true,
     "extendedWaitUntil": _read_extended_wait_until,
     "waitForAnimationToEnd": _read_wait_for_animation_to_end,

@@ -1,9 +1,9 @@
-"""The commands that hold no other steps, by their names in Maestro; those of the finger are in `gestures`."""
+"""The commands that hold no other steps, by their names in Maestro."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from services.flows.selectors import Selector
+from services.flows.selectors import Direction, Position, Selector
 
 Argument: TypeAlias = str | int | float | bool
 
@@ -24,15 +24,8 @@ class BaseCommand:
 
 
 @dataclass(frozen=True, slots=True)
-class LaunchApp(BaseCommand):
-    """Start the app under test, or `app_id`; a running one is stopped first unless `stop_app` is false."""
-
+class _AppCommand(BaseCommand):
     app_id: str | None = None
-    clear_state: bool = False
-    stop_app: bool = True
-    permissions: tuple[tuple[str, str], ...] = ()
-    arguments: tuple[tuple[str, Argument], ...] = ()
-    clear_keychain: bool = False
 
     @property
     def subject(self) -> str:
@@ -40,12 +33,14 @@ class LaunchApp(BaseCommand):
 
 
 @dataclass(frozen=True, slots=True)
-class _AppCommand(BaseCommand):
-    app_id: str | None = None
+class LaunchApp(_AppCommand):
+    """Start the app under test, or `app_id`; a running one is stopped first unless `stop_app` is false."""
 
-    @property
-    def subject(self) -> str:
-        return self.app_id or ""
+    clear_state: bool = False
+    stop_app: bool = True
+    permissions: tuple[tuple[str, str], ...] = ()
+    arguments: tuple[tuple[str, Argument], ...] = ()
+    clear_keychain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +54,17 @@ class ClearState(_AppCommand):
 
 
 @dataclass(frozen=True, slots=True)
-class InputText(BaseCommand):
-    """Type into the field that has the focus."""
-
+class _TextCommand(BaseCommand):
     text: str
 
     @property
     def subject(self) -> str:
         return f'"{self.text}"'
+
+
+@dataclass(frozen=True, slots=True)
+class InputText(_TextCommand):
+    """Type into the field that has the focus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +110,90 @@ class _ElementCommand(BaseCommand):
 
 
 @dataclass(frozen=True, slots=True)
+class _Tap(BaseCommand):
+    """Tap `times` times, with pauses of `pause_seconds`, then wait up to `settle_seconds` until the screen is stable.
+
+    `point` is relative to the element, or to the screen if there is no selector. `retry_if_no_change` taps again
+    if the screen stays the same.
+    """
+
+    selector: Selector | None = None
+    point: Position | None = None
+    retry_if_no_change: bool = False
+    settle_seconds: float = 0.0
+    times: int = 1
+    pause_seconds: float = 0.1
+
+    @property
+    def subject(self) -> str:
+        return ", ".join(str(each) for each in (self.selector, self.point) if each is not None)
+
+    @property
+    def declared_seconds(self) -> float:
+        return self.times * (self.pause_seconds + 1) + self.settle_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class TapOn(_Tap):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class DoubleTapOn(_Tap):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class LongPressOn(_Tap):
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swipe(BaseCommand):
+    """Swipe from `start` to `end`, or in the direction of the finger across the screen or from the element `source`."""
+
+    direction: Direction | None = None
+    start: Position | None = None
+    end: Position | None = None
+    source: Selector | None = None
+    seconds: float = 0.4
+    settle_seconds: float = 0.0
+
+    @property
+    def subject(self) -> str:
+        return self.direction or "from point to point"
+
+
+@dataclass(frozen=True, slots=True)
+class Scroll(BaseCommand):
+    """Swipe up once, to scroll down."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScrollUntilVisible(BaseCommand):
+    """Scroll until at least `share` (0..1) of the element is visible, then to the middle of the screen if `centered`.
+
+    `direction` leads to the element; one swipe takes `seconds`.
+    """
+
+    selector: Selector
+    direction: Direction = "down"
+    timeout_seconds: float = 20.0
+    seconds: float = 0.6
+    share: float = 1.0
+    centered: bool = False
+    settle_seconds: float = 0.0
+
+    @property
+    def subject(self) -> str:
+        return str(self.selector)
+
+    @property
+    def declared_seconds(self) -> float:
+        return self.timeout_seconds + self.settle_seconds
+
+
+@dataclass(frozen=True, slots=True)
 class AssertVisible(_ElementCommand):
     pass
 
@@ -127,14 +209,8 @@ class CopyTextFrom(_ElementCommand):
 
 
 @dataclass(frozen=True, slots=True)
-class SetClipboard(BaseCommand):
+class SetClipboard(_TextCommand):
     """Put a text into ${maestro.copiedText}."""
-
-    text: str
-
-    @property
-    def subject(self) -> str:
-        return f'"{self.text}"'
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,12 @@
 """The configuration of a flow: its app, name, tags, variables, and the steps that run before and after it."""
 
+import re
 from collections.abc import Callable, Collection, Mapping
 
-from services.flows.argument_readers import read_env
-from services.flows.interpolation import mark_pending
-from services.flows.nodes import Node, read_optional
+from services.flows.nodes import Node, quote, read_optional
+from services.flows.selectors import VALUE_LIMIT
 from services.flows.steps import Flow, Step
+from services.flows.variables import mark_pending
 
 CONFIGURATION_KEYS = ("appId", "url", "name", "tags", "env", "onFlowStart", "onFlowComplete")
 HOOKS = ("onFlowStart", "onFlowComplete")
@@ -15,8 +16,10 @@ NAME_LIMIT = 200
 TAGS_LIMIT = 50
 TAG_LIMIT = 100
 APP_LIMIT = 500
+ENV_LIMIT = 200
 
 _PLATFORMS = ("android", "ios", "web")
+_VARIABLE = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
 
 StepsReader = Callable[[Node], tuple[Step, ...]]
 
@@ -52,3 +55,16 @@ def _read_app_ids(node: Node) -> frozenset[str]:
     """One id for all platforms, or one for each."""
     nodes = node.fields(_PLATFORMS).values() if node.is_mapping else [node]
     return frozenset(each.string(limit=APP_LIMIT).strip() for each in nodes if each.string(limit=APP_LIMIT).strip())
+
+
+def read_env(node: Node) -> tuple[tuple[str, str], ...]:
+    """Names and values of variables; numbers are taken as they were written."""
+    entries = node.mapping()
+    if len(entries) > ENV_LIMIT:
+        raise node.error(f"more than {ENV_LIMIT} variables")
+    for name, value in entries.items():
+        if not _VARIABLE.fullmatch(name):
+            raise value.error_at_key(
+                f"{quote(name)} is not a name for a variable: use letters, digits and _, not beginning with a digit"
+            )
+    return tuple((name, "" if value.is_null else value.string(limit=VALUE_LIMIT)) for name, value in entries.items())

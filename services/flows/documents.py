@@ -1,11 +1,12 @@
 """Reads YAML text and JSON values into nodes, within limits.
 
 YAML is restricted to plain data: no aliases, anchors, tags or duplicate keys, and the scalars of YAML 1.2 (`no` and
-dates are texts). Nothing recurses, so deep documents are refused and do not overflow the stack.
+dates are texts). Depth is checked before each descent, so deep documents are refused and do not overflow the stack.
 """
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import yaml
 from yaml.events import (
@@ -19,11 +20,12 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from services.flows.node_builder import DEFAULT_LIMITS, Limits, NodeBuilder
 from services.flows.nodes import DocumentError, Location, Node, Scalar
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """Only its event stream is used; it never constructs objects."""
+
+KEY_LIMIT = 200
 
 _TOO_MANY = {
     1: "only one document is expected: remove what comes after ---",
@@ -35,6 +37,45 @@ _INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]{1,40}|[0-9]{1,40}(\.[0-9]{0,40})?)([eE][-+]?[0-9]{1,3})?")
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many characters, levels and values a document may have."""
+
+    characters: int = 256 * 1024
+    depth: int = 40
+    values: int = 20_000
+
+
+DEFAULT_LIMITS = Limits()
+
+
+@dataclass(slots=True)
+class SizeCounter:
+    """Counts what a document has. Raise DocumentError when a limit is exceeded; `note` ends the message."""
+
+    limits: Limits
+    values: int = 0
+    characters: int = 0
+    note: str = ""
+
+    def add_scalar(self, raw: str, location: Location) -> None:
+        self._add_value(location)
+        self.characters += len(raw)
+        if self.characters > self.limits.characters:
+            raise location.error(f"more than {self.limits.characters} characters{self.note or ' in all'}")
+
+    def add_collection(self, depth: int, location: Location) -> None:
+        """A list or mapping inside `depth` others."""
+        self._add_value(location)
+        if depth >= self.limits.depth:
+            raise location.error(f"nested deeper than {self.limits.depth} levels")
+
+    def _add_value(self, location: Location) -> None:
+        self.values += 1
+        if self.values > self.limits.values:
+            raise location.error(f"more than {self.limits.values} values{self.note}")
+
+
 def read_yaml(text: str, root: str, limits: Limits = DEFAULT_LIMITS) -> Node:
     """The only document of a YAML text. Raise DocumentError, with line and column, if it is not plain data."""
     return read_documents(text, root, limits, limit=1)[0]
@@ -44,39 +85,94 @@ def read_documents(text: str, root: str, limits: Limits = DEFAULT_LIMITS, *, lim
     """The 1 to `limit` documents of a YAML text, which share the limits. Raise DocumentError."""
     if len(text) > limits.characters:
         raise DocumentError(root, 1, 1, f"the text is longer than {limits.characters} characters")
-    builder, count = NodeBuilder(root, limits), 0
     try:
-        for event in yaml.parse(text, Loader=LOADER):
-            count += isinstance(event, DocumentStartEvent)
-            if count > limit:
-                raise _location(builder, event).error(_TOO_MANY[limit])
-            _add_event(builder, event)
+        found = _YamlReader(text, limits).read_documents(root, limit)
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(root, error) from error
     except (yaml.YAMLError, UnicodeError) as error:
         raise DocumentError(root, 1, 1, "the text has characters that YAML does not allow") from error
-    return tuple(builder.results) or (Node(None, Location(root, 1, 1)),)
+    return found or (Node(None, Location(root, 1, 1)),)
+
+
+class _YamlReader:
+    """Makes nodes of the events of a YAML parser."""
+
+    def __init__(self, text: str, limits: Limits) -> None:
+        self._events: Iterator[Event] = iter(yaml.parse(text, Loader=LOADER))
+        self._size = SizeCounter(limits)
+
+    def read_documents(self, root: str, limit: int) -> tuple[Node, ...]:
+        found: list[Node] = []
+        for event in self._events:
+            if isinstance(event, DocumentStartEvent):
+                if len(found) == limit:
+                    raise _location(root, event).error(_TOO_MANY[limit])
+                found.append(self._read(next(self._events), root))
+        return tuple(found)
+
+    def _read(self, event: Event, path: str, key_location: Location | None = None, depth: int = 0) -> Node:
+        location = _location(path, event)
+        _check_plain(event, location)
+        if isinstance(event, ScalarEvent):
+            self._size.add_scalar(event.value, location)
+            return Node(_scalar_value(event), location, event.value, key_location)
+        self._size.add_collection(depth, location)
+        is_list = isinstance(event, SequenceStartEvent)
+        value = self._read_items(path, depth + 1) if is_list else self._read_entries(path, depth + 1)
+        return Node(value, location, key_location=key_location)
+
+    def _read_items(self, path: str, depth: int) -> tuple[Node, ...]:
+        items: list[Node] = []
+        while not isinstance(event := next(self._events), SequenceEndEvent):
+            items.append(self._read(event, f"{path}[{len(items)}]", depth=depth))
+        return tuple(items)
+
+    def _read_entries(self, path: str, depth: int) -> dict[str, Node]:
+        entries: dict[str, Node] = {}
+        while not isinstance(event := next(self._events), MappingEndEvent):
+            location = _location(path, event)
+            _check_plain(event, location)
+            key = _checked_key(event.value if isinstance(event, ScalarEvent) else None, location)
+            if key in entries:
+                raise location.error(f'"{key}" is given twice')
+            entries[key] = self._read(next(self._events), f"{path}.{key}", location, depth)
+        return entries
 
 
 def read_json(value: object, root: str, limits: Limits = DEFAULT_LIMITS) -> Node:
     """The nodes of a JSON value: mappings with text keys, lists, texts, numbers, booleans and null."""
-    builder = NodeBuilder(root, limits)
-    stack: list[Iterator[object]] = [iter((value,))]
-    while stack:
-        for child in stack[-1]:
-            inside = _add_json(builder, child)
-            if inside is not None:
-                stack.append(inside)
-                break
-        else:
-            stack.pop()
-            if stack:
-                builder.end()
-    return builder.results[0] if builder.results else Node(None, Location(root))
+    return _read_json(value, Location(root), SizeCounter(limits), depth=0)
 
 
-def _add_event(builder: NodeBuilder, event: Event) -> None:
-    location = _location(builder, event)
+def _read_json(value: object, location: Location, size: SizeCounter, depth: int) -> Node:
+    def read_child(child: object, path: str) -> Node:
+        return _read_json(child, Location(path), size, depth + 1)
+
+    match value:
+        case Mapping():
+            size.add_collection(depth, location)
+            keys = (_checked_key(key, location) for key in value)
+            return Node({key: read_child(value[key], f"{location.path}.{key}") for key in keys}, location)
+        case list() | tuple():
+            size.add_collection(depth, location)
+            items = (read_child(item, f"{location.path}[{index}]") for index, item in enumerate(value))
+            return Node(tuple(items), location)
+        case None | bool() | str() | int() | float():
+            raw = _scalar_text(value)
+            size.add_scalar(raw, location)
+            return Node(value, location, raw)
+    raise location.error(f"{type(value).__name__} is not a JSON value")
+
+
+def _checked_key(key: object, location: Location) -> str:
+    if not isinstance(key, str):
+        raise location.error("a key must be a text")
+    if len(key) > KEY_LIMIT:
+        raise location.error(f"the name of a field is longer than {KEY_LIMIT} characters")
+    return key
+
+
+def _check_plain(event: Event, location: Location) -> None:
     if isinstance(event, AliasEvent):
         raise location.error("aliases (*name) are not allowed: repeat the value")
     if isinstance(event, ScalarEvent | SequenceStartEvent | MappingStartEvent):
@@ -84,52 +180,12 @@ def _add_event(builder: NodeBuilder, event: Event) -> None:
             raise location.error("anchors (&name) are not allowed: repeat the value")
         if event.tag is not None:
             raise location.error(f"tags ({event.tag}) are not allowed")
-    match event:
-        case ScalarEvent() if builder.expects_key:
-            builder.add_key(event.value, location)
-        case ScalarEvent():
-            builder.add_scalar(_scalar_value(event), event.value, location)
-        case SequenceStartEvent():
-            builder.begin(location, items=[])
-        case MappingStartEvent():
-            builder.begin(location, entries={})
-        case SequenceEndEvent() | MappingEndEvent():
-            builder.end()
 
 
-def _location(builder: NodeBuilder, event: Event) -> Location:
+def _location(path: str, event: Event) -> Location:
     mark = event.start_mark
     assert mark is not None, "the events of a parser have marks"  # noqa: S101
-    return Location(builder.path, mark.line + 1, mark.column + 1)
-
-
-def _add_json(builder: NodeBuilder, value: object) -> Iterator[object] | None:
-    """Add a value. For a list or mapping, begin it and return an iterator over its members."""
-    location = Location(builder.path)
-    match value:
-        case Mapping():
-            builder.begin(location, entries={})
-            return _members(builder, value)
-        case list() | tuple():
-            builder.begin(location, items=[])
-            return iter(value)
-        case bool():
-            builder.add_scalar(value, "true" if value else "false", location)
-        case str() | int() | float():
-            builder.add_scalar(value, _scalar_text(value), location)
-        case None:
-            builder.add_scalar(None, "", location)
-        case _:
-            raise location.error(f"{type(value).__name__} is not a JSON value")
-    return None
-
-
-def _members(builder: NodeBuilder, value: Mapping[object, object]) -> Iterator[object]:
-    for key, child in value.items():
-        if not isinstance(key, str):
-            raise Location(builder.path).error("a key must be a text")
-        builder.add_key(key, None)
-        yield child
+    return Location(path, mark.line + 1, mark.column + 1)
 
 
 def _scalar_value(event: ScalarEvent) -> Scalar:
@@ -146,8 +202,12 @@ def _scalar_value(event: ScalarEvent) -> Scalar:
     return float(text) if _FLOAT.fullmatch(text) else text
 
 
-def _scalar_text(value: str | int | float) -> str:
+def _scalar_text(value: Scalar) -> str:
     """A JSON scalar as text; a whole float, such as protobuf makes of every number, is written as an integer."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     try:

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from services.flows.documents import read_documents, read_json
-from services.flows.node_builder import Limits
+from services.flows.documents import Limits, SizeCounter, read_documents, read_json
 from services.flows.nodes import DocumentError, Node
 from services.flows.parser import read_flow
 from services.flows.patterns import limit_compile_cost
@@ -71,39 +70,23 @@ def _read_nodes(source: object, files: Files, root: str) -> tuple[Node | None, N
 
 
 def _to_json(source: object, configuration: Node | None, commands: Node) -> list[Json]:
+    """JSON values, within the limits with which they are read again."""
     if isinstance(source, list | tuple):
         return list(source)
-    return _JsonWriter().write_all((configuration, *commands.items()) if configuration else commands.items())
+    size = SizeCounter(JSON_LIMITS, values=1, note=" in all, with the files that are run")
+    nodes = (configuration, *commands.items()) if configuration else commands.items()
+    return [_write_json(node, size, depth=1) for node in nodes]
 
 
-class _JsonWriter:
-    """Turns nodes into JSON values, within the limits with which these are read again."""
-
-    def __init__(self) -> None:
-        self._values = 1
-        self._characters = 0
-
-    def write_all(self, nodes: tuple[Node, ...]) -> list[Json]:
-        return [self._write(node, depth=1) for node in nodes]
-
-    def _write(self, node: Node, depth: int) -> Json:
-        """A number that JSON would write differently ("007") becomes the text that it was."""
-        self._count(node, depth)
-        match node.value:
-            case tuple() as items:
-                return [self._write(item, depth + 1) for item in items]
-            case str() | int() | float() | None as scalar:
-                return scalar if isinstance(scalar, str | bool | None) or str(scalar) == node.raw else node.raw
-            case entries:
-                return {name: self._write(child, depth + 1) for name, child in entries.items()}
-
-    def _count(self, node: Node, depth: int) -> None:
-        limits, with_files = JSON_LIMITS, "in all, with the files that are run"
-        self._values += 1
-        self._characters += len(node.raw)
-        if self._values > limits.values:
-            raise node.error(f"more than {limits.values} values {with_files}")
-        if self._characters > limits.characters:
-            raise node.error(f"more than {limits.characters} characters {with_files}")
-        if depth >= limits.depth and isinstance(node.value, tuple | Mapping):
-            raise node.error(f"nested deeper than {limits.depth} levels")
+def _write_json(node: Node, size: SizeCounter, depth: int) -> Json:
+    """A number that JSON would write differently ("007") becomes the text that it was."""
+    match node.value:
+        case tuple() as items:
+            size.add_collection(depth, node.location)
+            return [_write_json(item, size, depth + 1) for item in items]
+        case str() | int() | float() | None as scalar:
+            size.add_scalar(node.raw, node.location)
+            return scalar if isinstance(scalar, str | bool | None) or str(scalar) == node.raw else node.raw
+        case entries:
+            size.add_collection(depth, node.location)
+            return {name: _write_json(child, size, depth + 1) for name, child in entries.items()}

@@ -1,30 +1,58 @@
 """Reads the steps of a flow from nodes. Errors have a location and, for unknown words, a suggestion."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import TypeVar, cast
+from typing import cast
 
-from services.flows.argument_readers import COMMON_FIELDS, is_optional, read_condition, read_env
 from services.flows.command_readers import COMMAND_READERS
-from services.flows.configuration import is_configuration, read_configuration
-from services.flows.interpolation import fill_node, mark_pending, parse_template
-from services.flows.nodes import DocumentError, Node, read_optional, suggest
+from services.flows.configuration import StepsReader, is_configuration, read_configuration, read_env
+from services.flows.nodes import DocumentError, Node, quote, read_optional, suggest
+from services.flows.selectors import COMMON_FIELDS, is_optional, read_condition
 from services.flows.steps import ALWAYS, STEP_LIMIT, Command, Flow, Repeat, Retry, RunFlow, Sentence, Step
-from services.flows.unsupported_commands import UNSUPPORTED, describe_unknown
 from services.flows.values import ExpressionError
-from services.flows.variables import Scope
+from services.flows.variables import Scope, fill_node, mark_pending, parse_template
 
 SENTENCE_LIMIT = 500
 NESTING_LIMIT = 8
 TIMES_LIMIT = 1_000
 RETRIES_LIMIT = 10
 
-T = TypeVar("T")
-R = TypeVar("R")
+_NO_SCRIPTS = (
+    "JavaScript does not run here. Set values under env, compute in ${...} (names, texts, numbers, operators), "
+    "and check with assertTrue"
+)
+_NO_AI = "describe what must be visible in a sentence, or use assertVisible"
+_NO_RANDOM = "use inputText with a fixed value or one from env"
 
-StepsReader = Callable[[Node], tuple[Step, ...]]
-"""Reads the steps that a step holds."""
+UNSUPPORTED: Mapping[str, str] = {
+    "evalScript": _NO_SCRIPTS,
+    "runScript": _NO_SCRIPTS,
+    "assertWithAI": _NO_AI,
+    "assertNoDefectsWithAI": _NO_AI,
+    "extractTextWithAI": "copyTextFrom copies the text of an element to ${maestro.copiedText}",
+    "assertScreenshot": "assertVisible checks texts; takeScreenshot saves an image",
+    "inputRandomEmail": _NO_RANDOM,
+    "inputRandomNumber": _NO_RANDOM,
+    "inputRandomPersonName": _NO_RANDOM,
+    "inputRandomText": _NO_RANDOM,
+    "inputRandomCityName": _NO_RANDOM,
+    "inputRandomCountryName": _NO_RANDOM,
+    "inputRandomColorName": _NO_RANDOM,
+    "killApp": "use stopApp; a background app cannot be killed as the system would do it",
+    "clearKeychain": "use clearState, which deletes what the app has stored",
+    "setPermissions": "use permissions of launchApp",
+    "setAirplaneMode": "the network of a device cannot be changed",
+    "toggleAirplaneMode": "the network of a device cannot be changed",
+    "addMedia": "files cannot be added to a device",
+    "startRecording": "takeScreenshot saves an image; every failure has one anyway",
+    "stopRecording": "takeScreenshot saves an image; every failure has one anyway",
+    "travel": "use setLocation for each point",
+    "action": "write the command itself: back, hideKeyboard, scroll",
+    "dragAndDrop": "use swipe with start and end",
+}
+"""Unsupported commands by name, with what to use instead."""
 
 
 def read_flow(configuration: Node | None, steps: Node, problems: list[DocumentError]) -> Flow | None:
@@ -37,16 +65,23 @@ def read_flow(configuration: Node | None, steps: Node, problems: list[DocumentEr
         configuration, items = items[0], items[1:]
     found = len(problems)
     flow = Flow(steps=())
+    read: list[Step] = []
     if configuration is not None:
-        flow = _collect(_read_configuration, configuration, problems) or flow
-    read = [step for item in items if (step := _collect(_read_outermost_step, item, problems)) is not None]
+        with _collecting(problems):
+            flow = read_configuration(configuration, lambda hook: _read_steps(hook, depth=1))
+    for item in items:
+        with _collecting(problems):
+            read.append(_read_step(item, depth=0))
     if len(problems) > found:
         return None
     if not read:
         problems.append(steps.error("a test needs at least one step"))
         return None
     flow = replace(flow, steps=tuple(read))
-    return _collect(_check_step_count, flow, problems)
+    with _collecting(problems):
+        _check_step_count(flow)
+        return flow
+    return None
 
 
 def fill_step(step: Step, scope: Scope) -> Step:
@@ -65,24 +100,15 @@ def fill_step(step: Step, scope: Scope) -> Step:
     return replace(_read_arguments(step.name, filled, lambda _: inner), pending=node)
 
 
-def _collect(read: Callable[[T], R], item: T, problems: list[DocumentError]) -> R | None:
-    """What `read` makes of the item; None, with the error among the problems, if it cannot be read."""
+@contextmanager
+def _collecting(problems: list[DocumentError]) -> Iterator[None]:
     try:
-        return read(item)
+        yield
     except DocumentError as error:
         problems.append(error)
-        return None
 
 
-def _read_configuration(node: Node) -> Flow:
-    return read_configuration(node, lambda hook: _read_steps(hook, depth=1))
-
-
-def _read_outermost_step(node: Node) -> Step:
-    return _read_step(node, depth=0)
-
-
-def _check_step_count(flow: Flow) -> Flow:
+def _check_step_count(flow: Flow) -> None:
     waiting, count = [*flow.on_start, *flow.steps, *flow.on_complete], 0
     while waiting:
         step = waiting.pop()
@@ -91,7 +117,6 @@ def _check_step_count(flow: Flow) -> Flow:
             raise DocumentError(step.path, None, None, f"a test may have at most {STEP_LIMIT} steps")
         if isinstance(step.command, RunFlow | Repeat | Retry):
             waiting.extend(step.command.commands)
-    return flow
 
 
 def _read_steps(node: Node, depth: int) -> tuple[Step, ...]:
@@ -116,8 +141,17 @@ def _read_step(node: Node, depth: int) -> Step:
         raise node.error(f"a step has one command, not {len(entries)}" + _dash_hint(entries))
     name, arguments = next(iter(entries.items()))
     if name not in COMMANDS:
-        raise arguments.error_at_key(describe_unknown(name, COMMANDS))
+        raise arguments.error_at_key(_describe_unknown(name))
     return _read_command(name, arguments, depth)
+
+
+def _describe_unknown(name: str) -> str:
+    """The message for a command that is unsupported or unknown, with the most similar one."""
+    if name in UNSUPPORTED:
+        return f"{name} is not supported: {UNSUPPORTED[name]}"
+    if " " in name.strip():
+        return f"unknown command {quote(name)}; put a sentence with a colon into quotes"
+    return f"unknown command {quote(name)}{suggest(name, COMMANDS) or '; known: ' + ', '.join(sorted(COMMANDS))}"
 
 
 def _dash_hint(entries: Mapping[str, Node]) -> str:
@@ -130,7 +164,7 @@ def _read_sentence_or_bare_command(node: Node, depth: int) -> Step:
     if text in COMMANDS:
         return _read_command(text, Node(None, node.location), depth)
     if text in UNSUPPORTED or _looks_like_a_command(text):
-        raise node.error(describe_unknown(text, COMMANDS))
+        raise node.error(_describe_unknown(text))
     sentence, pending = mark_pending(node)
     return replace(_read_sentence(sentence), pending=sentence if pending else None)
 

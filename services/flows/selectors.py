@@ -1,11 +1,37 @@
-"""Selectors of elements, positions, and conditions of commands."""
+"""Selectors of elements, positions and conditions: what commands take as arguments, and how they are read."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
-from services.flows.patterns import Pattern
+from services.flows.nodes import Node, read_optional
+from services.flows.patterns import Pattern, PatternError, compile_pattern
 
 Direction: TypeAlias = Literal["up", "down", "left", "right"]
+
+PATTERN_LIMIT = 500
+NESTING_LIMIT = 6
+INDEX_LIMIT = 1_000
+DESCENDANTS_LIMIT = 20
+PIXELS_LIMIT = 100_000
+VALUE_LIMIT = 10_000
+
+COMMON_FIELDS = ("label", "optional")
+"""Fields of every command."""
+
+_STATES = ("enabled", "checked", "focused", "selected")
+_SIZES = ("width", "height", "tolerance")
+_RELATIONS = ("below", "above", "leftOf", "rightOf", "childOf", "containsChild", "containsDescendants")
+CRITERIA = ("text", "id", "index", *_STATES, *_SIZES, *_RELATIONS)
+_UNSUPPORTED = {
+    "traits": "use text or id",
+    "css": "use text or id",
+    "timeout": "use extendedWaitUntil, which has a timeout",
+    "waitUntilVisible": "every command waits for its element",
+    "point": "only tapOn, doubleTapOn and longPressOn have it",
+}
+_POSITION = re.compile(r"\s*(\d{1,5}(?:\.\d{1,3})?)\s*(%?)\s*,\s*(\d{1,5}(?:\.\d{1,3})?)\s*(%?)\s*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,3 +103,117 @@ class Condition:
     not_visible: Selector | None = None
     platform: str | None = None
     truth: str | None = None
+
+
+def read_selector(node: Node, *, also: tuple[str, ...] = (), depth: int = 0, required: bool = True) -> Selector:
+    """A selector: a text, or a mapping of criteria that may also have the fields `also`."""
+    if not node.is_mapping:
+        return Selector(text=read_pattern(node))
+    if depth > NESTING_LIMIT:
+        raise node.error(f"selectors may be nested at most {NESTING_LIMIT} deep")
+    _refuse_unsupported(node.mapping(), also)
+    entries = node.fields((*CRITERIA, *also))
+    if required and not set(entries) & set(CRITERIA):
+        raise node.error(f"a selector needs at least one of {', '.join(CRITERIA)}")
+
+    def state(name: str) -> bool | None:
+        return read_optional(entries, name, Node.boolean)
+
+    def size(name: str) -> float | None:
+        return read_optional(entries, name, lambda value: value.number(0, PIXELS_LIMIT))
+
+    def other(name: str) -> Selector | None:
+        return read_optional(entries, name, lambda value: read_selector(value, depth=depth + 1))
+
+    return Selector(
+        text=read_optional(entries, "text", read_pattern),
+        id=read_optional(entries, "id", read_pattern),
+        index=read_optional(entries, "index", lambda value: value.integer(0, INDEX_LIMIT)),
+        enabled=state("enabled"),
+        checked=state("checked"),
+        focused=state("focused"),
+        selected=state("selected"),
+        width=size("width"),
+        height=size("height"),
+        tolerance=size("tolerance"),
+        below=other("below"),
+        above=other("above"),
+        left_of=other("leftOf"),
+        right_of=other("rightOf"),
+        child_of=other("childOf"),
+        contains_child=other("containsChild"),
+        contains_descendants=read_optional(
+            entries, "containsDescendants", lambda value: _read_descendants(value, depth + 1)
+        ),
+    )
+
+
+def _refuse_unsupported(entries: Mapping[str, Node], also: tuple[str, ...]) -> None:
+    for name, instead in _UNSUPPORTED.items():
+        if name in entries and name not in also:
+            raise entries[name].error_at_key(f"{name} is not supported here: {instead}")
+
+
+def _read_descendants(node: Node, depth: int) -> tuple[Selector, ...]:
+    if not 0 < len(node.items()) <= DESCENDANTS_LIMIT:
+        raise node.error(f"expected a list of 1 to {DESCENDANTS_LIMIT} selectors")
+    return tuple(read_selector(item, depth=depth) for item in node.items())
+
+
+def read_pattern(node: Node) -> Pattern:
+    """A regular expression for a whole text, or a text that matches itself."""
+    source = node.string()
+    if not source.strip():
+        raise node.error("the text to look for is empty")
+    if len(source) > PATTERN_LIMIT:
+        raise node.error(f"the text to look for is longer than {PATTERN_LIMIT} characters")
+    if node.pending:
+        return Pattern(source)
+    try:
+        return compile_pattern(source)
+    except PatternError as error:
+        raise node.error(f"{error}; a selector's text is a regular expression that matches the whole text") from error
+
+
+def read_condition(node: Node) -> Condition:
+    """A condition of `when` or `while`."""
+    allowed = ("visible", "notVisible", "platform", "true")
+    entries = node.fields(allowed)
+    if not entries:
+        raise node.error(f"a condition needs at least one of {', '.join(allowed)}")
+    return Condition(
+        visible=read_optional(entries, "visible", read_element),
+        not_visible=read_optional(entries, "notVisible", read_element),
+        platform=read_optional(entries, "platform", lambda value: value.choice(("android", "ios"))),
+        truth=read_optional(entries, "true", lambda value: value.string(limit=VALUE_LIMIT)),
+    )
+
+
+def read_element(node: Node) -> Selector:
+    """The selector of an argument, which may itself be marked as optional (see `is_optional`)."""
+    return read_selector(node, also=COMMON_FIELDS)
+
+
+def is_optional(entries: Mapping[str, Node]) -> bool:
+    """Whether a command is marked as optional, directly or at its element."""
+    inner = (entries[name] for name in ("element", "visible", "notVisible") if name in entries)
+    marked = [entries, *(node.mapping() for node in inner if node.is_mapping)]
+    return any(read_optional(each, "optional", Node.boolean) for each in marked)
+
+
+def read_direction(node: Node) -> Direction:
+    return cast("Direction", node.choice(("up", "down", "left", "right")))
+
+
+def read_position(node: Node) -> Position:
+    """A point: "50%, 90%" of the screen, or "120, 400" in pixels."""
+    if node.pending:
+        return Position(0, 0, True)
+    found = _POSITION.fullmatch(node.string(limit=100))
+    if found is None or found[2] != found[4]:
+        raise node.error('expected a point such as "50%, 90%" or "120, 400"')
+    relative = found[2] == "%"
+    x, y = float(found[1]), float(found[3])
+    if relative and not (x <= 100 and y <= 100):
+        raise node.error("the percentages of a point are between 0% and 100%")
+    return Position(x / 100, y / 100, relative) if relative else Position(x, y, relative)

@@ -11,22 +11,27 @@ from services.flows.command_types import (
     BaseCommand,
     ClearState,
     CopyTextFrom,
+    DoubleTapOn,
     EraseText,
     ExtendedWaitUntil,
     HideKeyboard,
     InputText,
     LaunchApp,
+    LongPressOn,
     OpenLink,
     PasteText,
     PressKey,
+    Scroll,
+    ScrollUntilVisible,
     SetClipboard,
     SetLocation,
     SetOrientation,
     StopApp,
+    Swipe,
     TakeScreenshot,
+    TapOn,
     WaitForAnimationToEnd,
 )
-from services.flows.gestures import DoubleTapOn, LongPressOn, Scroll, ScrollUntilVisible, Swipe, TapOn
 from services.flows.nodes import Node
 from services.flows.selectors import Condition
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from services.flows.configuration import CONFIGURATION_KEYS, HOOKS
 from services.flows.documents import read_documents
-from services.flows.interpolation import COMMANDS, is_template
 from services.flows.nodes import DocumentError, Node, suggest
 from services.flows.steps import STEP_LIMIT
+from services.flows.variables import COMMANDS, is_template
 
 INCLUSIONS_LIMIT = 100
 DEPTH_LIMIT = 8

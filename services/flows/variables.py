@@ -1,16 +1,26 @@
-"""The variables of a running flow: its env, those of the flows around it, and the built-in ones."""
+"""Variables and the ${...} that use them: checked when a step is read, filled in when it runs."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
-from services.flows.interpolation import parse_template
-from services.flows.nodes import DocumentError, quote, suggest
-from services.flows.values import ExpressionError, UnknownVariable, Value
+from services.flows.expressions import Evaluate, Lookup, parse_expression
+from services.flows.nodes import DocumentError, Node, quote, suggest
+from services.flows.values import ExpressionError, UnknownVariable, Value, to_text
 
 COPIED = "maestro.copiedText"
 PLATFORM = "maestro.platform"
 APP_ID = "MAESTRO_APP_ID"
-BUILT_IN = (COPIED, PLATFORM, APP_ID)
+_WHY_MISSING = {
+    COPIED: "nothing has been copied: use copyTextFrom first",
+    PLATFORM: "there is no device",
+    APP_ID: "the build has no package name",
+}
+
+OPENING = "${"
+TEXT_LIMIT = 20_000
+COMMANDS = "commands"
+"""The argument that holds other steps, whose variables are filled in when those steps run."""
 
 
 @dataclass(slots=True)
@@ -24,57 +34,30 @@ class BuiltInVariables:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Variables by name; unknown names are looked up in the outer scope."""
+    """The variables that a step can use, by name."""
 
     built_in: BuiltInVariables = field(default_factory=BuiltInVariables)
     values: Mapping[str, str] = field(default_factory=dict)
-    outer: "Scope | None" = None
 
     def within(self, values: Mapping[str, str]) -> "Scope":
-        """The scope of a flow that runs inside this one."""
-        return Scope(self.built_in, values, self) if values else self
+        """The scope of a flow that runs inside this one; its values hide those of the same names."""
+        return Scope(self.built_in, {**self.values, **values})
 
     def lookup(self, name: str) -> Value:
         """The value of a variable. Raise UnknownVariable, with the most similar name, if it has none (yet)."""
-        read = _BUILT_IN.get(name)
-        if read is not None:
-            value = read(self.built_in)
-            if value is None:
-                raise UnknownVariable(f"{name} has no value: {_WHY_MISSING[name]}")
+        value = self._built_in().get(name, self.values.get(name))
+        if value is not None:
             return value
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope.values:
-                return scope.values[name]
-            scope = scope.outer
-        raise UnknownVariable(f"there is no variable {quote(name)}{self._hint(name)}")
-
-    def _hint(self, name: str) -> str:
-        known = sorted(self._names())
-        return (
-            suggest(name, known)
-            or f"; known: {', '.join(known[:20])}. Set variables under env of the flow or of runFlow"
+        if name in _WHY_MISSING:
+            raise UnknownVariable(f"{name} has no value: {_WHY_MISSING[name]}")
+        known = sorted({*_WHY_MISSING, *self.values})
+        hint = suggest(name, known) or (
+            f"; known: {', '.join(known[:20])}. Set variables under env of the flow or of runFlow"
         )
+        raise UnknownVariable(f"there is no variable {quote(name)}{hint}")
 
-    def _names(self) -> set[str]:
-        names = set(BUILT_IN)
-        scope: Scope | None = self
-        while scope is not None:
-            names.update(scope.values)
-            scope = scope.outer
-        return names
-
-
-_BUILT_IN: Mapping[str, Callable[[BuiltInVariables], str | None]] = {
-    COPIED: lambda built_in: built_in.copied,
-    PLATFORM: lambda built_in: built_in.platform,
-    APP_ID: lambda built_in: built_in.app_id,
-}
-_WHY_MISSING = {
-    COPIED: "nothing has been copied: use copyTextFrom first",
-    PLATFORM: "there is no device",
-    APP_ID: "the build has no package name",
-}
+    def _built_in(self) -> Mapping[str, str | None]:
+        return {COPIED: self.built_in.copied, PLATFORM: self.built_in.platform, APP_ID: self.built_in.app_id}
 
 
 def initial_scope(env: Iterable[tuple[str, str]], built_in: BuiltInVariables) -> Scope:
@@ -90,3 +73,87 @@ def initial_scope(env: Iterable[tuple[str, str]], built_in: BuiltInVariables) ->
             if not (isinstance(error, UnknownVariable) and raw.strip() == f"${{{name}}}"):
                 raise DocumentError(f"env.{name}", None, None, str(error)) from error
     return Scope(built_in, values)
+
+
+def mark_pending(node: Node) -> tuple[Node, bool]:
+    """The node with every scalar that has variables marked as pending, and whether there are any."""
+
+    def mark(scalar: Node) -> Node:
+        if not isinstance(scalar.value, str) or not is_template(scalar.value):
+            return scalar
+        try:
+            parse_template(scalar.value)
+        except ExpressionError as error:
+            raise scalar.error(str(error)) from error
+        return replace(scalar, pending=True)
+
+    changed = _map_scalars(node, mark)
+    return changed, changed is not node
+
+
+def fill_node(node: Node, fill: Callable[[str], str]) -> Node:
+    """The node with its pending scalars filled in; the texts true and false become booleans."""
+
+    def put(scalar: Node) -> Node:
+        if not scalar.pending:
+            return scalar
+        try:
+            text = fill(scalar.raw)
+        except UnknownVariable as error:
+            raise scalar.error(str(error)) from error
+        except ExpressionError as error:
+            raise scalar.error(f"{error}, in {scalar.raw}") from error
+        value = {"true": True, "false": False}.get(text, text)
+        return replace(scalar, value=value, raw=text, pending=False, template=scalar.raw)
+
+    return _map_scalars(node, put)
+
+
+def _map_scalars(node: Node, change: Callable[[Node], Node], *, outermost: bool = True) -> Node:
+    """The node with its scalars changed, except those of inner steps; the same object if nothing changes."""
+    match node.value:
+        case Mapping() as entries:
+            changed = {
+                name: child if outermost and name == COMMANDS else _map_scalars(child, change, outermost=False)
+                for name, child in entries.items()
+            }
+            return replace(node, value=changed) if any(changed[name] is not entries[name] for name in changed) else node
+        case tuple() as items:
+            others = tuple(_map_scalars(item, change, outermost=False) for item in items)
+            return replace(node, value=others) if any(a is not b for a, b in zip(others, items, strict=True)) else node
+        case _:
+            return change(node)
+
+
+def is_template(text: str) -> bool:
+    return OPENING in text
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A text with ${...} in it, as literal texts and expressions in order; \\${ is a literal ${."""
+
+    parts: tuple[str | Evaluate, ...]
+
+    def fill(self, lookup: Lookup) -> str:
+        """The text with all values filled in. Raise ExpressionError if one has none."""
+        text = "".join(part if isinstance(part, str) else to_text(part(lookup)) for part in self.parts)
+        if len(text) > TEXT_LIMIT:
+            raise ExpressionError(f"the text becomes longer than {TEXT_LIMIT} characters")
+        return text
+
+
+@lru_cache(maxsize=512)
+def parse_template(text: str) -> Template:
+    """The template. Raise ExpressionError if the content of ${...} is not an expression."""
+    parts: list[str | Evaluate] = []
+    position = 0
+    while (found := text.find(OPENING, position)) >= 0:
+        if text[position:found].endswith("\\"):
+            parts.append(text[position : found - 1] + OPENING)
+            position = found + len(OPENING)
+            continue
+        parts.append(text[position:found])
+        expression, position = parse_expression(text, found + len(OPENING))
+        parts.append(expression)
+    return Template((*parts, text[position:]))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from services.flows import command_types, gestures
+from services.flows import command_types
 from services.flows.loader import parse_flow
 from services.flows.nodes import DocumentError
 from services.flows.parser import COMMANDS, fill_step
@@ -32,13 +32,13 @@ def read(text: str) -> Command:
         ("clearState", command_types.ClearState()),
         ("clearState: com.a", command_types.ClearState("com.a")),
         ("clearState: {appId: com.a, optional: true}", command_types.ClearState("com.a")),
-        ("tapOn: {point: '50%, 20%'}", gestures.TapOn(point=Position(0.5, 0.2, True))),
-        ("tapOn: {text: Pay, point: '5, 6'}", gestures.TapOn(PAY, point=Position(5, 6, False))),
-        ("tapOn: {text: Pay, repeat: 3, delay: 500}", gestures.TapOn(PAY, times=3, pause_seconds=0.5)),
+        ("tapOn: {point: '50%, 20%'}", command_types.TapOn(point=Position(0.5, 0.2, True))),
+        ("tapOn: {text: Pay, point: '5, 6'}", command_types.TapOn(PAY, point=Position(5, 6, False))),
+        ("tapOn: {text: Pay, repeat: 3, delay: 500}", command_types.TapOn(PAY, times=3, pause_seconds=0.5)),
         ("tapOn: {text: Pay, retryTapIfNoChange: true, waitToSettleTimeoutMs: 250}",
-         gestures.TapOn(PAY, retry_if_no_change=True, settle_seconds=0.25)),
-        ("doubleTapOn: Pay", gestures.DoubleTapOn(PAY)),
-        ("longPressOn: {text: Pay, optional: true}", gestures.LongPressOn(PAY)),
+         command_types.TapOn(PAY, retry_if_no_change=True, settle_seconds=0.25)),
+        ("doubleTapOn: Pay", command_types.DoubleTapOn(PAY)),
+        ("longPressOn: {text: Pay, optional: true}", command_types.LongPressOn(PAY)),
         ("inputText: {text: x, label: y}", command_types.InputText("x")),
         ("eraseText: {label: y}", command_types.EraseText(50)),
         ("copyTextFrom: {text: Pay}", command_types.CopyTextFrom(PAY)),
@@ -48,12 +48,12 @@ def read(text: str) -> Command:
         ("pressKey: Volume Up", command_types.PressKey("volume up")),
         ("pressKey: {key: ENTER}", command_types.PressKey("enter")),
         ("hideKeyboard", command_types.HideKeyboard()),
-        ("scroll: {label: x}", gestures.Scroll()),
-        ("swipe: {direction: UP, waitToSettleTimeoutMs: 100}", gestures.Swipe(direction="up", settle_seconds=0.1)),
-        ("scrollUntilVisible: {element: Pay}", gestures.ScrollUntilVisible(selector=PAY, seconds=0.601)),
+        ("scroll: {label: x}", command_types.Scroll()),
+        ("swipe: {direction: UP, waitToSettleTimeoutMs: 100}", command_types.Swipe(direction="up", settle_seconds=0.1)),
+        ("scrollUntilVisible: {element: Pay}", command_types.ScrollUntilVisible(selector=PAY, seconds=0.601)),
         ("scrollUntilVisible: {element: {text: Pay}, direction: LEFT, timeout: 5000, speed: 100,"
          " visibilityPercentage: 50, centerElement: true, waitToSettleTimeoutMs: 700}",
-         gestures.ScrollUntilVisible(selector=PAY, direction="left", timeout_seconds=5, seconds=0.001, share=0.5,
+         command_types.ScrollUntilVisible(selector=PAY, direction="left", timeout_seconds=5, seconds=0.001, share=0.5,
                                     centered=True, settle_seconds=0.7)),
         ("assertTrue: true", command_types.AssertTrue("true")),
         ("assertTrue: {condition: 1}", command_types.AssertTrue("1")),
@@ -165,13 +165,13 @@ def test_every_command_has_an_example_here() -> None:
 @pytest.mark.parametrize(
     ("text", "command"),
     [
-        ("tapOn: '${A}'", gestures.TapOn(PAY)),
+        ("tapOn: '${A}'", command_types.TapOn(PAY)),
         ("tapOn: {text: '${A}', index: '${N}', enabled: '${T}'}",
-         gestures.TapOn(Selector(text=Pattern("Pay"), index=2, enabled=True))),
-        ("tapOn: {point: '${N}0%, 5%'}", gestures.TapOn(point=Position(0.2, 0.05, True))),
+         command_types.TapOn(Selector(text=Pattern("Pay"), index=2, enabled=True))),
+        ("tapOn: {point: '${N}0%, 5%'}", command_types.TapOn(point=Position(0.2, 0.05, True))),
         ("eraseText: '${N}'", command_types.EraseText(2)),
         ("pressKey: '${K}'", command_types.PressKey("enter")),
-        ("swipe: {direction: '${D}'}", gestures.Swipe(direction="left")),
+        ("swipe: {direction: '${D}'}", command_types.Swipe(direction="left")),
         ("setLocation: {latitude: '${N}', longitude: '-${N}.5'}", command_types.SetLocation(2, -2.5)),
         ("launchApp: {appId: 'com.${A}', arguments: {x: '${N}'}}",
          command_types.LaunchApp("com.Pay", arguments=(("x", "2"),))),

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.flows.documents import read_json, read_yaml
-from services.flows.node_builder import Limits
+from services.flows.documents import Limits, read_json, read_yaml
 from services.flows.nodes import DocumentError, Node
 
 

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.flows.interpolation import is_template, parse_template
 from services.flows.values import ExpressionError, UnknownVariable, Value, is_true, to_text
-from services.flows.variables import BuiltInVariables, Scope, initial_scope
+from services.flows.variables import BuiltInVariables, Scope, initial_scope, is_template, parse_template
 
 VALUES = {"NAME": "Ada", "N": "3", "EMPTY": "", "ZERO": "0", "FLAG": "true", "QUOTE": "it's"}
 SCOPE = initial_scope(VALUES.items(), BuiltInVariables("android", "com.example.shop", "copied"))

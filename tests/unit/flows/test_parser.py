@@ -8,10 +8,12 @@ from services.flows.command_types import (
     ExtendedWaitUntil,
     InputText,
     LaunchApp,
+    Scroll,
     StopApp,
+    Swipe,
     TakeScreenshot,
+    TapOn,
 )
-from services.flows.gestures import Scroll, Swipe, TapOn
 from services.flows.loader import parse_flow
 from services.flows.patterns import Pattern
 from services.flows.selectors import Condition, Position, Selector

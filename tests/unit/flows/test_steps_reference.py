@@ -3,12 +3,11 @@
 import re
 from pathlib import Path
 
-from services.flows.argument_readers import CRITERIA
 from services.flows.configuration import CONFIGURATION_KEYS
 from services.flows.loader import parse_flow
-from services.flows.parser import COMMANDS
+from services.flows.parser import COMMANDS, UNSUPPORTED
+from services.flows.selectors import CRITERIA
 from services.flows.steps import Repeat, Retry, RunFlow, Step
-from services.flows.unsupported_commands import UNSUPPORTED
 
 TEXT = (Path(__file__).parents[3] / "docs" / "steps.md").read_text()
 EXAMPLES: list[str] = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)

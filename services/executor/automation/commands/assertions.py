@@ -8,7 +8,7 @@ from services.executor.automation.outcome import (
     not_visible_error,
     still_visible_error,
 )
-from services.executor.automation.sentences.intents import Action
+from services.executor.automation.screen.elements import Element
 from services.executor.model.failures import Category
 from services.flows.command_types import (
     AssertNotVisible,
@@ -29,18 +29,20 @@ CONDITION_SECONDS = 3.0
 async def perform_assertion(context: CommandContext, command: AssertionCommand) -> StepOutcome:
     match command:
         case AssertVisible(selector):
-            return await _assert_visible(context, selector, context.seconds, Category.ASSERTION_FAILED)
+            element = await _wait_until_visible(context, selector, context.seconds, Category.ASSERTION_FAILED)
+            return command_outcome(command, element)
         case AssertNotVisible(selector):
-            return await _assert_not_visible(context, selector, context.seconds, Category.ASSERTION_FAILED)
+            await _wait_until_gone(context, selector, context.seconds, Category.ASSERTION_FAILED)
+            return command_outcome(command)
         case AssertTrue():
-            return _assert_true(command)
+            _check_true(command)
+            return command_outcome(command)
         case ExtendedWaitUntil():
-            return await _wait_until(context, command)
+            return command_outcome(command, await _wait_until(context, command))
         case WaitForAnimationToEnd(seconds):
             at_rest = await wait_until_stable(context.device, context.watcher, seconds)
-            return command_outcome(
-                Action.WAIT_UNTIL_STILL, message="" if at_rest else f"the screen was still moving after {seconds:g} s"
-            )
+            message = "" if at_rest else f"the screen was still moving after {seconds:g} s"
+            return command_outcome(command, message=message)
 
 
 async def condition_holds(context: CommandContext, condition: Condition) -> bool:
@@ -58,37 +60,34 @@ async def condition_holds(context: CommandContext, condition: Condition) -> bool
     )
 
 
-def _assert_true(command: AssertTrue) -> StepOutcome:
+def _check_true(command: AssertTrue) -> None:
     if not is_true(command.value):
         what = command.raw or command.value
         said = f"{what} is not true" + (f": it is {command.value or 'empty'}" if command.raw else "")
         raise StepFailed(Category.ASSERTION_FAILED, said, reason=f"{what} is not true")
-    return command_outcome(Action.ASSERT_TRUE)
 
 
-async def _assert_visible(
+async def _wait_until(context: CommandContext, command: ExtendedWaitUntil) -> Element | None:
+    """The visible element, if the command names one."""
+    seconds = context.seconds if command.timeout_seconds is None else command.timeout_seconds
+    element = None
+    if command.visible is not None:
+        element = await _wait_until_visible(context, command.visible, seconds, Category.STEP_TIMEOUT)
+    if command.not_visible is not None:
+        await _wait_until_gone(context, command.not_visible, seconds, Category.STEP_TIMEOUT)
+    return element
+
+
+async def _wait_until_visible(
     context: CommandContext, selector: Selector, seconds: float, category: Category
-) -> StepOutcome:
+) -> Element:
     element = await context.watcher.until(FirstMatch(selector), seconds)
     if element is None:
         raise not_visible_error(str(selector), seconds, context.watcher.seen, category)
-    return command_outcome(Action.ASSERT_VISIBLE, element)
+    return element
 
 
-async def _assert_not_visible(
-    context: CommandContext, selector: Selector, seconds: float, category: Category
-) -> StepOutcome:
+async def _wait_until_gone(context: CommandContext, selector: Selector, seconds: float, category: Category) -> None:
     element = await context.watcher.until_gone(FirstMatch(selector), seconds)
     if element is not None:
         raise still_visible_error(str(selector), seconds, element, category)
-    return command_outcome(Action.ASSERT_NOT_VISIBLE)
-
-
-async def _wait_until(context: CommandContext, command: ExtendedWaitUntil) -> StepOutcome:
-    seconds = context.seconds if command.timeout_seconds is None else command.timeout_seconds
-    seen = command_outcome(Action.WAIT_FOR)
-    if command.visible is not None:
-        seen = await _assert_visible(context, command.visible, seconds, Category.STEP_TIMEOUT)
-    if command.not_visible is not None:
-        await _assert_not_visible(context, command.not_visible, seconds, Category.STEP_TIMEOUT)
-    return command_outcome(Action.WAIT_FOR, seen.element)

@@ -1,5 +1,6 @@
 """Previews what a step would do on a screen, by the rules alone, without a device or a model."""
 
+from services.executor.automation.commands.context import action_of
 from services.executor.automation.commands.selector_search import find_by_selector
 from services.executor.automation.screen.elements import Element, walk
 from services.executor.automation.screen.outline import Outline
@@ -9,25 +10,27 @@ from services.flows.command_types import (
     AssertNotVisible,
     AssertTrue,
     AssertVisible,
-    Back,
     ClearState,
     CopyTextFrom,
+    DoubleTapOn,
     EraseText,
     ExtendedWaitUntil,
-    HideKeyboard,
     InputText,
     LaunchApp,
+    LongPressOn,
     OpenLink,
     PasteText,
     PressKey,
+    Scroll,
+    ScrollUntilVisible,
     SetClipboard,
     SetLocation,
     SetOrientation,
     StopApp,
+    Swipe,
     TakeScreenshot,
-    WaitForAnimationToEnd,
+    TapOn,
 )
-from services.flows.gestures import DoubleTapOn, LongPressOn, Scroll, ScrollUntilVisible, Swipe, TapOn
 from services.flows.selectors import Selector
 from services.flows.steps import Command, Repeat, Retry, RunFlow, Sentence
 
@@ -39,97 +42,56 @@ def preview_step(command: Command, tree: Element) -> Grounding:
     """What the command or sentence would do on this screen; not for CONTAINER_COMMANDS."""
     if isinstance(command, Sentence):
         return ground_sentence(command.text, tree)
-    return _preview_on_element(command, Outline(tree)) or _preview_without_element(command)
-
-
-def _preview_on_element(command: Command, outline: Outline) -> Grounding | None:
+    outline = Outline(tree)
     match command:
-        case TapOn(selector=Selector() as selector):
-            return _with_required_element(Action.TAP, selector, outline)
-        case DoubleTapOn(selector=Selector() as selector):
-            return _with_required_element(Action.DOUBLE_TAP, selector, outline)
-        case LongPressOn(selector=Selector() as selector):
-            return _with_required_element(Action.LONG_PRESS, selector, outline)
-        case CopyTextFrom(selector):
-            return _with_required_element(Action.COPY_TEXT, selector, outline)
-        case Swipe(source=Selector() as selector):
-            return _with_required_element(Action.SWIPE, selector, outline, _describe_path(command))
-        case InputText(text):
-            return _with_focused_field(Action.TYPE, outline, text)
-        case PasteText():
-            return _with_focused_field(Action.TYPE, outline, None)
-        case EraseText():
-            return _with_focused_field(Action.CLEAR, outline, None)
-        case _:
-            return _preview_check(command, outline)
-
-
-def _preview_check(command: Command, outline: Outline) -> Grounding | None:
-    match command:
-        case AssertVisible(selector):
-            return _with_expected_element(Action.ASSERT_VISIBLE, selector, outline)
-        case AssertNotVisible(selector) | ExtendedWaitUntil(visible=None, not_visible=Selector() as selector):
+        case (
+            TapOn(selector=Selector() as selector)
+            | DoubleTapOn(selector=Selector() as selector)
+            | LongPressOn(selector=Selector() as selector)
+            | CopyTextFrom(selector)
+            | Swipe(source=Selector() as selector)
+        ):
+            return _with_required_element(command, selector, outline)
+        case AssertVisible(selector) | ExtendedWaitUntil(visible=Selector() as selector):
+            return _with_expected_element(command, selector, outline)
+        case ScrollUntilVisible(selector=selector):
+            return _with_expected_element(command, selector, outline)
+        case AssertNotVisible(selector) | ExtendedWaitUntil(not_visible=Selector() as selector):
             return _with_absent_element(selector, outline)
-        case ExtendedWaitUntil(visible=Selector() as selector):
-            return _with_expected_element(Action.WAIT_FOR, selector, outline)
-        case ScrollUntilVisible(selector=selector, direction=direction):
-            return _with_expected_element(Action.SCROLL_UNTIL_VISIBLE, selector, outline, direction)
+        case InputText() | PasteText() | EraseText():
+            return _with_focused_field(command, outline)
+        case _:
+            return Grounding(action=action_of(command), value=_value_of(command))
+
+
+def _value_of(command: Command) -> str | None:
+    """The text, key, direction, link or name of a command."""
+    match command:
+        case InputText(text) | SetClipboard(text):
+            return text
+        case PressKey(key):
+            return key if action_of(command) is Action.PRESS_KEY else None
+        case LaunchApp(app_id=app_id) | StopApp(app_id) | ClearState(app_id):
+            return app_id
+        case TakeScreenshot(name):
+            return name
+        case TapOn(selector=None) | DoubleTapOn(selector=None) | LongPressOn(selector=None):
+            return str(command.point)
+        case Swipe():
+            return command.direction or f"{command.start} to {command.end}"
+        case Scroll():
+            return "down"
+        case ScrollUntilVisible():
+            return command.direction
+        case AssertTrue(value):
+            return value
+        case OpenLink() | SetLocation() | SetOrientation():
+            return command.subject
         case _:
             return None
 
 
-def _preview_without_element(command: Command) -> Grounding:
-    """Actions on the screen, the app or the device as a whole."""
-    match command:
-        case TapOn(point=point) | DoubleTapOn(point=point) | LongPressOn(point=point):
-            return Grounding(action=_TAP_ACTIONS[type(command)], value=str(point))
-        case PressKey("back") | Back():
-            return Grounding(action=Action.BACK)
-        case PressKey(key):
-            return Grounding(action=Action.PRESS_KEY, value=key)
-        case LaunchApp(app_id=app_id):
-            return Grounding(action=Action.LAUNCH_APP, value=app_id)
-        case StopApp(app_id):
-            return Grounding(action=Action.STOP_APP, value=app_id)
-        case ClearState(app_id):
-            return Grounding(action=Action.CLEAR_STATE, value=app_id)
-        case TakeScreenshot(name):
-            return Grounding(action=Action.SCREENSHOT, value=name)
-        case Swipe():
-            return Grounding(action=Action.SWIPE, value=_describe_path(command))
-        case Scroll():
-            return Grounding(action=Action.SCROLL, value="down")
-        case HideKeyboard():
-            return Grounding(action=Action.HIDE_KEYBOARD)
-        case OpenLink(link):
-            return Grounding(action=Action.OPEN_LINK, value=link)
-        case _:
-            return _preview_other(command)
-
-
-_TAP_ACTIONS = {TapOn: Action.TAP, DoubleTapOn: Action.DOUBLE_TAP, LongPressOn: Action.LONG_PRESS}
-
-
-def _preview_other(command: Command) -> Grounding:
-    match command:
-        case SetClipboard(text):
-            return Grounding(action=Action.SET_CLIPBOARD, value=text)
-        case AssertTrue(value=value):
-            return Grounding(action=Action.ASSERT_TRUE, value=value)
-        case WaitForAnimationToEnd():
-            return Grounding(action=Action.WAIT_UNTIL_STILL)
-        case SetLocation() | SetOrientation():
-            action = Action.SET_LOCATION if isinstance(command, SetLocation) else Action.SET_ORIENTATION
-            return Grounding(action=action, value=command.subject)
-        case _:
-            raise AssertionError(f"{type(command).__name__} holds steps")
-
-
-def _describe_path(swipe: Swipe) -> str:
-    return swipe.direction or f"{swipe.start} to {swipe.end}"
-
-
-def _with_required_element(action: Action, selector: Selector, outline: Outline, value: str | None = None) -> Grounding:
+def _with_required_element(command: Command, selector: Selector, outline: Outline) -> Grounding:
     """For commands that need the element: the first that matches, as when the step runs."""
     found = find_by_selector(selector, outline)
     if not found:
@@ -140,17 +102,21 @@ def _with_required_element(action: Action, selector: Selector, outline: Outline,
         else ""
     )
     return Grounding(
-        action=action, element=found[0], value=value, candidates=tuple(found[:CANDIDATES_LIMIT]), message=more
+        action=action_of(command),
+        element=found[0],
+        value=_value_of(command),
+        candidates=tuple(found[:CANDIDATES_LIMIT]),
+        message=more,
     )
 
 
-def _with_expected_element(action: Action, selector: Selector, outline: Outline, value: str | None = None) -> Grounding:
+def _with_expected_element(command: Command, selector: Selector, outline: Outline) -> Grounding:
     """For an element that may still appear."""
     found = find_by_selector(selector, outline)
     return Grounding(
-        action=action,
+        action=action_of(command),
         element=found[0] if found else None,
-        value=value,
+        value=_value_of(command),
         candidates=tuple(found[:CANDIDATES_LIMIT]),
         message="" if found else f"{selector} is not on this screen",
     )
@@ -166,8 +132,8 @@ def _with_absent_element(selector: Selector, outline: Outline) -> Grounding:
     )
 
 
-def _with_focused_field(action: Action, outline: Outline, text: str | None) -> Grounding:
+def _with_focused_field(command: Command, outline: Outline) -> Grounding:
     """Into the field that has the focus; not every page source says which one that is."""
     focused = next((each for each in walk(outline.root) if each.editable and each.focused), None)
     message = "" if focused else "no field has the focus: tap a field first"
-    return Grounding(action=action, element=focused, value=text, message=message)
+    return Grounding(action=action_of(command), element=focused, value=_value_of(command), message=message)

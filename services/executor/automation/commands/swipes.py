@@ -6,8 +6,7 @@ from services.executor.automation.devices.stability import wait_until_stable
 from services.executor.automation.outcome import StepOutcome, not_found_error
 from services.executor.automation.screen.elements import Bounds, Element
 from services.executor.automation.screen.outline import Outline
-from services.executor.automation.sentences.intents import Action
-from services.flows.gestures import Scroll, ScrollUntilVisible, Swipe
+from services.flows.command_types import Scroll, ScrollUntilVisible, Swipe
 
 SwipeCommand = Swipe | Scroll | ScrollUntilVisible
 
@@ -21,7 +20,7 @@ async def perform_swipe(context: CommandContext, command: SwipeCommand) -> StepO
             return await _swipe(context, command)
         case Scroll():
             await scroll(context.device, "down")
-            return command_outcome(Action.SCROLL)
+            return command_outcome(command)
         case ScrollUntilVisible():
             return await _scroll_until_visible(context, command)
 
@@ -35,7 +34,7 @@ async def _swipe(context: CommandContext, command: Swipe) -> StepOutcome:
         await context.device.swipe(point_at(command.start, screen), point_at(command.end, screen), command.seconds)
     if command.settle_seconds:
         await wait_until_stable(context.device, context.watcher, command.settle_seconds)
-    return command_outcome(Action.SWIPE, source)
+    return command_outcome(command, source)
 
 
 async def _scroll_until_visible(context: CommandContext, command: ScrollUntilVisible) -> StepOutcome:
@@ -53,7 +52,7 @@ async def _scroll_until_visible(context: CommandContext, command: ScrollUntilVis
         raise not_found_error(_describe_missing(command, found.partly), command.timeout_seconds, context.watcher.seen)
     if command.centered:
         element = await _center(context, command, element)
-    return command_outcome(Action.SCROLL_UNTIL_VISIBLE, element)
+    return command_outcome(command, element)
 
 
 def _describe_missing(command: ScrollUntilVisible, partly: float) -> str:

@@ -6,15 +6,12 @@ from services.executor.automation.devices.stability import wait_for_change, wait
 from services.executor.automation.outcome import StepOutcome
 from services.executor.automation.screen.elements import Element, Point
 from services.executor.automation.screen.fingerprint import ScreenState, screen_state
-from services.executor.automation.sentences.intents import Action
-from services.flows.gestures import DoubleTapOn, LongPressOn, TapOn
+from services.flows.command_types import DoubleTapOn, LongPressOn, TapOn
 
 TapCommand = TapOn | DoubleTapOn | LongPressOn
 
 CHANGE_SECONDS = 2.0
 """How long a screen may take to change after a tap."""
-
-_ACTIONS = {TapOn: Action.TAP, DoubleTapOn: Action.DOUBLE_TAP, LongPressOn: Action.LONG_PRESS}
 
 
 async def perform_tap(context: CommandContext, command: TapCommand) -> StepOutcome:
@@ -29,7 +26,7 @@ async def perform_tap(context: CommandContext, command: TapCommand) -> StepOutco
     message = await _retry_unchanged(context, command, target, before) if before is not None else ""
     if command.settle_seconds:
         await wait_until_stable(context.device, context.watcher, command.settle_seconds)
-    return command_outcome(_ACTIONS[type(command)], element, message)
+    return command_outcome(command, element, message)
 
 
 async def _tap_target(context: CommandContext, command: TapCommand, element: Element | None) -> Element | Point:

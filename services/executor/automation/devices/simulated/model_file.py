@@ -14,9 +14,8 @@ from services.executor.automation.devices.simulated.app_model import (
     State,
 )
 from services.executor.automation.devices.simulated.element_reader import ElementReader
-from services.flows.documents import read_yaml
+from services.flows.documents import Limits, read_yaml
 from services.flows.expressions import WORDS
-from services.flows.node_builder import Limits
 from services.flows.nodes import Node, read_optional
 from services.flows.values import Value
 
