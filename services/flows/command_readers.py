@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable, Mapping
 
-from services.flows import command_types as commands
-from services.flows.command_types import BaseCommand
+from services.flows import commands
+from services.flows.commands import BaseCommand
 from services.flows.nodes import Node, read_optional
 from services.flows.selectors import (
     COMMON_FIELDS,

@@ -10,7 +10,7 @@ from services.flows.command_readers import COMMAND_READERS
 from services.flows.configuration import StepsReader, is_configuration, read_configuration, read_env
 from services.flows.nodes import DocumentError, Node, quote, read_optional, suggest
 from services.flows.selectors import COMMON_FIELDS, is_optional, read_condition
-from services.flows.steps import ALWAYS, STEP_LIMIT, Command, Flow, Repeat, Retry, RunFlow, Sentence, Step
+from services.flows.steps import ALWAYS, STEP_LIMIT, BlockCommand, Command, Flow, Repeat, Retry, RunFlow, Sentence, Step
 from services.flows.values import ExpressionError
 from services.flows.variables import Scope, fill_node, mark_pending, parse_template
 
@@ -96,7 +96,7 @@ def fill_step(step: Step, scope: Scope) -> Step:
         return replace(_read_sentence(fill_node(node, lambda text: _fill_sentence(text, scope))), pending=node)
     filled = fill_node(node, lambda text: parse_template(text).fill(scope.lookup))
     command = step.command
-    inner = command.commands if isinstance(command, RunFlow | Repeat | Retry) else ()
+    inner = command.commands if isinstance(command, BlockCommand) else ()
     return replace(_read_arguments(step.name, filled, lambda _: inner), pending=node)
 
 
@@ -115,7 +115,7 @@ def _check_step_count(flow: Flow) -> None:
         count += 1
         if count > STEP_LIMIT:
             raise DocumentError(step.path, None, None, f"a test may have at most {STEP_LIMIT} steps")
-        if isinstance(step.command, RunFlow | Repeat | Retry):
+        if isinstance(step.command, BlockCommand):
             waiting.extend(step.command.commands)
 
 

@@ -3,35 +3,8 @@
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from services.flows.command_types import (
-    AssertNotVisible,
-    AssertTrue,
-    AssertVisible,
-    Back,
-    BaseCommand,
-    ClearState,
-    CopyTextFrom,
-    DoubleTapOn,
-    EraseText,
-    ExtendedWaitUntil,
-    HideKeyboard,
-    InputText,
-    LaunchApp,
-    LongPressOn,
-    OpenLink,
-    PasteText,
-    PressKey,
-    Scroll,
-    ScrollUntilVisible,
-    SetClipboard,
-    SetLocation,
-    SetOrientation,
-    StopApp,
-    Swipe,
-    TakeScreenshot,
-    TapOn,
-    WaitForAnimationToEnd,
-)
+from services.flows import commands
+from services.flows.commands import BaseCommand
 from services.flows.nodes import Node
 from services.flows.selectors import Condition
 
@@ -79,38 +52,36 @@ class Retry(BaseCommand):
         return f"up to {self.max_retries} times"
 
 
-Command: TypeAlias = (
-    Sentence
-    | LaunchApp
-    | StopApp
-    | ClearState
-    | TapOn
-    | DoubleTapOn
-    | LongPressOn
-    | InputText
-    | EraseText
-    | CopyTextFrom
-    | SetClipboard
-    | PasteText
-    | PressKey
-    | Back
-    | HideKeyboard
-    | Swipe
-    | Scroll
-    | ScrollUntilVisible
-    | AssertVisible
-    | AssertNotVisible
-    | AssertTrue
-    | ExtendedWaitUntil
-    | WaitForAnimationToEnd
-    | TakeScreenshot
-    | OpenLink
-    | SetLocation
-    | SetOrientation
-    | RunFlow
-    | Repeat
-    | Retry
+TapCommand: TypeAlias = commands.TapOn | commands.DoubleTapOn | commands.LongPressOn
+SwipeCommand: TypeAlias = commands.Swipe | commands.Scroll | commands.ScrollUntilVisible
+AssertionCommand: TypeAlias = (
+    commands.AssertVisible
+    | commands.AssertNotVisible
+    | commands.AssertTrue
+    | commands.ExtendedWaitUntil
+    | commands.WaitForAnimationToEnd
 )
+TextCommand: TypeAlias = (
+    commands.InputText
+    | commands.EraseText
+    | commands.PressKey
+    | commands.CopyTextFrom
+    | commands.SetClipboard
+    | commands.PasteText
+)
+AppCommand: TypeAlias = (
+    commands.LaunchApp
+    | commands.StopApp
+    | commands.ClearState
+    | commands.OpenLink
+    | commands.SetLocation
+    | commands.SetOrientation
+    | commands.Back
+    | commands.HideKeyboard
+    | commands.TakeScreenshot
+)
+BlockCommand: TypeAlias = RunFlow | Repeat | Retry
+Command: TypeAlias = TapCommand | SwipeCommand | AssertionCommand | TextCommand | AppCommand | BlockCommand | Sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,7 +48,7 @@ from services.executor.model.run_config import (
     RunConfig,
     with_defaults,
 )
-from services.flows.command_types import LaunchApp
+from services.flows.commands import LaunchApp
 from services.flows.loader import parse_flow
 from services.flows.nodes import DocumentError
 from services.flows.steps import Flow, Sentence, Step

@@ -3,7 +3,7 @@
 import asyncio
 
 from services.chassis.errors import InvalidArgument, Violation
-from services.executor.automation.commands.preview import CONTAINER_COMMANDS, preview_step
+from services.executor.automation.commands.preview import preview_step
 from services.executor.automation.commands.selector_search import SIMPLER_SELECTOR_HINT
 from services.executor.automation.screen.elements import Element, walk
 from services.executor.automation.screen.page_source.nodes import SourceError
@@ -13,7 +13,7 @@ from services.executor.model.runs import Platform
 from services.flows.loader import parse_flow
 from services.flows.nodes import DocumentError
 from services.flows.patterns import WorkBudgetExceeded
-from services.flows.steps import Command, Sentence
+from services.flows.steps import BlockCommand, Command, Sentence
 
 ELEMENTS_LIMIT = 2_000
 """A command is resolved on at most this many elements, because its selectors may compare each pair."""
@@ -53,7 +53,7 @@ def _command(value: object) -> Command:
         raise _invalid(
             "step", "the step has variables, which only a run can resolve: replace them with values", "step.variables"
         )
-    if isinstance(step.command, CONTAINER_COMMANDS):
+    if isinstance(step.command, BlockCommand):
         raise _invalid("step", f"{step.name} contains other steps: resolve each of them", "step.holder")
     return step.command
 

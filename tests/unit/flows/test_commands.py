@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from services.flows import command_types
+from services.flows import commands
 from services.flows.loader import parse_flow
 from services.flows.nodes import DocumentError
 from services.flows.parser import COMMANDS, fill_step
@@ -25,50 +25,50 @@ def read(text: str) -> Command:
     ("text", "command"),
     [
         ("launchApp: {permissions: {all: deny, camera: ALLOW}, arguments: {a: 1, b: true, c: x, d: 0.5}}",
-         command_types.LaunchApp(permissions=(("all", "deny"), ("camera", "allow")),
+         commands.LaunchApp(permissions=(("all", "deny"), ("camera", "allow")),
                            arguments=(("a", 1), ("b", True), ("c", "x"), ("d", 0.5)))),
-        ("launchApp: {clearKeychain: true, label: x}", command_types.LaunchApp(clear_keychain=True)),
-        ("stopApp", command_types.StopApp()),
-        ("clearState", command_types.ClearState()),
-        ("clearState: com.a", command_types.ClearState("com.a")),
-        ("clearState: {appId: com.a, optional: true}", command_types.ClearState("com.a")),
-        ("tapOn: {point: '50%, 20%'}", command_types.TapOn(point=Position(0.5, 0.2, True))),
-        ("tapOn: {text: Pay, point: '5, 6'}", command_types.TapOn(PAY, point=Position(5, 6, False))),
-        ("tapOn: {text: Pay, repeat: 3, delay: 500}", command_types.TapOn(PAY, times=3, pause_seconds=0.5)),
+        ("launchApp: {clearKeychain: true, label: x}", commands.LaunchApp(clear_keychain=True)),
+        ("stopApp", commands.StopApp()),
+        ("clearState", commands.ClearState()),
+        ("clearState: com.a", commands.ClearState("com.a")),
+        ("clearState: {appId: com.a, optional: true}", commands.ClearState("com.a")),
+        ("tapOn: {point: '50%, 20%'}", commands.TapOn(point=Position(0.5, 0.2, True))),
+        ("tapOn: {text: Pay, point: '5, 6'}", commands.TapOn(PAY, point=Position(5, 6, False))),
+        ("tapOn: {text: Pay, repeat: 3, delay: 500}", commands.TapOn(PAY, times=3, pause_seconds=0.5)),
         ("tapOn: {text: Pay, retryTapIfNoChange: true, waitToSettleTimeoutMs: 250}",
-         command_types.TapOn(PAY, retry_if_no_change=True, settle_seconds=0.25)),
-        ("doubleTapOn: Pay", command_types.DoubleTapOn(PAY)),
-        ("longPressOn: {text: Pay, optional: true}", command_types.LongPressOn(PAY)),
-        ("inputText: {text: x, label: y}", command_types.InputText("x")),
-        ("eraseText: {label: y}", command_types.EraseText(50)),
-        ("copyTextFrom: {text: Pay}", command_types.CopyTextFrom(PAY)),
-        ("setClipboard: x", command_types.SetClipboard("x")),
-        ("pasteText", command_types.PasteText()),
-        ("pasteText: {label: y}", command_types.PasteText()),
-        ("pressKey: Volume Up", command_types.PressKey("volume up")),
-        ("pressKey: {key: ENTER}", command_types.PressKey("enter")),
-        ("hideKeyboard", command_types.HideKeyboard()),
-        ("scroll: {label: x}", command_types.Scroll()),
-        ("swipe: {direction: UP, waitToSettleTimeoutMs: 100}", command_types.Swipe(direction="up", settle_seconds=0.1)),
-        ("scrollUntilVisible: {element: Pay}", command_types.ScrollUntilVisible(selector=PAY, seconds=0.601)),
+         commands.TapOn(PAY, retry_if_no_change=True, settle_seconds=0.25)),
+        ("doubleTapOn: Pay", commands.DoubleTapOn(PAY)),
+        ("longPressOn: {text: Pay, optional: true}", commands.LongPressOn(PAY)),
+        ("inputText: {text: x, label: y}", commands.InputText("x")),
+        ("eraseText: {label: y}", commands.EraseText(50)),
+        ("copyTextFrom: {text: Pay}", commands.CopyTextFrom(PAY)),
+        ("setClipboard: x", commands.SetClipboard("x")),
+        ("pasteText", commands.PasteText()),
+        ("pasteText: {label: y}", commands.PasteText()),
+        ("pressKey: Volume Up", commands.PressKey("volume up")),
+        ("pressKey: {key: ENTER}", commands.PressKey("enter")),
+        ("hideKeyboard", commands.HideKeyboard()),
+        ("scroll: {label: x}", commands.Scroll()),
+        ("swipe: {direction: UP, waitToSettleTimeoutMs: 100}", commands.Swipe(direction="up", settle_seconds=0.1)),
+        ("scrollUntilVisible: {element: Pay}", commands.ScrollUntilVisible(selector=PAY, seconds=0.601)),
         ("scrollUntilVisible: {element: {text: Pay}, direction: LEFT, timeout: 5000, speed: 100,"
          " visibilityPercentage: 50, centerElement: true, waitToSettleTimeoutMs: 700}",
-         command_types.ScrollUntilVisible(selector=PAY, direction="left", timeout_seconds=5, seconds=0.001, share=0.5,
+         commands.ScrollUntilVisible(selector=PAY, direction="left", timeout_seconds=5, seconds=0.001, share=0.5,
                                     centered=True, settle_seconds=0.7)),
-        ("assertTrue: true", command_types.AssertTrue("true")),
-        ("assertTrue: {condition: 1}", command_types.AssertTrue("1")),
-        ("waitForAnimationToEnd", command_types.WaitForAnimationToEnd(15)),
-        ("waitForAnimationToEnd: {timeout: 500}", command_types.WaitForAnimationToEnd(0.5)),
-        ("takeScreenshot: {path: a/b}", command_types.TakeScreenshot("a/b")),
-        ("openLink: ' shop://x '", command_types.OpenLink("shop://x")),
-        ("openLink: {link: shop://x, browser: false}", command_types.OpenLink("shop://x")),
-        ("setLocation: {latitude: 52.5, longitude: '-4'}", command_types.SetLocation(52.5, -4)),
-        ("setOrientation: LANDSCAPE_RIGHT", command_types.SetOrientation("landscape")),
-        ("setOrientation: {orientation: portrait}", command_types.SetOrientation("portrait")),
+        ("assertTrue: true", commands.AssertTrue("true")),
+        ("assertTrue: {condition: 1}", commands.AssertTrue("1")),
+        ("waitForAnimationToEnd", commands.WaitForAnimationToEnd(15)),
+        ("waitForAnimationToEnd: {timeout: 500}", commands.WaitForAnimationToEnd(0.5)),
+        ("takeScreenshot: {path: a/b}", commands.TakeScreenshot("a/b")),
+        ("openLink: ' shop://x '", commands.OpenLink("shop://x")),
+        ("openLink: {link: shop://x, browser: false}", commands.OpenLink("shop://x")),
+        ("setLocation: {latitude: 52.5, longitude: '-4'}", commands.SetLocation(52.5, -4)),
+        ("setOrientation: LANDSCAPE_RIGHT", commands.SetOrientation("landscape")),
+        ("setOrientation: {orientation: portrait}", commands.SetOrientation("portrait")),
         ("assertVisible: {text: Pay, width: 10, height: '20', tolerance: 1.5}",
-         command_types.AssertVisible(Selector(text=Pattern("Pay"), width=10, height=20, tolerance=1.5))),
+         commands.AssertVisible(Selector(text=Pattern("Pay"), width=10, height=20, tolerance=1.5))),
         ("assertVisible: {containsDescendants: [Pay, {text: Pay}]}",
-         command_types.AssertVisible(Selector(contains_descendants=(PAY, PAY)))),
+         commands.AssertVisible(Selector(contains_descendants=(PAY, PAY)))),
     ],
 )  # fmt: skip
 def test_a_command_is_read_with_its_arguments(text: str, command: Command) -> None:
@@ -165,17 +165,17 @@ def test_every_command_has_an_example_here() -> None:
 @pytest.mark.parametrize(
     ("text", "command"),
     [
-        ("tapOn: '${A}'", command_types.TapOn(PAY)),
+        ("tapOn: '${A}'", commands.TapOn(PAY)),
         ("tapOn: {text: '${A}', index: '${N}', enabled: '${T}'}",
-         command_types.TapOn(Selector(text=Pattern("Pay"), index=2, enabled=True))),
-        ("tapOn: {point: '${N}0%, 5%'}", command_types.TapOn(point=Position(0.2, 0.05, True))),
-        ("eraseText: '${N}'", command_types.EraseText(2)),
-        ("pressKey: '${K}'", command_types.PressKey("enter")),
-        ("swipe: {direction: '${D}'}", command_types.Swipe(direction="left")),
-        ("setLocation: {latitude: '${N}', longitude: '-${N}.5'}", command_types.SetLocation(2, -2.5)),
+         commands.TapOn(Selector(text=Pattern("Pay"), index=2, enabled=True))),
+        ("tapOn: {point: '${N}0%, 5%'}", commands.TapOn(point=Position(0.2, 0.05, True))),
+        ("eraseText: '${N}'", commands.EraseText(2)),
+        ("pressKey: '${K}'", commands.PressKey("enter")),
+        ("swipe: {direction: '${D}'}", commands.Swipe(direction="left")),
+        ("setLocation: {latitude: '${N}', longitude: '-${N}.5'}", commands.SetLocation(2, -2.5)),
         ("launchApp: {appId: 'com.${A}', arguments: {x: '${N}'}}",
-         command_types.LaunchApp("com.Pay", arguments=(("x", "2"),))),
-        ("assertTrue: '${N > 1}'", command_types.AssertTrue("true", "${N > 1}")),
+         commands.LaunchApp("com.Pay", arguments=(("x", "2"),))),
+        ("assertTrue: '${N > 1}'", commands.AssertTrue("true", "${N > 1}")),
     ],
 )  # fmt: skip
 def test_any_argument_may_be_a_variable(text: str, command: Command) -> None:
@@ -192,7 +192,7 @@ def test_variables_of_inner_steps_stay_pending() -> None:
     filled = fill_step(step, Scope(BuiltInVariables(), {"N": "2"}))
     assert isinstance(filled.command, Repeat)
     assert (filled.command.times, filled.title) == (2, "2 times")
-    assert filled.command.commands[0].command == command_types.InputText("${X}")
+    assert filled.command.commands[0].command == commands.InputText("${X}")
 
 
 def test_an_element_can_mark_its_command_as_optional() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from services.flows.loader import load_flow, parse_flow
 from services.flows.nodes import DocumentError
 from services.flows.parser import COMMANDS
-from services.flows.steps import Repeat, Retry, RunFlow, Step
+from services.flows.steps import BlockCommand, Step
 from tests.fakes.flows import stored_steps
 
 FLOWS = {path.stem: path.read_text() for path in sorted((Path(__file__).parent / "maestro").glob("*.yaml"))}
@@ -20,7 +20,7 @@ def every(steps: tuple[Step, ...]) -> list[Step]:
     found = []
     for step in steps:
         found.append(step)
-        if isinstance(step.command, RunFlow | Repeat | Retry):
+        if isinstance(step.command, BlockCommand):
             found.extend(every(step.command.commands))
     return found
 

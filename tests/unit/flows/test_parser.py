@@ -1,6 +1,6 @@
 """Steps are read from JSON and from YAML with the same meaning."""
 
-from services.flows.command_types import (
+from services.flows.commands import (
     AssertNotVisible,
     AssertVisible,
     Back,

@@ -7,7 +7,7 @@ from services.flows.configuration import CONFIGURATION_KEYS
 from services.flows.loader import parse_flow
 from services.flows.parser import COMMANDS, UNSUPPORTED
 from services.flows.selectors import CRITERIA
-from services.flows.steps import Repeat, Retry, RunFlow, Step
+from services.flows.steps import BlockCommand, Step
 
 TEXT = (Path(__file__).parents[3] / "docs" / "steps.md").read_text()
 EXAMPLES: list[str] = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
@@ -15,7 +15,7 @@ EXAMPLES: list[str] = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
 
 def names(steps: tuple[Step, ...]) -> set[str]:
     found = {step.name for step in steps}
-    held = [step.command.commands for step in steps if isinstance(step.command, RunFlow | Repeat | Retry)]
+    held = [step.command.commands for step in steps if isinstance(step.command, BlockCommand)]
     return found.union(*map(names, held))
 
 

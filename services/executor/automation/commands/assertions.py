@@ -10,17 +10,10 @@ from services.executor.automation.outcome import (
 )
 from services.executor.automation.screen.elements import Element
 from services.executor.model.failures import Category
-from services.flows.command_types import (
-    AssertNotVisible,
-    AssertTrue,
-    AssertVisible,
-    ExtendedWaitUntil,
-    WaitForAnimationToEnd,
-)
+from services.flows import commands
 from services.flows.selectors import Condition, Selector
+from services.flows.steps import AssertionCommand
 from services.flows.values import is_true
-
-AssertionCommand = AssertVisible | AssertNotVisible | AssertTrue | ExtendedWaitUntil | WaitForAnimationToEnd
 
 CONDITION_SECONDS = 3.0
 """How long an element may take to appear before a condition is false."""
@@ -28,18 +21,18 @@ CONDITION_SECONDS = 3.0
 
 async def perform_assertion(context: CommandContext, command: AssertionCommand) -> StepOutcome:
     match command:
-        case AssertVisible(selector):
+        case commands.AssertVisible(selector):
             element = await _wait_until_visible(context, selector, context.seconds, Category.ASSERTION_FAILED)
             return command_outcome(command, element)
-        case AssertNotVisible(selector):
+        case commands.AssertNotVisible(selector):
             await _wait_until_gone(context, selector, context.seconds, Category.ASSERTION_FAILED)
             return command_outcome(command)
-        case AssertTrue():
+        case commands.AssertTrue():
             _check_true(command)
             return command_outcome(command)
-        case ExtendedWaitUntil():
+        case commands.ExtendedWaitUntil():
             return command_outcome(command, await _wait_until(context, command))
-        case WaitForAnimationToEnd(seconds):
+        case commands.WaitForAnimationToEnd(seconds):
             at_rest = await wait_until_stable(context.device, context.watcher, seconds)
             message = "" if at_rest else f"the screen was still moving after {seconds:g} s"
             return command_outcome(command, message=message)
@@ -60,14 +53,14 @@ async def condition_holds(context: CommandContext, condition: Condition) -> bool
     )
 
 
-def _check_true(command: AssertTrue) -> None:
+def _check_true(command: commands.AssertTrue) -> None:
     if not is_true(command.value):
         what = command.raw or command.value
         said = f"{what} is not true" + (f": it is {command.value or 'empty'}" if command.raw else "")
         raise StepFailed(Category.ASSERTION_FAILED, said, reason=f"{what} is not true")
 
 
-async def _wait_until(context: CommandContext, command: ExtendedWaitUntil) -> Element | None:
+async def _wait_until(context: CommandContext, command: commands.ExtendedWaitUntil) -> Element | None:
     """The visible element, if the command names one."""
     seconds = context.seconds if command.timeout_seconds is None else command.timeout_seconds
     element = None

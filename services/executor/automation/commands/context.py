@@ -12,45 +12,45 @@ from services.executor.automation.screen.outline import Outline
 from services.executor.automation.sentences.intents import Action
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category
-from services.flows import command_types
-from services.flows.command_types import BaseCommand
+from services.flows import commands
+from services.flows.commands import BaseCommand
 from services.flows.patterns import WorkBudgetExceeded
 from services.flows.selectors import Selector
 from services.flows.variables import BuiltInVariables
 
 _ACTIONS: Mapping[type[BaseCommand], Action] = {
-    command_types.TapOn: Action.TAP,
-    command_types.DoubleTapOn: Action.DOUBLE_TAP,
-    command_types.LongPressOn: Action.LONG_PRESS,
-    command_types.InputText: Action.TYPE,
-    command_types.PasteText: Action.TYPE,
-    command_types.EraseText: Action.CLEAR,
-    command_types.PressKey: Action.PRESS_KEY,
-    command_types.Back: Action.BACK,
-    command_types.HideKeyboard: Action.HIDE_KEYBOARD,
-    command_types.Swipe: Action.SWIPE,
-    command_types.Scroll: Action.SCROLL,
-    command_types.ScrollUntilVisible: Action.SCROLL_UNTIL_VISIBLE,
-    command_types.AssertVisible: Action.ASSERT_VISIBLE,
-    command_types.AssertNotVisible: Action.ASSERT_NOT_VISIBLE,
-    command_types.AssertTrue: Action.ASSERT_TRUE,
-    command_types.ExtendedWaitUntil: Action.WAIT_FOR,
-    command_types.WaitForAnimationToEnd: Action.WAIT_UNTIL_STILL,
-    command_types.CopyTextFrom: Action.COPY_TEXT,
-    command_types.SetClipboard: Action.SET_CLIPBOARD,
-    command_types.LaunchApp: Action.LAUNCH_APP,
-    command_types.StopApp: Action.STOP_APP,
-    command_types.ClearState: Action.CLEAR_STATE,
-    command_types.OpenLink: Action.OPEN_LINK,
-    command_types.SetLocation: Action.SET_LOCATION,
-    command_types.SetOrientation: Action.SET_ORIENTATION,
-    command_types.TakeScreenshot: Action.SCREENSHOT,
+    commands.TapOn: Action.TAP,
+    commands.DoubleTapOn: Action.DOUBLE_TAP,
+    commands.LongPressOn: Action.LONG_PRESS,
+    commands.InputText: Action.TYPE,
+    commands.PasteText: Action.TYPE,
+    commands.EraseText: Action.CLEAR,
+    commands.PressKey: Action.PRESS_KEY,
+    commands.Back: Action.BACK,
+    commands.HideKeyboard: Action.HIDE_KEYBOARD,
+    commands.Swipe: Action.SWIPE,
+    commands.Scroll: Action.SCROLL,
+    commands.ScrollUntilVisible: Action.SCROLL_UNTIL_VISIBLE,
+    commands.AssertVisible: Action.ASSERT_VISIBLE,
+    commands.AssertNotVisible: Action.ASSERT_NOT_VISIBLE,
+    commands.AssertTrue: Action.ASSERT_TRUE,
+    commands.ExtendedWaitUntil: Action.WAIT_FOR,
+    commands.WaitForAnimationToEnd: Action.WAIT_UNTIL_STILL,
+    commands.CopyTextFrom: Action.COPY_TEXT,
+    commands.SetClipboard: Action.SET_CLIPBOARD,
+    commands.LaunchApp: Action.LAUNCH_APP,
+    commands.StopApp: Action.STOP_APP,
+    commands.ClearState: Action.CLEAR_STATE,
+    commands.OpenLink: Action.OPEN_LINK,
+    commands.SetLocation: Action.SET_LOCATION,
+    commands.SetOrientation: Action.SET_ORIENTATION,
+    commands.TakeScreenshot: Action.SCREENSHOT,
 }
 
 
 def action_of(command: BaseCommand) -> Action:
     """What a command does, as the API names it."""
-    return Action.BACK if command == command_types.PressKey("back") else _ACTIONS[type(command)]
+    return Action.BACK if command == commands.PressKey("back") else _ACTIONS[type(command)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,51 +9,9 @@ from services.executor.automation.devices.port import LaunchOptions
 from services.executor.automation.outcome import StepFailed, StepOutcome
 from services.executor.automation.sentences.element_checks import text_of
 from services.executor.model.failures import Category
-from services.flows.command_types import (
-    AssertNotVisible,
-    AssertTrue,
-    AssertVisible,
-    Back,
-    ClearState,
-    CopyTextFrom,
-    DoubleTapOn,
-    EraseText,
-    ExtendedWaitUntil,
-    HideKeyboard,
-    InputText,
-    LaunchApp,
-    LongPressOn,
-    OpenLink,
-    PasteText,
-    PressKey,
-    Scroll,
-    ScrollUntilVisible,
-    SetClipboard,
-    SetLocation,
-    SetOrientation,
-    StopApp,
-    Swipe,
-    TakeScreenshot,
-    TapOn,
-    WaitForAnimationToEnd,
-)
+from services.flows import commands
 from services.flows.selectors import Condition
-from services.flows.steps import Command, Repeat, Retry, RunFlow, Sentence
-
-DeviceCommand = (
-    InputText
-    | EraseText
-    | PressKey
-    | SetClipboard
-    | LaunchApp
-    | StopApp
-    | ClearState
-    | OpenLink
-    | SetLocation
-    | SetOrientation
-    | Back
-    | HideKeyboard
-)
+from services.flows.steps import AppCommand, AssertionCommand, Command, SwipeCommand, TapCommand, TextCommand
 
 
 class CommandExecutor:
@@ -63,63 +21,74 @@ class CommandExecutor:
         self._context = context
 
     async def run(self, command: Command) -> StepOutcome:
-        match command:
-            case TapOn() | DoubleTapOn() | LongPressOn():
-                return await taps.perform_tap(self._context, command)
-            case Swipe() | Scroll() | ScrollUntilVisible():
-                return await swipes.perform_swipe(self._context, command)
-            case AssertVisible() | AssertNotVisible() | AssertTrue() | ExtendedWaitUntil() | WaitForAnimationToEnd():
-                return await assertions.perform_assertion(self._context, command)
-            case CopyTextFrom():
-                return await _copy_text(self._context, command)
-            case PasteText():
-                return await _paste_text(self._context, command)
-            case TakeScreenshot(name):
-                picture = await self._context.device.screenshot()
-                return replace(command_outcome(command), screenshot=picture, screenshot_name=name)
-            case Sentence() | RunFlow() | Repeat() | Retry():
-                raise AssertionError(f"{type(command).__name__} is not a single command")
-            case _:
-                await _perform(self._context, command)
-                return command_outcome(command)
+        context = self._context
+        if isinstance(command, TapCommand):
+            return await taps.perform_tap(context, command)
+        if isinstance(command, SwipeCommand):
+            return await swipes.perform_swipe(context, command)
+        if isinstance(command, AssertionCommand):
+            return await assertions.perform_assertion(context, command)
+        if isinstance(command, TextCommand):
+            return await _perform_text(context, command)
+        if isinstance(command, AppCommand):
+            return await _perform_on_app(context, command)
+        raise AssertionError(f"{type(command).__name__} is not a single command")
 
     async def condition_holds(self, condition: Condition) -> bool:
         """Whether the condition is true; an element gets a moment to appear."""
         return await assertions.condition_holds(self._context, condition)
 
 
-async def _perform(context: CommandContext, command: DeviceCommand) -> None:
+async def _perform_text(context: CommandContext, command: TextCommand) -> StepOutcome:
     device = context.device
     match command:
-        case InputText(text):
+        case commands.InputText(text):
             await device.type(text)
-        case EraseText(characters):
+        case commands.EraseText(characters):
             await device.clear(characters=characters)
-        case PressKey("back") | Back():
+        case commands.PressKey("back"):
             await device.back()
-        case PressKey(key):
+        case commands.PressKey(key):
             await device.press_key(key)
-        case SetClipboard(text):
+        case commands.SetClipboard(text):
             context.variables.copied = text
-        case LaunchApp():
-            await _launch(context, command)
-        case StopApp(app_id):
-            await device.stop(context.other_app(app_id))
-        case ClearState(app_id):
-            await device.clear_state(context.other_app(app_id))
-        case OpenLink(link):
-            await device.open_link(link)
-        case SetLocation(latitude, longitude):
-            await device.set_location(latitude, longitude)
-        case SetOrientation(orientation):
-            await device.set_orientation(orientation)
-        case HideKeyboard():
-            await device.hide_keyboard()
+        case commands.CopyTextFrom():
+            return await _copy_text(context, command)
+        case commands.PasteText():
+            return await _paste_text(context, command)
         case _:
             assert_never(command)
+    return command_outcome(command)
 
 
-async def _launch(context: CommandContext, command: LaunchApp) -> None:
+async def _perform_on_app(context: CommandContext, command: AppCommand) -> StepOutcome:
+    device = context.device
+    match command:
+        case commands.LaunchApp():
+            await _launch(context, command)
+        case commands.StopApp(app_id):
+            await device.stop(context.other_app(app_id))
+        case commands.ClearState(app_id):
+            await device.clear_state(context.other_app(app_id))
+        case commands.OpenLink(link):
+            await device.open_link(link)
+        case commands.SetLocation(latitude, longitude):
+            await device.set_location(latitude, longitude)
+        case commands.SetOrientation(orientation):
+            await device.set_orientation(orientation)
+        case commands.Back():
+            await device.back()
+        case commands.HideKeyboard():
+            await device.hide_keyboard()
+        case commands.TakeScreenshot(name):
+            picture = await device.screenshot()
+            return replace(command_outcome(command), screenshot=picture, screenshot_name=name)
+        case _:
+            assert_never(command)
+    return command_outcome(command)
+
+
+async def _launch(context: CommandContext, command: commands.LaunchApp) -> None:
     if command.clear_keychain and context.platform == "ios" and not context.device.info.simulated:
         raise StepFailed(
             Category.SCRIPT_ERROR, "the keychain of an iOS device cannot be cleared: launch without clearKeychain"
@@ -134,7 +103,7 @@ async def _launch(context: CommandContext, command: LaunchApp) -> None:
     await context.device.launch(options)
 
 
-async def _copy_text(context: CommandContext, command: CopyTextFrom) -> StepOutcome:
+async def _copy_text(context: CommandContext, command: commands.CopyTextFrom) -> StepOutcome:
     element = await context.find(command.selector)
     text = text_of(element)
     if not text:
@@ -144,7 +113,7 @@ async def _copy_text(context: CommandContext, command: CopyTextFrom) -> StepOutc
     return command_outcome(command, element, f'copied "{text[:200]}"')
 
 
-async def _paste_text(context: CommandContext, command: PasteText) -> StepOutcome:
+async def _paste_text(context: CommandContext, command: commands.PasteText) -> StepOutcome:
     text = context.variables.copied
     if text is None:
         raise StepFailed(Category.SCRIPT_ERROR, "nothing was copied: use copyTextFrom first")

@@ -6,59 +6,32 @@ from services.executor.automation.screen.elements import Element, walk
 from services.executor.automation.screen.outline import Outline
 from services.executor.automation.sentences.grounder import CANDIDATES_LIMIT, Grounding, RefusalReason, ground_sentence
 from services.executor.automation.sentences.intents import Action
-from services.flows.command_types import (
-    AssertNotVisible,
-    AssertTrue,
-    AssertVisible,
-    ClearState,
-    CopyTextFrom,
-    DoubleTapOn,
-    EraseText,
-    ExtendedWaitUntil,
-    InputText,
-    LaunchApp,
-    LongPressOn,
-    OpenLink,
-    PasteText,
-    PressKey,
-    Scroll,
-    ScrollUntilVisible,
-    SetClipboard,
-    SetLocation,
-    SetOrientation,
-    StopApp,
-    Swipe,
-    TakeScreenshot,
-    TapOn,
-)
+from services.flows import commands
 from services.flows.selectors import Selector
-from services.flows.steps import Command, Repeat, Retry, RunFlow, Sentence
-
-CONTAINER_COMMANDS = (RunFlow, Repeat, Retry)
-"""Commands that hold other steps, which are previewed one by one."""
+from services.flows.steps import Command, Sentence
 
 
 def preview_step(command: Command, tree: Element) -> Grounding:
-    """What the command or sentence would do on this screen; not for CONTAINER_COMMANDS."""
+    """What the command or sentence would do on this screen; not for commands that hold other steps."""
     if isinstance(command, Sentence):
         return ground_sentence(command.text, tree)
     outline = Outline(tree)
     match command:
         case (
-            TapOn(selector=Selector() as selector)
-            | DoubleTapOn(selector=Selector() as selector)
-            | LongPressOn(selector=Selector() as selector)
-            | CopyTextFrom(selector)
-            | Swipe(source=Selector() as selector)
+            commands.TapOn(selector=Selector() as selector)
+            | commands.DoubleTapOn(selector=Selector() as selector)
+            | commands.LongPressOn(selector=Selector() as selector)
+            | commands.CopyTextFrom(selector)
+            | commands.Swipe(source=Selector() as selector)
         ):
             return _with_required_element(command, selector, outline)
-        case AssertVisible(selector) | ExtendedWaitUntil(visible=Selector() as selector):
+        case commands.AssertVisible(selector) | commands.ExtendedWaitUntil(visible=Selector() as selector):
             return _with_expected_element(command, selector, outline)
-        case ScrollUntilVisible(selector=selector):
+        case commands.ScrollUntilVisible(selector=selector):
             return _with_expected_element(command, selector, outline)
-        case AssertNotVisible(selector) | ExtendedWaitUntil(not_visible=Selector() as selector):
+        case commands.AssertNotVisible(selector) | commands.ExtendedWaitUntil(not_visible=Selector() as selector):
             return _with_absent_element(selector, outline)
-        case InputText() | PasteText() | EraseText():
+        case commands.InputText() | commands.PasteText() | commands.EraseText():
             return _with_focused_field(command, outline)
         case _:
             return Grounding(action=action_of(command), value=_value_of(command))
@@ -67,25 +40,25 @@ def preview_step(command: Command, tree: Element) -> Grounding:
 def _value_of(command: Command) -> str | None:
     """The text, key, direction, link or name of a command."""
     match command:
-        case InputText(text) | SetClipboard(text):
+        case commands.InputText(text) | commands.SetClipboard(text):
             return text
-        case PressKey(key):
+        case commands.PressKey(key):
             return key if action_of(command) is Action.PRESS_KEY else None
-        case LaunchApp(app_id=app_id) | StopApp(app_id) | ClearState(app_id):
+        case commands.LaunchApp(app_id=app_id) | commands.StopApp(app_id) | commands.ClearState(app_id):
             return app_id
-        case TakeScreenshot(name):
+        case commands.TakeScreenshot(name):
             return name
-        case TapOn(selector=None) | DoubleTapOn(selector=None) | LongPressOn(selector=None):
+        case commands.TapOn(selector=None) | commands.DoubleTapOn(selector=None) | commands.LongPressOn(selector=None):
             return str(command.point)
-        case Swipe():
+        case commands.Swipe():
             return command.direction or f"{command.start} to {command.end}"
-        case Scroll():
+        case commands.Scroll():
             return "down"
-        case ScrollUntilVisible():
+        case commands.ScrollUntilVisible():
             return command.direction
-        case AssertTrue(value):
+        case commands.AssertTrue(value):
             return value
-        case OpenLink() | SetLocation() | SetOrientation():
+        case commands.OpenLink() | commands.SetLocation() | commands.SetOrientation():
             return command.subject
         case _:
             return None

@@ -6,9 +6,8 @@ from services.executor.automation.devices.stability import wait_until_stable
 from services.executor.automation.outcome import StepOutcome, not_found_error
 from services.executor.automation.screen.elements import Bounds, Element
 from services.executor.automation.screen.outline import Outline
-from services.flows.command_types import Scroll, ScrollUntilVisible, Swipe
-
-SwipeCommand = Swipe | Scroll | ScrollUntilVisible
+from services.flows.commands import Scroll, ScrollUntilVisible, Swipe
+from services.flows.steps import SwipeCommand
 
 CENTER_TOLERANCE = 0.1
 """An element within this share of the screen from the middle counts as centered."""

@@ -6,9 +6,8 @@ from services.executor.automation.devices.stability import wait_for_change, wait
 from services.executor.automation.outcome import StepOutcome
 from services.executor.automation.screen.elements import Element, Point
 from services.executor.automation.screen.fingerprint import ScreenState, screen_state
-from services.flows.command_types import DoubleTapOn, LongPressOn, TapOn
-
-TapCommand = TapOn | DoubleTapOn | LongPressOn
+from services.flows.commands import DoubleTapOn, LongPressOn, TapOn
+from services.flows.steps import TapCommand
 
 CHANGE_SECONDS = 2.0
 """How long a screen may take to change after a tap."""

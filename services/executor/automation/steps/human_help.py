@@ -21,7 +21,7 @@ from services.executor.model.failures import Category
 from services.flows.loader import parse_flow
 from services.flows.nodes import DocumentError
 from services.flows.parser import fill_step
-from services.flows.steps import Command, Repeat, Retry, RunFlow, Sentence, Step
+from services.flows.steps import BlockCommand, Command, Sentence, Step
 from services.flows.variables import Scope
 
 QUESTIONS_LIMIT = 3
@@ -76,7 +76,7 @@ class HumanAnswer:
             command = fill_step(parse_flow([self.text]).steps[0], scope).command
         except DocumentError as error:
             raise StepFailed(Category.SCRIPT_ERROR, f"{self.text!r} is not a step: {error.message}") from error
-        if isinstance(command, RunFlow | Repeat | Retry):
+        if isinstance(command, BlockCommand):
             raise StepFailed(Category.SCRIPT_ERROR, f"{self.text!r} is not a single step")
         return command
 

@@ -16,7 +16,7 @@ from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category, Failure
 from services.flows.nodes import DocumentError
 from services.flows.parser import fill_step
-from services.flows.steps import Command, Flow, Repeat, Retry, RunFlow, Sentence, Step
+from services.flows.steps import BlockCommand, Command, Flow, Repeat, Retry, RunFlow, Sentence, Step
 from services.flows.variables import Scope
 
 REPEAT_LIMIT = 1_000
@@ -83,7 +83,7 @@ class StepRunner:
         index = self._recorder.begin(step, depth)
         if unfilled is not None:
             await self._fail(index, step, unfilled)
-        elif isinstance(step.command, RunFlow | Repeat | Retry):
+        elif isinstance(step.command, BlockCommand):
             await self._run_container(index, step, depth)
         else:
             await self._run_leaf(index, step, step.command)

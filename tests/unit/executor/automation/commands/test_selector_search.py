@@ -7,7 +7,7 @@ import pytest
 from services.executor.automation.commands.selector_search import find_by_selector
 from services.executor.automation.screen.elements import Bounds, Element, Role
 from services.executor.automation.screen.outline import Outline
-from services.flows.command_types import TapOn
+from services.flows.commands import TapOn
 from services.flows.loader import parse_flow
 from services.flows.patterns import WorkBudgetExceeded
 from tests.fakes.devices import names, screen
