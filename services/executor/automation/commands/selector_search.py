@@ -58,13 +58,13 @@ class _Search:
                 found = self._in_direction(found, self.find(other), beside)
         if selector.child_of is not None:
             self._work.spend(len(found) * _CONTAINER_COST)
-            found = outline.within(found, set(self.find(selector.child_of, or_screen=True)))
+            found = outline.descendants_among(found, set(self.find(selector.child_of, or_screen=True)))
         if selector.contains_child is not None:
             children = set(self._matching_all(selector.contains_child))
             found = [element for element in found if any(child in children for child in element.children)]
         if selector.contains_descendants is not None:
-            holders = [outline.holders(self._matching_all(each)) for each in selector.contains_descendants]
-            found = [element for element in found if all(element in each for each in holders)]
+            containers = [outline.ancestors_of_all(self._matching_all(each)) for each in selector.contains_descendants]
+            found = [element for element in found if all(element in each for each in containers)]
         return found
 
     def _matching_all(self, selector: Selector) -> list[Element]:

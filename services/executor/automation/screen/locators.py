@@ -163,17 +163,17 @@ def _needs_exact_text(element: Element, mentioned: frozenset[str]) -> bool:
 
 def _row_of(element: Element, outline: Outline) -> Element | None:
     """The innermost row that is or contains the element."""
-    for each in (element, *outline.above(element)):
+    for each in (element, *outline.ancestors(element)):
         if each.role is Role.CELL:
             return each
-        parent = next(iter(outline.above(each)), None)
+        parent = outline.parent(each)
         if parent is not None and each.role is not Role.LIST and (parent.role is Role.LIST or has_rows(parent)):
             return each
     return None
 
 
 def _rows_around(row: Element, outline: Outline) -> list[Element]:
-    parent = next(iter(outline.above(row)), outline.root)
+    parent = outline.parent(row) or outline.root
     return [child for child in parent.children if child.role is row.role]
 
 

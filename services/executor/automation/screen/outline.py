@@ -26,37 +26,34 @@ class Outline:
         return tuple(element for element in self._order if element is not self.root and self._shown(element))
 
     def _shown(self, element: Element) -> bool:
-        return all(above.visible for above in (element, *self.above(element)))
+        return element.visible and all(each.visible for each in self.ancestors(element))
 
-    def above(self, element: Element) -> list[Element]:
-        """The ancestors of an element, the innermost first."""
+    def parent(self, element: Element) -> Element | None:
+        return self._parents.get(element)
+
+    def ancestors(self, element: Element) -> list[Element]:
+        """The innermost first."""
         found = []
-        parent = self._parents.get(element)
-        while parent is not None:
+        while (parent := self._parents.get(element)) is not None:
             found.append(parent)
-            parent = self._parents.get(parent)
+            element = parent
         return found
 
-    def inside(self, element: Element, outer: Element) -> bool:
-        return outer in self.above(element)
+    def ancestors_of_all(self, elements: Iterable[Element]) -> set[Element]:
+        return {ancestor for element in elements for ancestor in self.ancestors(element)}
 
-    def innermost(self, found: Iterable[Element]) -> list[Element]:
+    def innermost(self, elements: Collection[Element]) -> list[Element]:
         """Those that are not ancestors of others."""
-        kept = list(found)
-        holders = self.holders(kept)
-        return [element for element in kept if element not in holders]
+        ancestors = self.ancestors_of_all(elements)
+        return [element for element in elements if element not in ancestors]
 
-    def holders(self, found: Iterable[Element]) -> set[Element]:
-        """All ancestors of these elements."""
-        return {above for element in found for above in self.above(element)}
-
-    def within(self, found: Iterable[Element], holders: Collection[Element]) -> list[Element]:
-        """Those with one of `holders` as an ancestor."""
-        return [element for element in found if any(above in holders for above in self.above(element))]
+    def descendants_among(self, elements: Iterable[Element], containers: set[Element]) -> list[Element]:
+        """Those with one of `containers` as an ancestor."""
+        return [element for element in elements if not containers.isdisjoint(self.ancestors(element))]
 
     def tappable(self, element: Element) -> bool:
         """Whether the element or an ancestor is meant to be tapped."""
-        return element.tappable or any(above.tappable for above in self.above(element))
+        return element.tappable or any(each.tappable for each in self.ancestors(element))
 
     def label_beside(self, element: Element) -> str:
         """The text directly before the element in the same container."""

@@ -1,7 +1,7 @@
 """Finds the elements that a phrase names: exact texts first, then regardless of case, then hints, labels and ids."""
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -84,8 +84,8 @@ def _filter_roles(found: list[Element], roles: frozenset[Role], outline: Outline
     if exact:
         return exact
     if roles & _CONTAINER_ROLES:
-        holders = (next((above for above in outline.above(each) if above.role in roles), None) for each in found)
-        return outline.in_order({holder for holder in holders if holder is not None})
+        containers = (next((above for above in outline.ancestors(each) if above.role in roles), None) for each in found)
+        return outline.in_order({container for container in containers if container is not None})
     if roles & _BUTTON_ROLES:
         return [element for element in found if element.clickable and element.role in _UNSPECIFIC_ROLES]
     return []
@@ -185,8 +185,7 @@ def _without_duplicates(found: list[Element], outline: Outline) -> list[Element]
 def _tappable_of(element: Element, found: set[Element], outline: Outline) -> Element:
     if element.tappable:
         return element
-    holders = [above for above in outline.above(element) if above in found and above.tappable]
-    return holders[0] if holders else element
+    return next((above for above in outline.ancestors(element) if above in found and above.tappable), element)
 
 
 def _apply_ordinal(found: list[Element], ordinal: int | None) -> list[Element]:
@@ -205,7 +204,7 @@ def _find_related(related: RelativeReference, outline: Outline, accepts: Element
     anchor = anchors[0]
     ordinal = next((reading.ordinal for reading in related.this.readings if reading.ordinal is not None), None)
     found = find_elements(_without_ordinals(related.this), outline, accepts)
-    around = {anchor, *outline.above(anchor)}
+    around = {anchor, *outline.ancestors(anchor)}
     others = [element for element in found if element not in around]
     if related.relation is Relation.INSIDE:
         return _apply_ordinal(_in_innermost_container(others, anchor, outline), ordinal)
@@ -226,9 +225,9 @@ def find_anchors(related: RelativeReference, outline: Outline) -> list[Element]:
 
 def _in_row_of(found: list[Element], anchor: Element, outline: Outline) -> list[Element]:
     """Those in the anchor's row; without rows, those beside it."""
-    row = next((each for each in (anchor, *outline.above(anchor)) if each.role is Role.CELL), None)
+    row = next((each for each in (anchor, *outline.ancestors(anchor)) if each.role is Role.CELL), None)
     if row is not None:
-        return outline.within(found, {row})
+        return outline.descendants_among(found, {row})
     return [element for element in found if gap_between(element, anchor, Relation.NEXT_TO) is not None]
 
 
@@ -238,20 +237,13 @@ def _without_ordinals(target: ElementReference) -> ElementReference:
 
 def _in_innermost_container(found: list[Element], anchor: Element, outline: Outline) -> list[Element]:
     """Those inside the anchor or its innermost possible container, which is within its row and not the whole screen."""
-    around = [anchor, *outline.above(anchor)][:-1]
-    row = next((place for place, holder in enumerate(around) if holder.role is Role.CELL), len(around) - 1)
-    places = {holder: place for place, holder in enumerate(around[: row + 1])}
-    shared = [(min(map(places.__getitem__, held)), each) for each, held in _with_containers(found, places, outline)]
-    least = min((place for place, _ in shared), default=0)
-    return [element for place, element in shared if place == least]
-
-
-def _with_containers(
-    found: list[Element], holders: Collection[Element], outline: Outline
-) -> list[tuple[Element, list[Element]]]:
-    """Those that are inside some of the containers, with these containers."""
-    each = ((element, [above for above in outline.above(element) if above in holders]) for element in found)
-    return [(element, held) for element, held in each if held]
+    containers = [anchor, *outline.ancestors(anchor)][:-1]
+    row = next((place for place, each in enumerate(containers) if each.role is Role.CELL), len(containers))
+    for container in containers[: row + 1]:
+        inside = outline.descendants_among(found, {container})
+        if inside:
+            return inside
+    return []
 
 
 def gap_between(element: Element, anchor: Element, relation: Relation) -> float | None:

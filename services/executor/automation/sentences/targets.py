@@ -1,7 +1,7 @@
 """Parses the part of a sentence that names an element: "the second Add button next to "Blue mug""."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from services.executor.automation.screen.elements import Role
 from services.executor.automation.sentences.intents import (
@@ -13,57 +13,29 @@ from services.executor.automation.sentences.intents import (
 )
 from services.executor.automation.sentences.normalizer import QUOTED, VERBS, NormalizedSentence
 
-_BUTTON = frozenset({Role.BUTTON})
-_FIELD = frozenset({Role.FIELD})
-_TEXT = frozenset({Role.TEXT, Role.HEADING, Role.LINK, Role.CELL, Role.DIALOG, Role.OTHER})
-_SWITCH = frozenset({Role.SWITCH, Role.CHECKBOX})
-
-ROLES: dict[str, frozenset[Role]] = {
-    "button": _BUTTON,
-    "btn": _BUTTON,
-    "icon": frozenset({Role.IMAGE, Role.BUTTON}),
-    "image": frozenset({Role.IMAGE}),
-    "picture": frozenset({Role.IMAGE}),
-    "logo": frozenset({Role.IMAGE}),
-    "link": frozenset({Role.LINK}),
-    "field": _FIELD,
-    "text field": _FIELD,
-    "textfield": _FIELD,
-    "input": _FIELD,
-    "input field": _FIELD,
-    "input box": _FIELD,
-    "text input": _FIELD,
-    "text box": _FIELD,
-    "textbox": _FIELD,
-    "text area": _FIELD,
-    "edit field": _FIELD,
-    "checkbox": frozenset({Role.CHECKBOX}),
-    "check box": frozenset({Role.CHECKBOX}),
-    "switch": _SWITCH,
-    "toggle": _SWITCH,
-    "radio button": frozenset({Role.RADIO}),
-    "tab": frozenset({Role.TAB, Role.BUTTON}),
-    "cell": frozenset({Role.CELL}),
-    "row": frozenset({Role.CELL}),
-    "item": frozenset({Role.CELL}),
-    "list item": frozenset({Role.CELL}),
-    "card": frozenset({Role.CELL}),
-    "menu item": frozenset({Role.CELL, Role.BUTTON, Role.LINK}),
-    "option": frozenset({Role.RADIO, Role.CELL, Role.BUTTON, Role.CHECKBOX}),
-    "box": frozenset({Role.FIELD, Role.CHECKBOX}),
-    "bar": _FIELD,
-    "dropdown": frozenset({Role.PICKER}),
-    "picker": frozenset({Role.PICKER}),
-    "slider": frozenset({Role.SLIDER}),
-    "heading": frozenset({Role.HEADING, Role.TEXT}),
-    "header": frozenset({Role.HEADING, Role.TEXT}),
-    "title": frozenset({Role.HEADING, Role.TEXT}),
-    "text": _TEXT,
-    "label": _TEXT,
-    "message": _TEXT,
-    "dialog": frozenset({Role.DIALOG}),
-    "list": frozenset({Role.LIST}),
+_FIELD_WORDS = ("field", "input", "text field", "textfield", "input field", "input box", "text input", "text box")
+_ROLES_OF_WORDS: Mapping[tuple[str, ...], frozenset[Role]] = {
+    ("button", "btn"): frozenset({Role.BUTTON}),
+    ("icon",): frozenset({Role.IMAGE, Role.BUTTON}),
+    ("image", "picture", "logo"): frozenset({Role.IMAGE}),
+    ("link",): frozenset({Role.LINK}),
+    (*_FIELD_WORDS, "textbox", "text area", "edit field", "bar"): frozenset({Role.FIELD}),
+    ("checkbox", "check box"): frozenset({Role.CHECKBOX}),
+    ("switch", "toggle"): frozenset({Role.SWITCH, Role.CHECKBOX}),
+    ("radio button",): frozenset({Role.RADIO}),
+    ("tab",): frozenset({Role.TAB, Role.BUTTON}),
+    ("cell", "row", "item", "list item", "card"): frozenset({Role.CELL}),
+    ("menu item",): frozenset({Role.CELL, Role.BUTTON, Role.LINK}),
+    ("option",): frozenset({Role.RADIO, Role.CELL, Role.BUTTON, Role.CHECKBOX}),
+    ("box",): frozenset({Role.FIELD, Role.CHECKBOX}),
+    ("dropdown", "picker"): frozenset({Role.PICKER}),
+    ("slider",): frozenset({Role.SLIDER}),
+    ("heading", "header", "title"): frozenset({Role.HEADING, Role.TEXT}),
+    ("text", "label", "message"): frozenset({Role.TEXT, Role.HEADING, Role.LINK, Role.CELL, Role.DIALOG, Role.OTHER}),
+    ("dialog",): frozenset({Role.DIALOG}),
+    ("list",): frozenset({Role.LIST}),
 }
+ROLES = {word: roles for words, roles in _ROLES_OF_WORDS.items() for word in words}
 """The words for kinds of elements, and the roles that they may have."""
 
 _KIND = "|".join(sorted(map(re.escape, ROLES), key=len, reverse=True))
@@ -71,30 +43,16 @@ _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixt
 _ORDINALS |= {"ninth": 9, "tenth": 10, "last": -1}
 _ORDINAL = rf"(?P<ordinal>{'|'.join(_ORDINALS)}|\d{{1,3}}(?:st|nd|rd|th))"
 _RELATIONS = {
-    "below": Relation.BELOW,
-    "under": Relation.BELOW,
-    "underneath": Relation.BELOW,
-    "beneath": Relation.BELOW,
-    "above": Relation.ABOVE,
-    "over": Relation.ABOVE,
-    "to the left of": Relation.LEFT_OF,
-    "left of": Relation.LEFT_OF,
-    "to the right of": Relation.RIGHT_OF,
-    "right of": Relation.RIGHT_OF,
-    "next to": Relation.NEXT_TO,
-    "beside": Relation.NEXT_TO,
-    "in the row of": Relation.IN_ROW_OF,
-    "in the row with": Relation.IN_ROW_OF,
-    "in the row for": Relation.IN_ROW_OF,
-    "in the row containing": Relation.IN_ROW_OF,
-    "in the same row as": Relation.IN_ROW_OF,
-    "on the row of": Relation.IN_ROW_OF,
-    "in": Relation.INSIDE,
-    "inside": Relation.INSIDE,
-    "within": Relation.INSIDE,
-    "on": Relation.INSIDE,
-    "of": Relation.INSIDE,
-    "for": Relation.NEXT_TO,
+    **dict.fromkeys(("below", "under", "underneath", "beneath"), Relation.BELOW),
+    **dict.fromkeys(("above", "over"), Relation.ABOVE),
+    **dict.fromkeys(("to the left of", "left of"), Relation.LEFT_OF),
+    **dict.fromkeys(("to the right of", "right of"), Relation.RIGHT_OF),
+    **dict.fromkeys(("next to", "beside", "for"), Relation.NEXT_TO),
+    **dict.fromkeys(
+        ("in the row of", "in the row with", "in the row for", "in the row containing"), Relation.IN_ROW_OF
+    ),
+    **dict.fromkeys(("in the same row as", "on the row of"), Relation.IN_ROW_OF),
+    **dict.fromkeys(("in", "inside", "within", "on", "of"), Relation.INSIDE),
 }
 _WEAK = frozenset({"in", "inside", "within", "on", "of", "for"})
 """Words that are also parts of longer ones ("to the left of") and therefore are tried last."""

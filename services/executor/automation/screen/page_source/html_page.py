@@ -27,74 +27,57 @@ INLINE |= {"textarea", "th", "time", "u"}
 def lay_out(root: SourceNode) -> dict[SourceNode, Bounds]:
     """The bounds of every node in pixels of an arbitrary size; NOWHERE for empty nodes."""
     lines = _LineLayout()
-    for node, part in _traverse(root):
-        lines.meet(node, part)
-    return lines.bounds()
-
-
-def _traverse(root: SourceNode) -> Iterator[tuple[SourceNode, str | None]]:
-    """Each node where it begins and ends (with None), and at each text directly inside (with the text)."""
-    waiting: list[tuple[SourceNode, str | SourceNode | None]] = [(root, root)]
+    waiting: list[tuple[SourceNode, SourceNode | str | None]] = [(root, root)]
     while waiting:
         node, part = waiting.pop()
-        if not isinstance(part, SourceNode):
-            yield node, part
-            continue
-        yield part, None
-        waiting.append((part, None))
-        waiting.extend((part, each) for each in reversed(part.content))
+        if part is None:
+            lines.end(node)
+        elif isinstance(part, str):
+            lines.add_text(part)
+        else:
+            lines.begin(part)
+            waiting.append((part, None))
+            waiting.extend((part, each) for each in reversed(part.content))
+    return lines.bounds
 
 
 class _LineLayout:
+    """Puts the parts of a page, which come in order, side by side into lines."""
+
     def __init__(self) -> None:
+        self.bounds: dict[SourceNode, Bounds] = {}
         self._line = 0
         self._column = 0
-        self._order: list[SourceNode] = []
-        self._parents: dict[SourceNode, SourceNode] = {}
-        self._boxes: dict[SourceNode, list[Bounds]] = {}
-        self._open: list[SourceNode] = []
+        self._open: list[list[Bounds]] = [[]]
+        """The boxes inside each element that has begun, the innermost last."""
 
-    def meet(self, node: SourceNode, text: str | None) -> None:
-        if text is not None:
-            if text.strip():
-                self._boxes[node].append(self._box())
-        elif self._open and self._open[-1] is node:
-            self._end(node)
-        else:
-            self._begin(node)
-
-    def _begin(self, node: SourceNode) -> None:
+    def begin(self, node: SourceNode) -> None:
         if node.tag not in INLINE:
             self._break()
-        if self._open:
-            self._parents[node] = self._open[-1]
-        self._order.append(node)
-        self._open.append(node)
-        self._boxes[node] = []
+        self._open.append([])
 
-    def _end(self, node: SourceNode) -> None:
-        self._open.pop()
-        if not node.content and node.tag in INLINE:
-            self._boxes[node].append(self._box())
+    def add_text(self, text: str) -> None:
+        if text.strip():
+            self._add_box()
+
+    def end(self, node: SourceNode) -> None:
         if node.tag not in INLINE:
             self._break()
+        elif not node.content:
+            self._add_box()
+        boxes = self._open.pop()
+        self.bounds[node] = _bounding_box(boxes)
+        if boxes:
+            self._open[-1].append(self.bounds[node])
 
-    def _box(self) -> Bounds:
+    def _add_box(self) -> None:
+        self._open[-1].append(Bounds(self._column * _COLUMN, self._line * _LINE, _COLUMN, _LINE))
         self._column += 1
-        return Bounds((self._column - 1) * _COLUMN, self._line * _LINE, _COLUMN, _LINE)
 
     def _break(self) -> None:
         if self._column:
             self._line += 1
             self._column = 0
-
-    def bounds(self) -> dict[SourceNode, Bounds]:
-        found: dict[SourceNode, Bounds] = {}
-        for node in reversed(self._order):
-            found[node] = _bounding_box(self._boxes[node])
-            if node in self._parents and self._boxes[node]:
-                self._boxes[self._parents[node]].append(found[node])
-        return found
 
 
 def _bounding_box(boxes: list[Bounds]) -> Bounds:

@@ -9,34 +9,22 @@ from services.executor.automation.screen.elements import CHECKABLE, NOWHERE, Bou
 from services.executor.automation.screen.page_source.nodes import SourceNode, build_elements, is_on_screen, parse_number
 
 _BOUNDS = re.compile(r"\[(-?\d{1,6}),(-?\d{1,6})\]\[(-?\d{1,6}),(-?\d{1,6})\]")
-_ENDINGS: tuple[tuple[str, Role], ...] = (
-    ("RadioButton", Role.RADIO),
-    ("ToggleButton", Role.SWITCH),
-    ("CompoundButton", Role.CHECKBOX),
-    ("Button", Role.BUTTON),
-    ("EditText", Role.FIELD),
-    ("AutoCompleteTextView", Role.FIELD),
-    ("CheckedTextView", Role.CHECKBOX),
-    ("CheckBox", Role.CHECKBOX),
-    ("Switch", Role.SWITCH),
-    ("SwitchCompat", Role.SWITCH),
-    ("Spinner", Role.PICKER),
-    ("Picker", Role.PICKER),
-    ("SeekBar", Role.SLIDER),
-    ("RatingBar", Role.SLIDER),
-    ("ProgressBar", Role.PROGRESS),
-    ("ProgressIndicator", Role.PROGRESS),
-    ("$Tab", Role.TAB),
-    ("TabView", Role.TAB),
-    ("Chip", Role.BUTTON),
-    ("TextView", Role.TEXT),
-    ("ImageView", Role.IMAGE),
-    (".Image", Role.IMAGE),
-    ("ListView", Role.LIST),
-    ("RecyclerView", Role.LIST),
-    ("GridView", Role.LIST),
-    ("Dialog", Role.DIALOG),
-)
+_ROLES_OF_ENDINGS: Mapping[tuple[str, ...], Role] = {
+    ("RadioButton",): Role.RADIO,
+    ("ToggleButton", "Switch", "SwitchCompat"): Role.SWITCH,
+    ("CompoundButton", "CheckedTextView", "CheckBox"): Role.CHECKBOX,
+    ("Button", "Chip"): Role.BUTTON,
+    ("EditText", "AutoCompleteTextView"): Role.FIELD,
+    ("Spinner", "Picker"): Role.PICKER,
+    ("SeekBar", "RatingBar"): Role.SLIDER,
+    ("ProgressBar", "ProgressIndicator"): Role.PROGRESS,
+    ("$Tab", "TabView"): Role.TAB,
+    ("TextView",): Role.TEXT,
+    ("ImageView", ".Image"): Role.IMAGE,
+    ("ListView", "RecyclerView", "GridView"): Role.LIST,
+    ("Dialog",): Role.DIALOG,
+}
+"""The first that fits counts: a RadioButton is also a Button."""
 
 
 def read_uiautomator(root: SourceNode) -> Element:
@@ -97,7 +85,7 @@ def _role(node: SourceNode) -> Role:
 
 @lru_cache(maxsize=1024)
 def _role_of_class(name: str) -> Role:
-    return next((role for ending, role in _ENDINGS if name.endswith(ending)), Role.OTHER)
+    return next((role for endings, role in _ROLES_OF_ENDINGS.items() if name.endswith(endings)), Role.OTHER)
 
 
 def _text_and_hint(has: Mapping[str, str]) -> tuple[str, str]:
