@@ -198,7 +198,7 @@ class FakeModel:
         self.plans = list(plans)
         self.verdicts = list(verdicts)
         self.tasks: list[ModelTask] = []
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self.judged: list[str] = []
         self.options: list[ModelOptions] = []
         self.usage = ModelUsage()
@@ -237,7 +237,7 @@ class _FakeActing:
 
     async def next(self, view: ScreenView, happened: str) -> ChosenAction | TaskDone | CannotContinue:
         self._model.call()
-        self._model.told.append(happened)
+        self._model.reported.append(happened)
         answer = self._model.answers.pop(0) if self._model.answers else TaskDone()
         if isinstance(answer, ModelFailed):
             raise answer
@@ -250,7 +250,7 @@ class _FakePlanning:
 
     async def next(self, view: ScreenView, happened: str) -> NextSteps | GoalReached | CannotContinue:
         self._model.call()
-        self._model.told.append(happened)
+        self._model.reported.append(happened)
         return self._model.plans.pop(0)
 
 

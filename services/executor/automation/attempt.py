@@ -63,7 +63,7 @@ class AttemptRequest:
     """What to run. `steps` are as stored (JSON values); `run_seconds` is what is left of the run's time.
 
     `org_id` and `app` (its id) select the entries of the step cache. `human` is the person to ask about steps that
-    cannot continue. `on_session` hears of a session on a real device before anything is done in it.
+    cannot continue. `on_session` is called with a session on a real device before anything is done in it.
     """
 
     run_id: str

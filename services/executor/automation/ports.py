@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from services.executor.automation.screen.elements import Element, Point
 from services.executor.automation.sentences.intents import Action, Intent
@@ -147,17 +147,14 @@ class ModelSession(Protocol):
         """What was said since this was called last."""
 
 
-DEFAULT_MODELS = LlmConfig()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
     """How models are asked in an attempt; `app_prompt` is what the app's author says of the app."""
 
-    config: LlmConfig = DEFAULT_MODELS
-    app_prompt: str | None = None
-    vision: bool = False
-    grid: bool = True
+    config: LlmConfig
+    app_prompt: str | None
+    vision: bool
+    grid: bool
 
 
 class ModelProvider(Protocol):
@@ -173,19 +170,15 @@ class ModelProvider(Protocol):
 class NoModelProvider:
     """A deployment without language models."""
 
-    def __init__(self, setting: str = "MOBILETEST_LLM_BASE_URL") -> None:
-        self._setting = setting
-
-    def check(self) -> None:
+    def check(self) -> NoReturn:
         raise ModelFailed(
             Category.CONFIG_INVALID,
-            f"no model is configured: set {self._setting} for the executor's workers, "
+            "no model is configured: set MOBILETEST_LLM_BASE_URL for the executor's workers, "
             "or set fallback_trigger to never to use the rules only",
         )
 
-    def open_session(self, options: ModelOptions) -> ModelSession:
+    def open_session(self, options: ModelOptions) -> NoReturn:
         self.check()
-        raise AssertionError("unreachable")
 
 
 GetScreen = Callable[[], Awaitable[Element]]

@@ -36,25 +36,22 @@ class SentencesResult:
     failure: Failure | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GoalRunner:
     """Starts on goals; which sentences are goals is its decision too."""
 
-    def __init__(
-        self, *, screen: ScreenReader, replay: StepReplay, models: ModelAccess, policy: ResolutionPolicy
-    ) -> None:
-        self._screen = screen
-        self._replay = replay
-        self._models = models
-        self._policy = policy
+    screen: ScreenReader
+    replay: StepReplay
+    models: ModelAccess
+    policy: ResolutionPolicy
 
     def is_goal(self, sentence: str) -> bool:
         """Whether a model has to plan the sentence: one that the rules do not understand."""
-        return self._policy.planning and isinstance(parse_sentence(sentence), NotUnderstood)
+        return self.policy.planning and isinstance(parse_sentence(sentence), NotUnderstood)
 
     def begin(self, goal: str, cost: ResolutionCost) -> "GoalRun":
         """`cost` is filled in with what the goal costs beyond its sentences."""
-        judged = self._policy.reflections is not None
-        return GoalRun(goal, cost, self._screen, self._replay, self._models, judged=judged)
+        return GoalRun(self, goal, cost)
 
 
 class GoalRun:
@@ -63,22 +60,13 @@ class GoalRun:
     Raises StepFailed and DeviceFailure. `outcome` is there at the end.
     """
 
-    def __init__(
-        self,
-        goal: str,
-        cost: ResolutionCost,
-        screen: ScreenReader,
-        replay: StepReplay,
-        models: ModelAccess,
-        *,
-        judged: bool,
-    ) -> None:
+    def __init__(self, runner: GoalRunner, goal: str, cost: ResolutionCost) -> None:
+        self._screen = runner.screen
+        self._replay = runner.replay
+        self._models = runner.models
+        self._judged = runner.policy.reflections is not None
         self._goal = goal
         self._cost = cost
-        self._screen = screen
-        self._replay = replay
-        self._models = models
-        self._judged = judged
         self._dialog: PlanningDialog | None = None
         self._first: ScreenView | None = None
         self._running: Sentences = ()
@@ -109,7 +97,9 @@ class GoalRun:
             if self._cost.resolution is Resolution.CACHE:
                 if result.failure is None:
                     return self._finish(Resolution.CACHE, f"{len(ran)} steps of a cached plan")
-                await self._replay.discard(self._goal, _step_failed(result.failure), self._cost)
+                failure = result.failure
+                failed = StepFailed(failure.category, failure.message, reason=failure.reason)
+                await self._replay.discard(self._goal, failed, self._cost)
             elif result.failure is not None:
                 self._count_failed_plan(result.failure.message)
             elif self._proving:
@@ -179,7 +169,3 @@ def _describe(sentences: Sentences, result: SentencesResult) -> str:
         return "all steps were carried out"
     done = f"{result.count} of the steps were carried out; then " if result.count else ""
     return f"{done}this step failed: {sentences[result.count]} ({result.failure.message})"
-
-
-def _step_failed(failure: Failure) -> StepFailed:
-    return StepFailed(failure.category, failure.message, reason=failure.reason)

@@ -66,7 +66,7 @@ def pay(**fields: Any) -> Element:
         ({"launchApp": {"clearKeychain": True}}, ["launch"], "launch_app"),
     ],
 )  # fmt: skip
-async def test_a_command_asks_the_device(step: object, asked: list[str], action: str) -> None:
+async def test_a_command_calls_the_device(step: object, asked: list[str], action: str) -> None:
     device = FakeDevice(screen(pay(id="pay")))
     result = await run(device, "back", step)
     assert result.failure is None

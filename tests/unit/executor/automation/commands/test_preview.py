@@ -18,7 +18,7 @@ FIELD = Element(role=Role.FIELD, id="name", focused=True, bounds=Bounds(0, 0, 10
 SCREEN = Element(role=Role.SCREEN, bounds=Bounds(0, 0, 400, 800), children=(FIELD, FIRST, SECOND))
 
 
-def told(step: object, screen: Element = SCREEN) -> tuple[str, str, str | None, str | None]:
+def preview(step: object, screen: Element = SCREEN) -> tuple[str, str, str | None, str | None]:
     """The action, the id of the element, the value and the reason."""
     (parsed,) = parse_flow([step]).steps
     found = preview_step(parsed.command, screen)
@@ -67,7 +67,7 @@ def told(step: object, screen: Element = SCREEN) -> tuple[str, str, str | None, 
     ids=str,
 )
 def test_preview_of_each_command(step: object, answer: tuple[str, str, str | None, str | None]) -> None:
-    assert told(step) == answer
+    assert preview(step) == answer
 
 
 def test_the_first_match_is_used_and_all_are_listed() -> None:

@@ -148,7 +148,7 @@ async def test_a_skipped_step_was_not_resolved_to_an_action() -> None:
     assert [(step.status, step.resolution) for step in result.steps] == [(StepStatus.SKIPPED, None)]
 
 
-async def test_nobody_answers() -> None:
+async def test_a_question_without_an_answer_fails_the_step() -> None:
     result = await run(FakeDevice(TWO), FakeHuman(), "Tap Buy")
     assert result.failure is not None
     assert (result.failure.category, result.failure.reason) == (Category.ELEMENT_NOT_FOUND, "Buy was not found")
@@ -188,7 +188,7 @@ async def test_optional_steps_are_not_asked_about(step: object) -> None:
     assert human.questions == []
 
 
-async def test_in_a_retry_only_the_last_try_asks() -> None:
+async def test_a_person_is_asked_only_at_the_last_try_of_a_retry() -> None:
     human = FakeHuman("skip")
     result = await run(FakeDevice(TWO), human, {"retry": {"maxRetries": 2, "commands": ["Tap Buy"]}})
     assert result.failure is None

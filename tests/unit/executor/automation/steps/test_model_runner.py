@@ -62,7 +62,7 @@ async def test_an_element_that_moved_while_the_model_thought_is_tapped_at_its_ne
     assert (result.failure, device.done[-1], device.places) == (None, "tap Pay", [150])
 
 
-async def test_the_model_hears_of_an_element_that_disappeared_and_nothing_is_tapped() -> None:
+async def test_the_model_is_informed_of_an_element_that_disappeared_and_nothing_is_tapped() -> None:
     device = Touched(shop("Pay"))
     model = Slow(device, shop("Delete account"), Action.TAP)
     assert (await run(device, model)).failure is None

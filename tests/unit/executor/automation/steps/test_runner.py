@@ -412,14 +412,14 @@ async def test_what_a_model_checks_is_checked(answer: ChosenAction, passes: bool
 
 
 async def test_progress_is_reported_after_each_step() -> None:
-    told: list[list[tuple[int, str]]] = []
+    reports: list[list[tuple[int, str]]] = []
 
     async def progress(steps: Sequence[StepResult], artifacts: Sequence[Artifact]) -> None:
-        told.append([(step.index, step.status) for step in steps])
+        reports.append([(step.index, step.status) for step in steps])
 
     automation = AttemptRunner(FakeDevices(FakeDevice()))
     await automation.run(plan(["back", {"retry": {"commands": ["back"]}}]), progress=progress)
-    assert told == [
+    assert reports == [
         [(0, "passed")],
         [(0, "passed"), (1, "warned"), (2, "passed")],
         [(0, "passed"), (1, "passed"), (2, "passed")],

@@ -106,7 +106,7 @@ async def test_a_failing_model_fails_the_step_and_its_calls_count(failed: Catego
     assert (result.steps[0].status, counts(result)) == (StepStatus.FAILED, [(2, 20)])
 
 
-async def test_a_missing_model_is_nobodys_fault_and_not_retried() -> None:
+async def test_a_missing_model_fails_the_step_with_config_invalid() -> None:
     result = await run(FakeDevice(), "Buy it")
     assert result.failure is not None
     assert (result.failure.category, result.failure.category.fault) == (Category.CONFIG_INVALID, Fault.NEITHER)
@@ -126,12 +126,12 @@ async def test_a_model_that_gives_up_or_never_ends_fails_the_step() -> None:
     assert "within 5 actions" in endless.failure.message
 
 
-async def test_a_model_hears_what_the_device_refused_and_may_continue() -> None:
+async def test_a_model_gets_the_refusal_of_the_device_and_may_continue() -> None:
     device = FakeDevice(screen(PAY))
     device.failing["press"] = DeviceFailure(Category.SCRIPT_ERROR, "there is no such key")
     model = FakeModel([ChosenAction(Action.PRESS_KEY, value="sideways"), ChosenAction(Action.TAP, PAY)])
     assert category(await run(device, "Buy it", model=model)) is None
-    assert "there is no such key" in model.told[1]
+    assert "there is no such key" in model.reported[1]
     device.failing["press"] = DeviceFailure(Category.SESSION_LOST, "gone")
     lost = await run(device, "Buy it", model=FakeModel([ChosenAction(Action.PRESS_KEY, value="enter")]))
     assert category(lost) is Category.SESSION_LOST
@@ -284,7 +284,7 @@ async def test_a_step_that_reflection_rejects_fails_and_is_not_cached() -> None:
     assert (cache.kept, model.verdicts) == ({}, [])
 
 
-async def test_a_model_hears_why_reflection_rejected_the_step() -> None:
+async def test_a_model_gets_the_reason_why_reflection_rejected_the_step() -> None:
     model = FakeModel(
         [ChosenAction(Action.TAP, PAY), TaskDone()], verdicts=[Judgement(False, "wrong one"), Judgement(True, "")]
     )
@@ -368,7 +368,7 @@ async def test_a_failing_plan_is_replaced_once() -> None:
     result = await run(device, "Buy a mug", config=config, model=model, cache=cache)
     assert category(result) is None
     assert kinds(result)[2] == "  Tap Nowhere warned"
-    assert "this step failed: Tap Nowhere" in model.told[1]
+    assert "this step failed: Tap Nowhere" in model.reported[1]
     assert cache.kept["Buy a mug"] == StoredSteps(("Tap Pay", "Go back", 'I see "Pay"'))
     twice = FakeModel(plans=[NextSteps(("Tap Nowhere",)), NextSteps(("Tap Anywhere",))])
     failing = await run(device, "Buy a cup", config=config, model=twice, cache=cache)
@@ -382,7 +382,7 @@ async def test_a_goal_needs_visible_proof() -> None:
     model = FakeModel(plans=[GoalReached("Thank you"), GoalReached("Thank you")])
     result = await run(FakeDevice(screen(PAY)), "Buy a mug", config=PLANNING, model=model)
     assert category(result) is Category.GOAL_NOT_REACHED
-    assert "does not show the text 'Thank you'" in model.told[1]
+    assert "does not show the text 'Thank you'" in model.reported[1]
 
 
 async def test_a_goal_that_reflection_rejects_is_not_reached() -> None:
