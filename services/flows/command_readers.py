@@ -10,6 +10,7 @@ from services.flows.selectors import (
     COMMON_FIELDS,
     CRITERIA,
     VALUE_LIMIT,
+    Selector,
     read_direction,
     read_element,
     read_position,
@@ -73,11 +74,8 @@ def _read_argument(node: Node) -> commands.Argument:
 
 def _app_reader(command: Callable[[str | None], BaseCommand]) -> Reader:
     def read(node: Node) -> BaseCommand:
-        if node.is_null:
-            return command(None)
-        if not node.is_mapping:
-            return command(_read_app_id(node))
-        return command(read_optional(node.fields(("appId", *COMMON_FIELDS)), "appId", _read_app_id))
+        argument = _optional_argument(node, "appId")
+        return command(_read_app_id(argument) if argument is not None else None)
 
     return read
 
@@ -87,20 +85,20 @@ def _single_argument(node: Node, field: str, *also: str) -> Node:
     return node.fields((field, *also, *COMMON_FIELDS), required=(field,))[field] if node.is_mapping else node
 
 
-def _read_input_text(node: Node) -> BaseCommand:
-    return commands.InputText(_single_argument(node, "text").string(limit=VALUE_LIMIT))
+def _optional_argument(node: Node, field: str) -> Node | None:
+    """As `_single_argument`; None if it is not given."""
+    if node.is_null:
+        return None
+    return node.fields((field, *COMMON_FIELDS)).get(field) if node.is_mapping else node
 
 
-def _read_set_clipboard(node: Node) -> BaseCommand:
-    return commands.SetClipboard(_single_argument(node, "text").string(limit=VALUE_LIMIT))
+def _text_reader(command: Callable[[str], BaseCommand]) -> Reader:
+    return lambda node: command(_single_argument(node, "text").string(limit=VALUE_LIMIT))
 
 
 def _read_erase_text(node: Node) -> BaseCommand:
-    if node.is_null or (
-        node.is_mapping and "charactersToErase" not in node.fields(("charactersToErase", *COMMON_FIELDS))
-    ):
-        return commands.EraseText()
-    return commands.EraseText(_single_argument(node, "charactersToErase").integer(1, 10_000))
+    argument = _optional_argument(node, "charactersToErase")
+    return commands.EraseText() if argument is None else commands.EraseText(argument.integer(1, 10_000))
 
 
 def _read_press_key(node: Node) -> BaseCommand:
@@ -140,9 +138,8 @@ def _read_wait_for_animation_to_end(node: Node) -> BaseCommand:
 
 
 def _read_take_screenshot(node: Node) -> BaseCommand:
-    if node.is_null or (node.is_mapping and "path" not in node.fields(("path", *COMMON_FIELDS))):
-        return commands.TakeScreenshot()
-    return commands.TakeScreenshot(_single_argument(node, "path").string(limit=200))
+    argument = _optional_argument(node, "path")
+    return commands.TakeScreenshot(None if argument is None else argument.string(limit=200))
 
 
 def _read_open_link(node: Node) -> BaseCommand:
@@ -167,11 +164,8 @@ def _read_set_orientation(node: Node) -> BaseCommand:
     return commands.SetOrientation("portrait" if word == "portrait" else "landscape")
 
 
-def _selector_reader(command: Callable[..., BaseCommand]) -> Reader:
-    def read(node: Node) -> BaseCommand:
-        return command(read_selector(node, also=COMMON_FIELDS))
-
-    return read
+def _selector_reader(command: Callable[[Selector], BaseCommand]) -> Reader:
+    return lambda node: command(read_element(node))
 
 
 def _tap_reader(command: Callable[..., BaseCommand]) -> Reader:
@@ -258,10 +252,10 @@ COMMAND_READERS: Mapping[str, Reader] = {
     "launchApp": _read_launch_app,
     "stopApp": _app_reader(commands.StopApp),
     "clearState": _app_reader(commands.ClearState),
-    "inputText": _read_input_text,
+    "inputText": _text_reader(commands.InputText),
     "eraseText": _read_erase_text,
     "copyTextFrom": _selector_reader(commands.CopyTextFrom),
-    "setClipboard": _read_set_clipboard,
+    "setClipboard": _text_reader(commands.SetClipboard),
     "pasteText": _bare_reader(commands.PasteText()),
     "pressKey": _read_press_key,
     "back": _bare_reader(commands.Back()),

@@ -1,6 +1,7 @@
 """Values of expressions: truth, conversion to text, and operators."""
 
 import math
+import operator
 import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
@@ -85,38 +86,20 @@ def _add(left: Value, right: Value) -> Value:
         if len(text) > TEXT_LIMIT:
             raise ExpressionError(f"the text becomes longer than {TEXT_LIMIT} characters")
         return text
-    one, other = _numbers("+", left, right)
-    return _check_size(one + other)
+    return _calculate("+", operator.add)(left, right)
 
 
-def _subtract(left: Value, right: Value) -> Value:
-    one, other = _numbers("-", left, right)
-    return _check_size(one - other)
+def _calculate(sign: str, calculate: Callable[[float, float], float]) -> Callable[[Value, Value], Value]:
+    def apply(left: Value, right: Value) -> Value:
+        one, other = _numbers(sign, left, right)
+        if sign in "/%" and other == 0:
+            raise ExpressionError("division by 0")
+        number = calculate(one, other)
+        if not abs(number) <= 1e300:
+            raise ExpressionError("the number becomes too large")
+        return number
 
-
-def _multiply(left: Value, right: Value) -> Value:
-    one, other = _numbers("*", left, right)
-    return _check_size(one * other)
-
-
-def _divide(left: Value, right: Value) -> Value:
-    one, other = _numbers("/", left, right)
-    if other == 0:
-        raise ExpressionError("division by 0")
-    return _check_size(one / other)
-
-
-def _remainder(left: Value, right: Value) -> Value:
-    one, other = _numbers("%", left, right)
-    if other == 0:
-        raise ExpressionError("division by 0")
-    return math.fmod(one, other)
-
-
-def _check_size(number: float) -> float:
-    if not abs(number) <= 1e300:
-        raise ExpressionError("the number becomes too large")
-    return number
+    return apply
 
 
 OPERATORS: Mapping[str, Callable[[Value, Value], Value]] = {
@@ -128,8 +111,8 @@ OPERATORS: Mapping[str, Callable[[Value, Value], Value]] = {
     ">=": lambda left, right: not _less(left, right),
     "contains": _contains,
     "+": _add,
-    "-": _subtract,
-    "*": _multiply,
-    "/": _divide,
-    "%": _remainder,
+    "-": _calculate("-", operator.sub),
+    "*": _calculate("*", operator.mul),
+    "/": _calculate("/", operator.truediv),
+    "%": _calculate("%", math.fmod),
 }

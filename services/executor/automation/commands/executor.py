@@ -7,7 +7,7 @@ from services.executor.automation.commands import assertions, swipes, taps
 from services.executor.automation.commands.context import CommandContext, command_outcome
 from services.executor.automation.devices.port import LaunchOptions
 from services.executor.automation.outcome import StepFailed, StepOutcome
-from services.executor.automation.sentences.element_checks import text_of
+from services.executor.automation.sentences.intents import text_of
 from services.executor.model.failures import Category
 from services.flows import commands
 from services.flows.selectors import Condition

@@ -91,8 +91,9 @@ class _Search:
         """The elements in that direction of one of the others, the nearest first."""
         self._work.spend(len(found) * len(others))
         places = [(other, other.bounds.center) for other in others]
-        gaps = [(_nearest_distance(element, places, beside), element) for element in found]
-        return [element for _, element in sorted(_with_gap(gaps), key=lambda pair: pair[0])]
+        gaps = ((_nearest_distance(element, places, beside), element) for element in found)
+        beside_one = [(gap, element) for gap, element in gaps if gap is not None]
+        return [element for _, element in sorted(beside_one, key=lambda pair: pair[0])]
 
 
 def _apply_index(selector: Selector, found: list[Element]) -> list[Element]:
@@ -119,7 +120,3 @@ def _nearest_distance(element: Element, others: list[tuple[Element, Point]], bes
         ((x - at.x) ** 2 + (y - at.y) ** 2 for other, at in others if beside(element, other) and element is not other),
         default=None,
     )
-
-
-def _with_gap(gaps: list[tuple[float | None, Element]]) -> list[tuple[float, Element]]:
-    return [(gap, element) for gap, element in gaps if gap is not None]

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
+from services.flows.nodes import quote
+
 
 class Role(StrEnum):
     """What an element is for; OTHER if the source does not say."""
@@ -139,13 +141,8 @@ class Element:
 
     def describe(self) -> str:
         """Its role and name, for messages."""
-        named = f'{self.role} "{_short(self.name)}"' if self.name else str(self.role)
+        named = f"{self.role} {quote(self.name)}" if self.name else str(self.role)
         return f"{named} (id {self.id})" if self.id and self.name != self.id and not self.text else named
-
-
-def _short(text: str, limit: int = 60) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= limit else flat[:limit] + "..."
 
 
 def walk(root: Element) -> Iterator[Element]:

@@ -40,11 +40,6 @@ class ScreenFingerprint:
     fixed: str
     flowing: tuple[str, ...] = ()
 
-    @property
-    def blank(self) -> bool:
-        """Whether everything on the screen scrolls."""
-        return self.fixed == _EMPTY_HASH
-
 
 def same_screen(one: ScreenFingerprint, other: ScreenFingerprint) -> bool:
     """Whether both are the same screen, possibly scrolled a little, or with other rows in its lists."""
@@ -52,7 +47,8 @@ def same_screen(one: ScreenFingerprint, other: ScreenFingerprint) -> bool:
         return False
     here, there = set(one.flowing), set(other.flowing)
     if not here or not there:
-        return here == there or not one.blank
+        everything_scrolls = one.fixed == hash_text("")
+        return here == there or not everything_scrolls
     return len(here & there) >= MIN_SHARED * min(len(here), len(there))
 
 
@@ -61,8 +57,8 @@ def fingerprint_of(root: Element) -> ScreenFingerprint:
     tokens = list(_tokens(root))
     fixed = {token for token, flows in tokens if not flows}
     flowing = {token for token, flows in tokens if flows} - fixed
-    hashed = sorted(_hash(token, 4) for token in flowing)
-    return ScreenFingerprint(_hash("\n".join(sorted(fixed))), tuple(hashed[:FLOWING_LIMIT]))
+    hashed = sorted(hash_text(token, 4) for token in flowing)
+    return ScreenFingerprint(hash_text("\n".join(sorted(fixed))), tuple(hashed[:FLOWING_LIMIT]))
 
 
 ScreenState: TypeAlias = tuple[object, ...]
@@ -209,8 +205,5 @@ def normalized_words(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))[:80]
 
 
-def _hash(text: str, size: int = 8) -> str:
+def hash_text(text: str, size: int = 8) -> str:
     return blake2b(text.encode(), digest_size=size).hexdigest()
-
-
-_EMPTY_HASH = _hash("")

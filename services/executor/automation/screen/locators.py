@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 
 from services.executor.automation.screen.elements import Element, Role, walk
 from services.executor.automation.screen.fingerprint import (
     belongs_to_system,
     has_rows,
+    hash_text,
     id_shape,
     normalized_words,
     own_id,
@@ -119,7 +119,7 @@ def wording_hash(outline: Outline) -> str:
         for each in walk(outline.root)
         if each.visible and not belongs_to_system(each)
     )
-    return _hash(filter(None, said))
+    return hash_text("\n".join(filter(None, said)))
 
 
 def _matching_elements(locator: Locator, outline: Outline) -> list[Element]:
@@ -205,11 +205,7 @@ def _hash_of_texts(elements: Iterable[Element]) -> str:
         for each in walk(element)
         if each.visible and not belongs_to_system(each)
     )
-    return _hash(said)
-
-
-def _hash(said: Iterable[str]) -> str:
-    return blake2b("\n".join(said).encode(), digest_size=8).hexdigest()
+    return hash_text("\n".join(said))
 
 
 def _relative_position(element: Element, outline: Outline) -> tuple[float, float]:

@@ -1,9 +1,10 @@
-"""What a sentence means, independent of any screen."""
+"""What a sentence means, and whether an element is as it says."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from services.executor.automation.screen.elements import Role
+from services.executor.automation.screen.elements import Element, Role
 
 
 class Action(StrEnum):
@@ -142,3 +143,44 @@ class NotUnderstood:
     """The rules do not understand the sentence; `why` says what is in the way and what to write instead."""
 
     why: str
+
+
+ElementCheck = Callable[[Intent, Element], bool]
+
+
+def text_of(element: Element) -> str:
+    """The text on an element; of a field, what is typed in."""
+    return element.text if element.editable else element.text or element.label
+
+
+def _has_text(intent: Intent, element: Element) -> bool:
+    expected, actual = " ".join((intent.value or "").split()), " ".join(text_of(element).split())
+    if intent.comparison is Comparison.CONTAINS:
+        return expected.casefold() in actual.casefold()
+    return expected == actual
+
+
+ELEMENT_CHECKS: Mapping[Action, ElementCheck] = {
+    Action.ASSERT_ENABLED: lambda intent, element: element.enabled,
+    Action.ASSERT_DISABLED: lambda intent, element: not element.enabled,
+    Action.ASSERT_CHECKED: lambda intent, element: element.on is True,
+    Action.ASSERT_UNCHECKED: lambda intent, element: element.on is False,
+    Action.ASSERT_TEXT: _has_text,
+}
+
+
+def describe_mismatch(intent: Intent, element: Element) -> str:
+    """How the element is, for a check that failed."""
+    what = element.describe()
+    match intent.action:
+        case Action.ASSERT_ENABLED:
+            return f"{what} is disabled"
+        case Action.ASSERT_DISABLED:
+            return f"{what} is enabled"
+        case Action.ASSERT_CHECKED:
+            return f"{what} is not checked"
+        case Action.ASSERT_UNCHECKED:
+            return f"{what} is checked"
+        case _:
+            relation = "does not contain" if intent.comparison is Comparison.CONTAINS else "is not"
+            return f'the text of {what} is "{text_of(element)}", which {relation} "{intent.value}"'

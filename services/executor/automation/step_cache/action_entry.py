@@ -17,10 +17,9 @@ from services.executor.automation.screen.locators import (
     wording_hash,
 )
 from services.executor.automation.screen.outline import Outline
-from services.executor.automation.sentences.element_checks import ELEMENT_CHECKS, text_of
 from services.executor.automation.sentences.grammar import parse_sentence
 from services.executor.automation.sentences.grounder import RefusalReason, ground_intent
-from services.executor.automation.sentences.intents import Action, Intent
+from services.executor.automation.sentences.intents import ELEMENT_CHECKS, Action, Intent, text_of
 from services.executor.automation.step_cache.entries import CacheEntry, RelativePoint, SentenceSpan
 
 _ANY_MATCH_COUNTS = frozenset({Action.ASSERT_VISIBLE, Action.WAIT_FOR, Action.SCROLL_UNTIL_VISIBLE})

@@ -6,8 +6,7 @@ from services.executor.automation.devices.watcher import Watcher
 from services.executor.automation.outcome import StepFailed, still_visible_error
 from services.executor.automation.ports import ChosenAction
 from services.executor.automation.screen.elements import Bounds, Element, Point
-from services.executor.automation.sentences.element_checks import ELEMENT_CHECKS, describe_mismatch
-from services.executor.automation.sentences.intents import Action, Intent
+from services.executor.automation.sentences.intents import ELEMENT_CHECKS, Action, Intent, describe_mismatch
 from services.executor.model.failures import Category
 
 LONG_PRESS_SECONDS = 1.0

@@ -20,9 +20,8 @@ from services.executor.automation.screen.elements import Element, Point, walk
 from services.executor.automation.screen.fingerprint import screen_state
 from services.executor.automation.screen.locators import locate, locator_of
 from services.executor.automation.screen.outline import Outline
-from services.executor.automation.sentences.element_checks import ELEMENT_CHECKS
 from services.executor.automation.sentences.grounder import ground_sentence
-from services.executor.automation.sentences.intents import Action, Intent
+from services.executor.automation.sentences.intents import ELEMENT_CHECKS, Action, Intent
 from services.executor.automation.steps.device_actions import DeviceActions
 from services.executor.automation.steps.screen_reader import ScreenReader
 from services.executor.model.attempts import Resolution

@@ -8,9 +8,8 @@ from services.executor.automation.ports import ChosenAction, GetScreen, ModelTas
 from services.executor.automation.screen.elements import Element
 from services.executor.automation.screen.fingerprint import screen_state
 from services.executor.automation.screen.outline import Outline
-from services.executor.automation.sentences.element_checks import ELEMENT_CHECKS
 from services.executor.automation.sentences.grammar import parse_sentence
-from services.executor.automation.sentences.intents import Action, Intent, NotUnderstood
+from services.executor.automation.sentences.intents import ELEMENT_CHECKS, Action, Intent, NotUnderstood
 from services.executor.automation.steps.device_actions import DeviceActions
 from services.executor.automation.steps.model_access import ModelAccess, model_time_limit
 from services.executor.automation.steps.model_runner import ModelStepRunner, PerformedAction
