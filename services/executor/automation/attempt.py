@@ -31,7 +31,6 @@ from services.executor.automation.sentences.intents import Action, Intent
 from services.executor.automation.steps.device_actions import DeviceActions
 from services.executor.automation.steps.goal_runner import GoalRunner
 from services.executor.automation.steps.human_help import HumanHelp
-from services.executor.automation.steps.leaf_runner import LeafRunner
 from services.executor.automation.steps.model_access import ModelAccess
 from services.executor.automation.steps.replay import StepReplay
 from services.executor.automation.steps.runner import StepRunner
@@ -239,16 +238,16 @@ class _Attempt:
             own_ids=self.flow.app_ids,
             seconds=request.step_seconds,
         )
-        commands = CommandExecutor(context)
         return StepRunner(
             device,
             self.recorder,
-            commands,
-            LeafRunner(commands, sentences, self.recorder, self.transcripts, seconds=request.step_seconds),
+            CommandExecutor(context),
+            sentences,
             GoalRunner(screen=screen, replay=replay, models=self.models, policy=policy),
             capture=self.capture,
             transcripts=self.transcripts,
             scope=self.scope,
+            seconds=request.step_seconds,
             human_help=HumanHelp(request.human, device, watcher, self.recorder) if request.human is not None else None,
         )
 

@@ -1,5 +1,8 @@
 """How a step ends: what it did and how that was found, or why it failed."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from services.executor.automation.screen.elements import Element
@@ -59,6 +62,16 @@ class StepFailed(Exception):
         self.message = message
         self.reason = reason or message
         self.element = element
+
+
+@asynccontextmanager
+async def time_limit(seconds: float, what: str) -> AsyncIterator[None]:
+    """Limits real time. StepFailed (step_timeout) when that is over: `what` did not happen within these seconds."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError as error:
+        raise StepFailed(Category.STEP_TIMEOUT, f"{what} within {seconds:g} s") from error
 
 
 def describe_screen(outline: Outline | None, limit: int = 8) -> str:

@@ -4,7 +4,7 @@ from services.executor.automation.commands.context import action_of
 from services.executor.automation.commands.selector_search import find_by_selector
 from services.executor.automation.screen.elements import Element, walk
 from services.executor.automation.screen.outline import Outline
-from services.executor.automation.sentences.grounder import CANDIDATES_LIMIT, Grounding, RefusalReason, ground_sentence
+from services.executor.automation.sentences.grounder import Grounding, RefusalReason, ground_first, ground_sentence
 from services.executor.automation.sentences.intents import Action
 from services.flows import commands
 from services.flows.selectors import Selector
@@ -69,40 +69,20 @@ def _with_required_element(command: Command, selector: Selector, outline: Outlin
     found = find_by_selector(selector, outline)
     if not found:
         return Grounding(reason=RefusalReason.NOT_FOUND, message=f"no element on the screen matches {selector}")
-    more = (
-        f"{len(found)} elements match, the first is used: add an index or a position to choose another"
-        if found[1:]
-        else ""
-    )
-    return Grounding(
-        action=action_of(command),
-        element=found[0],
-        value=_value_of(command),
-        candidates=tuple(found[:CANDIDATES_LIMIT]),
-        message=more,
-    )
+    more = f"{len(found)} elements match, the first is used: add an index or a position to choose another"
+    return ground_first(action_of(command), found, _value_of(command), more if found[1:] else "")
 
 
 def _with_expected_element(command: Command, selector: Selector, outline: Outline) -> Grounding:
     """For an element that may still appear."""
     found = find_by_selector(selector, outline)
-    return Grounding(
-        action=action_of(command),
-        element=found[0] if found else None,
-        value=_value_of(command),
-        candidates=tuple(found[:CANDIDATES_LIMIT]),
-        message="" if found else f"{selector} is not on this screen",
-    )
+    message = "" if found else f"{selector} is not on this screen"
+    return ground_first(action_of(command), found, _value_of(command), message)
 
 
 def _with_absent_element(selector: Selector, outline: Outline) -> Grounding:
     found = find_by_selector(selector, outline)
-    return Grounding(
-        action=Action.ASSERT_NOT_VISIBLE,
-        element=found[0] if found else None,
-        candidates=tuple(found[:CANDIDATES_LIMIT]),
-        message=f"{selector} is on this screen" if found else "",
-    )
+    return ground_first(Action.ASSERT_NOT_VISIBLE, found, message=f"{selector} is on this screen" if found else "")
 
 
 def _with_focused_field(command: Command, outline: Outline) -> Grounding:

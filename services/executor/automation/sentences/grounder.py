@@ -4,6 +4,7 @@ It never guesses. If several elements match equally, it lists them; if the words
 the sentence. A wrong action is far worse than a refusal.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -53,6 +54,14 @@ def ground_sentence(sentence: str, tree: Element) -> Grounding:
 
 def needs_model(why: str) -> Grounding:
     return Grounding(reason=RefusalReason.NEEDS_MODEL, message=why)
+
+
+def ground_first(action: Action, found: Sequence[Element], value: str | None = None, message: str = "") -> Grounding:
+    """The action on the first of the elements, or on none if there are none."""
+    element = found[0] if found else None
+    return Grounding(
+        action=action, element=element, value=value, candidates=tuple(found[:CANDIDATES_LIMIT]), message=message
+    )
 
 
 def ground_intent(intent: Intent, outline: Outline) -> Grounding:
@@ -191,13 +200,7 @@ def _ground_presence(intent: Intent, outline: Outline) -> Grounding:
     value = intent.value if intent.action is Action.SCROLL_UNTIL_VISIBLE else intent.target.name or intent.target.phrase
     if intent.whole_phrase and not found:
         return _not_found(intent)
-    return Grounding(
-        action=intent.action,
-        element=found[0] if found else None,
-        value=value,
-        candidates=tuple(found[:CANDIDATES_LIMIT]),
-        message="" if found else f"{intent.target} is not on this screen",
-    )
+    return ground_first(intent.action, found, value, "" if found else f"{intent.target} is not on this screen")
 
 
 def _ground_absence(intent: Intent, outline: Outline) -> Grounding:
@@ -218,12 +221,7 @@ def _ground_absence(intent: Intent, outline: Outline) -> Grounding:
             message=f"no text is exactly {target}, but there is {shown}; say the whole text, "
             f'or: I do not see a text containing "{target.name}", or use assertNotVisible, which means the exact text',
         )
-    return Grounding(
-        action=intent.action,
-        element=found[0] if found else None,
-        value=target.name or target.phrase,
-        candidates=tuple(found[:CANDIDATES_LIMIT]),
-    )
+    return ground_first(intent.action, found, target.name or target.phrase)
 
 
 def _uncertain_part(target: ElementReference, outline: Outline) -> ElementReference | None:

@@ -1,10 +1,9 @@
 """The models of one attempt, as the steps use them: what they cost, how long they may take, how they fail."""
 
-import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
 
-from services.executor.automation.outcome import ResolutionCost, StepFailed
+from services.executor.automation.outcome import ResolutionCost, StepFailed, time_limit
 from services.executor.automation.ports import ModelFailed, ModelSession, ModelUsage, ScreenView
 from services.executor.model.failures import Category
 
@@ -59,12 +58,6 @@ class ModelAccess:
         return self._session.usage if self._session is not None else ModelUsage()
 
 
-@asynccontextmanager
-async def model_time_limit(session: ModelSession) -> AsyncIterator[None]:
-    """Limits how long models work on one step. StepFailed (step_timeout) when that is over."""
-    try:
-        async with asyncio.timeout(session.step_seconds):
-            yield
-    except TimeoutError as error:
-        seconds = f"{session.step_seconds:g} s"
-        raise StepFailed(Category.STEP_TIMEOUT, f"the model did not finish this step within {seconds}") from error
+def model_time_limit(session: ModelSession) -> AbstractAsyncContextManager[None]:
+    """Limits how long models work on one step."""
+    return time_limit(session.step_seconds, "the model did not finish this step")

@@ -1,17 +1,17 @@
 """Runs the steps of a test on a device: in order, with conditions, repetitions and retries."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import NoReturn
 
 from services.executor.automation.commands.executor import CommandExecutor
 from services.executor.automation.devices.port import Device, DeviceFailure
 from services.executor.automation.evidence.failure_capture import FailureCapture
 from services.executor.automation.evidence.recorder import STEPS_LIMIT, StepRecorder, TranscriptRecorder
-from services.executor.automation.outcome import RECOVERABLE, ResolutionCost, StepFailed, StepOutcome
+from services.executor.automation.outcome import RECOVERABLE, ResolutionCost, StepFailed, StepOutcome, time_limit
 from services.executor.automation.steps.goal_runner import GoalRunner, SentencesResult
 from services.executor.automation.steps.human_help import ASKABLE, QUESTIONS_LIMIT, RETRY, SKIP, HumanAnswer, HumanHelp
-from services.executor.automation.steps.leaf_runner import LeafRunner
+from services.executor.automation.steps.sentence_runner import SentenceRunner
 from services.executor.model.attempts import Resolution
 from services.executor.model.failures import Category, Failure
 from services.flows.nodes import DocumentError
@@ -20,6 +20,8 @@ from services.flows.steps import BlockCommand, Command, Flow, Repeat, Retry, Run
 from services.flows.variables import Scope
 
 REPEAT_LIMIT = 1_000
+HANG_SECONDS = 30.0
+"""How much longer than its own limit a step may take in real time before its device counts as hanging."""
 
 
 class StepRunner:
@@ -30,23 +32,25 @@ class StepRunner:
         device: Device,
         recorder: StepRecorder,
         commands: CommandExecutor,
-        leaves: LeafRunner,
+        sentences: SentenceRunner,
         goals: GoalRunner,
         *,
         capture: FailureCapture,
         transcripts: TranscriptRecorder,
         scope: Scope,
-        human_help: HumanHelp | None = None,
+        seconds: float,
+        human_help: HumanHelp | None,
     ) -> None:
-        """`human_help` is None where no person may be asked."""
+        """`seconds` is how long a step may usually take. `human_help` is None where no person may be asked."""
         self._device = device
         self._recorder = recorder
         self._commands = commands
-        self._leaves = leaves
+        self._sentences = sentences
         self._goals = goals
         self._capture = capture
         self._transcripts = transcripts
         self._scope = scope
+        self._seconds = seconds
         self._human_help = human_help
         self._handled_elsewhere = 0
         self._goal: str | None = None
@@ -69,14 +73,8 @@ class StepRunner:
 
     async def _run_steps(self, steps: Sequence[Step], depth: int) -> None:
         for step in steps:
-            first = len(self._recorder.steps)
-            try:
-                with self._asking_nobody(when=step.optional):
-                    await self._run_step(step, depth)
-            except _Failed as failed:
-                if not step.optional or not failed.recoverable:
-                    raise
-                self._recorder.tolerate_failures(first)
+            with self._tolerating(when=step.optional):
+                await self._run_step(step, depth)
 
     async def _run_step(self, written: Step, depth: int) -> None:
         step, unfilled = self._fill(written)
@@ -84,7 +82,7 @@ class StepRunner:
         if unfilled is not None:
             await self._fail(index, step, unfilled)
         elif isinstance(step.command, BlockCommand):
-            await self._run_container(index, step, depth)
+            await self._run_container(index, step, step.command, depth)
         else:
             await self._run_leaf(index, step, step.command)
 
@@ -164,75 +162,79 @@ class StepRunner:
         return await self._run_once(index, answer.command(self._scope))
 
     @contextmanager
-    def _asking_nobody(self, *, when: bool = True) -> Iterator[None]:
-        """No person is asked about a failure that the test itself handles."""
+    def _tolerating(self, *, when: bool = True) -> Iterator[list[Failure]]:
+        """The test itself handles a failure inside, which is then in the list: no person is asked about it."""
+        tolerated: list[Failure] = []
+        first = len(self._recorder.steps)
         self._handled_elsewhere += when
         try:
-            yield
+            yield tolerated
+        except _Failed as failed:
+            if not when or failed.failure.category not in RECOVERABLE:
+                raise
+            self._recorder.tolerate_failures(first)
+            tolerated.append(failed.failure)
         finally:
             self._handled_elsewhere -= when
 
     async def _run_once(self, index: int, command: Command) -> StepOutcome:
-        if isinstance(command, Sentence) and self._goal is None and self._goals.is_goal(command.text):
-            return await self._reach_goal(index, command.text)
-        return await self._leaves.run(index, command, self._goal)
-
-    async def _reach_goal(self, index: int, text: str) -> StepOutcome:
+        if not isinstance(command, Sentence):
+            async with _time_limit(max(self._seconds, command.declared_seconds)):
+                return await self._commands.run(command)
         cost = ResolutionCost()
-        goal = self._goals.begin(text, cost)
         try:
-            sentences = await goal.start()
-            while sentences:
-                result = await self._run_sentences(index, text, sentences)
-                sentences = await goal.proceed(result)
-            return goal.outcome
+            if self._goal is None and self._goals.is_goal(command.text):
+                return await self._reach_goal(index, command.text, cost)
+            async with _time_limit(self._sentences.seconds(command.text, self._seconds)):
+                return await self._sentences.run(command.text, cost, self._goal)
         except (StepFailed, DeviceFailure):
             await self._transcripts.store(index)
             raise
         finally:
             self._recorder.add_cost(index, cost)
 
+    async def _reach_goal(self, index: int, text: str, cost: ResolutionCost) -> StepOutcome:
+        goal = self._goals.begin(text, cost)
+        sentences = await goal.start()
+        while sentences:
+            result = await self._run_sentences(index, text, sentences)
+            sentences = await goal.proceed(result)
+        return goal.outcome
+
     async def _run_sentences(self, index: int, goal: str, sentences: Sequence[str]) -> SentencesResult:
         """Run sentences as steps inside the goal's step."""
         self._transcripts.collect(index)
         depth = self._recorder.steps[index].depth + 1
-        first = len(self._recorder.steps)
         self._goal = goal
         try:
             for count, sentence in enumerate(sentences):
                 step = Step(path=f"plan[{count}]", name="sentence", command=Sentence(sentence))
-                try:
-                    with self._asking_nobody():
-                        await self._run_step(step, depth)
-                except _Failed as failed:
-                    if not failed.recoverable:
-                        raise
-                    self._recorder.tolerate_failures(first)
-                    return SentencesResult(count, failed.failure)
+                with self._tolerating() as failures:
+                    await self._run_step(step, depth)
+                if failures:
+                    return SentencesResult(count, failures[0])
         finally:
             self._goal = None
         return SentencesResult(len(sentences))
 
-    async def _run_container(self, index: int, step: Step, depth: int) -> None:
+    async def _run_container(self, index: int, step: Step, command: BlockCommand, depth: int) -> None:
         """A step that holds other steps ends as they do."""
         async with self._recording_failure(index, step):
-            message = await self._run_contents(step, depth + 1)
+            message = await self._run_contents(step, command, depth + 1)
         if message:
             await self._recorder.pass_container(index, message)
         else:
             await self._recorder.skip_step(index, "its condition does not hold")
 
-    async def _run_contents(self, step: Step, depth: int) -> str:
+    async def _run_contents(self, step: Step, command: BlockCommand, depth: int) -> str:
         """The message of the container; "" if its condition does not hold."""
-        match step.command:
-            case RunFlow() as flow:
-                return await self._run_flow(flow, depth)
+        match command:
+            case RunFlow():
+                return await self._run_flow(command, depth)
             case Repeat():
                 return await self._repeat(step, depth)
             case Retry(commands, retries):
                 return await self._retry(commands, retries, depth)
-            case _:
-                raise AssertionError(f"{step.name} holds no steps")
 
     async def _run_flow(self, flow: RunFlow, depth: int) -> str:
         if not await self._commands.condition_holds(flow.when):
@@ -262,19 +264,17 @@ class StepRunner:
         return command if isinstance(command, Repeat) and (command.times is None or rounds < command.times) else None
 
     async def _retry(self, commands: Sequence[Step], retries: int, depth: int) -> str:
-        tries = 0
-        while True:
-            first = len(self._recorder.steps)
-            tries += 1
-            try:
-                with self._asking_nobody(when=tries <= retries):
-                    await self._run_steps(commands, depth)
-            except _Failed as failed:
-                if tries > retries or not failed.recoverable:
-                    raise
-                self._recorder.tolerate_failures(first)
-            else:
-                return f"passed at try {tries}"
+        for number in range(1, retries + 2):
+            with self._tolerating(when=number <= retries) as failures:
+                await self._run_steps(commands, depth)
+            if not failures:
+                break
+        return f"passed at try {number}"
+
+
+def _time_limit(seconds: float) -> AbstractAsyncContextManager[None]:
+    """Limits in real time what is limited in the device's time already, because a device may hang."""
+    return time_limit(seconds + HANG_SECONDS, "the step did not end")
 
 
 class _Failed(Exception):
@@ -283,7 +283,3 @@ class _Failed(Exception):
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
         self.failure = failure
-
-    @property
-    def recoverable(self) -> bool:
-        return self.failure.category in RECOVERABLE

@@ -110,10 +110,11 @@ class SentenceRunner:
         self._models = models
         self._policy = policy
 
-    @property
-    def model_seconds(self) -> float:
-        """How long models may work on a step beyond what the step takes by itself."""
-        return self._models.step_seconds
+    def seconds(self, text: str, usual: float) -> float:
+        """How long the sentence may take: by itself, or as `usual`, and as long as models may work on it."""
+        meaning = parse_sentence(text)
+        declared = meaning.seconds if isinstance(meaning, Intent) else None
+        return max(usual, declared or 0.0) + self._models.step_seconds
 
     async def run(self, text: str, cost: ResolutionCost, goal: str | None = None) -> StepOutcome:
         """`cost` is filled in, also when it fails. `goal` is the author's, for a sentence that a model wrote."""
