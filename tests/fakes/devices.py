@@ -205,9 +205,6 @@ class FakeModel:
         self.step_actions = 5
         self.step_seconds = 60.0
 
-    def check(self) -> None:
-        return None
-
     def open_session(self, options: ModelOptions) -> ModelSession:
         self.options.append(options)
         return self

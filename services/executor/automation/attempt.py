@@ -15,12 +15,10 @@ from services.executor.automation.outcome import StepFailed
 from services.executor.automation.ports import (
     EvidenceStore,
     Human,
-    ModelFailed,
     ModelOptions,
     ModelProvider,
     ModelSession,
     NoEvidenceStore,
-    NoModelProvider,
     NoStepCache,
     OnProgress,
     StepCache,
@@ -31,7 +29,7 @@ from services.executor.automation.sentences.intents import Action, Intent
 from services.executor.automation.steps.device_actions import DeviceActions
 from services.executor.automation.steps.goal_runner import GoalRunner
 from services.executor.automation.steps.human_help import HumanHelp
-from services.executor.automation.steps.model_access import ModelAccess
+from services.executor.automation.steps.model_access import NO_MODEL, ModelAccess
 from services.executor.automation.steps.replay import StepReplay
 from services.executor.automation.steps.runner import StepRunner
 from services.executor.automation.steps.screen_reader import ScreenReader
@@ -95,7 +93,7 @@ class AttemptRunner:
         release_seconds: float = RELEASE_SECONDS,
     ) -> None:
         self._devices = devices
-        self._model = model or NoModelProvider()
+        self._model = model
         self._cache = cache or NoStepCache()
         self._clock = clock or SystemClock()
         self._release_seconds = release_seconds
@@ -113,22 +111,19 @@ class AttemptRunner:
         try:
             flow = parse_flow(request.steps)
             scope = initial_scope(flow.env, BuiltInVariables(request.platform, request.build.package_name))
-            self._check_model(request, config)
         except DocumentError as error:
             message = f"the steps cannot be run: {error}"
             return AttemptResult(failure=Failure(Category.SCRIPT_ERROR, message, error.message))
-        except ModelFailed as failed:
-            return AttemptResult(failure=Failure(failed.category, failed.message, failed.message))
+        session = self._open_session(request, config)
+        if session is None and _needs_model(request, config):
+            return AttemptResult(failure=Failure(Category.CONFIG_INVALID, NO_MODEL, NO_MODEL))
         recorder = StepRecorder(
             attempt=request.attempt, evidence=evidence or NoEvidenceStore(), now=self._clock.now, progress=progress
         )
         capture = FailureCapture(recorder, request.run_seconds)
-        session, missing_reason = self._open_session(request, config)
         transcripts = TranscriptRecorder(recorder, session)
         cache = self._cache if request.use_cache else NoStepCache()
-        attempt = _Attempt(
-            request, config, flow, scope, ModelAccess(session, missing_reason), cache, recorder, transcripts, capture
-        )
+        attempt = _Attempt(request, config, flow, scope, ModelAccess(session), cache, recorder, transcripts, capture)
         failure = await self._run_on_device(attempt)
         device = capture.device
         return AttemptResult(
@@ -141,25 +136,17 @@ class AttemptRunner:
             human_helped=recorder.human_helped,
         )
 
-    def _check_model(self, request: AttemptRequest, config: RunConfig) -> None:
-        """Raises ModelFailed if there is no model and the attempt needs one: by its configuration, or by its mode."""
-        mode = config.execution_mode
-        asks = mode.enable_planning or mode.enable_reflection or mode.grounder_type is not Grounder.ACCESSIBILITY
-        if asks or (request.ask_model and config.fallback_trigger is FallbackTrigger.FINAL_FAIL):
-            self._model.check()
-
-    def _open_session(self, request: AttemptRequest, config: RunConfig) -> tuple[ModelSession | None, str]:
-        """The models for this attempt, or why there are none."""
+    def _open_session(self, request: AttemptRequest, config: RunConfig) -> ModelSession | None:
+        """The models for this attempt; None if no model is configured."""
+        if self._model is None:
+            return None
         options = ModelOptions(
             config=config.llm_config,
             app_prompt=request.app_prompt,
             vision=config.execution_mode.grounder_type is Grounder.VISION,
             grid=not config.disable_grid,
         )
-        try:
-            return self._model.open_session(options), ""
-        except ModelFailed as failed:
-            return None, failed.message
+        return self._model.open_session(options)
 
     async def _run_on_device(self, attempt: "_Attempt") -> Failure | None:
         request, capture = attempt.request, attempt.capture
@@ -277,6 +264,13 @@ class _Attempt:
         await recorder.interrupt(failed, screenshot=captured.screenshot, tree=captured.tree)
         kind = recorder.steps[index].kind if index is not None else ""
         return Failure(Category.RUN_TIMEOUT, message, "the run took too long", index, kind)
+
+
+def _needs_model(request: AttemptRequest, config: RunConfig) -> bool:
+    """Whether the attempt asks a model by its configuration, or by its mode."""
+    mode = config.execution_mode
+    asks = mode.enable_planning or mode.enable_reflection or mode.grounder_type is not Grounder.ACCESSIBILITY
+    return asks or (request.ask_model and config.fallback_trigger is FallbackTrigger.FINAL_FAIL)
 
 
 def _launches_app(step: Step) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from services.executor.automation.screen.elements import Element, Point
 from services.executor.automation.sentences.intents import Action, Intent
@@ -160,25 +160,8 @@ class ModelOptions:
 class ModelProvider(Protocol):
     """The language models of a deployment."""
 
-    def check(self) -> None:
-        """Raises ModelFailed if it is certain that no model can be asked."""
-
     def open_session(self, options: ModelOptions) -> ModelSession:
-        """For one attempt. Raises ModelFailed."""
-
-
-class NoModelProvider:
-    """A deployment without language models."""
-
-    def check(self) -> NoReturn:
-        raise ModelFailed(
-            Category.CONFIG_INVALID,
-            "no model is configured: set MOBILETEST_LLM_BASE_URL for the executor's workers, "
-            "or set fallback_trigger to never to use the rules only",
-        )
-
-    def open_session(self, options: ModelOptions) -> NoReturn:
-        self.check()
+        """For one attempt."""
 
 
 GetScreen = Callable[[], Awaitable[Element]]

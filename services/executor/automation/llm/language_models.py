@@ -33,9 +33,6 @@ class LanguageModels:
         self._budget = budget
         self._secrets = secrets
 
-    def check(self) -> None:
-        """Nothing to check: an endpoint that does not answer fails the first question."""
-
     def open_session(self, options: ModelOptions) -> ModelSession:
         endpoint = self._client.endpoint
         writer = TranscriptWriter((endpoint.key, *self._secrets))

@@ -7,13 +7,17 @@ from services.executor.automation.outcome import ResolutionCost, StepFailed, tim
 from services.executor.automation.ports import ModelFailed, ModelSession, ModelUsage, ScreenView
 from services.executor.model.failures import Category
 
+NO_MODEL = (
+    "no model is configured: set MOBILETEST_LLM_BASE_URL for the executor's workers, "
+    "or set fallback_trigger to never to use the rules only"
+)
+
 
 class ModelAccess:
-    """A session, or the reason why there is none."""
+    """The session, None if no model is configured."""
 
-    def __init__(self, session: ModelSession | None, missing_reason: str = "") -> None:
+    def __init__(self, session: ModelSession | None) -> None:
         self._session = session
-        self._missing_reason = missing_reason
 
     @property
     def available(self) -> bool:
@@ -30,7 +34,7 @@ class ModelAccess:
             return self._session
         raise StepFailed(
             Category.CONFIG_INVALID,
-            f"this step needs a model: {why}; {self._missing_reason}",
+            f"this step needs a model: {why}; {NO_MODEL}",
             reason="this step needs a model, and none is configured",
         )
 

@@ -86,9 +86,9 @@ class SentenceActions:
         if grounding is not None:
             return _certain(grounding)
         last = condition.last
-        if last is not None and last.reason in _REFUSALS:
+        if last.reason in _REFUSALS:
             raise Undecided(last.message)
-        if last is not None and last.element is not None:
+        if last.element is not None:
             what = last.element.describe()
             raise StepFailed(
                 Category.STEP_TIMEOUT,
@@ -97,7 +97,7 @@ class SentenceActions:
                 element=last.element,
             )
         if intent.target is None:
-            raise StepFailed(Category.SCRIPT_ERROR, last.message if last else "no field has the focus")
+            raise StepFailed(Category.SCRIPT_ERROR, last.message)
         raise not_found_error(str(intent.target), self._seconds, self._watcher.seen)
 
     async def _wait_for(self, intent: Intent, first: Outline | None) -> Grounding:
@@ -144,7 +144,7 @@ class SentenceActions:
         if grounding is not None:
             return _certain(grounding)
         last = condition.last
-        if last is None or last.element is None:
+        if last.element is None:
             raise not_found_error(str(intent.target), seconds, self._watcher.seen)
         mismatch = describe_mismatch(intent, last.element)
         raise StepFailed(
@@ -184,7 +184,7 @@ class _Decision:
         self._needs_enabled = needs_enabled
         self._check = ELEMENT_CHECKS.get(intent.action)
         self._refused_since: float | None = None
-        self.last: Grounding | None = None
+        self.last = Grounding(reason=RefusalReason.NOT_FOUND)
 
     def __call__(self, outline: Outline) -> Grounding | None:
         grounding = self.last = self._actions.ground(self._intent, outline)

@@ -15,8 +15,6 @@ class SourceError(Exception):
 
     def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
         super().__init__(f"line {line}, column {column}: {message}")
-        self.line = line
-        self.column = column
 
 
 @dataclass(slots=True, eq=False)
