@@ -109,9 +109,7 @@ def _tokens(root: Element) -> Iterator[tuple[str, bool]]:
         elif _is_counted(element, place):
             yield f"{element.role}|{_identity(element, place)}", place.scrolled or place.row
         inside = _place_inside(element, place)
-        rows = has_rows(element)
-        within = replace(inside, row=True) if rows else inside
-        waiting.extend((child, within) for child in reversed(element.children))
+        waiting.extend((child, inside) for child in reversed(element.children))
 
 
 def _is_scrolled_away(element: Element, root: Element) -> bool:
@@ -142,7 +140,7 @@ def _is_counted(element: Element, place: _Place) -> bool:
 def _place_inside(element: Element, place: _Place) -> _Place:
     return _Place(
         scrolled=place.scrolled or is_scrollable(element),
-        row=place.row or element.role is Role.LIST,
+        row=place.row or element.role is Role.LIST or has_rows(element),
         dialog=place.dialog or element.role is Role.DIALOG,
         tabs=place.tabs or bool(_TAB_BAR.search(_kind(element))),
     )

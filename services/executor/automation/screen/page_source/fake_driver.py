@@ -36,11 +36,7 @@ def read_fake(root: SourceNode) -> Element:
     app = root if root.tag == "app" else next((node for node in root.nodes if node.tag == "app"), root)
     width, height = _size(app.attributes)
     screen = Bounds(0, 0, width, height) if width and height else None
-
-    def element_of(node: SourceNode, children: tuple[Element, ...]) -> Element:
-        return _element(node, children, screen)
-
-    return build_elements(app, element_of)
+    return build_elements(app, lambda node, children: _element(node, children, screen))
 
 
 def _element(node: SourceNode, children: tuple[Element, ...], screen: Bounds | None) -> Element:
