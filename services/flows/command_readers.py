@@ -126,15 +126,14 @@ def _read_extended_wait_until(node: Node) -> BaseCommand:
     return commands.ExtendedWaitUntil(
         visible=read_optional(entries, "visible", read_element),
         not_visible=read_optional(entries, "notVisible", read_element),
-        timeout_seconds=read_optional(entries, "timeout", lambda value: _read_milliseconds(value, WAIT_LIMIT_SECONDS)),
+        timeout_seconds=read_optional(entries, "timeout", _milliseconds(WAIT_LIMIT_SECONDS)),
     )
 
 
 def _read_wait_for_animation_to_end(node: Node) -> BaseCommand:
     entries = {} if node.is_null else node.fields(("timeout", *COMMON_FIELDS))
-    if "timeout" not in entries:
-        return commands.WaitForAnimationToEnd()
-    return commands.WaitForAnimationToEnd(_read_milliseconds(entries["timeout"], WAIT_LIMIT_SECONDS))
+    seconds = read_optional(entries, "timeout", _milliseconds(WAIT_LIMIT_SECONDS))
+    return commands.WaitForAnimationToEnd() if seconds is None else commands.WaitForAnimationToEnd(seconds)
 
 
 def _read_take_screenshot(node: Node) -> BaseCommand:
@@ -174,7 +173,7 @@ def _tap_reader(command: Callable[..., BaseCommand]) -> Reader:
             return command(read_selector(node))
         chosen = read_selector(node, also=(*_TAP_FIELDS, *COMMON_FIELDS), required="point" not in node.mapping())
         entries = node.mapping()
-        pause = read_optional(entries, "delay", lambda value: _read_milliseconds(value, SETTLE_LIMIT_SECONDS))
+        pause = read_optional(entries, "delay", _milliseconds(SETTLE_LIMIT_SECONDS))
         return command(
             selector=chosen if set(entries) & set(CRITERIA) else None,
             point=read_optional(entries, "point", read_position),
@@ -188,10 +187,7 @@ def _tap_reader(command: Callable[..., BaseCommand]) -> Reader:
 
 
 def _read_settle_seconds(entries: Mapping[str, Node]) -> float:
-    found = read_optional(
-        entries, "waitToSettleTimeoutMs", lambda value: _read_milliseconds(value, SETTLE_LIMIT_SECONDS)
-    )
-    return found or 0.0
+    return read_optional(entries, "waitToSettleTimeoutMs", _milliseconds(SETTLE_LIMIT_SECONDS)) or 0.0
 
 
 def _read_swipe(node: Node) -> BaseCommand:
@@ -217,7 +213,7 @@ def _read_scroll_until_visible(node: Node) -> BaseCommand:
     entries = node.fields(("element", *options, *COMMON_FIELDS), required=("element",))
     speed = read_optional(entries, "speed", lambda value: value.number(0, 100))
     share = read_optional(entries, "visibilityPercentage", lambda value: value.number(0, 100))
-    timeout = read_optional(entries, "timeout", lambda value: _read_milliseconds(value, SCROLL_LIMIT_SECONDS))
+    timeout = read_optional(entries, "timeout", _milliseconds(SCROLL_LIMIT_SECONDS))
     return commands.ScrollUntilVisible(
         selector=read_element(entries["element"]),
         direction=read_optional(entries, "direction", read_direction) or "down",
@@ -237,9 +233,9 @@ def _read_app_id(node: Node) -> str:
     return text
 
 
-def _read_milliseconds(node: Node, limit_seconds: float) -> float:
-    """A duration in milliseconds, as seconds."""
-    return node.number(0, limit_seconds * 1000) / 1000
+def _milliseconds(limit_seconds: float) -> Callable[[Node], float]:
+    """Reads a duration in milliseconds, as seconds."""
+    return lambda node: node.number(0, limit_seconds * 1000) / 1000
 
 
 COMMAND_READERS: Mapping[str, Reader] = {

@@ -69,11 +69,8 @@ def reject_vague(phrase: str) -> NotUnderstood | None:
     return None
 
 
-def _check(action: Action) -> Reader:
-    def read(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-        return _checked(sentence, found["target"], Intent(action=action))
-
-    return read
+def _check(action: Action, value: str | None = None) -> Reader:
+    return lambda sentence, found: _checked(sentence, found["target"], Intent(action=action, value=value))
 
 
 def _checked(sentence: NormalizedSentence, phrase: str, intent: Intent) -> Meaning:
@@ -88,10 +85,6 @@ def _text(comparison: Comparison) -> Reader:
         )
 
     return read
-
-
-def _empty(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
-    return _checked(sentence, found["target"], Intent(action=Action.ASSERT_TEXT, value=""))
 
 
 def _part_of_screen(sentence: NormalizedSentence, found: re.Match[str]) -> Meaning:
@@ -152,7 +145,7 @@ CLAUSES = (
         rf"{_T}\s+{_MODAL}(?:appears?|shows?\s+up|exists?|pops?\s+up|come\s+into\s+view){_PLACE}?",
         _check(Action.ASSERT_VISIBLE),
     ),
-    rule(rf"{_T}\s+{_BE}\s+(?:empty|blank)", _empty),
+    rule(rf"{_T}\s+{_BE}\s+(?:empty|blank)", _check(Action.ASSERT_TEXT, value="")),
     rule(
         rf"(?:the\s+)?(?:text|value|contents?)\s+(?:of|in|on|inside)\s+{_T}\s+{_SAYS}\s+{_ITS_TEXT}{_Q}",
         _text(Comparison.EQUALS),
