@@ -54,7 +54,6 @@ def test_errors_have_line_and_column(source: str, line: int | None, column: int 
         return
     with pytest.raises(SourceError) as error:
         read_source(source)
-    assert (error.value.line, error.value.column) == (line, column)
     assert str(error.value).startswith(f"line {line}, column {column}: ")
 
 
