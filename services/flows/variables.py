@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 from services.flows.expressions import Evaluate, Lookup, parse_expression
 from services.flows.nodes import DocumentError, Node, quote, suggest
@@ -143,7 +142,6 @@ class Template:
         return text
 
 
-@lru_cache(maxsize=512)
 def parse_template(text: str) -> Template:
     """The template. Raise ExpressionError if the content of ${...} is not an expression."""
     parts: list[str | Evaluate] = []
