@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from services.executor.model.run_config import RunConfig
 from services.executor.model.runs import RunTarget
 
-Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
-
 
 @dataclass(frozen=True, slots=True)
 class BuildArtifact:
@@ -20,10 +18,12 @@ class BuildArtifact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """One run to start. `config_error` says why it cannot start and what to do about it; empty when it can."""
+    """One run to start. `steps` are free-form JSON. `config_error` says why it cannot start and what to do about it;
+    empty when it can.
+    """
 
     target: RunTarget
-    steps: tuple[Json, ...] = ()
+    steps: tuple[object, ...] = ()
     timeout_seconds: int | None = None
     static_url: str | None = None
     system_prompt: str | None = None

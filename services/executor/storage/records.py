@@ -1,8 +1,11 @@
-"""Executions, runs, plans and steps as the documents that hold them."""
+"""Executions, runs, plans and steps as the documents that hold them: None and absent are the same."""
 
 from dataclasses import replace
+from functools import cache
+from typing import Any, TypeVar
 
 import orjson
+from pydantic import TypeAdapter
 
 from services.chassis.mongo import Document
 from services.executor.model.attempts import Attempt, StepResult
@@ -10,11 +13,31 @@ from services.executor.model.executions import Execution
 from services.executor.model.plans import RunPlan
 from services.executor.model.runs import Run, RunLimits
 from services.executor.model.states import Status
-from services.executor.storage.documents import from_document, to_document
 from services.executor.storage.fair_queue import queue_fields
 from services.executor.storage.schema import KEPT_SINCE
 
 OPEN_STATUSES = [status.value for status in Status if not status.terminal]
+
+T = TypeVar("T")
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def to_document(value: Any) -> Document:
+    """The fields of a dataclass that are not None, as MongoDB values."""
+    kind: Any = type(value)
+    document: Document = _adapter(kind).dump_python(value, exclude_none=True)
+    return document
+
+
+def from_document(kind: type[T], document: Document) -> T:
+    """The dataclass of the document. An absent field gets its default."""
+    known: Any = kind
+    made: T = _adapter(known).validate_python(document)
+    return made
 
 
 def execution_document(execution: Execution) -> Document:
@@ -69,5 +92,4 @@ def plan_document(run: Run, plan: RunPlan) -> Document:
 
 
 def plan_of(document: Document) -> RunPlan:
-    plan = from_document(RunPlan, {**document, "steps": None})
-    return replace(plan, steps=tuple(orjson.loads(document["steps"])))
+    return from_document(RunPlan, {**document, "steps": orjson.loads(document["steps"])})

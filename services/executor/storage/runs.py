@@ -16,10 +16,9 @@ from services.executor.model.lifecycle import Fenced, NotClaimable
 from services.executor.model.questions import Question, QuestionPrompt
 from services.executor.model.runs import Platform, Run, Session
 from services.executor.ports.runs import Backlog, Claim, Notice, OrphanedSession, RunKey
-from services.executor.storage.documents import to_document
 from services.executor.storage.fair_queue import FairQueue
 from services.executor.storage.org_run_limit import OrgAtLimit, OrgRunLimit
-from services.executor.storage.records import plan_of
+from services.executor.storage.records import plan_of, to_document
 from services.executor.storage.schema import PLANS, RUNS
 from services.executor.storage.transactions import ExecutionTransactions, Transition
 

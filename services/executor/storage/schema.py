@@ -5,13 +5,13 @@ from pymongo import ASCENDING, DESCENDING, IndexModel, UpdateOne
 from services.chassis import idempotency, outbox
 from services.chassis.migrations import Migration
 from services.chassis.mongo import Mongo
-from services.executor.storage import step_cache
 
 EXECUTIONS = "executions"
 RUNS = "runs"
 PLANS = "plans"
 STEPS = "steps"
 DURATIONS = "durations"
+STEP_MEMORIES = "step_memories"
 ORG_LOCKS = "turnstiles"
 ORG_LOCKS_COUNT = 256
 DURATIONS_KEPT_SECONDS = 90 * 24 * 3600
@@ -78,9 +78,14 @@ async def _make_collections(mongo: Mongo) -> None:
     await mongo.collection(ORG_LOCKS).bulk_write(locks)
 
 
+async def _make_step_memories(mongo: Mongo) -> None:
+    expiry = IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0)
+    await mongo.collection(STEP_MEMORIES).create_indexes([expiry])
+
+
 MIGRATIONS = (
     idempotency.MIGRATION,
     outbox.MIGRATION,
     Migration("0001_collections", _make_collections),
-    step_cache.MIGRATION,
+    Migration("0006_step_memories", _make_step_memories),
 )

@@ -3,15 +3,12 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from pymongo import ASCENDING, IndexModel
-
-from services.chassis.migrations import Migration
 from services.chassis.mongo import Document, Mongo
 from services.executor.automation.screen.fingerprint import ScreenFingerprint
 from services.executor.automation.step_cache.entries import SCREENS_LIMIT, CachedSentence, CacheEntry
-from services.executor.storage.documents import from_document, to_document
+from services.executor.storage.records import from_document, to_document
+from services.executor.storage.schema import STEP_MEMORIES
 
-STEP_MEMORIES = "step_memories"
 RENEWAL = timedelta(days=1)
 """Using a document extends its life; that is written at most this often."""
 
@@ -58,11 +55,3 @@ class MongoStepCache:
     def _is_old(self, expires_at: datetime) -> bool:
         """Whether it was last used long ago, by this machine's clock: a few minutes of difference do not matter."""
         return expires_at - datetime.now(UTC) < self._life - min(RENEWAL, self._life / 2)
-
-
-async def _make_index(mongo: Mongo) -> None:
-    expiry = IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0)
-    await mongo.collection(STEP_MEMORIES).create_indexes([expiry])
-
-
-MIGRATION = Migration("0006_step_memories", _make_index)

@@ -26,8 +26,8 @@ from services.executor.automation.step_cache.entries import (
     StepCacheStore,
 )
 from services.executor.model.attempts import CacheOutcome
-from services.executor.storage.schema import MIGRATIONS
-from services.executor.storage.step_cache import STEP_MEMORIES, MongoStepCache
+from services.executor.storage.schema import MIGRATIONS, STEP_MEMORIES
+from services.executor.storage.step_cache import MongoStepCache
 from tests.fakes.step_cache import FakeStepCacheStore
 from tests.unit.executor.automation import sample_screens
 

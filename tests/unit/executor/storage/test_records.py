@@ -1,21 +1,20 @@
 """Dataclasses round-trip through documents."""
 
-from dataclasses import dataclass, replace
-
-import pytest
+from dataclasses import replace
 
 from services.executor.model import lifecycle
 from services.executor.model.attribution import Ci
 from services.executor.model.executions import Execution
 from services.executor.model.run_config import DEFAULTS
-from services.executor.storage.documents import from_document, to_document
 from services.executor.storage.records import (
     execution_document,
     execution_of,
+    from_document,
     plan_document,
     plan_of,
     run_document,
     run_of,
+    to_document,
 )
 from tests.fakes.executor import plan
 from tests.unit.executor.model import builders
@@ -61,15 +60,3 @@ def test_queue_names_sort_by_rank() -> None:
     begun = lifecycle.hand_back(claimed := claimed_run(), claimed.fencing_token, NOW)
     assert run_document(replace(begun, org_id="o"), LIMITS)["queue"] == "iOS/00/o"
     assert [queue(10), queue(0), queue(-10)] == ["iOS/01/o", "iOS/11/o", "iOS/21/o"]
-
-
-@dataclass
-class Odd:
-    """A dataclass with an unsupported type."""
-
-    what: set[int]
-
-
-def test_an_unsupported_type_is_an_error() -> None:
-    with pytest.raises(TypeError):
-        from_document(Odd, {"what": [1]})
