@@ -25,9 +25,7 @@ from services.executor.maintenance.reaper import Reaper
 from services.executor.maintenance.retention import Retention
 from services.executor.ports.attempts import Attempts
 from services.executor.resources import Resources, open_resources
-from services.executor.servicer.executions import ExecutionsServicer
-from services.executor.servicer.facts import ExecutionFactsServicer
-from services.executor.servicer.steps import StepsServicer
+from services.executor.servicer import ExecutionFactsServicer, ExecutionsServicer, StepsServicer
 from services.executor.settings import Settings
 from services.executor.storage.change_notifier import ChangeNotifier
 from services.executor.storage.executions import MongoExecutions
@@ -35,10 +33,7 @@ from services.executor.storage.facts import MongoFacts
 from services.executor.storage.retained_runs import MongoRetainedRuns
 from services.executor.storage.supersessions import MongoSupersessions
 from services.executor.usecases.executions import ExecutionControl
-from services.executor.usecases.reruns import ExecutionRerunner
-from services.executor.usecases.starts import ExecutionStarter
-from services.executor.usecases.step_resolver import StepResolver
-from services.executor.usecases.supersession import SupersessionSweep
+from services.executor.usecases.starts import ExecutionStarter, SupersessionSweep
 from services.executor.worker.session_tracker import SessionTracker
 from services.executor.worker_app import start_device_worker, start_worker
 
@@ -99,12 +94,12 @@ async def _serve(shared: Resources) -> str:
     servicers = [
         (
             executions_pb2_grpc.add_ExecutionsServicer_to_server,
-            ExecutionsServicer(starter, ExecutionRerunner(executions, starter), control),
+            ExecutionsServicer(starter, control),
             executions_pb2.DESCRIPTOR.services_by_name["Executions"],
         ),
         (
             steps_pb2_grpc.add_StepsServicer_to_server,
-            StepsServicer(StepResolver()),
+            StepsServicer(),
             steps_pb2.DESCRIPTOR.services_by_name["Steps"],
         ),
         (

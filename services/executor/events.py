@@ -2,14 +2,12 @@
 
 from collections.abc import Callable
 
-from google.protobuf.message import Message
 from mobiletest.executor.v1 import events_pb2, executions_pb2
 from mobiletest.types.v1 import platform_pb2
 
 from services.chassis.events import Event
 from services.chassis.proto_values import to_enum_number, to_timestamp
-from services.executor.messages.executions import execution_proto
-from services.executor.messages.runs import run_proto
+from services.executor.messages import execution_proto, run_proto
 from services.executor.model.changes import Change, RunFact
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Platform, Run
@@ -87,26 +85,10 @@ def _request_event(run: Run, make: Make) -> Event:
 
 def to_execution_event(event: Event) -> executions_pb2.ExecutionEvent | None:
     """An event of an execution's log as sent to watchers; None for other types."""
-    reader = _EVENT_READERS.get(event.type)
-    return reader(event) if reader else None
-
-
-def _read_run(event: Event) -> executions_pb2.ExecutionEvent:
-    fact = events_pb2.RunChanged.FromString(event.payload)
-    return executions_pb2.ExecutionEvent(sequence=event.sequence, run=fact.run)
-
-
-def _read_execution(event: Event) -> executions_pb2.ExecutionEvent:
-    fact = events_pb2.ExecutionChanged.FromString(event.payload)
-    return executions_pb2.ExecutionEvent(sequence=event.sequence, execution=fact.execution)
-
-
-def _name(message: type[Message]) -> str:
-    full_name: str = message.DESCRIPTOR.full_name
-    return full_name
-
-
-_EVENT_READERS: dict[str, Callable[[Event], executions_pb2.ExecutionEvent]] = {
-    _name(events_pb2.RunChanged): _read_run,
-    _name(events_pb2.ExecutionChanged): _read_execution,
-}
+    if event.type == events_pb2.RunChanged.DESCRIPTOR.full_name:
+        run = events_pb2.RunChanged.FromString(event.payload).run
+        return executions_pb2.ExecutionEvent(sequence=event.sequence, run=run)
+    if event.type == events_pb2.ExecutionChanged.DESCRIPTOR.full_name:
+        execution = events_pb2.ExecutionChanged.FromString(event.payload).execution
+        return executions_pb2.ExecutionEvent(sequence=event.sequence, execution=execution)
+    return None

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class ExecutionSource(StrEnum):
-    """Where a start came from: the first that applies, in this order."""
+    """Where a start came from: the first that applies, in this order. SCHEDULE is reserved."""
 
     RERUN = "rerun"
     SCHEDULE = "schedule"
@@ -33,29 +33,16 @@ class Ci:
         return self != Ci()
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """What determines the source of a start."""
-
-    ci: Ci = Ci()
-    service_client: str | None = None
-    via_gateway: bool = True
-    rerun_of: str | None = None
-    scheduled: bool = False
-
-
 _UI_WORDS = frozenset({"ui", "dashboard", "web"})
 
 
-def source_of(origin: Origin) -> ExecutionSource:
-    """The first source that applies."""
-    client = set(re.findall(r"[a-z]+", (origin.service_client or "").lower()))
-    rules = (
-        (ExecutionSource.RERUN, origin.rerun_of is not None),
-        (ExecutionSource.SCHEDULE, origin.scheduled),
-        (ExecutionSource.CI, bool(origin.ci)),
-        (ExecutionSource.CLI, "cli" in client),
-        (ExecutionSource.UI, not client.isdisjoint(_UI_WORDS)),
-        (ExecutionSource.INTERNAL, not origin.via_gateway),
-    )
-    return next((source for source, fits in rules if fits), ExecutionSource.API)
+def source_of(ci: Ci, service_client: str | None, *, via_gateway: bool) -> ExecutionSource:
+    """The source of a new start; that of a rerun is RERUN."""
+    client = set(re.findall(r"[a-z]+", (service_client or "").lower()))
+    if ci:
+        return ExecutionSource.CI
+    if "cli" in client:
+        return ExecutionSource.CLI
+    if client & _UI_WORDS:
+        return ExecutionSource.UI
+    return ExecutionSource.API if via_gateway else ExecutionSource.INTERNAL

@@ -121,29 +121,3 @@ class ChangeNotifications(Protocol):
 
     def subscribe(self, execution_id: str) -> AbstractContextManager[ChangeSubscription]:
         """Subscribed from the start of the block: a change after a read inside it is never missed."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunsPage:
-    """Runs with their executions, ordered by id; `total` is the approximate number of all runs."""
-
-    runs: Sequence[tuple[Execution, Run]]
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class ExecutionsPage:
-    """Executions ordered by id; `total` is the approximate number of all executions."""
-
-    executions: Sequence[Execution]
-    total: int
-
-
-class Facts(Protocol):
-    """The history of all organisations. A page contains everything that was published before it was requested."""
-
-    async def runs(self, after: str, limit: int) -> RunsPage:
-        """At most `limit` runs with ids after this one."""
-
-    async def executions(self, after: str, limit: int) -> ExecutionsPage:
-        """At most `limit` executions with ids after this one."""

@@ -3,22 +3,22 @@
 from services.chassis.mongo import Document, Mongo, Session
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run
-from services.executor.ports.executions import ExecutionsPage, RunsPage
 from services.executor.storage.records import execution_of, run_of
 from services.executor.storage.schema import EXECUTIONS, RUNS
 
 
 class MongoFacts:
-    """The port `Facts` on MongoDB. Executions and runs are never deleted; old runs only lose their artifacts.
+    """A page has items in the order of their ids, and comes with the approximate number of all items.
 
-    Each page is read in a transaction. Its commit waits for the majority, so a primary that was replaced cannot return
-    stale data: a page contains everything that was published before it was requested.
+    Executions and runs are never deleted; old runs only lose their artifacts. Each page is read in a transaction. Its
+    commit waits for the majority, so a primary that was replaced cannot return stale data: a page contains everything
+    that was published before it was requested.
     """
 
     def __init__(self, mongo: Mongo) -> None:
         self._mongo = mongo
 
-    async def runs(self, after: str, limit: int) -> RunsPage:
+    async def runs(self, after: str, limit: int) -> tuple[list[tuple[Execution, Run]], int]:
         """At most `limit` runs with ids after this one."""
 
         async def read(session: Session) -> list[tuple[Execution, Run]]:
@@ -28,15 +28,15 @@ class MongoFacts:
             executions = {document["_id"]: execution_of(document) for document in found}
             return [(executions[run["execution_id"]], run_of(run)) for run in runs]
 
-        return RunsPage(await self._mongo.transaction(read), await self._total(RUNS))
+        return await self._mongo.transaction(read), await self._total(RUNS)
 
-    async def executions(self, after: str, limit: int) -> ExecutionsPage:
+    async def executions(self, after: str, limit: int) -> tuple[list[Execution], int]:
         """At most `limit` executions with ids after this one."""
 
         async def read(session: Session) -> list[Execution]:
             return [execution_of(document) for document in await self._page(session, EXECUTIONS, after, limit)]
 
-        return ExecutionsPage(await self._mongo.transaction(read), await self._total(EXECUTIONS))
+        return await self._mongo.transaction(read), await self._total(EXECUTIONS)
 
     async def _page(self, session: Session, collection: str, after: str, limit: int) -> list[Document]:
         cursor = self._mongo.collection(collection).find({"_id": {"$gt": after}}, session=session)

@@ -1,15 +1,17 @@
-"""Starts executions: resolves what to run and stores it with the requests for workers. Accepted means durable."""
+"""Starts and reruns executions: stores what to run with the requests for workers. Accepted means durable."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from services.chassis import logs
 from services.chassis.context import current
-from services.chassis.errors import InvalidArgument, Violation
+from services.chassis.errors import FailedPrecondition, InvalidArgument, Violation
 from services.chassis.ids import new_id
+from services.chassis.retry import log_transient, run_every
 from services.executor.model import lifecycle
-from services.executor.model.attribution import Ci, Origin, source_of
+from services.executor.model.attribution import Ci, ExecutionSource, source_of
 from services.executor.model.changes import start_execution
 from services.executor.model.claim_order import claim_turns
 from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, ExecutionKind, has_lane
@@ -18,10 +20,14 @@ from services.executor.model.plans import ResolvedRuns, RunPlan
 from services.executor.model.retries import extra_modes
 from services.executor.model.run_config import RunConfig, with_defaults
 from services.executor.model.runs import Run
-from services.executor.ports.executions import Catalog, Executions
-from services.executor.usecases.supersession import cancel_superseded
+from services.executor.ports.executions import Catalog, Executions, PageRequest, Supersessions
 
+ALL_RUNS = PageRequest(1, 100_000)
+SWEEP_SECONDS = 5.0
+SWEEP_LIMIT = 100
 NO_CHANGE = "Send X-CI-PR-Number or X-CI-Branch: cancel_previous uses it to find earlier executions of the same change"
+
+log = logs.get(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +71,28 @@ class ExecutionStarter:
             ),
             self._executions.now(),
         )
-        return await self.store(_make_execution(wanted, resolved, execution_id, now), resolved.plans)
+        return await self._store(_make_execution(wanted, resolved, execution_id, now), resolved.plans)
 
-    async def store(self, execution: Execution, plans: Sequence[RunPlan]) -> Execution:
+    async def rerun(self, execution_id: str, *, failed_only: bool, service_client: str | None = None) -> Execution:
+        """A new execution of all runs of an ended one, or of those that did not pass.
+
+        Test versions and builds stay the same. NotFound; FailedPrecondition: it has not ended, or `failed_only` and
+        every run passed. Repeated with the same idempotency key, returns the execution created before.
+        """
+        rerun_id = new_id()
+        earlier = await self._executions.get(execution_id)
+        if not earlier.status.terminal:
+            message = f"The execution has not ended: it is {earlier.status}. Cancel it, or wait for its end"
+            raise FailedPrecondition(message, reason="EXECUTION_NOT_ENDED")
+        found, _ = await self._executions.runs(execution_id, ALL_RUNS)
+        runs = [run for run in found if not failed_only or run.success is not True]
+        if not runs:
+            raise FailedPrecondition("Nothing failed: every run of the execution passed", reason="NOTHING_FAILED")
+        plans = await self._executions.plans_of(execution_id)
+        rerun = _rerun_of(earlier, rerun_id, service_client, await self._executions.now())
+        return await self._store(rerun, [plans[run.id] for run in runs])
+
+    async def _store(self, execution: Execution, plans: Sequence[RunPlan]) -> Execution:
         """Store a new execution with a run for each plan, and cancel the executions that it supersedes."""
         runs = _make_runs(execution, plans, await self._claim_turns(plans))
         released = _release_first(runs, execution.max_parallel, execution.created_at)
@@ -85,12 +110,11 @@ class ExecutionStarter:
 
 def _make_execution(wanted: StartRequest, resolved: ResolvedRuns, execution_id: str, now: datetime) -> Execution:
     caller = current()
-    origin = Origin(ci=wanted.ci, service_client=wanted.service_client, via_gateway=caller.via_gateway)
     return Execution(
         id=execution_id,
         org_id=caller.org_id,
         kind=wanted.kind,
-        source=source_of(origin),
+        source=source_of(wanted.ci, wanted.service_client, via_gateway=caller.via_gateway),
         created_at=now,
         workflow_id=resolved.workflow_id or None,
         workflow_name=resolved.workflow_name or None,
@@ -101,6 +125,25 @@ def _make_execution(wanted: StartRequest, resolved: ResolvedRuns, execution_id: 
         max_parallel=resolved.max_parallel,
         priority=wanted.priority,
         cancel_previous=CancelPrevious.PENDING if wanted.cancel_previous else None,
+    )
+
+
+def _rerun_of(earlier: Execution, rerun_id: str, service_client: str | None, now: datetime) -> Execution:
+    return Execution(
+        id=rerun_id,
+        org_id=earlier.org_id,
+        kind=earlier.kind,
+        source=ExecutionSource.RERUN,
+        created_at=now,
+        workflow_id=earlier.workflow_id,
+        workflow_name=earlier.workflow_name,
+        ci=earlier.ci,
+        service_client=service_client,
+        run_config=earlier.run_config,
+        build_config=earlier.build_config,
+        max_parallel=earlier.max_parallel,
+        priority=earlier.priority,
+        rerun_of=earlier.id,
     )
 
 
@@ -135,3 +178,27 @@ def _release_first(runs: list[Run], max_parallel: int | None, now: datetime) -> 
     waiting = sorted((run for run in runs if not run.status.terminal), key=lambda run: run.turn)
     first = frozenset(run.id for run in waiting[:max_parallel])
     return [lifecycle.queue(run, now) if run.id in first else run for run in runs]
+
+
+async def cancel_superseded(executions: Executions | Supersessions, execution: Execution) -> None:
+    """Cancel what the execution supersedes; what cannot be cancelled now is left to the sweep."""
+    with log_transient(log, "superseding_postponed", execution_id=execution.id):
+        await executions.supersede(execution)
+
+
+class SupersessionSweep:
+    """Finishes starts, of all organisations, whose process died. Several processes may sweep at once."""
+
+    def __init__(self, supersessions: Supersessions, *, every: float = SWEEP_SECONDS) -> None:
+        self._supersessions = supersessions
+        self._every = every
+
+    async def run(self) -> None:
+        """Sweep until cancelled."""
+        await asyncio.sleep(self._every)
+        await run_every(self._every, self.sweep, log=log, event="superseding_failed")
+
+    async def sweep(self) -> None:
+        """Finish the pending starts once."""
+        for execution in await self._supersessions.pending(SWEEP_LIMIT):
+            await cancel_superseded(self._supersessions, execution)

@@ -19,17 +19,14 @@ ELEMENTS_LIMIT = 2_000
 """A command is resolved on at most this many elements, because its selectors may compare each pair."""
 
 
-class StepResolver:
-    """Applies the rules to a screen."""
+async def resolve_step(step: object, source: str, platform: Platform | None = None) -> Grounding:
+    """What `step` (a sentence, or an object with one command) does on the screen of the page source, by the rules.
 
-    async def resolve(self, step: object, source: str, platform: Platform | None = None) -> Grounding:
-        """What `step` (a sentence, or an object with one command) does on the screen of the page source.
-
-        InvalidArgument, with violations of the fields step and source, when either cannot be parsed. Runs in a
-        thread, so that a large source does not delay other calls.
-        """
-        command = _command(step)
-        return await asyncio.to_thread(_preview, command, source, platform)
+    InvalidArgument, with violations of the fields step and source, when either cannot be parsed. Runs in a thread, so
+    that a large source does not delay other calls.
+    """
+    command = _command(step)
+    return await asyncio.to_thread(_preview, command, source, platform)
 
 
 def _preview(command: Command, source: str, platform: Platform | None) -> Grounding:

@@ -20,9 +20,7 @@ from services.executor.model.runs import Run
 from services.executor.model.states import Status
 from services.executor.ports.executions import ExecutionFilter, PageRequest
 from services.executor.ports.runs import Claim, Notice, RunKey
-from services.executor.usecases.reruns import ExecutionRerunner
-from services.executor.usecases.starts import ExecutionStarter, StartRequest
-from services.executor.usecases.supersession import SupersessionSweep
+from services.executor.usecases.starts import ExecutionStarter, StartRequest, SupersessionSweep
 from tests.contract.executor.conftest import World
 from tests.fakes.executor import FakeCatalog, plan
 
@@ -240,9 +238,9 @@ async def ended(world: World, *results: AttemptResult) -> Execution:
     return await world.executions.get(execution.id)
 
 
-def reruns(world: World) -> ExecutionRerunner:
+def reruns(world: World) -> ExecutionStarter:
     """With an empty catalog, because a rerun does not use it."""
-    return ExecutionRerunner(world.executions, ExecutionStarter(FakeCatalog(), world.executions))
+    return ExecutionStarter(FakeCatalog(), world.executions)
 
 
 async def targets(world: World, execution: Execution) -> list[object]:

@@ -2,26 +2,28 @@
 
 import pytest
 
-from services.executor.model.attribution import Ci, ExecutionSource, Origin, source_of
+from services.executor.model.attribution import Ci, ExecutionSource, source_of
+
+NO_CI = Ci()
 
 
 @pytest.mark.parametrize(
-    ("origin", "source"),
+    ("ci", "service_client", "via_gateway", "source"),
     [
-        (Origin(), ExecutionSource.API),
-        (Origin(via_gateway=False), ExecutionSource.INTERNAL),
-        (Origin(service_client="mobiletest-cli/1.2"), ExecutionSource.CLI),
-        (Origin(service_client="CLI"), ExecutionSource.CLI),
-        (Origin(service_client="dashboard"), ExecutionSource.UI),
-        (Origin(service_client="mobiletest-ui/3"), ExecutionSource.UI),
-        (Origin(service_client="click-bot"), ExecutionSource.API),
-        (Origin(service_client="acme/9", via_gateway=False), ExecutionSource.INTERNAL),
-        (Origin(ci=Ci(pr_number=7)), ExecutionSource.CI),
-        (Origin(ci=Ci(branch="")), ExecutionSource.CI),
-        (Origin(ci=Ci(branch="main"), service_client="mobiletest-cli"), ExecutionSource.CI),
-        (Origin(ci=Ci(branch="main"), scheduled=True), ExecutionSource.SCHEDULE),
-        (Origin(ci=Ci(branch="main"), scheduled=True, rerun_of="an id"), ExecutionSource.RERUN),
+        (NO_CI, None, True, ExecutionSource.API),
+        (NO_CI, None, False, ExecutionSource.INTERNAL),
+        (NO_CI, "mobiletest-cli/1.2", True, ExecutionSource.CLI),
+        (NO_CI, "CLI", True, ExecutionSource.CLI),
+        (NO_CI, "dashboard", True, ExecutionSource.UI),
+        (NO_CI, "mobiletest-ui/3", True, ExecutionSource.UI),
+        (NO_CI, "click-bot", True, ExecutionSource.API),
+        (NO_CI, "acme/9", False, ExecutionSource.INTERNAL),
+        (Ci(pr_number=7), None, True, ExecutionSource.CI),
+        (Ci(branch=""), None, True, ExecutionSource.CI),
+        (Ci(branch="main"), "mobiletest-cli", True, ExecutionSource.CI),
     ],
 )
-def test_the_first_matching_source_is_used(origin: Origin, source: ExecutionSource) -> None:
-    assert source_of(origin) is source
+def test_the_first_matching_source_is_used(
+    ci: Ci, service_client: str | None, via_gateway: bool, source: ExecutionSource
+) -> None:
+    assert source_of(ci, service_client, via_gateway=via_gateway) is source

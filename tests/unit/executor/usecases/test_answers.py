@@ -7,7 +7,7 @@ import pytest
 
 from services.chassis.context import bind
 from services.chassis.errors import FailedPrecondition, NotFound
-from services.executor.messages.runs import run_proto
+from services.executor.messages import run_proto
 from services.executor.model.questions import QuestionPrompt
 from services.executor.ports.runs import Claim
 from services.executor.usecases.executions import ExecutionControl

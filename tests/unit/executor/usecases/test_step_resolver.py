@@ -4,7 +4,7 @@ import pytest
 
 from services.chassis.errors import InvalidArgument
 from services.executor.model.runs import Platform
-from services.executor.usecases.step_resolver import ELEMENTS_LIMIT, StepResolver
+from services.executor.usecases.step_resolver import ELEMENTS_LIMIT, resolve_step
 
 SOURCE = '<hierarchy><node class="a.Button" text="Go" bounds="[0,0][9,9]"/></hierarchy>'
 TEXTS = "<node text='x' bounds='[0,0][9,9]'/>" * 1_900
@@ -12,14 +12,14 @@ TEXTS = "<node text='x' bounds='[0,0][9,9]'/>" * 1_900
 
 async def test_a_sentence_and_a_command_resolve_to_the_same_element() -> None:
     for step in ("Tap Go", {"tapOn": "Go"}):
-        found = await StepResolver().resolve(step, SOURCE, Platform.ANDROID)
+        found = await resolve_step(step, SOURCE, Platform.ANDROID)
         assert found.element is not None
         assert (found.action, found.element.attributes["text"]) == ("tap", "Go")
 
 
 async def test_a_large_source_is_resolved_in_a_thread() -> None:
     more = "<node attribute='of some length'/>" * 8_000
-    assert (await StepResolver().resolve("Tap Go", SOURCE.replace("<node", f"{more}<node"))).action == "tap"
+    assert (await resolve_step("Tap Go", SOURCE.replace("<node", f"{more}<node"))).action == "tap"
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ async def test_a_large_source_is_resolved_in_a_thread() -> None:
 )
 async def test_invalid_steps_and_sources_are_refused(step: object, source: str, field: str, says: str) -> None:
     with pytest.raises(InvalidArgument) as error:
-        await StepResolver().resolve(step, source)
+        await resolve_step(step, source)
     (violation,) = error.value.violations
     assert (violation.field, says in violation.message) == (field, True), violation
 
@@ -58,5 +58,5 @@ async def test_invalid_steps_and_sources_are_refused(step: object, source: str, 
 async def test_broad_selectors_on_a_deep_source_are_resolved(step: object) -> None:
     """A comparison of each pair in such a tree would take minutes."""
     nodes = '<node class="a.EditText" text="a" bounds="[0,0][9,9]">' * 390 + "</node>" * 390
-    found = await StepResolver().resolve(step, f"<hierarchy>{nodes * 5}</hierarchy>")
+    found = await resolve_step(step, f"<hierarchy>{nodes * 5}</hierarchy>")
     assert found.action in ("tap", "type", "none")

@@ -16,17 +16,18 @@ from mobiletest.options.v1 import options_pb2
 from mobiletest.types.v1 import ci_pb2, execution_pb2, platform_pb2, run_config_pb2
 
 from services.chassis.proto_values import to_enum_member, to_enum_number, value_to_json
-from services.executor.messages.configs import (
+from services.executor.catalog import resolved_runs
+from services.executor.messages import (
     build_config_proto,
     ci_proto,
+    execution_proto,
     read_build_config,
     read_ci,
     read_run_config,
     run_config_proto,
+    run_proto,
+    start_proto,
 )
-from services.executor.messages.executions import execution_proto, start_proto
-from services.executor.messages.plans import resolved_runs
-from services.executor.messages.runs import run_proto
 from services.executor.model import lifecycle
 from services.executor.model.attempts import Resolution, StepStatus
 from services.executor.model.attribution import Ci, ExecutionSource

@@ -1,4 +1,4 @@
-"""The service mobiletest.executor.v1.Executions."""
+"""Inbound gRPC: the services Executions, Steps and ExecutionFacts."""
 
 # ruff: noqa: N802 (methods are named as in the protos)
 
@@ -7,108 +7,123 @@ from typing import Any
 
 from google.api.httpbody_pb2 import HttpBody
 from mobiletest.executor.v1 import executions_pb2 as pb
-from mobiletest.executor.v1 import executions_pb2_grpc, runs_pb2
-from mobiletest.types.v1 import execution_pb2
+from mobiletest.executor.v1 import (
+    executions_pb2_grpc,
+    facts_pb2,
+    facts_pb2_grpc,
+    runs_pb2,
+    steps_pb2,
+    steps_pb2_grpc,
+)
+from mobiletest.types.v1 import execution_pb2, platform_pb2
 
 from services.chassis.events import Event
-from services.chassis.proto_values import page_fields, read_optional, to_enum_member
-from services.executor.events import to_execution_event
-from services.executor.messages.configs import read_build_config, read_ci, read_run_config
-from services.executor.messages.executions import execution_proto, start_proto
-from services.executor.messages.runs import run_proto
+from services.chassis.proto_values import (
+    json_to_struct,
+    page_fields,
+    read_optional,
+    take_page,
+    to_enum_member,
+    value_to_json,
+)
+from services.executor.automation.sentences.grounder import Grounding
+from services.executor.events import execution_changed_message, run_changed_message, to_execution_event
+from services.executor.messages import (
+    execution_proto,
+    read_build_config,
+    read_ci,
+    read_run_config,
+    run_proto,
+    start_proto,
+)
 from services.executor.model.attribution import ExecutionSource
 from services.executor.model.executions import Execution, ExecutionKind
+from services.executor.model.runs import Platform
 from services.executor.model.states import Status
 from services.executor.ports.executions import ExecutionFilter, PageRequest
+from services.executor.storage.facts import MongoFacts
 from services.executor.usecases.executions import ExecutionControl
-from services.executor.usecases.reruns import ExecutionRerunner
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
-
-Context = Any
+from services.executor.usecases.step_resolver import resolve_step
 
 
 class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
     """Starts, reads, watches and cancels executions."""
 
-    def __init__(
-        self,
-        starter: ExecutionStarter,
-        rerunner: ExecutionRerunner,
-        control: ExecutionControl,
-    ) -> None:
+    def __init__(self, starter: ExecutionStarter, control: ExecutionControl) -> None:
         self._starter = starter
-        self._rerunner = rerunner
         self._control = control
 
-    async def StartWorkflow(self, request: pb.StartWorkflowRequest, context: Context) -> pb.ExecutionStart:
+    async def StartWorkflow(self, request: pb.StartWorkflowRequest, context: Any) -> pb.ExecutionStart:
         return await self._start(ExecutionKind.WORKFLOW, request.workflow_id, request)
 
-    async def StartTest(self, request: pb.StartTestRequest, context: Context) -> pb.ExecutionStart:
+    async def StartTest(self, request: pb.StartTestRequest, context: Any) -> pb.ExecutionStart:
         return await self._start(ExecutionKind.TEST, request.test_id, request)
 
     async def _start(
-        self, kind: ExecutionKind, subject_id: str, request: pb.StartWorkflowRequest | pb.StartTestRequest
+        self,
+        kind: ExecutionKind,
+        subject_id: str,
+        request: pb.StartWorkflowRequest | pb.StartTestRequest,
     ) -> pb.ExecutionStart:
         return start_proto(await self._starter.start(_start_request(kind, subject_id, request)))
 
-    async def RerunExecution(self, request: pb.RerunExecutionRequest, context: Context) -> pb.ExecutionStart:
-        again = await self._rerunner.rerun(
+    async def RerunExecution(self, request: pb.RerunExecutionRequest, context: Any) -> pb.ExecutionStart:
+        again = await self._starter.rerun(
             request.execution_id.lower(),
             failed_only=request.failed_only,
             service_client=read_optional(request, "service_client"),
         )
         return start_proto(again)
 
-    async def ListExecutions(self, request: pb.ListExecutionsRequest, context: Context) -> pb.ListExecutionsResponse:
+    async def ListExecutions(self, request: pb.ListExecutionsRequest, context: Any) -> pb.ListExecutionsResponse:
         page = PageRequest(request.page, request.page_size)
         items, total = await self._control.page(_filter(request), page)
         return pb.ListExecutionsResponse(items=[execution_proto(item) for item in items], **page_fields(request, total))
 
-    async def GetExecution(self, request: pb.GetExecutionRequest, context: Context) -> pb.Execution:
+    async def GetExecution(self, request: pb.GetExecutionRequest, context: Any) -> pb.Execution:
         after = read_optional(request, "after_revision")
         return execution_proto(
             await self._control.get(request.execution_id.lower(), wait=request.wait, after_revision=after)
         )
 
     async def BatchGetExecutions(
-        self, request: pb.BatchGetExecutionsRequest, context: Context
+        self, request: pb.BatchGetExecutionsRequest, context: Any
     ) -> pb.BatchGetExecutionsResponse:
         found = await self._control.batch([id_.lower() for id_ in request.execution_ids])
         return pb.BatchGetExecutionsResponse(executions=[execution_proto(execution) for execution in found])
 
-    async def ListRuns(self, request: pb.ListRunsRequest, context: Context) -> pb.ListRunsResponse:
+    async def ListRuns(self, request: pb.ListRunsRequest, context: Any) -> pb.ListRunsResponse:
         page = PageRequest(request.page, request.page_size)
         execution, runs, total = await self._control.runs(request.execution_id.lower(), page)
         return pb.ListRunsResponse(items=[run_proto(execution, run) for run in runs], **page_fields(request, total))
 
-    async def GetRun(self, request: pb.GetRunRequest, context: Context) -> runs_pb2.Run:
+    async def GetRun(self, request: pb.GetRunRequest, context: Any) -> runs_pb2.Run:
         return run_proto(*await self._control.run(request.execution_id.lower(), request.run_id.lower()))
 
-    async def DownloadArtifact(self, request: pb.DownloadArtifactRequest, context: Context) -> AsyncIterator[HttpBody]:
+    async def DownloadArtifact(self, request: pb.DownloadArtifactRequest, context: Any) -> AsyncIterator[HttpBody]:
         artifact, chunks = await self._control.artifact(
             request.execution_id.lower(), request.run_id.lower(), request.artifact_name
         )
         async for chunk in chunks:
             yield HttpBody(content_type=artifact.content_type, data=chunk)
 
-    async def CancelExecution(self, request: pb.CancelExecutionRequest, context: Context) -> pb.Execution:
+    async def CancelExecution(self, request: pb.CancelExecutionRequest, context: Any) -> pb.Execution:
         return execution_proto(await self._control.cancel(request.execution_id.lower()))
 
-    async def AnswerRun(self, request: pb.AnswerRunRequest, context: Context) -> runs_pb2.Run:
+    async def AnswerRun(self, request: pb.AnswerRunRequest, context: Any) -> runs_pb2.Run:
         question_id = read_optional(request, "question_id")
         answered = await self._control.answer(
             request.execution_id.lower(), request.run_id.lower(), question_id, request.answer
         )
         return run_proto(*answered)
 
-    async def WatchExecution(
-        self, request: pb.WatchExecutionRequest, context: Context
-    ) -> AsyncIterator[pb.ExecutionEvent]:
+    async def WatchExecution(self, request: pb.WatchExecutionRequest, context: Any) -> AsyncIterator[pb.ExecutionEvent]:
         async for news in self._control.watch(request.execution_id.lower(), request.after_sequence):
             if event := _watch_event(news):
                 yield event
 
-    async def GetJUnit(self, request: pb.GetJUnitRequest, context: Context) -> HttpBody:
+    async def GetJUnit(self, request: pb.GetJUnitRequest, context: Any) -> HttpBody:
         content = await self._control.junit(request.execution_id.lower())
         return HttpBody(content_type="application/xml", data=content)
 
@@ -145,3 +160,48 @@ def _filter(request: pb.ListExecutionsRequest) -> ExecutionFilter:
         commit_sha=read_optional(request, "commit_sha"),
         pr_number=read_optional(request, "pr_number"),
     )
+
+
+class StepsServicer(steps_pb2_grpc.StepsServicer):
+    """Previews steps."""
+
+    async def ResolveStep(self, request: steps_pb2.ResolveStepRequest, context: Any) -> steps_pb2.ResolveStepResponse:
+        platform = to_enum_member(Platform, platform_pb2.Platform, request.platform)
+        return _resolved(await resolve_step(value_to_json(request.step), request.source, platform))
+
+
+def _resolved(found: Grounding) -> steps_pb2.ResolveStepResponse:
+    element = found.element
+    return steps_pb2.ResolveStepResponse(
+        action=found.action,
+        element=json_to_struct(element.attributes) if element is not None else None,
+        candidates=[json_to_struct(candidate.attributes) for candidate in found.candidates],
+        value=found.value,
+        reason=found.reason,
+        message=found.message or ("" if element is None or element.attributes else element.describe()),
+    )
+
+
+class ExecutionFactsServicer(facts_pb2_grpc.ExecutionFactsServicer):
+    """The history of all organisations, for rebuilding read models."""
+
+    def __init__(self, facts: MongoFacts) -> None:
+        self._facts = facts
+
+    async def ListRunFacts(
+        self, request: facts_pb2.ListRunFactsRequest, context: Any
+    ) -> facts_pb2.ListRunFactsResponse:
+        runs, total = await self._facts.runs(request.page_token, request.page_size)
+        facts = take_page(run_changed_message(execution, run) for execution, run in runs)
+        more = len(facts) < len(runs) or len(facts) == request.page_size
+        token = facts[-1].run.id if more else ""
+        return facts_pb2.ListRunFactsResponse(facts=facts, next_page_token=token, estimated_total=total)
+
+    async def ListExecutionFacts(
+        self, request: facts_pb2.ListExecutionFactsRequest, context: Any
+    ) -> facts_pb2.ListExecutionFactsResponse:
+        executions, total = await self._facts.executions(request.page_token, request.page_size)
+        facts = take_page(map(execution_changed_message, executions))
+        more = len(facts) < len(executions) or len(facts) == request.page_size
+        token = facts[-1].execution.id if more else ""
+        return facts_pb2.ListExecutionFactsResponse(facts=facts, next_page_token=token, estimated_total=total)

@@ -1,0 +1,251 @@
+"""Executions, runs and their configurations, from proto and to proto."""
+
+from dataclasses import fields
+from typing import Any
+
+from google.protobuf.message import Message
+from mobiletest.executor.v1 import executions_pb2, runs_pb2
+from mobiletest.types.v1 import ci_pb2, execution_pb2, platform_pb2, run_config_pb2
+
+from services.chassis.proto_values import json_to_struct, read_optional, to_enum_member, to_enum_number, to_timestamp
+from services.executor.model.attempts import Artifact, Attempt, StepResult
+from services.executor.model.attribution import Ci
+from services.executor.model.executions import BuildConfig, Execution, PinnedBuild, status_message
+from services.executor.model.failures import Failure
+from services.executor.model.questions import Question
+from services.executor.model.reports import artifact_url, metadata, report_metadata
+from services.executor.model.run_config import (
+    CacheRetryMode,
+    ExecutionMode,
+    FallbackTrigger,
+    Grounder,
+    LlmConfig,
+    RunConfig,
+)
+from services.executor.model.runs import Run
+
+
+def read_run_config(proto: run_config_pb2.RunConfig) -> RunConfig:
+    """The configuration as written; absent fields and unspecified values are None."""
+    return RunConfig(
+        llm_config=LlmConfig(**_present(proto.llm_config)),
+        execution_mode=_execution_mode(proto.execution_mode),
+        run_id=read_optional(proto, "run_id"),
+        cache_retry_mode=to_enum_member(CacheRetryMode, run_config_pb2.CacheRetryMode, proto.cache_retry_mode),
+        fallback_trigger=to_enum_member(FallbackTrigger, run_config_pb2.FallbackTrigger, proto.fallback_trigger),
+        disable_grid=read_optional(proto, "disable_grid"),
+    )
+
+
+def _execution_mode(proto: run_config_pb2.ExecutionMode) -> ExecutionMode:
+    grounder = to_enum_member(Grounder, run_config_pb2.GrounderType, proto.grounder_type)
+    return ExecutionMode(**{**_present(proto), "grounder_type": grounder})
+
+
+def run_config_proto(config: RunConfig) -> run_config_pb2.RunConfig:
+    """The configuration with all fields that are not None."""
+    grounder = to_enum_number(run_config_pb2.GrounderType, config.execution_mode.grounder_type) or None
+    return run_config_pb2.RunConfig(
+        llm_config=run_config_pb2.LlmConfig(**_fields(config.llm_config)),
+        execution_mode=run_config_pb2.ExecutionMode(**{**_fields(config.execution_mode), "grounder_type": grounder}),
+        run_id=config.run_id,
+        cache_retry_mode=to_enum_number(run_config_pb2.CacheRetryMode, config.cache_retry_mode) or None,
+        fallback_trigger=to_enum_number(run_config_pb2.FallbackTrigger, config.fallback_trigger) or None,
+        disable_grid=config.disable_grid,
+    )
+
+
+def read_build_config(proto: run_config_pb2.BuildConfig) -> BuildConfig:
+    """The builds that a request names."""
+    return BuildConfig(
+        ios_build=_pinned(proto.ios_build) if proto.HasField("ios_build") else None,
+        android_build=_pinned(proto.android_build) if proto.HasField("android_build") else None,
+    )
+
+
+def build_config_proto(config: BuildConfig) -> run_config_pb2.BuildConfig | None:
+    """The reverse of `read_build_config`; None when no build is named."""
+    if config == BuildConfig():
+        return None
+    return run_config_pb2.BuildConfig(
+        ios_build=_pinned_proto(config.ios_build), android_build=_pinned_proto(config.android_build)
+    )
+
+
+def _pinned(proto: run_config_pb2.PlatformBuild) -> PinnedBuild:
+    return PinnedBuild(proto.app_id, read_optional(proto, "pinned_version"))
+
+
+def _pinned_proto(build: PinnedBuild | None) -> run_config_pb2.PlatformBuild | None:
+    if build is None:
+        return None
+    return run_config_pb2.PlatformBuild(app_id=build.app_id, pinned_version=build.pinned_version)
+
+
+def read_ci(proto: ci_pb2.CiAttribution) -> Ci:
+    """The X-CI headers of a request."""
+    return Ci(**_present(proto))
+
+
+def ci_proto(attribution: Ci) -> ci_pb2.CiAttribution:
+    """The reverse of `read_ci`."""
+    return ci_pb2.CiAttribution(**_fields(attribution))
+
+
+def _present(proto: Message) -> dict[str, Any]:
+    """The fields that are set, by name: those of the dataclass have the same names."""
+    return {field.name: value for field, value in proto.ListFields()}
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass by name: those of the proto have the same names."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def execution_proto(execution: Execution) -> executions_pb2.Execution:
+    """The execution as it stands."""
+    return executions_pb2.Execution(
+        id=execution.id,
+        task_id=execution.id,
+        kind=to_enum_number(executions_pb2.ExecutionKind, execution.kind),
+        workflow_id=execution.workflow_id,
+        workflow_name=execution.workflow_name,
+        status=to_enum_number(execution_pb2.ExecutionStatus, execution.status),
+        success=execution.success,
+        message=status_message(execution),
+        source=to_enum_number(execution_pb2.ExecutionSource, execution.source),
+        ci=ci_proto(execution.ci),
+        service_client=execution.service_client,
+        run_config=run_config_proto(execution.run_config),
+        build_config=build_config_proto(execution.build_config),
+        counts=executions_pb2.RunCounts(**_fields(execution.counts)),
+        failure=_execution_failure(execution.failure),
+        created_at=to_timestamp(execution.created_at),
+        started_at=to_timestamp(execution.started_at),
+        completed_at=to_timestamp(execution.completed_at),
+        execution_time_seconds=execution.execution_time_seconds,
+        cancel_requested_at=to_timestamp(execution.cancel_requested_at),
+        revision=execution.revision,
+        priority=execution.priority,
+        rerun_of=execution.rerun_of,
+        superseded_by=execution.superseded_by,
+    )
+
+
+def start_proto(execution: Execution) -> executions_pb2.ExecutionStart:
+    """The answer to a start."""
+    return executions_pb2.ExecutionStart(
+        status=to_enum_number(execution_pb2.ExecutionStatus, execution.status),
+        message=status_message(execution),
+        id=execution.id,
+        task_id=execution.id,
+    )
+
+
+def _execution_failure(failure: Failure | None) -> executions_pb2.ExecutionFailure | None:
+    if failure is None:
+        return None
+    category = to_enum_number(execution_pb2.FailureCategory, failure.category)
+    return executions_pb2.ExecutionFailure(category=category, message=failure.message)
+
+
+def run_proto(execution: Execution, run: Run, *, brief: bool = False) -> runs_pb2.Run:
+    """The run; `brief` leaves out the attempts' steps and artifacts, as events do."""
+    target = run.target
+    return runs_pb2.Run(
+        id=run.id,
+        execution_id=run.execution_id,
+        test_id=target.test_id,
+        test_name=target.test_name,
+        test_version_number=target.test_version_number,
+        app_id=target.app_id,
+        build_id=target.build_id,
+        resolved_build_version=target.resolved_build_version,
+        platform=to_enum_number(platform_pb2.Platform, target.platform) or None,
+        status=to_enum_number(execution_pb2.ExecutionStatus, run.status),
+        success=run.success,
+        source=to_enum_number(execution_pb2.ExecutionSource, execution.source),
+        started_at=to_timestamp(run.started_at),
+        completed_at=to_timestamp(run.completed_at),
+        execution_time_seconds=run.execution_time_seconds,
+        attempt_number=run.attempt_number,
+        attempts=[_attempt(run, attempt, brief=brief) for attempt in run.attempts],
+        failure=_failure(run.failure),
+        metadata=json_to_struct(metadata(execution, run)),
+        report_metadata=json_to_struct(report_metadata(run)),
+        question=_question(run, run.open_question),
+    )
+
+
+def _attempt(run: Run, attempt: Attempt, *, brief: bool) -> runs_pb2.Attempt:
+    return runs_pb2.Attempt(
+        number=attempt.number,
+        worker=attempt.worker,
+        device=attempt.device,
+        simulated=attempt.simulated,
+        status=to_enum_number(execution_pb2.ExecutionStatus, attempt.status),
+        success=attempt.success,
+        mode=to_enum_number(runs_pb2.AttemptMode, attempt.mode),
+        started_at=to_timestamp(attempt.started_at),
+        completed_at=to_timestamp(attempt.completed_at),
+        failure=_failure(attempt.failure),
+        steps=() if brief else [_step(step) for step in attempt.steps],
+        artifacts=() if brief else [_artifact(run, artifact) for artifact in attempt.artifacts],
+    )
+
+
+def _failure(failure: Failure | None) -> runs_pb2.Failure | None:
+    if failure is None:
+        return None
+    return runs_pb2.Failure(
+        **{**_fields(failure), "category": to_enum_number(execution_pb2.FailureCategory, failure.category)}
+    )
+
+
+def _step(step: StepResult) -> runs_pb2.StepResult:
+    return runs_pb2.StepResult(
+        index=step.index,
+        kind=step.kind,
+        text=step.text,
+        status=to_enum_number(runs_pb2.StepStatus, step.status),
+        resolution=to_enum_number(runs_pb2.Resolution, step.resolution),
+        action=step.action,
+        element=step.element,
+        started_at=to_timestamp(step.started_at),
+        duration_seconds=step.duration_seconds,
+        message=step.message,
+        category=to_enum_number(execution_pb2.FailureCategory, step.category),
+        screenshot=step.screenshot,
+        depth=step.depth,
+        tree=step.tree,
+        cache=to_enum_number(runs_pb2.CacheOutcome, step.cache) or None,
+        model_calls=step.model_calls,
+        model_tokens=step.model_tokens,
+    )
+
+
+def _question(run: Run, question: Question | None) -> runs_pb2.Question | None:
+    if question is None:
+        return None
+    asked, picture = question.asked, question.screenshot_artifact
+    return runs_pb2.Question(
+        id=asked.id,
+        text=asked.text,
+        step_index=asked.step_index,
+        options=asked.options,
+        screenshot=asked.screenshot,
+        screenshot_url=artifact_url(run, picture) if picture is not None else "",
+        asked_at=to_timestamp(question.asked_at),
+        expires_at=to_timestamp(question.expires_at),
+    )
+
+
+def _artifact(run: Run, artifact: Artifact) -> runs_pb2.Artifact:
+    return runs_pb2.Artifact(
+        name=artifact.name,
+        kind=artifact.kind,
+        content_type=artifact.content_type,
+        size_bytes=artifact.size_bytes,
+        url=artifact_url(run, artifact),
+        gone=to_enum_number(runs_pb2.ArtifactGone, artifact.gone) or None,
+    )

@@ -1,1 +1,0 @@
-"""Inbound gRPC: proto -> use-case -> proto."""
