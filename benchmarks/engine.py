@@ -31,9 +31,8 @@ from services.chassis.outbox_relay import OutboxRelay
 from services.chassis.producer import Producer
 from services.executor.events import topics
 from services.executor.model.executions import BuildConfig, ExecutionKind
-from services.executor.model.plans import ResolvedRuns, RunPlan
 from services.executor.model.run_config import RunConfig
-from services.executor.model.runs import Platform, RunLimits, RunTarget
+from services.executor.model.runs import Platform, ResolvedRuns, RunLimits, RunPlan, RunTarget
 from services.executor.storage.executions import MongoExecutions
 from services.executor.storage.schema import MIGRATIONS
 from services.executor.storage.transactions import ExecutionTransactions

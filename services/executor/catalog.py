@@ -12,8 +12,7 @@ from services.chassis.grpc_server import Channel
 from services.chassis.proto_values import read_optional, to_datetime, to_enum_member, value_to_json
 from services.executor.messages import build_config_proto, read_run_config
 from services.executor.model.executions import BuildConfig, ExecutionKind
-from services.executor.model.plans import BuildArtifact, ResolvedRuns, RunPlan
-from services.executor.model.runs import Platform, RunTarget
+from services.executor.model.runs import BuildArtifact, Platform, ResolvedRuns, RunPlan, RunTarget
 
 RESOLVE_SECONDS = 5.0
 BEGINNING_SECONDS = 60.0

@@ -12,7 +12,6 @@ from services.executor.model.attempts import Artifact, Attempt, StepResult
 from services.executor.model.attribution import Ci
 from services.executor.model.executions import BuildConfig, Execution, PinnedBuild, status_message
 from services.executor.model.failures import Failure
-from services.executor.model.questions import Question
 from services.executor.model.reports import artifact_url, metadata, report_metadata
 from services.executor.model.run_config import (
     CacheRetryMode,
@@ -22,7 +21,7 @@ from services.executor.model.run_config import (
     LlmConfig,
     RunConfig,
 )
-from services.executor.model.runs import Run
+from services.executor.model.runs import Question, Run
 
 
 def read_run_config(proto: run_config_pb2.RunConfig) -> RunConfig:

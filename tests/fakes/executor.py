@@ -15,12 +15,20 @@ from services.executor.events import events_of
 from services.executor.model import changes, lifecycle
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.changes import Change
-from services.executor.model.claim_order import OrgLoad, OrgQueue, rank, share_slots, smoothed_duration
+from services.executor.model.claim_order import OrgQueue, rank, share_slots, smoothed_duration
 from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, ExecutionKind, lane_of
 from services.executor.model.lifecycle import Fenced, NotClaimable
-from services.executor.model.plans import ResolvedRuns, RunPlan
-from services.executor.model.questions import Question, QuestionPrompt
-from services.executor.model.runs import Platform, Run, RunLimits, RunTarget, Session
+from services.executor.model.runs import (
+    Platform,
+    Question,
+    QuestionPrompt,
+    ResolvedRuns,
+    Run,
+    RunLimits,
+    RunPlan,
+    RunTarget,
+    Session,
+)
 from services.executor.model.states import Status
 from services.executor.ports.attempts import Progress
 from services.executor.ports.executions import ExecutionFilter, PageRequest
@@ -234,8 +242,7 @@ class FakeExecutions:
             queues[same[0] if same else OrgQueue(rank(run), run.org_id, run.claimable_at or self.clock)].append(run)
         running = Counter(run.org_id for run in runs if run.lease is not None)
         left = {queue.org_id: self._left(queue.org_id) for queue in queues}
-        standing = OrgLoad(running=running, served=self.served, left=left)
-        chosen = [queues[queue] for queue in share_slots(queues, standing, limit)]
+        chosen = [queues[q] for q in share_slots(queues, limit, running=running, served=self.served, left=left)]
         found = [waiting.pop(0) for waiting in chosen if waiting]
         return [RunKey(run.execution_id, run.id) for run in found]
 

@@ -8,13 +8,15 @@ runs of the organisation with the fewest running, then of the one that was serve
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
+from types import MappingProxyType
 
 from services.executor.model.runs import Run
 
 HIGHEST_PRIORITY = 10
+EMPTY: Mapping[str, int] = MappingProxyType({})
 WEIGHT_OF_NEWEST = 0.3
 """The weight of a new duration against the smoothed earlier ones."""
 
@@ -52,38 +54,33 @@ class OrgQueue:
     since: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrgLoad:
-    """How much of a platform each organisation uses, by id.
-
-    `running`: the number of running runs. `served`: the number of its last claim (only the order matters), which
-    decides between organisations with equally many running, as with a single slot. `left`: how many more runs each
-    may have (None: any number).
-    """
-
-    running: Mapping[str, int] = field(default_factory=dict)
-    served: Mapping[str, int] = field(default_factory=dict)
-    left: Mapping[str, int] | None = None
-
-
-def share_slots(queues: Iterable[OrgQueue], load: OrgLoad, limit: int) -> list[OrgQueue]:
+def share_slots(
+    queues: Iterable[OrgQueue],
+    limit: int,
+    *,
+    running: Mapping[str, int] = EMPTY,
+    served: Mapping[str, int] = EMPTY,
+    left: Mapping[str, int] | None = None,
+) -> list[OrgQueue]:
     """From which queues to claim up to `limit` runs, in order; a queue may occur several times.
 
-    Queues are assumed to be long enough: a caller that finds a shorter one asks again.
+    By organisation: `running` is the number of its running runs; `served` the number of its last claim (only the order
+    matters), which decides between organisations with equally many running, as with a single slot; `left` how many more
+    runs it may have (None: any number). Queues are assumed to be long enough: a caller that finds a shorter one asks
+    again.
     """
     taken: Counter[str] = Counter()
 
     def place(queue: OrgQueue) -> _Place:
         org_id = queue.org_id
-        running = load.running.get(org_id, 0) + taken[org_id]
-        return queue.rank, running, load.served.get(org_id, 0), queue.since, org_id
+        return queue.rank, running.get(org_id, 0) + taken[org_id], served.get(org_id, 0), queue.since, org_id
 
     waiting = [(place(queue), queue) for queue in queues]
     heapq.heapify(waiting)
     chosen: list[OrgQueue] = []
     while waiting and len(chosen) < limit:
         before, queue = heapq.heappop(waiting)
-        if load.left is not None and taken[queue.org_id] >= load.left[queue.org_id]:
+        if left is not None and taken[queue.org_id] >= left[queue.org_id]:
             continue
         if before == place(queue):
             chosen.append(queue)

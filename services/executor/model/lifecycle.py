@@ -9,9 +9,8 @@ from datetime import datetime, timedelta
 
 from services.executor.model.attempts import Attempt, AttemptMode, AttemptResult, close_attempt, verdict
 from services.executor.model.failures import Category, Failure, Fault, cancellation
-from services.executor.model.questions import Question, QuestionPrompt, close_question
 from services.executor.model.retries import final_failure, next_mode
-from services.executor.model.runs import Orphan, Run, RunLease, RunLimits
+from services.executor.model.runs import Orphan, Question, QuestionPrompt, Run, RunLease, RunLimits, close_question
 from services.executor.model.states import Status, advance
 
 ORPHANS_LIMIT = 8
@@ -65,13 +64,13 @@ def hand_back(run: Run, token: int, now: datetime) -> Run:
     check_token(run, token)
     run = _orphan_session(run, now)
     if run.cancel_requested_at is not None:
-        cancelled = _cancellation_of(run)
-        return _end(_close_attempt(run, AttemptResult(failure=cancelled), now), cancelled, now)
+        cancelled = cancellation(run.superseded_by)
+        return end(_close_attempt(run, AttemptResult(failure=cancelled), now), cancelled, now)
     message = f"Worker {run.attempts[-1].worker} shut down and handed the run back."
     gone = Failure(Category.EXECUTOR_LOST, message, reason="The worker stopped.")
     after = _close_attempt(run, AttemptResult(failure=gone), now)
     last = replace(after.attempts[-1], handed_back=True)
-    return _release(replace(after, attempts=(*after.attempts[:-1], last)), now)
+    return replace(after, attempts=(*after.attempts[:-1], last), claimable_at=now)
 
 
 def request_cancel(run: Run, now: datetime, superseded_by: str | None = None) -> Run:
@@ -84,7 +83,7 @@ def request_cancel(run: Run, now: datetime, superseded_by: str | None = None) ->
         asked = replace(
             run, cancel_requested_at=now, superseded_by=superseded_by, question=close_question(run.question)
         )
-    return asked if run.lease is not None else _end(asked, _cancellation_of(asked), now)
+    return asked if run.lease is not None else end(asked, cancellation(asked.superseded_by), now)
 
 
 def expire(run: Run, now: datetime, limits: RunLimits) -> Run:
@@ -93,7 +92,7 @@ def expire(run: Run, now: datetime, limits: RunLimits) -> Run:
     if due is None or now < due:
         return run
     if run.lease is None:
-        return _end(run, _timeout_failure(run, limits), now)
+        return end(run, _timeout_failure(run, limits), now)
     return _close(_orphan_session(run, now), AttemptResult(failure=_lost_failure(run, now)), now, limits)
 
 
@@ -114,11 +113,11 @@ def _orphan_session(run: Run, now: datetime) -> Run:
 
 def _close(run: Run, result: AttemptResult, now: datetime, limits: RunLimits) -> Run:
     if run.cancel_requested_at is not None and result.failure and result.failure.category.fault is not Fault.TEST:
-        result = replace(result, failure=_cancellation_of(run))
+        result = replace(result, failure=cancellation(run.superseded_by))
     after = _close_attempt(run, result, now)
     if result.failure is None or not _may_retry(after, result.failure, now, limits):
-        return _end(after, result.failure and final_failure(after, result.failure), now)
-    return _release(after, now + _pause(result.failure, limits))
+        return end(after, result.failure and final_failure(after, result.failure), now)
+    return replace(after, claimable_at=now + _pause(result.failure, limits))
 
 
 def _close_attempt(run: Run, result: AttemptResult, now: datetime) -> Run:
@@ -145,11 +144,8 @@ def _pause(failure: Failure, limits: RunLimits) -> timedelta:
     return limits.infrastructure_backoff if rests else timedelta()
 
 
-def _release(run: Run, claimable_at: datetime) -> Run:
-    return replace(run, claimable_at=claimable_at)
-
-
-def _end(run: Run, failure: Failure | None, now: datetime) -> Run:
+def end(run: Run, failure: Failure | None, now: datetime) -> Run:
+    """End the run, which passed without a failure; it may have never been released."""
     status, success = verdict(failure)
     return replace(
         run,
@@ -160,10 +156,6 @@ def _end(run: Run, failure: Failure | None, now: datetime) -> Run:
         claimable_at=None,
         lease=None,
     )
-
-
-def _cancellation_of(run: Run) -> Failure:
-    return cancellation(run.superseded_by)
 
 
 def _lost_failure(run: Run, now: datetime) -> Failure:
@@ -182,11 +174,6 @@ def _timeout_failure(run: Run, limits: RunLimits) -> Failure:
         return Failure(Category.QUEUE_TIMEOUT, message, reason="No worker was available.")
     message = f"The run did not end within {limits.run_timeout.total_seconds():.0f} s."
     return Failure(Category.RUN_TIMEOUT, message, reason="The run took too long.")
-
-
-def reject(run: Run, failure: Failure, now: datetime) -> Run:
-    """End a run that cannot be started, for example because its configuration is invalid."""
-    return _end(run, failure, now)
 
 
 class QuestionNotOpen(Exception):

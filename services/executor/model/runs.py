@@ -1,12 +1,12 @@
-"""A run: one test on one platform inside an execution, with its lease and its attempts."""
+"""A run: one test on one platform inside an execution, with its plan, its lease, its attempts and its question."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from services.executor.model.attempts import Attempt, AttemptMode, is_flaky
+from services.executor.model.attempts import Artifact, Attempt, AttemptMode, is_flaky
 from services.executor.model.failures import Failure
-from services.executor.model.questions import Question
+from services.executor.model.run_config import RunConfig
 from services.executor.model.states import Status
 
 
@@ -47,6 +47,42 @@ class RunTarget:
 
 
 @dataclass(frozen=True, slots=True)
+class BuildArtifact:
+    """The file of a build: `sha256` in hexadecimal when the catalog stores it, else possibly an external URL."""
+
+    sha256: str = ""
+    file_name: str = ""
+    artifact_url: str | None = None
+    package_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """One run to start. `steps` are free-form JSON. `config_error` says why it cannot start and what to do about it;
+    empty when it can.
+    """
+
+    target: RunTarget
+    steps: tuple[object, ...] = ()
+    timeout_seconds: int | None = None
+    static_url: str | None = None
+    system_prompt: str | None = None
+    artifact: BuildArtifact = BuildArtifact()
+    config_error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedRuns:
+    """The runs of a workflow or a test; the first two fields are empty for a test."""
+
+    workflow_id: str = ""
+    workflow_name: str = ""
+    run_config: RunConfig = RunConfig()  # noqa: RUF009 (frozen)
+    max_parallel: int | None = None
+    plans: tuple[RunPlan, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """A driver session: the URL of its hub, and its id there."""
 
@@ -77,6 +113,42 @@ class RunLease:
     worker: str
     expires_at: datetime
     session: Session | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionPrompt:
+    """What a worker asks a person (run_config.execution_mode.human_in_the_loop).
+
+    The answer is one of the `options`, or a step to carry out instead; `screenshot` names an artifact.
+    """
+
+    id: str
+    text: str
+    step_index: int
+    options: tuple[str, ...] = ()
+    screenshot: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question of the latest attempt, `open` until it is answered, withdrawn, or its run is cancelled."""
+
+    asked: QuestionPrompt
+    asked_at: datetime
+    expires_at: datetime
+    answer: str | None = None
+    open: bool = True
+
+    @property
+    def screenshot_artifact(self) -> Artifact | None:
+        """The screenshot, which can be downloaded while the attempt is still running."""
+        name = self.asked.screenshot
+        return Artifact(name=name, kind="screenshot", content_type="image/png", size_bytes=0) if name else None
+
+
+def close_question(question: Question | None) -> Question | None:
+    """The question, no longer open."""
+    return replace(question, open=False) if question is not None and question.open else question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,7 @@ from services.chassis.events import Event
 from services.executor.model.attribution import ExecutionSource
 from services.executor.model.changes import Change
 from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
-from services.executor.model.plans import ResolvedRuns, RunPlan
-from services.executor.model.runs import Run, RunTarget
+from services.executor.model.runs import ResolvedRuns, Run, RunPlan, RunTarget
 from services.executor.model.states import Status
 
 

@@ -8,9 +8,7 @@ from typing import Protocol
 
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.executions import Execution
-from services.executor.model.plans import RunPlan
-from services.executor.model.questions import Question, QuestionPrompt
-from services.executor.model.runs import Platform, Run, Session
+from services.executor.model.runs import Platform, Question, QuestionPrompt, Run, RunPlan, Session
 
 
 @dataclass(frozen=True, slots=True)

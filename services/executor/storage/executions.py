@@ -14,8 +14,7 @@ from services.chassis.outbox import Outbox
 from services.executor.model.changes import Change
 from services.executor.model.executions import Execution
 from services.executor.model.lifecycle import QuestionNotOpen, answer_question
-from services.executor.model.plans import RunPlan
-from services.executor.model.runs import Run, RunTarget
+from services.executor.model.runs import Run, RunPlan, RunTarget
 from services.executor.ports.executions import ExecutionFilter, PageRequest
 from services.executor.storage.group_commit import ExecutionExists, GroupCommit
 from services.executor.storage.records import (

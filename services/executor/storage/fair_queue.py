@@ -13,7 +13,7 @@ from datetime import datetime
 from time import monotonic
 
 from services.chassis.mongo import Document, Mongo
-from services.executor.model.claim_order import OrgLoad, OrgQueue, rank, share_slots
+from services.executor.model.claim_order import OrgQueue, rank, share_slots
 from services.executor.model.runs import Platform, Run, RunLimits
 from services.executor.ports.runs import RunKey
 from services.executor.storage.claim_contention import ClaimContention
@@ -134,14 +134,14 @@ class FairQueue:
         """From which queues to claim; a single organisation without a limit needs no comparison."""
         most = self._limits.organisation_runs
         if most is None and len({queue.org_id for queue in queues}) <= 1:
-            return share_slots(queues, OrgLoad(), limit)
+            return share_slots(queues, limit)
         leased = await self._count_leased()
         left = None
         if most is not None:
             left = {q.org_id: most - sum(leased[q.org_id, p] for p in _PLATFORMS) for q in queues}
         running = {q.org_id: leased[q.org_id, platform.value] for q in queues}
         served = self._contention.shuffle_orgs(list(running)) if self._contention.lookahead else self._served
-        return share_slots(queues, OrgLoad(running=running, served=served, left=left), limit)
+        return share_slots(queues, limit, running=running, served=served, left=left)
 
     async def _count_leased(self) -> Counter[tuple[str, str]]:
         """How many runs are leased, by organisation and platform."""

@@ -16,7 +16,7 @@ from services.chassis.outbox import Outbox
 from services.executor import telemetry
 from services.executor.events import events_of
 from services.executor.model.changes import Change
-from services.executor.model.plans import RunPlan
+from services.executor.model.runs import RunPlan
 from services.executor.storage.records import execution_document, plan_document, run_document
 from services.executor.storage.schema import EXECUTIONS, PLANS, RUNS
 from services.executor.storage.transactions import ExecutionTransactions

@@ -10,8 +10,7 @@ from pydantic import TypeAdapter
 from services.chassis.mongo import Document
 from services.executor.model.attempts import Attempt, StepResult
 from services.executor.model.executions import Execution
-from services.executor.model.plans import RunPlan
-from services.executor.model.runs import Run, RunLimits
+from services.executor.model.runs import Run, RunLimits, RunPlan
 from services.executor.model.states import Status
 from services.executor.storage.fair_queue import queue_fields
 from services.executor.storage.schema import KEPT_SINCE

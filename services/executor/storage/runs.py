@@ -13,8 +13,7 @@ from services.executor.model import lifecycle
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.changes import Change
 from services.executor.model.lifecycle import Fenced, NotClaimable
-from services.executor.model.questions import Question, QuestionPrompt
-from services.executor.model.runs import Platform, Run, Session
+from services.executor.model.runs import Platform, Question, QuestionPrompt, Run, Session
 from services.executor.ports.runs import Backlog, Claim, Notice, OrphanedSession, RunKey
 from services.executor.storage.fair_queue import FairQueue
 from services.executor.storage.org_run_limit import OrgAtLimit, OrgRunLimit

@@ -16,10 +16,9 @@ from services.executor.model.changes import start_execution
 from services.executor.model.claim_order import claim_turns
 from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, ExecutionKind, has_lane
 from services.executor.model.failures import NO_PLATFORM, Category, Failure
-from services.executor.model.plans import ResolvedRuns, RunPlan
 from services.executor.model.retries import extra_modes
 from services.executor.model.run_config import RunConfig, with_defaults
-from services.executor.model.runs import Run
+from services.executor.model.runs import ResolvedRuns, Run, RunPlan
 from services.executor.ports.executions import Catalog, Executions, PageRequest, Supersessions
 
 ALL_RUNS = PageRequest(1, 100_000)
@@ -169,8 +168,8 @@ def _make_run(execution: Execution, plan: RunPlan, position: int, turn: int) -> 
     )
     if plan.config_error:
         failure = Failure(Category.CONFIG_INVALID, plan.config_error, reason=plan.config_error)
-        return lifecycle.reject(run, failure, now)
-    return run if plan.target.platform is not None else lifecycle.reject(run, NO_PLATFORM, now)
+        return lifecycle.end(run, failure, now)
+    return run if plan.target.platform is not None else lifecycle.end(run, NO_PLATFORM, now)
 
 
 def _release_first(runs: list[Run], max_parallel: int | None, now: datetime) -> list[Run]:

@@ -12,7 +12,7 @@ from services.chassis.retry import is_transient, retry_transient
 from services.executor import telemetry
 from services.executor.automation.ports import HumanQuestion
 from services.executor.model.lifecycle import Fenced
-from services.executor.model.questions import Question, QuestionPrompt
+from services.executor.model.runs import Question, QuestionPrompt
 from services.executor.ports.runs import Claim, Runs
 
 POLL_SECONDS = 0.5

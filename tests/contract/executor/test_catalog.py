@@ -13,8 +13,7 @@ from services.chassis.error_status import to_domain_error
 from services.chassis.errors import NotFound
 from services.executor.catalog import RemoteCatalog, open_catalog_channel
 from services.executor.model.executions import BuildConfig, ExecutionKind
-from services.executor.model.plans import ResolvedRuns
-from services.executor.model.runs import Platform
+from services.executor.model.runs import Platform, ResolvedRuns
 from services.executor.ports.executions import Catalog
 from tests.fakes.executor import FakeCatalog, plan
 from tests.integration.executor.catalog_server import TOKEN, Shelf, serving

@@ -10,9 +10,8 @@ from services.chassis.context import Caller, bind
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
 from services.executor.model.failures import Category, Failure
-from services.executor.model.plans import RunPlan
 from services.executor.model.run_config import RunConfig
-from services.executor.model.runs import Platform
+from services.executor.model.runs import Platform, RunPlan
 from services.executor.ports.executions import PageRequest
 from services.executor.ports.runs import Claim, RunKey
 from services.executor.usecases.starts import ExecutionStarter, StartRequest

@@ -17,9 +17,8 @@ from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
 from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import Fenced
-from services.executor.model.plans import RunPlan
 from services.executor.model.run_config import RunConfig
-from services.executor.model.runs import Platform, Run, Session
+from services.executor.model.runs import Platform, Run, RunPlan, Session
 from services.executor.model.states import Status
 from services.executor.ports.executions import ExecutionFilter, PageRequest
 from services.executor.ports.runs import Claim, Notice, OrphanedSession, RunKey

@@ -12,8 +12,8 @@ from services.executor.model.attempts import AttemptMode, AttemptResult
 from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
 from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import Fenced
-from services.executor.model.questions import QuestionPrompt
 from services.executor.model.run_config import CacheRetryMode, FallbackTrigger, RunConfig
+from services.executor.model.runs import QuestionPrompt
 from services.executor.ports.executions import PageRequest
 from services.executor.ports.runs import Claim, RunKey
 from services.executor.usecases.starts import ExecutionStarter, StartRequest

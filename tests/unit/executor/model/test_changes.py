@@ -34,7 +34,7 @@ def test_a_start_publishes_runs_then_the_execution_and_requests_workers() -> Non
 
 
 def test_a_start_without_runnable_runs_ends_at_once() -> None:
-    wrong = lifecycle.reject(new_run(), Failure(Category.CONFIG_INVALID, "Attach it."), NOW)
+    wrong = lifecycle.end(new_run(), Failure(Category.CONFIG_INVALID, "Attach it."), NOW)
     change = start_execution(execution_of(), [wrong], NOW)
     assert change.execution.status is Status.FAILED
     assert change.execution.failure == wrong.failure

@@ -5,7 +5,7 @@ from datetime import datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.executor.model.claim_order import OrgLoad, OrgQueue, claim_turns, share_slots, smoothed_duration
+from services.executor.model.claim_order import OrgQueue, claim_turns, share_slots, smoothed_duration
 from tests.unit.executor.model.builders import later
 
 EXPECTED = st.lists(st.none() | st.floats(0, 10_000, allow_nan=False))
@@ -51,28 +51,28 @@ def organisations(queues: list[OrgQueue]) -> list[str]:
 
 
 def test_a_single_organisation_gets_all_free_slots() -> None:
-    assert organisations(share_slots([queue("a")], OrgLoad(), 3)) == ["a", "a", "a"]
+    assert organisations(share_slots([queue("a")], 3)) == ["a", "a", "a"]
 
 
 def test_the_organisation_with_the_fewest_running_runs_comes_first() -> None:
     queues = [queue("a"), queue("b"), queue("c", since=later(5))]
-    assert organisations(share_slots(queues, OrgLoad(running={"a": 3, "b": 1}), 6)) == ["c", "b", "c", "b", "c", "a"]
+    assert organisations(share_slots(queues, 6, running={"a": 3, "b": 1})) == ["c", "b", "c", "b", "c", "a"]
 
 
 def test_ties_go_to_the_organisation_served_longest_ago_then_to_the_oldest() -> None:
     queues = [queue("a"), queue("b", since=later(9)), queue("c", since=later(5))]
-    assert organisations(share_slots(queues, OrgLoad(served={"a": 7}), 3)) == ["c", "b", "a"]
+    assert organisations(share_slots(queues, 3, served={"a": 7})) == ["c", "b", "a"]
 
 
 def test_rank_takes_precedence_over_fairness() -> None:
     queues = [queue("a", rank=1), queue("b")]
-    assert organisations(share_slots(queues, OrgLoad(running={"a": 9}), 2)) == ["a", "a"]
+    assert organisations(share_slots(queues, 2, running={"a": 9})) == ["a", "a"]
 
 
 def test_no_organisation_exceeds_its_remaining_slots() -> None:
     queues = [queue("a"), queue("a", rank=0), queue("b"), queue("c")]
-    assert organisations(share_slots(queues, OrgLoad(left={"a": 2, "b": 0, "c": 1}), 9)) == ["a", "a", "c"]
-    assert share_slots(queues, OrgLoad(left={"a": -1, "b": 0, "c": 0}), 9) == []
+    assert organisations(share_slots(queues, 9, left={"a": 2, "b": 0, "c": 1})) == ["a", "a", "c"]
+    assert share_slots(queues, 9, left={"a": -1, "b": 0, "c": 0}) == []
 
 
 @given(
@@ -81,7 +81,7 @@ def test_no_organisation_exceeds_its_remaining_slots() -> None:
 )
 def test_freed_slots_even_out_organisations(running: dict[str, int], limit: int) -> None:
     """No organisation gets a slot while another one that waits has two fewer."""
-    chosen = organisations(share_slots([queue(org_id) for org_id in running], OrgLoad(running=running), limit))
+    chosen = organisations(share_slots([queue(org_id) for org_id in running], limit, running=running))
     assert len(chosen) == limit
     now = dict(running)
     for org_id in chosen:

@@ -83,7 +83,7 @@ def test_only_a_failed_execution_has_a_failure() -> None:
 
 
 def test_an_execution_without_runnable_runs_fails_at_once() -> None:
-    run = lifecycle.reject(queued_run(), Failure(Category.CONFIG_INVALID, "Attach it."), NOW)
+    run = lifecycle.end(queued_run(), Failure(Category.CONFIG_INVALID, "Attach it."), NOW)
     execution = end_if_done(execution_of(run), NOW)
     assert (execution.status, execution.success) == (Status.FAILED, None)
 

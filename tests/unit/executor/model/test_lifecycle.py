@@ -204,7 +204,7 @@ def test_a_run_handed_back_is_claimable_at_once() -> None:
 
 
 def test_an_invalid_configuration_ends_a_run_before_it_is_queued() -> None:
-    run = lifecycle.reject(new_run(), Failure(Category.CONFIG_INVALID, "Attach the test to an app."), NOW)
+    run = lifecycle.end(new_run(), Failure(Category.CONFIG_INVALID, "Attach the test to an app."), NOW)
     assert (run.status, run.success, run.started_at) == (Status.FAILED, None, None)
     assert run.completed_at == NOW
 

@@ -12,8 +12,7 @@ from services.executor.model.attempts import AttemptMode, AttemptResult
 from services.executor.model.executions import Execution, apply_run_change
 from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import Fenced, NotClaimable, QuestionNotOpen
-from services.executor.model.questions import QuestionPrompt
-from services.executor.model.runs import Run
+from services.executor.model.runs import QuestionPrompt, Run
 from services.executor.model.states import NEXT, Status
 from tests.examples import examples
 from tests.unit.executor.model.builders import LIMITS, NOW, execution_of, new_run

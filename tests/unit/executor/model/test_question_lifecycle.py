@@ -6,8 +6,7 @@ import pytest
 
 from services.executor.model import changes, lifecycle
 from services.executor.model.lifecycle import Fenced, QuestionNotOpen
-from services.executor.model.questions import QuestionPrompt
-from services.executor.model.runs import Run
+from services.executor.model.runs import QuestionPrompt, Run
 from tests.unit.executor.model.builders import LIMITS, NOW, claimed_run, execution_of, failing, later
 
 ASKED = QuestionPrompt(

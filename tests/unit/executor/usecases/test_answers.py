@@ -8,7 +8,7 @@ import pytest
 from services.chassis.context import bind
 from services.chassis.errors import FailedPrecondition, NotFound
 from services.executor.messages import run_proto
-from services.executor.model.questions import QuestionPrompt
+from services.executor.model.runs import QuestionPrompt
 from services.executor.ports.runs import Claim
 from services.executor.usecases.executions import ExecutionControl
 from tests.fakes.executor import FakeArtifacts, FakeChangeNotifications, FakeExecutions

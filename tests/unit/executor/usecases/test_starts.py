@@ -10,8 +10,8 @@ from services.chassis.ids import derive_ids
 from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
 from services.executor.model.failures import NO_PLATFORM
-from services.executor.model.plans import ResolvedRuns
 from services.executor.model.run_config import ExecutionMode, RunConfig
+from services.executor.model.runs import ResolvedRuns
 from services.executor.model.states import Status
 from services.executor.ports.executions import ExecutionFilter, PageRequest
 from services.executor.usecases.starts import ExecutionStarter, StartRequest

@@ -4,9 +4,8 @@ from services.chassis.context import Caller, bind, current_or_none
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.executions import BuildConfig, ExecutionKind
 from services.executor.model.failures import Category, Failure
-from services.executor.model.plans import RunPlan
 from services.executor.model.run_config import ExecutionMode, RunConfig
-from services.executor.model.runs import Run
+from services.executor.model.runs import Run, RunPlan
 from services.executor.ports.runs import RunKey
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 from services.executor.worker.active_run import ActiveRun

@@ -7,7 +7,7 @@ from datetime import timedelta
 from services.chassis.context import bind
 from services.chassis.errors import Unavailable
 from services.executor.automation.ports import HumanQuestion
-from services.executor.model.questions import Question, QuestionPrompt
+from services.executor.model.runs import Question, QuestionPrompt
 from services.executor.ports.runs import Claim, RunKey
 from services.executor.worker.human_channel import HumanChannel
 from tests.eventually import eventually
