@@ -6,8 +6,7 @@ from services.chassis import lifecycle
 from services.executor import app
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.runs import Platform
-from services.executor.ports.attempts import Progress
-from services.executor.ports.runs import Claim
+from services.executor.ports.runs import Claim, Progress
 from services.executor.settings import Settings
 
 

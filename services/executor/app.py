@@ -23,14 +23,14 @@ from services.executor.automation.devices.webdriver.sessions import delete_sessi
 from services.executor.maintenance.orphan_sessions import OrphanSweeper
 from services.executor.maintenance.reaper import Reaper
 from services.executor.maintenance.retention import Retention
-from services.executor.ports.attempts import Attempts
+from services.executor.ports.runs import Attempts
 from services.executor.resources import Resources, open_resources
 from services.executor.servicer import ExecutionFactsServicer, ExecutionsServicer, StepsServicer
 from services.executor.settings import Settings
 from services.executor.storage.change_notifier import ChangeNotifier
 from services.executor.storage.executions import MongoExecutions
 from services.executor.storage.facts import MongoFacts
-from services.executor.storage.retained_runs import MongoRetainedRuns
+from services.executor.storage.runs import MongoRetainedRuns
 from services.executor.storage.supersessions import MongoSupersessions
 from services.executor.usecases.executions import ExecutionControl
 from services.executor.usecases.starts import ExecutionStarter, SupersessionSweep

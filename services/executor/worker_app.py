@@ -15,9 +15,9 @@ from services.executor.automation.ports import ModelProvider
 from services.executor.automation.step_cache.cache import StoredStepCache
 from services.executor.events import RUN_REQUESTS
 from services.executor.model.runs import Platform
-from services.executor.ports.attempts import Attempts
+from services.executor.ports.runs import Attempts
 from services.executor.resources import Resources
-from services.executor.storage.retained_runs import MongoRetainedRuns
+from services.executor.storage.runs import MongoRetainedRuns
 from services.executor.storage.step_cache import MongoStepCache
 from services.executor.worker.artifact_uploader import ArtifactUploader
 from services.executor.worker.attempts import AutomatedAttempts
@@ -101,8 +101,8 @@ async def _automated_attempts(shared: Resources, pools: PooledDevices) -> Automa
 async def _start_uploader(shared: Resources) -> ArtifactUploader:
     settings = shared.settings
     spool = Spool(settings.spool_folder, settings.artifact_spool_bytes)
-    missing = MongoRetainedRuns(shared.transactions)
-    uploader = ArtifactUploader(shared.objects, spool, missing, deadline=settings.artifact_spool_seconds)
+    runs = MongoRetainedRuns(shared.transactions)
+    uploader = ArtifactUploader(shared.objects, spool, runs.mark_missing, deadline=settings.artifact_spool_seconds)
     shared.stack.push_async_callback(uploader.flush)
     await shared.start("spool", uploader.run())
     return uploader

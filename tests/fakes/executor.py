@@ -30,9 +30,8 @@ from services.executor.model.runs import (
     Session,
 )
 from services.executor.model.states import Status
-from services.executor.ports.attempts import Progress
 from services.executor.ports.executions import ExecutionFilter, PageRequest
-from services.executor.ports.runs import Backlog, Claim, Notice, OrphanedSession, RunKey
+from services.executor.ports.runs import Backlog, Claim, OrphanedSession, Progress, RunKey, StopReason
 
 
 def plan(name: str = "Log in", *, platform: Platform | None = Platform.ANDROID, config_error: str = "") -> RunPlan:
@@ -304,15 +303,15 @@ class FakeExecutions:
                 until = min(self.clock, run.deadline_at) + self.limits.lease_ttl
                 self.stored[run_id] = replace(run, lease=replace(run.lease, expires_at=until))
 
-    async def notices(self, tokens: Mapping[str, int]) -> dict[str, Notice]:
+    async def notices(self, tokens: Mapping[str, int]) -> dict[str, StopReason]:
         noticed = {run_id: self._notice(run_id, token) for run_id, token in tokens.items()}
         return {run_id: notice for run_id, notice in noticed.items() if notice is not None}
 
-    def _notice(self, run_id: str, token: int) -> Notice | None:
+    def _notice(self, run_id: str, token: int) -> StopReason | None:
         run = self.stored.get(run_id)
         if run is None or run.lease is None or run.fencing_token != token:
-            return Notice.LOST
-        return Notice.CANCEL if run.cancel_requested_at else None
+            return StopReason.LOST
+        return StopReason.CANCEL if run.cancel_requested_at else None
 
     async def due(self, limit: int) -> list[RunKey]:
         due = [r for r in self.stored.values() if (at := r.due_at(self.limits)) is not None and at <= self.clock]

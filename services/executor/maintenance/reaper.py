@@ -8,8 +8,7 @@ from services.chassis import logs
 from services.chassis.retry import log_transient
 from services.executor import telemetry
 from services.executor.model.runs import RunLimits
-from services.executor.ports.attempts import Lease
-from services.executor.ports.runs import Backlog, OverdueRuns, RunKey
+from services.executor.ports.runs import Backlog, Lease, OverdueRuns, RunKey
 
 BATCH = 50
 MEASURE_SECONDS = 5.0

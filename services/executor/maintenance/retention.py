@@ -6,7 +6,7 @@ from services.chassis import logs
 from services.chassis.retry import run_every
 from services.executor import telemetry
 from services.executor.artifacts import run_prefix
-from services.executor.ports.attempts import ArtifactFiles, Lease, RetainedRuns
+from services.executor.ports.runs import ArtifactFiles, Lease, RetainedRuns
 
 BATCH = 50
 EVERY_SECONDS = 60.0

@@ -1,12 +1,12 @@
-"""Ports of workers and background jobs: runs of all organisations."""
+"""Ports of workers and background jobs: runs of all organisations, attempts on devices, artifacts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import Enum, auto
 from typing import Protocol
 
-from services.executor.model.attempts import AttemptResult
+from services.executor.model.attempts import Artifact, AttemptResult, StepResult
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Platform, Question, QuestionPrompt, Run, RunPlan, Session
 
@@ -42,13 +42,15 @@ class Claim:
         return (deadline - last.started_at).total_seconds() if deadline else float("inf")
 
 
-class Notice(Enum):
-    """News for the worker that holds a run."""
+class StopReason(Enum):
+    """Why work on a run ends before it has a result."""
 
     CANCEL = auto()
-    """A cancellation was requested."""
+    """Cancellation was requested: write the run as cancelled."""
     LOST = auto()
-    """The run no longer belongs to this worker."""
+    """The run no longer belongs to this worker: write nothing."""
+    DRAIN = auto()
+    """This worker shuts down: hand the run back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,5 +126,60 @@ class Runs(OrphanedSessions, OverdueRuns, Protocol):
     async def renew(self, tokens: Mapping[str, int]) -> None:
         """Renew the leases of the runs (id -> token) that still have these tokens."""
 
-    async def notices(self, tokens: Mapping[str, int]) -> dict[str, Notice]:
-        """News about held runs (id -> token); runs without news are left out."""
+    async def notices(self, tokens: Mapping[str, int]) -> dict[str, StopReason]:
+        """Which held runs (id -> token) were cancelled or lost; the others are left out."""
+
+
+Progress = Callable[[Sequence[StepResult], Sequence[Artifact]], Awaitable[None]]
+"""Called after each step with all steps and artifacts so far."""
+
+
+class Attempts(Protocol):
+    """Carries out attempts on devices."""
+
+    @property
+    def platforms(self) -> Sequence[Platform]:
+        """The platforms of the available devices."""
+
+    def places(self, platform: Platform) -> int:
+        """How many attempts can have a device at once."""
+
+    async def run(self, claim: Claim, progress: Progress) -> AttemptResult:
+        """One attempt. Never raises because of a test, an app or a device; releases the device when cancelled."""
+
+
+class Artifacts(Protocol):
+    """Screenshots and other files that attempts keep."""
+
+    async def put(self, run_id: str, attempt: int, name: str, content: bytes) -> None:
+        """Raises Unavailable when the store is."""
+
+    def read(self, run_id: str, attempt: int, name: str) -> AsyncIterator[bytes]:
+        """In chunks; NotFound, Unavailable."""
+
+
+class RetainedRuns(Protocol):
+    """Ended runs whose artifacts are still kept."""
+
+    async def now(self) -> datetime:
+        """The clock that the runs' end times refer to."""
+
+    async def ended_before(self, moment: datetime, limit: int) -> list[str]:
+        """Ids of runs that ended before then, oldest first."""
+
+    async def expire(self, run_ids: Sequence[str]) -> None:
+        """Mark their artifacts as deleted."""
+
+
+class ArtifactFiles(Protocol):
+    """The object store that holds artifacts."""
+
+    async def delete_all(self, prefix: str) -> int: ...
+
+
+class Lease(Protocol):
+    """Lets one process at a time do a background job."""
+
+    async def acquire(self) -> bool: ...
+
+    async def release(self) -> None: ...

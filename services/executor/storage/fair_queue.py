@@ -6,23 +6,27 @@ index (DISTINCT_SCAN), so the cost grows with the number of waiting organisation
 """
 
 import asyncio
+import random
 from collections import Counter
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
+from typing import TypeVar
 
 from services.chassis.mongo import Document, Mongo
 from services.executor.model.claim_order import OrgQueue, rank, share_slots
 from services.executor.model.runs import Platform, Run, RunLimits
 from services.executor.ports.runs import RunKey
-from services.executor.storage.claim_contention import ClaimContention
 from services.executor.storage.schema import RUNS
 
 MAX_SERVED_ORGS = 10_000
 CACHED_FROM = 50
 """With this many queues or more their heads are cached."""
 CACHE_SECONDS = 0.25
+MAX_LOOKAHEAD = 16
+CALM_CLAIMS = 32
+"""After this many successful claims in a row the lookahead shrinks by one."""
 _PLATFORMS = [platform.value for platform in Platform]
 _IS_TIME: Document = {"$expr": {"$lte": ["$claimable_at", "$$NOW"]}}
 _IN_ORDER = {"queue": 1, "claimable_at": 1, "turn": 1}
@@ -33,6 +37,8 @@ _FIRST_OF_EACH: Document = {
     "execution_id": {"$first": "$execution_id"},
     "claimable_at": {"$first": "$claimable_at"},
 }
+
+T = TypeVar("T")
 
 
 def queue_fields(run: Run) -> Document:
@@ -52,6 +58,41 @@ class _QueueHead:
     name: str
     queue: OrgQueue
     key: RunKey
+
+
+class ClaimContention:
+    """How often workers compete for the same runs, and how this worker reacts: it looks further down the queue.
+
+    Workers that search at the same time find the same runs, and all but one of them lose. While that does not happen,
+    the order of the queue is kept exactly; after each lost claim this worker chooses at random among `lookahead` more
+    candidates than it needs.
+    """
+
+    def __init__(self) -> None:
+        self.lookahead = 0
+        self._won = 0
+
+    def record_loss(self) -> None:
+        """Another worker was faster."""
+        self.lookahead = min(MAX_LOOKAHEAD, 2 * self.lookahead + 1)
+        self._won = 0
+
+    def record_win(self) -> None:
+        """A claim succeeded."""
+        self._won += 1
+        if self._won >= CALM_CLAIMS:
+            self.lookahead = max(0, self.lookahead - 1)
+            self._won = 0
+
+    def pick(self, candidates: Sequence[T], count: int) -> list[T]:
+        """`count` of the candidates at random, in their order."""
+        if len(candidates) <= count:
+            return list(candidates)
+        return [candidates[index] for index in sorted(random.sample(range(len(candidates)), count))]
+
+    def shuffle_orgs(self, org_ids: Sequence[str]) -> dict[str, int]:
+        """A random order of the organisations, so that workers do not all serve the same one first."""
+        return {org_id: random.randrange(1 << 30) for org_id in org_ids}  # noqa: S311 (not a secret)
 
 
 class FairQueue:

@@ -1,27 +1,59 @@
-"""Runs of all organisations, for workers and background jobs: claims, leases and results."""
+"""Runs of all organisations, for workers and background jobs: claims, leases, results, retained artifacts."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from zlib import crc32
 
 from pymongo import UpdateOne
 
 from services.chassis.errors import NotFound
-from services.chassis.mongo import Document
+from services.chassis.mongo import Document, Mongo
+from services.chassis.mongo import Session as MongoSession
 from services.executor import telemetry
+from services.executor.artifacts import ArtifactKey
 from services.executor.model import lifecycle
-from services.executor.model.attempts import AttemptResult
+from services.executor.model.attempts import ArtifactGone, AttemptResult
 from services.executor.model.changes import Change
 from services.executor.model.lifecycle import Fenced, NotClaimable
 from services.executor.model.runs import Platform, Question, QuestionPrompt, Run, Session
-from services.executor.ports.runs import Backlog, Claim, Notice, OrphanedSession, RunKey
+from services.executor.ports.runs import Backlog, Claim, OrphanedSession, RunKey, StopReason
 from services.executor.storage.fair_queue import FairQueue
-from services.executor.storage.org_run_limit import OrgAtLimit, OrgRunLimit
 from services.executor.storage.records import plan_of, to_document
-from services.executor.storage.schema import PLANS, RUNS
+from services.executor.storage.schema import KEPT_SINCE, ORG_LOCKS, ORG_LOCKS_COUNT, PLANS, RUNS
 from services.executor.storage.transactions import ExecutionTransactions, Transition
 
 STUCK_AFTER = timedelta(seconds=60)
+_LEASED = {"leased": {"$in": [platform.value for platform in Platform]}}
+
+
+class OrgAtLimit(NotClaimable):
+    """The organisation already has the maximum number of running runs."""
+
+
+class OrgRunLimit:
+    """Allows a claim while the organisation has fewer than `limit` leased runs, exactly and over all workers.
+
+    A claim writes the lock document of its organisation (organisations share a fixed number of them) in its
+    transaction, and counts the organisation's leased runs there. Of two such transactions at the same time one
+    conflicts and is retried, so no two claims count the same runs. A run that ends needs no lock, because it only makes
+    room; a run whose worker died counts until its lease expires.
+    """
+
+    def __init__(self, mongo: Mongo, limit: int) -> None:
+        self._runs = mongo.collection(RUNS)
+        self._org_locks = mongo.collection(ORG_LOCKS)
+        self._limit = limit
+        self.claim_lock = asyncio.Lock()
+        """Serialises the claims of this process, so that only those of other processes can conflict."""
+
+    async def check(self, session: MongoSession, run: Run) -> None:
+        """Raises OrgAtLimit when the run may not be claimed now."""
+        lock_id = crc32(run.org_id.encode()) % ORG_LOCKS_COUNT
+        await self._org_locks.update_one({"_id": lock_id}, {"$inc": {"claims": 1}}, session=session)
+        leased = await self._runs.count_documents({**_LEASED, "org_id": run.org_id}, session=session)
+        if leased >= self._limit:
+            raise OrgAtLimit(run.id)
 
 
 class MongoRuns:
@@ -125,11 +157,11 @@ class MongoRuns:
         if held:
             await self._runs.bulk_write(held, ordered=False)
 
-    async def notices(self, tokens: Mapping[str, int]) -> dict[str, Notice]:
+    async def notices(self, tokens: Mapping[str, int]) -> dict[str, StopReason]:
         fields = {"fencing_token": 1, "lease": 1, "cancel_requested_at": 1}
         found = await self._runs.find({"_id": {"$in": list(tokens)}}, fields).to_list(None)
         noticed = {document["_id"]: _notice(document, tokens[document["_id"]]) for document in found}
-        return {run_id: notice for run_id in tokens if (notice := noticed.get(run_id, Notice.LOST)) is not None}
+        return {run_id: notice for run_id in tokens if (notice := noticed.get(run_id, StopReason.LOST)) is not None}
 
     async def due(self, limit: int) -> list[RunKey]:
         wanted = {"due_at": {"$exists": True}, "$expr": {"$lte": ["$due_at", "$$NOW"]}}
@@ -154,6 +186,36 @@ class MongoRuns:
         return int(self._limits.lease_ttl.total_seconds() * 1000)
 
 
+class MongoRetainedRuns:
+    """The port `RetainedRuns` on MongoDB: single writes that do not conflict with others."""
+
+    def __init__(self, transactions: ExecutionTransactions) -> None:
+        self._transactions = transactions
+        self._runs = transactions.mongo.collection(RUNS)
+
+    async def now(self) -> datetime:
+        return await self._transactions.now()
+
+    async def ended_before(self, moment: datetime, limit: int) -> list[str]:
+        found = self._runs.find({KEPT_SINCE: {"$lt": moment}}, {"_id": 1}).sort(KEPT_SINCE, 1).limit(limit)
+        return [document["_id"] for document in await found.to_list(None)]
+
+    async def expire(self, run_ids: Sequence[str]) -> None:
+        gone = {"attempts.$[].artifacts.$[].gone": ArtifactGone.EXPIRED.value}
+        await self._runs.update_many({"_id": {"$in": list(run_ids)}}, {"$set": gone, "$unset": {KEPT_SINCE: ""}})
+
+    async def mark_missing(self, key: ArtifactKey) -> None:
+        """Note that the artifact was given up.
+
+        Does nothing when the run lists no such artifact: its attempt may have ended without reporting it.
+        """
+        await self._runs.update_one(
+            {"_id": key.run_id},
+            {"$set": {"attempts.$[attempt].artifacts.$[artifact].gone": ArtifactGone.MISSING.value}},
+            array_filters=[{"attempt.number": key.attempt}, {"artifact.name": key.name}],
+        )
+
+
 def _after(moment: str, milliseconds: int) -> Document:
     return {"$add": [moment, milliseconds]}
 
@@ -167,10 +229,10 @@ def _orphaned_session(document: Document, orphan: Document, now: datetime) -> Or
     return OrphanedSession(_key(document), session, (now - orphan["since"]).total_seconds())
 
 
-def _notice(document: Document, token: int) -> Notice | None:
+def _notice(document: Document, token: int) -> StopReason | None:
     if document["fencing_token"] != token or "lease" not in document:
-        return Notice.LOST
-    return Notice.CANCEL if "cancel_requested_at" in document else None
+        return StopReason.LOST
+    return StopReason.CANCEL if "cancel_requested_at" in document else None
 
 
 def _was_lost(run: Run) -> bool:

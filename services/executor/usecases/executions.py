@@ -9,8 +9,8 @@ from services.executor import junit
 from services.executor.model.attempts import Artifact, ArtifactGone
 from services.executor.model.executions import Execution
 from services.executor.model.runs import Run
-from services.executor.ports.attempts import Artifacts
 from services.executor.ports.executions import ChangeNotifications, ExecutionFilter, Executions, PageRequest
+from services.executor.ports.runs import Artifacts
 
 LOG_PAGE = 200
 WATCH_POLL_SECONDS = 5.0

@@ -1,9 +1,8 @@
 """Uploads artifacts to the object store: directly, or through a local spool while the store is unavailable."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from typing import Protocol
 
 from services.chassis import logs
 from services.chassis.object_store import ObjectStore
@@ -23,10 +22,8 @@ FLUSH_SECONDS = 2.0
 log = logs.get(__name__)
 
 
-class MissingArtifacts(Protocol):
-    """Records that an artifact was given up."""
-
-    async def mark_missing(self, key: ArtifactKey) -> None: ...
+MarkMissing = Callable[[ArtifactKey], Awaitable[None]]
+"""Records that an artifact was given up."""
 
 
 class ArtifactUploader:
@@ -36,12 +33,12 @@ class ArtifactUploader:
     reached the store again.
     """
 
-    def __init__(self, store: ObjectStore, spool: Spool, missing: MissingArtifacts, *, deadline: float) -> None:
+    def __init__(self, store: ObjectStore, spool: Spool, mark_missing: MarkMissing, *, deadline: float) -> None:
         """`deadline` is how many seconds an artifact may stay in the spool."""
         self._store = store
         self._direct = ObjectStoreArtifacts(store)
         self._spool = spool
-        self._missing = missing
+        self._mark_missing = mark_missing
         self._deadline = deadline
         self._down = False
         self._added = asyncio.Event()
@@ -113,7 +110,7 @@ class ArtifactUploader:
     async def _give_up(self, item: SpooledArtifact) -> None:
         key = ArtifactKey.parse(item.key)
         if key is not None:
-            await self._missing.mark_missing(key)
+            await self._mark_missing(key)
         await self._spool.remove(item)
         telemetry.artifacts_missing.inc()
         log.error("artifact_given_up", key=item.key, waited_seconds=round(item.age(), 1))

@@ -5,11 +5,10 @@ import hashlib
 import os
 import re
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 from uuid import uuid4
 
 from services.chassis.error_status import to_domain_error
@@ -17,17 +16,11 @@ from services.chassis.errors import NotFound
 from services.chassis.keyed_locks import KeyedLocks
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.model.failures import Category
+from services.executor.ports.executions import Catalog
 
 PARTIAL_SUFFIX = ".part"
 
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
-
-
-class BuildDownloads(Protocol):
-    """Where whole files come from."""
-
-    def download(self, org_id: str, build_id: str) -> AsyncIterator[bytes]:
-        """A build's file in chunks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +39,9 @@ class BuildFile:
         return f"{self.sha256}{suffix[0].lower() if suffix else ''}"
 
 
+FetchFile = Callable[[BuildFile], Awaitable[Path]]
+
+
 class BuildFileCache:
     """A folder of at most `max_bytes`, unfinished downloads included; evicts the least recently used file.
 
@@ -53,8 +49,8 @@ class BuildFileCache:
     with the first file.
     """
 
-    def __init__(self, downloads: BuildDownloads, folder: Path, max_bytes: int) -> None:
-        self._downloads = downloads
+    def __init__(self, catalog: Catalog, folder: Path, max_bytes: int) -> None:
+        self._catalog = catalog
         self._folder = folder
         self._max_bytes = max_bytes
         self._sizes: OrderedDict[Path, int] = OrderedDict()
@@ -65,25 +61,28 @@ class BuildFileCache:
         self._locks: KeyedLocks[Path] = KeyedLocks()
 
     @contextmanager
-    def open_files(self) -> Iterator["FilesInUse"]:
-        """Files fetched through the result stay until the end of the block."""
-        files = FilesInUse(self)
+    def open_files(self) -> Iterator[FetchFile]:
+        """Yields a function that fetches files, which stay until the end of the block.
+
+        It raises DeviceFailure: artifact_invalid, network_error, device_unavailable (no space).
+        """
+        paths: list[Path] = []
+
+        async def fetch(file: BuildFile) -> Path:
+            try:
+                return await self._fetch(file, paths)
+            except OSError as error:
+                raise DeviceFailure(Category.DEVICE_UNAVAILABLE, f"The worker cannot store files: {error}.") from error
+
         try:
-            yield files
+            yield fetch
         finally:
-            self._in_use -= Counter(files.paths)
+            self._in_use -= Counter(paths)
 
-    async def fetch(self, file: BuildFile, files: "FilesInUse") -> Path:
-        """The file's path. DeviceFailure: artifact_invalid, network_error, device_unavailable (no space)."""
-        try:
-            return await self._fetch(file, files)
-        except OSError as error:
-            raise DeviceFailure(Category.DEVICE_UNAVAILABLE, f"The worker cannot store files: {error}.") from error
-
-    async def _fetch(self, file: BuildFile, files: "FilesInUse") -> Path:
+    async def _fetch(self, file: BuildFile, paths: list[Path]) -> Path:
         await self._open()
         path = self._folder / file.local_name
-        files.paths.append(path)
+        paths.append(path)
         self._in_use[path] += 1
         async with self._locks[path]:
             if path not in self._sizes or not path.exists():
@@ -126,7 +125,7 @@ class BuildFileCache:
 
     async def _chunks(self, file: BuildFile) -> AsyncIterator[bytes]:
         try:
-            async for chunk in self._downloads.download(file.org_id, file.build_id):
+            async for chunk in self._catalog.download(file.org_id, file.build_id):
                 yield chunk
         except Exception as error:
             raise download_failure(error) from error
@@ -150,18 +149,6 @@ class BuildFileCache:
             return DeviceFailure(Category.ARTIFACT_INVALID, message)
         message = "The worker's file cache is full of files that other runs use."
         return DeviceFailure(Category.DEVICE_UNAVAILABLE, message)
-
-
-class FilesInUse:
-    """The files that one attempt uses."""
-
-    def __init__(self, cache: BuildFileCache) -> None:
-        self._cache = cache
-        self.paths: list[Path] = []
-
-    async def path_of(self, file: BuildFile) -> Path:
-        """As `BuildFileCache.fetch`."""
-        return await self._cache.fetch(file, self)
 
 
 def download_failure(error: Exception) -> Exception:

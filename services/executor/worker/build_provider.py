@@ -10,7 +10,7 @@ from services.executor.automation.devices.port import Build
 from services.executor.model.run_config import with_defaults
 from services.executor.ports.executions import Catalog
 from services.executor.ports.runs import Claim
-from services.executor.worker.build_files import BuildFile, BuildFileCache, FilesInUse, download_failure
+from services.executor.worker.build_files import BuildFile, BuildFileCache, FetchFile, download_failure
 
 
 class BuildHeadCache:
@@ -49,7 +49,7 @@ class BuildProvider:
         self._heads = heads
         self._files = files
 
-    def build_of(self, claim: Claim, files: FilesInUse) -> Build:
+    def build_of(self, claim: Claim, fetch: FetchFile) -> Build:
         """The build of a claimed run; a run with skip_app_install has no file."""
         plan, target = claim.plan, claim.run.target
         installs = not with_defaults(claim.execution.run_config).execution_mode.skip_app_install
@@ -60,10 +60,10 @@ class BuildProvider:
             static_url=plan.static_url,
             artifact_url=plan.artifact.artifact_url if installs else None,
             read=self._head_reader(claim),
-            file=_file_getter(claim, files) if installs else None,
+            file=_file_getter(claim, fetch) if installs else None,
         )
 
-    def open_files(self) -> AbstractContextManager[FilesInUse]:
+    def open_files(self) -> AbstractContextManager[FetchFile]:
         """As `BuildFileCache.open_files`."""
         return self._files.open_files()
 
@@ -82,10 +82,10 @@ class BuildProvider:
         return read
 
 
-def _file_getter(claim: Claim, files: FilesInUse) -> Callable[[], Awaitable[Path]] | None:
+def _file_getter(claim: Claim, fetch: FetchFile) -> Callable[[], Awaitable[Path]] | None:
     """Downloads the whole file; None for a build without one."""
     build_id, artifact = claim.run.target.build_id, claim.plan.artifact
     if build_id is None or not artifact.sha256:
         return None
     file = BuildFile(claim.run.org_id, build_id, artifact.sha256, artifact.file_name)
-    return lambda: files.path_of(file)
+    return lambda: fetch(file)

@@ -7,12 +7,10 @@ from time import monotonic
 from services.chassis import logs
 from services.chassis.retry import log_transient
 from services.executor.model.runs import RunLimits
-from services.executor.ports.runs import Notice, Runs
-from services.executor.worker.active_run import StopReason
+from services.executor.ports.runs import Runs
 from services.executor.worker.worker import Worker
 
 MAX_AGE_SECONDS = 60.0
-_REASONS = {Notice.CANCEL: StopReason.CANCEL, Notice.LOST: StopReason.LOST}
 
 log = logs.get(__name__)
 
@@ -58,7 +56,7 @@ class LeaseRenewer:
         if self._clock() - self._renewed_at >= self._renewal:
             await self._runs.renew(tokens)
             self._renewed_at = self._clock()
-        for run_id, notice in (await self._runs.notices(tokens)).items():
+        for run_id, reason in (await self._runs.notices(tokens)).items():
             active = self._worker.active.get(run_id)
             if active is not None and active.in_attempt and active.token == tokens[run_id]:
-                active.stop(_REASONS[notice])
+                active.stop(reason)

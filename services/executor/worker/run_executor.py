@@ -1,24 +1,63 @@
 """Executes one run from claim to verdict: attempts until a result is final, each written under its fencing token."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 
 from services.chassis import logs
 from services.chassis.retry import backoff_seconds, is_transient, log_transient
-from services.executor.model.attempts import AttemptResult
+from services.executor.model.attempts import Artifact, AttemptResult, StepResult
 from services.executor.model.failures import Category, Failure
 from services.executor.model.lifecycle import Fenced
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
-from services.executor.ports.attempts import Attempts
-from services.executor.ports.runs import Claim, Runs
-from services.executor.worker.active_run import ActiveRun, StopReason
+from services.executor.ports.runs import Attempts, Claim, Runs, StopReason
 
 OVERTIME_SECONDS = 10.0
 RELEASE_SECONDS = 5.0
 """How long a stopped attempt may take to release its device."""
 
 log = logs.get(__name__)
+
+
+class ActiveRun:
+    """One run in one slot; `claim` changes with every attempt.
+
+    `in_attempt` is true while an attempt is running. Before and after it this worker itself changes the run's token,
+    so notices about the old token mean nothing.
+    """
+
+    def __init__(self, claim: Claim) -> None:
+        self.claim = claim
+        self.in_attempt = False
+        self.steps: tuple[StepResult, ...] = ()
+        self.artifacts: tuple[Artifact, ...] = ()
+        self.stop_reason: StopReason | None = None
+        self._stopped = asyncio.Event()
+
+    @property
+    def token(self) -> int:
+        return self.claim.run.fencing_token
+
+    def begin(self, claim: Claim) -> None:
+        """Start another attempt of the same run."""
+        self.claim = claim
+        self.steps = ()
+        self.artifacts = ()
+
+    def stop(self, reason: StopReason) -> None:
+        """End the work. The first reason stands, except that LOST always wins: a lost run must not be written."""
+        if self.stop_reason is None or reason is StopReason.LOST:
+            self.stop_reason = reason
+        self._stopped.set()
+
+    async def wait_until_stopped(self) -> None:
+        await self._stopped.wait()
+
+    async def progress(self, steps: Sequence[StepResult], artifacts: Sequence[Artifact] = ()) -> None:
+        """Remember the steps and artifacts so far, in case the attempt is stopped."""
+        self.steps = tuple(steps)
+        self.artifacts = tuple(artifacts)
 
 
 class RunExecutor:

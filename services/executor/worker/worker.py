@@ -7,10 +7,8 @@ from collections.abc import Callable, Sequence
 from services.chassis import logs
 from services.executor import telemetry
 from services.executor.model.runs import Platform
-from services.executor.ports.attempts import Attempts
-from services.executor.ports.runs import Claim, RunKey, Runs
-from services.executor.worker.active_run import ActiveRun, StopReason
-from services.executor.worker.run_executor import RunExecutor
+from services.executor.ports.runs import Attempts, Claim, RunKey, Runs, StopReason
+from services.executor.worker.run_executor import ActiveRun, RunExecutor
 
 HAND_BACK_SECONDS = 3.0
 

@@ -7,7 +7,7 @@ import pytest
 from services.chassis.errors import NotFound
 from services.chassis.object_store import ObjectStore
 from services.executor.artifacts import ObjectStoreArtifacts
-from services.executor.ports.attempts import Artifacts
+from services.executor.ports.runs import Artifacts
 from tests.fakes.executor import FakeArtifacts
 
 RUN = "6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10"

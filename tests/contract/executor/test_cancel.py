@@ -16,7 +16,7 @@ from services.executor.model.run_config import ExecutionMode, RunConfig
 from services.executor.model.runs import Platform
 from services.executor.model.states import Status
 from services.executor.ports.executions import PageRequest
-from services.executor.ports.runs import Claim, Notice, RunKey
+from services.executor.ports.runs import Claim, RunKey, StopReason
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 from tests.contract.executor.conftest import World
 from tests.fakes.executor import FakeCatalog, plan
@@ -98,7 +98,7 @@ async def test_a_cancelled_running_run_ends_with_its_worker_result_and_no_retry(
     claimed = await claim(world, key)
     asked = await world.executions.cancel(execution.id)
     assert asked.status is Status.RUNNING
-    assert await world.runs.notices({key.run_id: claimed.run.fencing_token}) == {key.run_id: Notice.CANCEL}
+    assert await world.runs.notices({key.run_id: claimed.run.fencing_token}) == {key.run_id: StopReason.CANCEL}
     await world.runs.finish(key, claimed.run.fencing_token, result)
     await check_ended_once(world, execution.id, status)
 

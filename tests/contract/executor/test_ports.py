@@ -21,7 +21,7 @@ from services.executor.model.run_config import RunConfig
 from services.executor.model.runs import Platform, Run, RunPlan, Session
 from services.executor.model.states import Status
 from services.executor.ports.executions import ExecutionFilter, PageRequest
-from services.executor.ports.runs import Claim, Notice, OrphanedSession, RunKey
+from services.executor.ports.runs import Claim, OrphanedSession, RunKey, StopReason
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 from tests.contract.executor.conftest import LIMITS, World
 from tests.fakes.executor import FakeCatalog, plan
@@ -224,7 +224,7 @@ async def test_a_worker_with_an_old_token_cannot_write(world: World) -> None:
     for write in (world.runs.finish(key, zombie.run.fencing_token, AttemptResult()), world.runs.hand_back(key, 1)):
         with pytest.raises(Fenced):
             await write
-    assert await world.runs.notices({key.run_id: zombie.run.fencing_token}) == {key.run_id: Notice.LOST}
+    assert await world.runs.notices({key.run_id: zombie.run.fencing_token}) == {key.run_id: StopReason.LOST}
     run = await world.runs.finish(key, owner.run.fencing_token, FAILED)
     assert [attempt.number for attempt in run.attempts] == [1, 2]
 
@@ -396,7 +396,7 @@ async def test_cancelling_ends_waiting_runs_and_notifies_workers(world: World) -
     asked = await world.executions.cancel(execution.id)
     assert (asked.status, asked.counts.cancelled, asked.counts.running) == (Status.RUNNING, 2, 1)
     assert asked.cancel_requested_at is not None
-    assert await world.runs.notices({running.run_id: claim.run.fencing_token}) == {running.run_id: Notice.CANCEL}
+    assert await world.runs.notices({running.run_id: claim.run.fencing_token}) == {running.run_id: StopReason.CANCEL}
     cancelled = Failure(Category.CANCELLED_BY_USER, "Stopped.")
     await world.runs.finish(running, claim.run.fencing_token, AttemptResult(failure=cancelled))
     statuses = [run.status for run in await runs_of(world, execution)]

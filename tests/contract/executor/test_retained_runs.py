@@ -12,7 +12,7 @@ from services.executor.artifacts import ArtifactKey
 from services.executor.model.attempts import Artifact, ArtifactGone, AttemptResult
 from services.executor.model.failures import Category, Failure
 from services.executor.ports.runs import RunKey
-from services.executor.storage.retained_runs import MongoRetainedRuns
+from services.executor.storage.runs import MongoRetainedRuns
 from services.executor.storage.transactions import ExecutionTransactions
 from tests.contract.executor.conftest import LIMITS, MongoWorld, on_mongo
 from tests.contract.executor.test_ports import claimed, keys_of, start

@@ -19,7 +19,7 @@ from services.executor.model.run_config import ExecutionMode, RunConfig
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
 from services.executor.ports.executions import ExecutionFilter, PageRequest
-from services.executor.ports.runs import Claim, Notice, RunKey
+from services.executor.ports.runs import Claim, RunKey, StopReason
 from services.executor.usecases.starts import ExecutionStarter, StartRequest, SupersessionSweep
 from tests.contract.executor.conftest import World
 from tests.fakes.executor import FakeCatalog, plan
@@ -82,7 +82,7 @@ async def test_workers_of_superseded_runs_are_notified(world: World) -> None:
     claim = await flow.claim(earlier)
     newest = await flow.start()
     token = claim.run.fencing_token
-    assert await world.runs.notices({claim.run.id: token}) == {claim.run.id: Notice.CANCEL}
+    assert await world.runs.notices({claim.run.id: token}) == {claim.run.id: StopReason.CANCEL}
     stopped = AttemptResult(failure=Failure(Category.CANCELLED_BY_USER, "Cancelled on request."))
     run = await world.runs.finish(claim.key, token, stopped)
     assert run.failure is not None

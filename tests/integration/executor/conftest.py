@@ -17,7 +17,7 @@ from services.chassis.context import Caller, bind
 from services.chassis.grpc_server import open_channel
 from services.chassis.migrations import MIGRATIONS
 from services.executor.app import App, start_app
-from services.executor.ports.attempts import Attempts
+from services.executor.ports.runs import Attempts
 from services.executor.settings import Settings
 from services.executor.storage.schema import ORG_LOCKS
 from tests.eventually import eventually

@@ -14,8 +14,7 @@ from mobiletest.types.v1 import ci_pb2, execution_pb2
 from services.chassis.context import Caller, bind
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.runs import Platform
-from services.executor.ports.attempts import Progress
-from services.executor.ports.runs import Claim
+from services.executor.ports.runs import Claim, Progress
 from tests.eventually import eventually
 from tests.fakes.executor import FakeAttempts
 from tests.integration.executor.catalog_server import Shelf

@@ -8,7 +8,7 @@ from services.executor.model.run_config import ExecutionMode, RunConfig
 from services.executor.model.runs import Run, RunPlan
 from services.executor.ports.runs import RunKey
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
-from services.executor.worker.active_run import ActiveRun
+from services.executor.worker.run_executor import ActiveRun
 from tests.fakes.executor import FakeCatalog, FakeExecutions, plan
 
 CALLER = Caller(org_id="11111111-1111-4111-8111-111111111111", via_gateway=True)

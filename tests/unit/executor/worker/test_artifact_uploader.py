@@ -46,7 +46,7 @@ class FakeMissing:
 class Scene:
     def __init__(self, folder: Path, *, max_bytes: int = 1000, deadline: float = 3600) -> None:
         self.store, self.missing, self.spool = FakeStore(), FakeMissing(), Spool(folder, max_bytes)
-        self.artifacts = ArtifactUploader(self.store, self.spool, self.missing, deadline=deadline)  # type: ignore[arg-type]
+        self.artifacts = ArtifactUploader(self.store, self.spool, self.missing.mark_missing, deadline=deadline)  # type: ignore[arg-type]
 
     async def waiting(self) -> list[str]:
         return [item.key for item in await self.spool.waiting()]
@@ -149,7 +149,7 @@ async def test_a_file_uploaded_by_another_process_is_skipped(scene: Scene, tmp_p
             await super().remove(items[0])
             return items
 
-    artifacts = ArtifactUploader(scene.store, Racing(tmp_path, 1000), scene.missing, deadline=60)  # type: ignore[arg-type]
+    artifacts = ArtifactUploader(scene.store, Racing(tmp_path, 1000), scene.missing.mark_missing, deadline=60)  # type: ignore[arg-type]
     assert await artifacts.upload_spooled()
     assert scene.store.kept == {}
 

@@ -31,8 +31,8 @@ async def test_a_file_is_downloaded_once_and_keeps_its_suffix(tmp_path: Path) ->
     catalog = FakeCatalog()
     app, same = known(catalog, "one", b"x" * 2500), known(catalog, "two", b"x" * 2500)
     files = files_of(catalog, tmp_path / "files")
-    with files.open_files() as using:
-        paths = await asyncio.gather(*(using.path_of(wanted) for wanted in (app, app, same)))
+    with files.open_files() as fetch:
+        paths = await asyncio.gather(*(fetch(wanted) for wanted in (app, app, same)))
     assert len(set(paths)) == 1
     assert (paths[0].name, paths[0].read_bytes()) == (f"{app.sha256}.apk", b"x" * 2500)
     assert catalog.reads == 1
@@ -41,27 +41,27 @@ async def test_a_file_is_downloaded_once_and_keeps_its_suffix(tmp_path: Path) ->
 async def test_a_file_name_cannot_escape_the_folder(tmp_path: Path) -> None:
     catalog = FakeCatalog()
     app = known(catalog, "one", b"x", "../../etc/passwd/..%2f.a/b")
-    with files_of(catalog, tmp_path).open_files() as using:
-        assert (await using.path_of(app)).parent == tmp_path
+    with files_of(catalog, tmp_path).open_files() as fetch:
+        assert (await fetch(app)).parent == tmp_path
 
 
 async def test_a_file_with_a_wrong_hash_is_refused_and_not_kept(tmp_path: Path) -> None:
     catalog = FakeCatalog()
     app = known(catalog, "one", b"good")
     catalog.files["one"] = b"evil"
-    with files_of(catalog, tmp_path).open_files() as using:
+    with files_of(catalog, tmp_path).open_files() as fetch:
         with pytest.raises(DeviceFailure, match="differs from the uploaded one") as raised:
-            await using.path_of(app)
+            await fetch(app)
         assert raised.value.category is Category.ARTIFACT_INVALID
         assert on_disk(tmp_path) == set()
         catalog.files["one"] = b"good"
-        assert (await using.path_of(app)).read_bytes() == b"good"
+        assert (await fetch(app)).read_bytes() == b"good"
 
 
 async def test_a_file_missing_from_the_catalog_is_artifact_invalid(tmp_path: Path) -> None:
     files = files_of(FakeCatalog(), tmp_path)
-    with files.open_files() as using, pytest.raises(DeviceFailure, match="Build not found") as raised:
-        await using.path_of(BuildFile("org", "none", "ab" * 32, "a.apk"))
+    with files.open_files() as fetch, pytest.raises(DeviceFailure, match="Build not found") as raised:
+        await fetch(BuildFile("org", "none", "ab" * 32, "a.apk"))
     assert raised.value.category is Category.ARTIFACT_INVALID
 
 
@@ -70,8 +70,8 @@ async def test_the_least_recently_used_file_is_evicted(tmp_path: Path) -> None:
     a, b, c = (known(catalog, name, name.encode() * 2000) for name in "abc")
     files = files_of(catalog, tmp_path, 5000)
     for wanted in (a, b, a, c):
-        with files.open_files() as using:
-            await using.path_of(wanted)
+        with files.open_files() as fetch:
+            await fetch(wanted)
     assert on_disk(tmp_path) == {b"a" * 2000, b"c" * 2000}
 
 
@@ -80,14 +80,14 @@ async def test_a_file_in_use_is_never_evicted(tmp_path: Path) -> None:
     a, b, c = (known(catalog, name, name.encode() * 2000) for name in "abc")
     files = files_of(catalog, tmp_path, 4000)
     with files.open_files() as one, files.open_files() as other:
-        await one.path_of(a)
-        await other.path_of(b)
+        await one(a)
+        await other(b)
         with pytest.raises(DeviceFailure, match="full of files that other runs use") as raised:
-            await other.path_of(c)
+            await other(c)
         assert raised.value.category is Category.DEVICE_UNAVAILABLE
         assert on_disk(tmp_path) == {b"a" * 2000, b"b" * 2000}
-    with files.open_files() as using:
-        await using.path_of(c)
+    with files.open_files() as fetch:
+        await fetch(c)
     assert len(on_disk(tmp_path)) == 2
 
 
@@ -95,8 +95,8 @@ async def test_a_file_larger_than_the_cache_is_refused_before_it_fills_the_disk(
     catalog = FakeCatalog()
     app = known(catalog, "one", b"x" * 50_000)
     files = files_of(catalog, tmp_path, 3000)
-    with files.open_files() as using, pytest.raises(DeviceFailure, match="worker's file cache") as raised:
-        await using.path_of(app)
+    with files.open_files() as fetch, pytest.raises(DeviceFailure, match="worker's file cache") as raised:
+        await fetch(app)
     assert raised.value.category is Category.ARTIFACT_INVALID
     assert on_disk(tmp_path) == set()
 
@@ -104,14 +104,14 @@ async def test_a_file_larger_than_the_cache_is_refused_before_it_fills_the_disk(
 async def test_files_survive_a_restart_and_partial_downloads_do_not(tmp_path: Path) -> None:
     catalog = FakeCatalog()
     old, new = (known(catalog, name, name.encode() * 2000) for name in "ab")
-    with files_of(catalog, tmp_path).open_files() as using:
-        aged = await using.path_of(old)
-        await using.path_of(new)
+    with files_of(catalog, tmp_path).open_files() as fetch:
+        aged = await fetch(old)
+        await fetch(new)
     os.utime(aged, (1, 1))
     (tmp_path / "unfinished.part").write_bytes(b"x")
     files = files_of(catalog, tmp_path, 3000)
-    with files.open_files() as using:
-        await using.path_of(new)
+    with files.open_files() as fetch:
+        await fetch(new)
     assert catalog.reads == 2
     assert on_disk(tmp_path) == {b"b" * 2000}
 
@@ -120,9 +120,9 @@ async def test_a_file_deleted_from_disk_is_downloaded_again(tmp_path: Path) -> N
     catalog = FakeCatalog()
     app = known(catalog, "one", b"x" * 100)
     files = files_of(catalog, tmp_path)
-    with files.open_files() as using:
-        (await using.path_of(app)).unlink()
-        assert (await using.path_of(app)).read_bytes() == b"x" * 100
+    with files.open_files() as fetch:
+        (await fetch(app)).unlink()
+        assert (await fetch(app)).read_bytes() == b"x" * 100
 
 
 async def test_a_disk_error_is_an_infrastructure_failure(tmp_path: Path) -> None:
@@ -130,11 +130,11 @@ async def test_a_disk_error_is_an_infrastructure_failure(tmp_path: Path) -> None
     app = known(catalog, "one", b"x" * 100)
     folder = tmp_path / "files"
     files = files_of(catalog, folder)
-    with files.open_files() as using:
-        await using.path_of(app)
+    with files.open_files() as fetch:
+        await fetch(app)
         (folder / f"{app.sha256}.apk").unlink()
         folder.rmdir()
         folder.write_text("a file where the folder should be")
         with pytest.raises(DeviceFailure, match="cannot store files") as raised:
-            await using.path_of(app)
+            await fetch(app)
     assert raised.value.category is Category.DEVICE_UNAVAILABLE

@@ -7,7 +7,7 @@ import pytest
 from services.chassis.context import bind
 from services.executor.model.runs import Platform
 from services.executor.model.states import Status
-from services.executor.ports.runs import Notice, RunKey
+from services.executor.ports.runs import RunKey, StopReason
 from services.executor.worker.lease_renewer import MAX_AGE_SECONDS, LeaseRenewer
 from services.executor.worker.worker import Worker
 from tests.eventually import eventually
@@ -57,7 +57,7 @@ async def test_a_lost_run_is_stopped_and_not_written() -> None:
 class FinishingMeanwhile(FakeExecutions):
     """Ends the attempt of a run between the renewer's read of its tokens and the notices about them."""
 
-    async def notices(self, tokens: Mapping[str, int]) -> dict[str, Notice]:
+    async def notices(self, tokens: Mapping[str, int]) -> dict[str, StopReason]:
         for run_id, token in tokens.items():
             await self.finish(RunKey(self.stored[run_id].execution_id, run_id), token, FAILED)
         return await super().notices(tokens)
@@ -81,7 +81,7 @@ class CountingExecutions(FakeExecutions):
         self.calls += 1
         await super().renew(tokens)
 
-    async def notices(self, tokens: Mapping[str, int]) -> dict[str, Notice]:
+    async def notices(self, tokens: Mapping[str, int]) -> dict[str, StopReason]:
         self.calls += 1
         return await super().notices(tokens)
 

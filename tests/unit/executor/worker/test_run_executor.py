@@ -12,8 +12,7 @@ from services.executor.model.attempts import AttemptResult, StepResult, StepStat
 from services.executor.model.failures import Category, Failure
 from services.executor.model.runs import Run
 from services.executor.model.states import Status
-from services.executor.ports.runs import Claim, RunKey
-from services.executor.worker.active_run import StopReason
+from services.executor.ports.runs import Claim, RunKey, StopReason
 from services.executor.worker.run_executor import RunExecutor
 from tests.eventually import eventually
 from tests.fakes.executor import FakeAttempts, FakeExecutions

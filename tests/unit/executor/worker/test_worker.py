@@ -4,7 +4,7 @@ import pytest
 
 from services.executor.model.runs import Platform
 from services.executor.model.states import Status
-from services.executor.worker.active_run import StopReason
+from services.executor.ports.runs import StopReason
 from services.executor.worker.worker import Worker
 from tests.eventually import eventually
 from tests.fakes.executor import FakeAttempts, FakeExecutions, plan
