@@ -202,25 +202,14 @@ def _failure(failure: Failure | None) -> runs_pb2.Failure | None:
 
 
 def _step(step: StepResult) -> runs_pb2.StepResult:
-    return runs_pb2.StepResult(
-        index=step.index,
-        kind=step.kind,
-        text=step.text,
-        status=to_enum_number(runs_pb2.StepStatus, step.status),
-        resolution=to_enum_number(runs_pb2.Resolution, step.resolution),
-        action=step.action,
-        element=step.element,
-        started_at=to_timestamp(step.started_at),
-        duration_seconds=step.duration_seconds,
-        message=step.message,
-        category=to_enum_number(execution_pb2.FailureCategory, step.category),
-        screenshot=step.screenshot,
-        depth=step.depth,
-        tree=step.tree,
-        cache=to_enum_number(runs_pb2.CacheOutcome, step.cache) or None,
-        model_calls=step.model_calls,
-        model_tokens=step.model_tokens,
-    )
+    converted = {
+        "status": to_enum_number(runs_pb2.StepStatus, step.status),
+        "resolution": to_enum_number(runs_pb2.Resolution, step.resolution),
+        "started_at": to_timestamp(step.started_at),
+        "category": to_enum_number(execution_pb2.FailureCategory, step.category),
+        "cache": to_enum_number(runs_pb2.CacheOutcome, step.cache) or None,
+    }
+    return runs_pb2.StepResult(**{**_fields(step), **converted})
 
 
 def _question(run: Run, question: Question | None) -> runs_pb2.Question | None:
@@ -228,11 +217,7 @@ def _question(run: Run, question: Question | None) -> runs_pb2.Question | None:
         return None
     asked, picture = question.asked, question.screenshot_artifact
     return runs_pb2.Question(
-        id=asked.id,
-        text=asked.text,
-        step_index=asked.step_index,
-        options=asked.options,
-        screenshot=asked.screenshot,
+        **_fields(asked),
         screenshot_url=artifact_url(run, picture) if picture is not None else "",
         asked_at=to_timestamp(question.asked_at),
         expires_at=to_timestamp(question.expires_at),

@@ -6,13 +6,13 @@ from services.chassis import logs
 from services.executor import telemetry
 from services.executor.automation.attempt import AttemptRequest, AttemptRunner
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
+from services.executor.automation.devices.port import Build
 from services.executor.automation.ports import Human, ModelProvider, StepCache
 from services.executor.model.attempts import AttemptResult
 from services.executor.model.failures import NO_PLATFORM
 from services.executor.model.retries import may_ask_model, may_use_cache
 from services.executor.model.runs import Platform
 from services.executor.ports.runs import Artifacts, Claim, Progress
-from services.executor.worker.build_files import FetchFile
 from services.executor.worker.build_provider import BuildProvider
 from services.executor.worker.session_tracker import SessionTracker
 
@@ -57,11 +57,11 @@ class AutomatedAttempts:
         if platform is None:
             return AttemptResult(failure=NO_PLATFORM)
         evidence = AttemptEvidence(self._artifacts, claim)
-        with self._builds.open_files() as fetch:
-            request = self._request(claim, platform, fetch)
+        with self._builds.open_build(claim) as build:
+            request = self._request(claim, platform, build)
             return await self._automation.run(request, evidence=evidence, progress=progress)
 
-    def _request(self, claim: Claim, platform: Platform, fetch: FetchFile) -> AttemptRequest:
+    def _request(self, claim: Claim, platform: Platform, build: Build) -> AttemptRequest:
         plan = claim.plan
         return AttemptRequest(
             run_id=claim.run.id,
@@ -72,7 +72,7 @@ class AutomatedAttempts:
             ask_model=may_ask_model(claim.run),
             platform=platform.lower(),
             steps=list(plan.steps),
-            build=self._builds.build_of(claim, fetch),
+            build=build,
             config=claim.execution.run_config,
             app_prompt=plan.system_prompt,
             step_seconds=self._step_seconds,

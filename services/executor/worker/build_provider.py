@@ -1,8 +1,8 @@
 """Describes a claimed run's build to the automation, and reads the build's file from the catalog."""
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from services.chassis.keyed_locks import KeyedLocks
@@ -49,23 +49,21 @@ class BuildProvider:
         self._heads = heads
         self._files = files
 
-    def build_of(self, claim: Claim, fetch: FetchFile) -> Build:
-        """The build of a claimed run; a run with skip_app_install has no file."""
+    @contextmanager
+    def open_build(self, claim: Claim) -> Iterator[Build]:
+        """The build of a claimed run, whose files stay until the end of the block; with skip_app_install no file."""
         plan, target = claim.plan, claim.run.target
         installs = not with_defaults(claim.execution.run_config).execution_mode.skip_app_install
-        return Build(
-            app_name=target.app_name or "app",
-            version=target.resolved_build_version or "",
-            package_name=plan.artifact.package_name,
-            static_url=plan.static_url,
-            artifact_url=plan.artifact.artifact_url if installs else None,
-            read=self._head_reader(claim),
-            file=_file_getter(claim, fetch) if installs else None,
-        )
-
-    def open_files(self) -> AbstractContextManager[FetchFile]:
-        """As `BuildFileCache.open_files`."""
-        return self._files.open_files()
+        with self._files.open_files() as fetch:
+            yield Build(
+                app_name=target.app_name or "app",
+                version=target.resolved_build_version or "",
+                package_name=plan.artifact.package_name,
+                static_url=plan.static_url,
+                artifact_url=plan.artifact.artifact_url if installs else None,
+                read=self._head_reader(claim),
+                file=_file_getter(claim, fetch) if installs else None,
+            )
 
     def _head_reader(self, claim: Claim) -> Callable[[int], Awaitable[bytes]] | None:
         """Reads the beginning of the build's file; None for a build without one."""

@@ -142,8 +142,8 @@ class StepRecorder:
 
     async def store_screenshot(self, index: int | None, content: bytes, name: str | None = None) -> str:
         """The name of the artifact, or "" if it could not be stored: a verdict does not depend on it."""
-        suffix = f"-{_safe_filename(name)}" if name and _safe_filename(name) else ""
-        return await self.store(f"{_step_prefix(index)}{suffix}.png", "screenshot", content, PNG)
+        base = f"{_step_prefix(index)}-{_safe_filename(name or '')}".rstrip("-")
+        return await self.store(f"{base}.png", "screenshot", content, PNG)
 
     async def store_page_source(self, index: int | None, source: PageSource) -> str:
         """The UI tree of a screen, as the driver gave it; the name of the artifact, or ""."""
@@ -208,9 +208,9 @@ def _describe(element: Element | None) -> str:
     return element.describe() if element is not None else ""
 
 
-def _safe_filename(name: str | None) -> str:
+def _safe_filename(name: str) -> str:
     """The name with other characters than letters, digits, "-" and "_" replaced."""
-    return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name or "")[:60].strip("-")
+    return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name)[:60].strip("-")
 
 
 JSON_LINES = "application/x-ndjson"

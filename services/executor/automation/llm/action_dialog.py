@@ -3,8 +3,6 @@
 import asyncio
 from typing import TypeAlias
 
-import orjson
-
 from services.executor.automation.llm.chat_protocol import InvalidToolCall, ValidToolCall
 from services.executor.automation.llm.conversation import Conversation, ModelChannel
 from services.executor.automation.llm.device_tools import (
@@ -53,16 +51,16 @@ Over it lies a grid; each cell has its name (A1 to {last}) in its corner. Name a
 class ModelActionDialog:
     """The conversation about one task, by element lists or by pictures."""
 
-    def __init__(self, channel: ModelChannel, options: ModelOptions, task: ModelTask) -> None:
+    def __init__(self, channel: ModelChannel, task: ModelTask) -> None:
         self._channel = channel
-        self._options = options
         self._task = task
         self._conversation: Conversation | None = None
         self._has_acted = False
         self._asked_for_reason = False
 
     async def next(self, view: ScreenView, happened: str) -> NextAction:
-        picture = await picture_of_view(view, self._options) if self._options.vision else None
+        options = self._channel.options
+        picture = await picture_of_view(view, options) if options.vision else None
         conversation = self._conversation or self._begin(picture)
         if happened:
             conversation.answer(happened)
@@ -98,17 +96,15 @@ class ModelActionDialog:
         return answer
 
     def _begin(self, picture: ScreenPicture | None) -> Conversation:
-        task, options = self._task, self._options
-        tools = picture_tools(grid=options.grid) if picture is not None else ELEMENT_TOOLS
-        tools = (*tools, *link_tools(task.goal), *GENERAL_TOOLS)
-        system = (
-            _SYSTEM
-            + (_picture_prompt(picture) if picture is not None else _BY_LIST)
-            + app_prompt_section(options.app_prompt)
+        task = self._task
+        tools = picture_tools(grid=self._channel.options.grid) if picture is not None else ELEMENT_TOOLS
+        self._conversation = Conversation(
+            self._channel,
+            "acting",
+            system=_SYSTEM + (_picture_prompt(picture) if picture is not None else _BY_LIST),
+            tools=(*tools, *link_tools(task.goal), *GENERAL_TOOLS),
+            task={"step": task.sentence, "why_the_rules_do_not_carry_it_out": task.why},
         )
-        self._conversation = Conversation(self._channel, "acting", system, tools)
-        content = orjson.dumps({"step": task.sentence, "why_the_rules_do_not_carry_it_out": task.why}).decode()
-        self._conversation.say(content)
         return self._conversation
 
 
@@ -118,11 +114,6 @@ async def picture_of_view(view: ScreenView, options: ModelOptions) -> ScreenPict
         return await asyncio.to_thread(draw_picture, view.screenshot or b"", view.tree.bounds, grid=options.grid)
     except UnreadableScreenshot as error:
         raise ModelFailed(Category.GOAL_NOT_REACHED, f"the model cannot see the screen: {error}") from error
-
-
-def app_prompt_section(prompt: str | None) -> str:
-    """The end of a system prompt with the app's own prompt."""
-    return f"\n\nAbout the app:\n{prompt}" if prompt else ""
 
 
 def _picture_prompt(picture: ScreenPicture) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -54,16 +53,13 @@ class Parameter:
             raise InvalidToolCall(f"{what} must be between {self.least:g} and {self.most:g}")
 
 
-NO_PARAMETERS: Mapping[str, Parameter] = MappingProxyType({})
-
-
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A tool that a model may call."""
 
     name: str
     about: str
-    parameters: Mapping[str, Parameter] = field(default_factory=lambda: NO_PARAMETERS)
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
 
     def schema(self) -> JsonObject:
         required = [name for name, parameter in self.parameters.items() if not parameter.optional]

@@ -22,7 +22,7 @@ from services.executor.automation.llm.chat_protocol import (
     ValidToolCall,
     validate_call,
 )
-from services.executor.automation.ports import ModelFailed, Transcript
+from services.executor.automation.ports import ModelFailed, ModelOptions, Transcript
 from services.executor.model.failures import Category
 
 BYTES_LIMIT = 2 * 1024 * 1024
@@ -87,10 +87,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ModelChannel:
-    """A model with the client, budget and transcript of its attempt."""
+    """A model with the client, options, budget and transcript of its attempt."""
 
     client: ChatClient
     model: str
+    options: ModelOptions
     budget: BudgetTracker
     writer: TranscriptWriter
 
@@ -98,13 +99,19 @@ class ModelChannel:
 class Conversation:
     """The messages so far. Only the newest screen is sent; older ones are replaced by a remark."""
 
-    def __init__(self, channel: ModelChannel, purpose: str, system: str, tools: Sequence[Tool]) -> None:
+    def __init__(
+        self, channel: ModelChannel, purpose: str, *, system: str, tools: Sequence[Tool], task: JsonObject
+    ) -> None:
+        """It begins with the system prompt, what the app's author says of the app, and the task."""
+        if channel.options.app_prompt:
+            system = f"{system}\n\nAbout the app:\n{channel.options.app_prompt}"
         self._channel = channel
         self._tools = tools
         self._messages: list[JsonObject] = [{"role": "system", "content": system}]
         self._screen_index: int | None = None
         self._pending_call: ToolCall | None = None
         channel.writer.write("conversation", purpose=purpose, model=channel.model, system=system)
+        self.say(orjson.dumps(task).decode())
 
     def say(self, text: str) -> None:
         self._add({"role": "user", "content": text})
@@ -134,7 +141,8 @@ class Conversation:
                 return use(self._valid_call(reply))
             except InvalidToolCall as error:
                 self._channel.writer.write("refused", why=str(error))
-                self._reply_to_invalid(f"Your answer was not valid and nothing was done, because {error}.")
+                reply_to_call = self.say if self._pending_call is None else self.answer
+                reply_to_call(f"Your answer was not valid and nothing was done, because {error}.")
         raise ModelFailed(
             Category.GOAL_NOT_REACHED,
             f'the model "{self._channel.model}" gave {INVALID_LIMIT} invalid answers in a row',
@@ -161,12 +169,6 @@ class Conversation:
         for call in reply.calls[1:]:
             self._add({"role": "tool", "tool_call_id": call.id, "content": "Not done: one call at a time."})
         return validate_call(self._pending_call, self._tools)
-
-    def _reply_to_invalid(self, text: str) -> None:
-        if self._pending_call is not None:
-            self.answer(text)
-        else:
-            self.say(text)
 
     def _add(self, message: JsonObject, pictures: Sequence[bytes] = ()) -> None:
         self._messages.append(message)

@@ -67,8 +67,6 @@ ELEMENT_TOOLS = (
     ),
 )
 
-_VALUE_PARAMETERS = {"scroll": "direction", "press_key": "key"}
-
 
 def link_tools(goal: str) -> tuple[Tool, ...]:
     """A tool that opens the links that the step itself names; none if it names none."""
@@ -90,8 +88,7 @@ def read_general_call(called: ValidToolCall) -> ChosenAction | TaskDone | Cannot
         case "wait":
             return ChosenAction(Action.WAIT_FOR, value=f"{float(called.arguments['seconds']):g}")
         case "scroll" | "press_key" | "back" | "hide_keyboard" | "launch_app" | "stop_app":
-            value = called.text(_VALUE_PARAMETERS[called.name]) if called.name in _VALUE_PARAMETERS else None
-            return ChosenAction(Action(called.name), value=value)
+            return ChosenAction(Action(called.name), value=called.text("direction") or called.text("key") or None)
         case _:
             return None
 
@@ -155,11 +152,10 @@ _PLACE_ACTIONS = {
 def picture_tools(*, grid: bool) -> tuple[Tool, ...]:
     """Tools that name places of a picture, with `grid` also by the cells of a grid."""
     place = {"cell": _CELL, **_PIXELS} if grid else _PIXELS
-    direction = Parameter(type="string", about="where to", choices=DIRECTIONS)
     return (
         *(Tool(str(action), about, place) for action, about in _PLACE_ACTIONS.items()),
         Tool("type", "Tap a field and type at the end of what it holds.", {**place, "text": TYPED_TEXT}),
-        Tool("swipe", "Swipe from a place.", {**place, "direction": direction}),
+        Tool("swipe", "Swipe from a place.", {**place, "direction": _DIRECTION}),
     )
 
 

@@ -1,13 +1,11 @@
 """Asks a model to break a goal down into sentences, as far as it can foresee, until the goal is reached."""
 
-import orjson
-
-from services.executor.automation.llm.action_dialog import app_prompt_section, picture_of_view
+from services.executor.automation.llm.action_dialog import picture_of_view
 from services.executor.automation.llm.chat_protocol import InvalidToolCall, Parameter, Tool, ValidToolCall
 from services.executor.automation.llm.conversation import Conversation, ModelChannel
 from services.executor.automation.llm.device_tools import KEYS, links_not_in_goal
 from services.executor.automation.llm.element_list import delimit, list_elements
-from services.executor.automation.ports import CannotContinue, GoalReached, ModelOptions, NextSteps, ScreenView
+from services.executor.automation.ports import CannotContinue, GoalReached, NextSteps, ScreenView
 from services.executor.automation.sentences.grammar import parse_sentence
 from services.executor.automation.sentences.intents import Action, Intent
 from services.executor.automation.sentences.normalizer import LENGTH_LIMIT
@@ -47,11 +45,10 @@ _TOOLS = (
 class ModelPlanningDialog:
     """The conversation about one goal."""
 
-    def __init__(self, channel: ModelChannel, options: ModelOptions, goal: str) -> None:
-        self._options = options
+    def __init__(self, channel: ModelChannel, goal: str) -> None:
+        self._options = channel.options
         self._goal = goal
-        self._conversation = Conversation(channel, "planning", _SYSTEM + app_prompt_section(options.app_prompt), _TOOLS)
-        self._conversation.say(orjson.dumps({"goal": goal}).decode())
+        self._conversation = Conversation(channel, "planning", system=_SYSTEM, tools=_TOOLS, task={"goal": goal})
 
     async def next(self, view: ScreenView, happened: str) -> NextSteps | GoalReached | CannotContinue:
         if happened:
