@@ -23,7 +23,7 @@ from services.executor.storage.runs import MongoRuns
 from services.executor.storage.schema import EXECUTIONS, MIGRATIONS, PLANS, RUNS, STEPS
 from services.executor.storage.supersessions import MongoSupersessions
 from services.executor.storage.transactions import ExecutionTransactions
-from tests.fakes.executor import FakeExecutions
+from tests.fakes.executor_executions import FakeExecutions
 
 LIMITS = RunLimits()
 LIMITED = RunLimits(organisation_runs=2)

@@ -14,7 +14,8 @@ from services.executor.ports.executions import ChangeNotifications
 from services.executor.storage.change_notifier import ChangeNotifier
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 from tests.contract.executor.conftest import MemoryWorld, MongoWorld, World
-from tests.fakes.executor import FakeCatalog, FakeChangeNotifications, plan
+from tests.fakes.executor import FakeCatalog, plan
+from tests.fakes.executor_executions import FakeChangeNotifications
 
 LONG = 20.0
 

@@ -2,7 +2,8 @@
 
 from services.executor.maintenance.reaper import Reaper
 from services.executor.model.states import Status
-from tests.fakes.executor import FakeExecutions, plan
+from tests.fakes.executor import plan
+from tests.fakes.executor_executions import FakeExecutions
 from tests.unit.executor.worker.builders import run_of, started
 
 

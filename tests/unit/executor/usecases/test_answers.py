@@ -11,7 +11,8 @@ from services.executor.messages import run_proto
 from services.executor.model.runs import QuestionPrompt
 from services.executor.ports.runs import Claim
 from services.executor.usecases.executions import ExecutionControl
-from tests.fakes.executor import FakeArtifacts, FakeChangeNotifications, FakeExecutions
+from tests.fakes.executor import FakeArtifacts
+from tests.fakes.executor_executions import FakeChangeNotifications, FakeExecutions
 from tests.unit.executor.worker.builders import CALLER, started
 
 SCREENSHOT = "attempt-1-step-002-question-1.png"

@@ -15,7 +15,8 @@ from services.executor.model.states import Status
 from services.executor.ports.runs import RunKey
 from services.executor.usecases.executions import ExecutionControl
 from tests.eventually import eventually
-from tests.fakes.executor import FakeArtifacts, FakeChangeNotifications, FakeExecutions, plan
+from tests.fakes.executor import FakeArtifacts, plan
+from tests.fakes.executor_executions import FakeChangeNotifications, FakeExecutions
 from tests.unit.executor.worker.builders import CALLER, started
 
 

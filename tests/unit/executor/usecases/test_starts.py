@@ -15,7 +15,8 @@ from services.executor.model.runs import ResolvedRuns
 from services.executor.model.states import Status
 from services.executor.ports.executions import ExecutionFilter, PageRequest
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
-from tests.fakes.executor import FakeCatalog, FakeExecutions, plan
+from tests.fakes.executor import FakeCatalog, plan
+from tests.fakes.executor_executions import FakeExecutions
 
 GATEWAY = Caller(org_id=str(uuid4()), via_gateway=True)
 

@@ -9,7 +9,8 @@ from services.executor.model.runs import Run, RunPlan
 from services.executor.ports.runs import RunKey
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
 from services.executor.worker.run_executor import ActiveRun
-from tests.fakes.executor import FakeCatalog, FakeExecutions, plan
+from tests.fakes.executor import FakeCatalog, plan
+from tests.fakes.executor_executions import FakeExecutions
 
 CALLER = Caller(org_id="11111111-1111-4111-8111-111111111111", via_gateway=True)
 FAILED = AttemptResult(failure=Failure(Category.ASSERTION_FAILED, "Not there."))

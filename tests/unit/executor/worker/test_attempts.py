@@ -12,7 +12,8 @@ from services.executor.worker.build_files import BuildFileCache
 from services.executor.worker.build_provider import BuildHeadCache, BuildProvider
 from services.executor.worker.run_executor import RunExecutor
 from services.executor.worker.session_tracker import SessionTracker
-from tests.fakes.executor import FakeArtifacts, FakeCatalog, FakeExecutions
+from tests.fakes.executor import FakeArtifacts, FakeCatalog
+from tests.fakes.executor_executions import FakeExecutions
 from tests.unit.executor.worker.builders import active_run, run_of, started
 
 

@@ -10,7 +10,8 @@ from services.executor.ports.runs import Claim, RunKey
 from services.executor.worker.claim_loop import ClaimLoop, RunRequestHandler
 from services.executor.worker.worker import Worker
 from tests.eventually import eventually
-from tests.fakes.executor import FakeAttempts, FakeExecutions, plan
+from tests.fakes.executor import FakeAttempts, plan
+from tests.fakes.executor_executions import FakeExecutions
 from tests.unit.executor.worker.builders import started
 
 

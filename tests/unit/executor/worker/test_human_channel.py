@@ -11,7 +11,8 @@ from services.executor.model.runs import Question, QuestionPrompt
 from services.executor.ports.runs import Claim, RunKey
 from services.executor.worker.human_channel import HumanChannel
 from tests.eventually import eventually
-from tests.fakes.executor import FakeExecutions, plan
+from tests.fakes.executor import plan
+from tests.fakes.executor_executions import FakeExecutions
 from tests.unit.executor.worker.builders import CALLER, started
 
 QUESTION = HumanQuestion("Which one?", 2, ("retry", "skip"), "attempt-1-x.png")

@@ -11,7 +11,8 @@ from services.executor.ports.runs import RunKey, StopReason
 from services.executor.worker.lease_renewer import MAX_AGE_SECONDS, LeaseRenewer
 from services.executor.worker.worker import Worker
 from tests.eventually import eventually
-from tests.fakes.executor import FakeAttempts, FakeExecutions
+from tests.fakes.executor import FakeAttempts
+from tests.fakes.executor_executions import FakeExecutions
 from tests.unit.executor.worker.builders import CALLER, FAILED, run_of, started
 
 

@@ -15,7 +15,8 @@ from services.executor.model.states import Status
 from services.executor.ports.runs import Claim, RunKey, StopReason
 from services.executor.worker.run_executor import RunExecutor
 from tests.eventually import eventually
-from tests.fakes.executor import FakeAttempts, FakeExecutions
+from tests.fakes.executor import FakeAttempts
+from tests.fakes.executor_executions import FakeExecutions
 from tests.unit.executor.worker.builders import FAILED, active_run, run_of, started
 
 

@@ -13,7 +13,7 @@ from services.executor.model.runs import Session
 from services.executor.ports.runs import Claim, RunKey
 from services.executor.worker.session_tracker import SessionTracker
 from tests.eventually import eventually
-from tests.fakes.executor import FakeExecutions
+from tests.fakes.executor_executions import FakeExecutions
 from tests.unit.executor.worker.builders import run_of, started
 
 SESSION = Session("http://hub:4723", "s-1")

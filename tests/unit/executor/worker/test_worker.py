@@ -7,7 +7,8 @@ from services.executor.model.states import Status
 from services.executor.ports.runs import StopReason
 from services.executor.worker.worker import Worker
 from tests.eventually import eventually
-from tests.fakes.executor import FakeAttempts, FakeExecutions, plan
+from tests.fakes.executor import FakeAttempts, plan
+from tests.fakes.executor_executions import FakeExecutions
 from tests.unit.executor.worker.builders import run_of, started
 
 ANDROID = Platform.ANDROID
