@@ -10,7 +10,7 @@ from typing import Literal, Protocol, TypeAlias
 from services.executor.automation.screen.elements import Bounds, Element, Point
 from services.executor.model.failures import Category
 from services.executor.model.runs import Session
-from services.flows.command_types import Argument
+from services.flows.commands import Argument
 
 NO_FOCUS = "no editable field has the focus"
 

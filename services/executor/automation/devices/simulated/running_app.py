@@ -26,7 +26,7 @@ from services.executor.automation.devices.simulated.app_model import (
 )
 from services.executor.automation.screen.elements import Role
 from services.executor.model.failures import Category
-from services.flows.command_types import Argument
+from services.flows.commands import Argument
 from services.flows.values import Value, to_text
 
 LINES_LIMIT = 1_000

@@ -7,7 +7,7 @@ from services.executor.automation.devices.webdriver.actions import ANDROID_KEYS,
 from services.executor.automation.devices.webdriver.driver_session import INSTALL_SECONDS
 from services.executor.automation.devices.webdriver.hub_connection import Json
 from services.executor.automation.devices.webdriver.phone_app import PhoneCommands
-from services.flows.command_types import Argument
+from services.flows.commands import Argument
 
 _PERMISSIONS = {
     "bluetooth": ("BLUETOOTH_CONNECT", "BLUETOOTH_SCAN"),

@@ -13,7 +13,7 @@ from services.executor.automation.devices.port import (
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import OPEN_ALERT, DriverError, Json
 from services.executor.model.failures import Category
-from services.flows.command_types import Argument
+from services.flows.commands import Argument
 
 BLANK = "about:blank"
 _PERMISSIONS = {
