@@ -2,17 +2,11 @@
 
 from mobiletest.reporting.v1 import reports_pb2
 
-from services.chassis.proto_values import to_timestamp
+from services.chassis.proto_values import to_enum_number, to_timestamp
 from services.reporting.messages import quarantine_message
 from services.reporting.model.reports.breakage import Breakage, ComparedBuild
 from services.reporting.model.reports.compare import ComparedTest, Comparison
 from services.reporting.model.reports.gate import Gate, GateReason
-from services.reporting.proto_enums import (
-    CLASSIFICATION_NUMBER,
-    GATE_RESULT_NUMBER,
-    GATE_RULE_NUMBER,
-    LAST_STATUS_NUMBER,
-)
 
 
 def comparison_message(comparison: Comparison) -> reports_pb2.BuildComparison:
@@ -44,12 +38,12 @@ def _compared_test(test: ComparedTest) -> reports_pb2.ComparedTest:
     return reports_pb2.ComparedTest(
         test_id=test.test_id,
         test_name=test.test_name,
-        status=LAST_STATUS_NUMBER[test.status],
-        base_status=LAST_STATUS_NUMBER[test.base_status],
+        status=to_enum_number(reports_pb2.LastStatus, test.status),
+        base_status=to_enum_number(reports_pb2.LastStatus, test.base_status),
         failure_reason=test.failure_reason,
         execution_id=test.execution_id,
         breakage=_breakage(test.breakage),
-        classification=CLASSIFICATION_NUMBER[test.classification],
+        classification=to_enum_number(reports_pb2.Classification, test.classification),
         flaky_score=test.flaky_score,
         quarantine=quarantine_message(test.quarantine),
     )
@@ -68,7 +62,7 @@ def _breakage(found: Breakage | None) -> reports_pb2.Breakage | None:
 def gate_message(gate: Gate) -> reports_pb2.Gate:
     return reports_pb2.Gate(
         execution_id=gate.execution_id,
-        result=GATE_RESULT_NUMBER[gate.result],
+        result=to_enum_number(reports_pb2.GateResult, gate.result),
         summary=gate.summary,
         base_branch=gate.base_branch,
         reasons=map(_reason, gate.reasons),
@@ -88,7 +82,7 @@ def _reason(reason: GateReason) -> reports_pb2.GateReason:
         app_id=run.app_id,
         build_version=run.build_version,
         blocks=reason.rule.blocks,
-        rule=GATE_RULE_NUMBER[reason.rule],
+        rule=to_enum_number(reports_pb2.GateRule, reason.rule),
         detail=reason.detail,
         failure_reason=run.failure_reason,
         breakage=_breakage(reason.breakage),

@@ -6,19 +6,13 @@ from mobiletest.catalog.v1 import tests_pb2
 from mobiletest.reporting.v1 import reports_pb2
 from mobiletest.types.v1 import quarantine_pb2
 
-from services.chassis.proto_values import to_timestamp
+from services.chassis.proto_values import to_enum_number, to_timestamp
 from services.reporting.model.reports.apps import AppStats, BuildHealth, TrendPoint, Workspace
 from services.reporting.model.reports.coverage import Coverage, CoverageItem
 from services.reporting.model.reports.matrix import Matrix, MatrixCell, MatrixRow
 from services.reporting.model.snapshots import Quarantine
 from services.reporting.model.tables import Group
-from services.reporting.proto_enums import (
-    CATEGORY_NUMBER,
-    CLASSIFICATION,
-    CLASSIFICATION_NUMBER,
-    LAST_STATUS_NUMBER,
-    PLATFORM,
-)
+from services.reporting.proto_enums import CATEGORY_NUMBER, CLASSIFICATION, PLATFORM
 from services.reporting.usecases.classified_tests import ClassifiedQuery
 
 
@@ -91,7 +85,7 @@ def _matrix_row(row: MatrixRow) -> reports_pb2.MatrixTest:
         test_name=row.test_name,
         cells=map(_matrix_cell, row.cells),
         flaky_score=row.flaky_score,
-        classification=CLASSIFICATION_NUMBER[row.classification],
+        classification=to_enum_number(reports_pb2.Classification, row.classification),
         classification_detail=row.classification_detail,
         quarantine=quarantine_message(row.quarantine),
     )
@@ -149,7 +143,7 @@ def _coverage_item(item: CoverageItem) -> reports_pb2.CoverageItem:
         relationship=tests_pb2.RELATIONSHIP_PINNED if pinned else tests_pb2.RELATIONSHIP_ATTACHED,
         pinned_version=item.pinned_version,
         target_build_version=item.target_version,
-        last_status=LAST_STATUS_NUMBER[state.status],
+        last_status=to_enum_number(reports_pb2.LastStatus, state.status),
         last_execution_time=to_timestamp(state.at),
         last_execution_id=state.execution_id,
         last_duration_seconds=state.seconds,

@@ -9,8 +9,6 @@ from mobiletest.types.v1 import execution_pb2, platform_pb2
 
 from services.chassis.proto_values import enum_spellings
 from services.reporting.model.flaky import Classification
-from services.reporting.model.reports.coverage import LastStatus
-from services.reporting.model.reports.gate import GateResult, GateRule
 from services.reporting.model.snapshots import Status
 
 E = TypeVar("E", bound=Enum)
@@ -20,19 +18,11 @@ def _members(members: type[E], descriptor: EnumDescriptor) -> dict[int, E]:
     return {number: members(spelling) for number, spelling in enum_spellings(descriptor).items()}
 
 
-def _numbers(members: type[E], descriptor: EnumDescriptor) -> dict[E, Any]:
-    return {member: number for number, member in _members(members, descriptor).items()}
-
-
 STATUS = _members(Status, execution_pb2.ExecutionStatus.DESCRIPTOR)
 PLATFORM = enum_spellings(platform_pb2.Platform.DESCRIPTOR)
 CATEGORY = enum_spellings(execution_pb2.FailureCategory.DESCRIPTOR)
 CATEGORY_NUMBER: dict[str, Any] = {spelling: number for number, spelling in CATEGORY.items()}
 CLASSIFICATION = _members(Classification, reports_pb2.Classification.DESCRIPTOR)
-CLASSIFICATION_NUMBER = _numbers(Classification, reports_pb2.Classification.DESCRIPTOR)
-LAST_STATUS_NUMBER = _numbers(LastStatus, reports_pb2.LastStatus.DESCRIPTOR)
-GATE_RESULT_NUMBER = _numbers(GateResult, reports_pb2.GateResult.DESCRIPTOR)
-GATE_RULE_NUMBER = _numbers(GateRule, reports_pb2.GateRule.DESCRIPTOR)
 INFRASTRUCTURE = frozenset(
     CATEGORY[number]
     for number in (

@@ -228,9 +228,6 @@ class Table(Generic[K, V]):
         """The keys of rows that were dropped and not put afterwards."""
         return (key for key in self.changed if key not in self._rows)
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
 
 @dataclass(slots=True)
 class Tables:

@@ -1,7 +1,7 @@
 """The state of the rebuild job and its generation in MongoDB."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from pymongo import ReturnDocument
@@ -25,6 +25,7 @@ from services.reporting.storage.generations import (
 )
 from services.reporting.storage.projections import MongoProjections
 from services.reporting.storage.schema import create_generation
+from services.reporting.storage.subdocuments import decode_fields, encode_fields
 from services.reporting.usecases.projector import Projector
 
 OPERATIONS = "_operations"
@@ -149,9 +150,9 @@ class MongoRebuildStore:
         await self._update(session, {"$inc": {"folds": 1}})
 
     async def _write(self, session: Session, state: JobState, found: Sequence[Difference] = ()) -> None:
-        await self._update(session, {"$set": _encode(state)})
+        await self._update(session, {"$set": encode_fields(state)})
         if found:
-            rows = [asdict(difference) for difference in found]
+            rows = [encode_fields(difference) for difference in found]
             await self._mongo.collection(DIFFERENCES).insert_many(rows, session=session)
 
     async def _update(self, session: Session, update: Document) -> None:
@@ -191,13 +192,9 @@ class _FencedProjections(MongoProjections):
         return (self._generation,)
 
 
-def _encode(state: JobState) -> Document:
-    return {**asdict(state), "operation": state.operation.value, "phase": state.phase.value, "stage": str(state.stage)}
-
-
 def _decode(document: Document) -> JobState | None:
     """None before a job has begun."""
     if "phase" not in document:
         return None
-    values = {name: document[name] for name in JobState.__dataclass_fields__}
-    return JobState(**values | {"operation": Operation(values["operation"]), "phase": Phase(values["phase"])})
+    operation, phase = Operation(document["operation"]), Phase(document["phase"])
+    return decode_fields(JobState, document, operation=operation, phase=phase)

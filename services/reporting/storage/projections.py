@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from operator import itemgetter
 from typing import Any
 
 from pymongo import DeleteOne, InsertOne, ReplaceOne, UpdateOne
@@ -120,30 +121,17 @@ class MongoTransaction:
 
 
 def _changes(codec: TableCodec[Any, Any], tables: Tables) -> list[Any]:
-    table = getattr(tables, codec.table)
-    return [*_rows(codec, table), *_removals(table)]
-
-
-def _rows(codec: TableCodec[Any, Any], table: Table[Any, Any]) -> list[InsertOne[Any] | ReplaceOne[Any]]:
     """Rows that were found are replaced and the others inserted, at half the cost of an upsert.
 
     If another transaction has inserted a row meanwhile, that is a lost race like any other.
     """
-    found: list[InsertOne[Any] | ReplaceOne[Any]] = []
-    for key in sorted(table.changed):
-        row = table.get(key)
-        if row is None:
-            continue
+    table: Table[Any, Any] = getattr(tables, codec.table)
+    writes: list[Any] = []
+    for key, row in sorted(table.changes(), key=itemgetter(0)):
         name, document = document_id(key), codec.encode(key, row)
-        if table.is_stored(key):
-            found.append(ReplaceOne({"_id": name}, document))
-        else:
-            found.append(InsertOne({"_id": name, **document}))
-    return found
-
-
-def _removals(table: Table[Any, Any]) -> list[DeleteOne]:
-    return [DeleteOne({"_id": document_id(key)}) for key in sorted(table.dropped())]
+        stored = table.is_stored(key)
+        writes.append(ReplaceOne({"_id": name}, document) if stored else InsertOne({"_id": name, **document}))
+    return writes + [DeleteOne({"_id": document_id(key)}) for key in sorted(table.dropped())]
 
 
 def _increments(tables: Tables) -> list[UpdateOne]:
