@@ -1,7 +1,7 @@
 """How far a consumer group is behind the ends of its topics, seen from outside the group."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from time import monotonic
 from typing import Any
 
@@ -9,7 +9,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from services.chassis.errors import Unavailable
-from services.chassis.topics import close_client, committed_offsets, list_partitions
+from services.chassis.topics import committed_offsets, list_partitions, open_reader
 
 READ_SECONDS = 2.0
 
@@ -40,7 +40,7 @@ class GroupProgress:
 
     async def _read_ends(self, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """The end offsets. Tansu answers with those before the last batch, so the records after them are read."""
-        async with self._consumer() as consumer:
+        async with open_reader(self._bootstrap) as consumer:
             ends: dict[TopicPartition, int] = await consumer.end_offsets(places)
             async with aclosing(_read(consumer, ends)) as read:
                 async for place, records in read:
@@ -50,28 +50,12 @@ class GroupProgress:
     async def _with_records(self, places: Mapping[TopicPartition, int]) -> set[TopicPartition]:
         """The partitions that have a record at this offset or after it."""
         found: set[TopicPartition] = set()
-        async with self._consumer() as consumer, aclosing(_read(consumer, places)) as read:
+        async with open_reader(self._bootstrap) as consumer, aclosing(_read(consumer, places)) as read:
             async for place, _ in read:
                 found.add(place)
                 if len(found) == len(places):
                     break
         return found
-
-    @asynccontextmanager
-    async def _consumer(self) -> AsyncIterator[AIOKafkaConsumer]:
-        consumer = AIOKafkaConsumer(
-            bootstrap_servers=self._bootstrap,
-            enable_auto_commit=False,
-            auto_offset_reset="earliest",
-            fetch_max_wait_ms=100,
-            max_partition_fetch_bytes=64 * 1024,
-            request_timeout_ms=5_000,
-        )
-        try:
-            await consumer.start()
-            yield consumer
-        finally:
-            await close_client(consumer.stop())
 
 
 async def _read(

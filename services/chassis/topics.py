@@ -1,11 +1,11 @@
-"""Topics, their partitions and committed offsets, through Kafka's admin API."""
+"""Topics, their partitions, committed offsets and records, for what is no member of a consumer group."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from aiokafka import TopicPartition
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import TopicAlreadyExistsError, for_code
 
@@ -13,6 +13,7 @@ DEAD_LETTERS = ".dlq"
 DEAD_LETTERS_DAYS = 30
 """How long dead letters are kept in the topics that we create: long enough for an operator to look at them."""
 CLOSE_SECONDS = 2.0
+FETCH_BYTES = 1024 * 1024
 
 
 async def ensure_topics(bootstrap: str, topics: Mapping[str, int], *, timeout: float = 10.0) -> None:
@@ -54,6 +55,26 @@ async def close_client(closing: Coroutine[Any, Any, None], seconds: float = CLOS
         task.cancel()
     elif not task.cancelled():
         task.exception()
+
+
+@asynccontextmanager
+async def open_reader(bootstrap: str, group: str | None = None) -> AsyncIterator[AIOKafkaConsumer]:
+    """A consumer without subscription that commits nothing by itself; KafkaError without a broker."""
+    consumer = AIOKafkaConsumer(
+        bootstrap_servers=bootstrap,
+        group_id=group,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        max_partition_fetch_bytes=FETCH_BYTES,
+        fetch_max_bytes=FETCH_BYTES,
+        fetch_max_wait_ms=100,
+        request_timeout_ms=10_000,
+    )
+    try:
+        await consumer.start()
+        yield consumer
+    finally:
+        await close_client(consumer.stop(), 5.0)
 
 
 @asynccontextmanager

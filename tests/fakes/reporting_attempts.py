@@ -1,10 +1,12 @@
 """Builders and stand-ins for the tests of reporting: histories written as letters."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import HealthCheck, settings
 
-from services.reporting.model.attempts import Attempt, BuildRef
+from services.reporting.model.attempts import Attempt, BuildRef, newest_attempts
+from services.reporting.model.flaky import DEFAULT_FLAKY_RULES, Assessment, FlakyRules, judge
 
 NO_DEADLINE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """For properties: a busy machine is no failure."""
@@ -15,6 +17,11 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 def build_ref(number: int, *, step: timedelta = timedelta(hours=1)) -> BuildRef:
     """The build `number` (from 1), uploaded one step after the one before."""
     return BuildRef(START + number * step, f"build-{number:03}", f"1.{number}")
+
+
+def assess(attempts: Iterable[Attempt], rules: FlakyRules = DEFAULT_FLAKY_RULES) -> Assessment:
+    """Judge attempts in any order and with any duplicates."""
+    return judge(newest_attempts(attempts, rules.window), rules)
 
 
 def attempts_from_letters(text: str) -> list[Attempt]:

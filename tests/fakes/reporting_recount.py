@@ -10,7 +10,6 @@ from services.reporting.model import counters
 from services.reporting.model.attempts import BuildRef, retained_attempts
 from services.reporting.model.batch import Batch, Snapshot
 from services.reporting.model.cells import GROUPS_SHOWN, failure_group
-from services.reporting.model.flaky import assess
 from services.reporting.model.list_positions import count_in_list, day_of, list_counters
 from services.reporting.model.projection import DEFAULT_RULES, Rules, decided_attempts, newer_build
 from services.reporting.model.run_changes import run_row
@@ -30,6 +29,7 @@ from services.reporting.model.tables import (
     Table,
     Tables,
 )
+from tests.fakes.reporting_attempts import assess
 
 
 def recount(told: Iterable[Snapshot], rules: Rules = DEFAULT_RULES) -> Tables:

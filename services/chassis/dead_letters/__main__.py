@@ -21,12 +21,12 @@ from services.chassis.dead_letters.replay import (
     ReplayResult,
     Selection,
     find_topics,
-    open_reader,
     read_letters,
     replay_topic,
 )
 from services.chassis.producer import Producer
 from services.chassis.settings import PREFIX, load
+from services.chassis.topics import open_reader
 
 SHOWN_CHARACTERS = 200
 

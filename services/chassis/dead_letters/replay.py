@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Sequence
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -12,33 +11,12 @@ from aiokafka.errors import KafkaTimeoutError
 
 from services.chassis.dead_letters.letters import DeadLetter, original_record, parse_letter
 from services.chassis.producer import Producer
-from services.chassis.topics import DEAD_LETTERS, close_client, committed_offsets, list_partitions
+from services.chassis.topics import DEAD_LETTERS, committed_offsets, list_partitions, open_reader
 
 GROUP = "mobiletest-dead-letters-replayed"
 BATCH_LETTERS = 100
 BATCH_BYTES = 4 * 1024 * 1024
-FETCH_BYTES = 1024 * 1024
 SILENCE_SECONDS = 10.0
-
-
-@asynccontextmanager
-async def open_reader(bootstrap: str, group: str | None = None) -> AsyncIterator[AIOKafkaConsumer]:
-    """A consumer without subscription that commits nothing by itself; KafkaError without a broker."""
-    consumer = AIOKafkaConsumer(
-        bootstrap_servers=bootstrap,
-        group_id=group,
-        enable_auto_commit=False,
-        auto_offset_reset="earliest",
-        max_partition_fetch_bytes=FETCH_BYTES,
-        fetch_max_bytes=FETCH_BYTES,
-        fetch_max_wait_ms=100,
-        request_timeout_ms=10_000,
-    )
-    try:
-        await consumer.start()
-        yield consumer
-    finally:
-        await close_client(consumer.stop(), 5.0)
 
 
 async def find_topics(consumer: AIOKafkaConsumer, wanted: Collection[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """flaky_score and classification, as docs/flaky.md defines them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -10,7 +10,6 @@ from services.reporting.model.attempts import (
     count_trailing,
     lone_failures,
     mixed_groups,
-    newest_attempts,
     order_attempts,
     verdict_changes,
 )
@@ -56,13 +55,8 @@ class Assessment:
 DEFAULT_FLAKY_RULES = FlakyRules()
 
 
-def assess(attempts: Iterable[Attempt], rules: FlakyRules = DEFAULT_FLAKY_RULES) -> Assessment:
-    """Judge the decided attempts of one test on one app, in any order and with any duplicates."""
-    return judge(newest_attempts(attempts, rules.window), rules)
-
-
 def judge(decided: Sequence[Attempt], rules: FlakyRules = DEFAULT_FLAKY_RULES) -> Assessment:
-    """Judge what `newest_attempts` or `retained_attempts` gave: oldest first, without duplicates."""
+    """Judge the decided attempts of one test on one app, as `retained_attempts` gives them: oldest first, unique."""
     outside = [attempt for attempt in decided if not attempt.storm]
     everything = order_attempts(decided[-rules.window :])
     calm = order_attempts(outside[-rules.window :]) if len(outside) < len(decided) else everything
@@ -145,3 +139,7 @@ def _recovered(everything: OrderedAttempts, rules: FlakyRules) -> bool:
 def _passed_on_newest(everything: OrderedAttempts) -> bool:
     newest = everything.newest_build.id
     return any(item.passed and item.build.id == newest for item in everything.attempts)
+
+
+UNKNOWN_ASSESSMENT = judge(())
+"""That of a test without attempts."""

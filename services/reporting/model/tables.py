@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from typing import Generic, TypeVar
 
 from services.reporting.model.attempts import Attempt, BuildRef
-from services.reporting.model.flaky import Assessment, assess
+from services.reporting.model.flaky import UNKNOWN_ASSESSMENT, Assessment
 from services.reporting.model.snapshots import (
     AppSnapshot,
     AttachmentSnapshot,
@@ -179,7 +179,7 @@ class History:
     org_id: str
     attempts: tuple[Attempt, ...] = ()
     observed: BuildRef | None = None
-    assessment: Assessment = field(default_factory=lambda: assess(()))
+    assessment: Assessment = UNKNOWN_ASSESSMENT
 
 
 K = TypeVar("K")

@@ -9,17 +9,12 @@ from typing import Any
 from mobiletest.reporting.v1 import operations_pb2, operations_pb2_grpc
 
 from services.chassis import logs, metrics
+from services.chassis.proto_values import to_enum_number
 from services.chassis.retry import run_every
 from services.reporting.rebuild.job import RebuildJob
-from services.reporting.rebuild.state import Difference, JobProgress, JobState, Operation, Phase
+from services.reporting.rebuild.state import Difference, JobProgress, JobState, Operation
 
 METRICS_INTERVAL_SECONDS = 15.0
-_PHASE: dict[Phase, Any] = {
-    Phase.REPLAYING: operations_pb2.OPERATION_PHASE_REPLAYING,
-    Phase.COMPARING: operations_pb2.OPERATION_PHASE_COMPARING,
-    Phase.SWAPPING: operations_pb2.OPERATION_PHASE_SWAPPING,
-    Phase.DONE: operations_pb2.OPERATION_PHASE_DONE,
-}
 _LABELS = ["operation", "phase"]
 _done = metrics.gauge("mobiletest_reporting_operation_done", "Facts or documents processed in this phase", _LABELS)
 _total = metrics.gauge("mobiletest_reporting_operation_total", "Estimated facts or documents of this phase", _LABELS)
@@ -54,7 +49,7 @@ def progress_message(progress: JobProgress) -> operations_pb2.OperationProgress:
     """The progress as a message."""
     state = progress.state
     message = operations_pb2.OperationProgress(
-        phase=_PHASE[state.phase],
+        phase=to_enum_number(operations_pb2.OperationPhase, state.phase),
         done=state.done,
         total=state.total,
         differences=state.differences,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from services.chassis.clock import Clock
 from services.chassis.context import time_remaining
 from services.chassis.errors import FailedPrecondition, NotFound, Unavailable
-from services.reporting.model.flaky import Assessment
+from services.reporting.model.flaky import UNKNOWN_ASSESSMENT, Assessment
 from services.reporting.model.reports.breakage import (
     BaseBranchStatus,
     Breakage,
@@ -26,7 +26,7 @@ from services.reporting.model.reports.gate import (
     sort_reasons,
 )
 from services.reporting.model.reports.gate_sentences import gate_summary, reason_detail
-from services.reporting.model.reports.matrix import UNKNOWN_ASSESSMENT, evidence_builds
+from services.reporting.model.reports.matrix import evidence_builds
 from services.reporting.model.snapshots import Outcome, TestSnapshot, active_quarantine
 from services.reporting.model.tables import CellKey, LastRun, SourceRevision
 from services.reporting.ports import ReadModels, Verdicts

@@ -17,9 +17,10 @@ from aiokafka.errors import KafkaConnectionError
 from services.chassis.clock import SystemClock
 from services.chassis.dead_letters.__main__ import Settings, build_parser, list_letters, replay_letters
 from services.chassis.dead_letters.letters import DeadLetterWriter, RefusedRecord
-from services.chassis.dead_letters.replay import open_reader, read_letters
+from services.chassis.dead_letters.replay import read_letters
 from services.chassis.events import InvalidMessage, encode_headers
 from services.chassis.producer import Producer, PublishResult, Record
+from services.chassis.topics import open_reader
 from tests.eventually import eventually
 from tests.fakes.chassis import raw_record
 from tests.unit.chassis.samples import an_event

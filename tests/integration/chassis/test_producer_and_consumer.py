@@ -12,11 +12,11 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from services.chassis.consumer import Consumer
-from services.chassis.dead_letters.replay import open_reader, read_letters
+from services.chassis.dead_letters.replay import read_letters
 from services.chassis.events import Event, InvalidMessage
 from services.chassis.lifecycle import Background
 from services.chassis.producer import MAX_MESSAGE_BYTES, Producer, PublishResult, Record
-from services.chassis.topics import ensure_topics
+from services.chassis.topics import ensure_topics, open_reader
 from tests.eventually import eventually
 from tests.unit.chassis.samples import an_event
 

@@ -10,10 +10,11 @@ from aiokafka.record import default_records
 
 from services.chassis.consumer import Consumer
 from services.chassis.dead_letters.letters import DeadLetter
-from services.chassis.dead_letters.replay import open_reader, read_letters
+from services.chassis.dead_letters.replay import read_letters
 from services.chassis.events import Event, encode_headers
 from services.chassis.lifecycle import Background
 from services.chassis.producer import Producer, PublishResult, Record
+from services.chassis.topics import open_reader
 from tests.eventually import eventually
 from tests.unit.chassis.samples import an_event
 

@@ -24,10 +24,11 @@ from services.chassis.dead_letters.__main__ import Settings as CommandSettings
 from services.chassis.dead_letters.__main__ import build_parser, replay_letters
 from services.chassis.dead_letters.letters import DeadLetter, DeadLetterWriter, RefusedRecord
 from services.chassis.dead_letters.limit import DlqLimit, DlqLimitExceeded
-from services.chassis.dead_letters.replay import open_reader, read_letters
+from services.chassis.dead_letters.replay import read_letters
 from services.chassis.events import Event, InvalidMessage
 from services.chassis.lifecycle import Background
 from services.chassis.producer import Producer, Record
+from services.chassis.topics import open_reader
 from services.reporting.app import App, open_database, start_app
 from services.reporting.consumer import EXECUTION_EVENTS, TOPICS, EventHandler
 from services.reporting.settings import Settings

@@ -8,8 +8,8 @@ from hypothesis import given
 
 from services.reporting.model.attempts import Attempt
 from services.reporting.model.classification_detail import classification_detail
-from services.reporting.model.flaky import Classification, assess
-from tests.fakes.reporting_attempts import NO_DEADLINE, attempts_from_letters, build_ref
+from services.reporting.model.flaky import Classification
+from tests.fakes.reporting_attempts import NO_DEADLINE, assess, attempts_from_letters, build_ref
 from tests.unit.reporting.test_flaky import histories
 
 VERSIONS = {build_ref(number).id: build_ref(number).version for number in range(1, 60)}

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.reporting.model.attempts import MAX_WINDOWS, Attempt, retained_attempts
-from services.reporting.model.flaky import Assessment, Classification, FlakyRules, assess
+from services.reporting.model.flaky import Assessment, Classification, FlakyRules
 from services.reporting.model.projection import extend_history
 from services.reporting.model.snapshots import AttemptSnapshot, RunSnapshot, Status
 from services.reporting.model.tables import History
-from tests.fakes.reporting_attempts import NO_DEADLINE, START, attempts_from_letters, build_ref
+from tests.fakes.reporting_attempts import NO_DEADLINE, START, assess, attempts_from_letters, build_ref
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 WORKED_EXAMPLES = [

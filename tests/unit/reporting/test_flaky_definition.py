@@ -6,9 +6,9 @@ from itertools import product
 from hypothesis import given, settings
 
 from services.reporting.model.attempts import Attempt
-from services.reporting.model.flaky import Classification, assess
+from services.reporting.model.flaky import Classification
 from tests.examples import examples
-from tests.fakes.reporting_attempts import NO_DEADLINE, attempts_from_letters
+from tests.fakes.reporting_attempts import NO_DEADLINE, assess, attempts_from_letters
 from tests.unit.reporting.test_flaky import histories
 
 Code = tuple[str, int]

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from services.reporting.model.flaky import Assessment, Classification
+from services.reporting.model.flaky import UNKNOWN_ASSESSMENT, Assessment, Classification
 from services.reporting.model.reports.breakage import Breakage, BuildVerdict, ComparedBuild, build_verdict
 from services.reporting.model.reports.coverage import LastStatus
-from services.reporting.model.reports.matrix import UNKNOWN_ASSESSMENT
 from services.reporting.model.snapshots import BuildSnapshot, Outcome, Quarantine, TestSnapshot, active_quarantine
 from services.reporting.model.tables import Cell, CellKey, LastRun
 

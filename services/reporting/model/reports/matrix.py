@@ -4,11 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.reporting.model.classification_detail import classification_detail
-from services.reporting.model.flaky import Assessment, Classification, assess
+from services.reporting.model.flaky import UNKNOWN_ASSESSMENT, Assessment, Classification
 from services.reporting.model.snapshots import AttachmentSnapshot, BuildSnapshot, Quarantine, TestSnapshot
 from services.reporting.model.tables import Cell, CellKey
-
-UNKNOWN_ASSESSMENT = assess(())
 
 
 @dataclass(frozen=True, slots=True)
