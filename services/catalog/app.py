@@ -21,7 +21,6 @@ from mobiletest.catalog.v1 import (
     workflows_pb2_grpc,
 )
 
-from services.catalog.artifact_sweeper import ArtifactSweeper
 from services.catalog.events import SOURCE, TOPICS
 from services.catalog.grpc.apps import AppsServicer
 from services.catalog.grpc.builds import BuildsServicer
@@ -33,7 +32,7 @@ from services.catalog.grpc.workflows import WorkflowsServicer
 from services.catalog.inspection.inspector import ProcessInspector
 from services.catalog.settings import Settings
 from services.catalog.spool import Spool
-from services.catalog.storage.artifacts import MongoUnusedArtifacts
+from services.catalog.storage.artifacts import ArtifactSweeper
 from services.catalog.storage.facts import MongoFacts
 from services.catalog.storage.keys import MongoKeyRing
 from services.catalog.storage.migrations import MIGRATIONS
@@ -83,7 +82,7 @@ async def start_app(settings: Settings) -> AsyncIterator[CatalogService]:
         relay = OutboxRelay(mongo, outbox, await stack.enter_async_context(producer))
         await stack.enter_async_context(background.run("relay", relay.run()))
         objects = ObjectStore.open(settings.object_store)
-        sweeper = ArtifactSweeper(MongoUnusedArtifacts(mongo, SystemClock()), objects, SystemClock())
+        sweeper = ArtifactSweeper(mongo, objects, SystemClock())
         await stack.enter_async_context(background.run("sweeper", sweeper.run()))
         servicers = _servicers(settings, mongo, outbox, objects)
         serving = grpc_server.serve(settings, servicers, health=health, idempotency=Idempotency(mongo))

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from uuid import uuid4
 
 from aiohttp import web
@@ -17,7 +17,7 @@ from services.chassis.lifecycle import Background
 from services.chassis.producer import Producer
 from services.gateway.auth.api_keys import CatalogApiKeys
 from services.gateway.auth.authenticator import Authenticator
-from services.gateway.auth.key_cache import KEY_EVENTS_TOPIC, KeyCache, KeyRevocationHandler
+from services.gateway.auth.key_cache import KEY_EVENTS_TOPIC, KeyCache, revoke_deleted_keys
 from services.gateway.contract.operations import all_operations, all_services
 from services.gateway.http.application import Route, build_application
 from services.gateway.http.authentication import Authentication
@@ -96,7 +96,7 @@ async def _consume_key_events(
     consumer = Consumer(
         [KEY_EVENTS_TOPIC],
         f"gateway-{uuid4()}",
-        KeyRevocationHandler(key_cache).handle,
+        partial(revoke_deleted_keys, key_cache),
         bootstrap=settings.kafka_bootstrap,
         instance_id=None,
         dlq=producer,

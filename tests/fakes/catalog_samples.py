@@ -1,6 +1,6 @@
 """Values of the catalog's domain for tests: every field has a default, and each test names what it is about.
 
-They belong to the organisation that calls, or to ORG where nobody does.
+They belong to the organisation of the caller, or to ORG without one.
 """
 
 from datetime import UTC, datetime, timedelta

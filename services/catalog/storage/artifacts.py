@@ -1,5 +1,9 @@
-"""Artifacts that are, or are about to be, in the object store: one document per organisation and content."""
+"""Artifacts that are, or are about to be, in the object store: one document per organisation and content.
 
+Those that no build uses are removed a day after they were last used.
+"""
+
+import asyncio
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -8,15 +12,23 @@ from pymongo.errors import DuplicateKeyError
 
 from services.catalog.model.builds import artifact_key
 from services.catalog.storage.documents import OrgRows, id_condition
-from services.chassis import context
+from services.chassis import context, logs
 from services.chassis.clock import Clock
 from services.chassis.errors import Aborted
 from services.chassis.mongo import Document, Mongo
+from services.chassis.object_store import ObjectStore
+from services.chassis.retry import run_every
 
 ARTIFACTS = "artifacts"
 STORED, EXPECTED, REMOVING = "stored", "expected", "leaving"
 REMOVAL_LIMIT = timedelta(minutes=1)
 """A removal that takes longer is treated as abandoned by a killed process."""
+KEPT_UNUSED = timedelta(days=1)
+"""Long enough for every upload under way, and for every run that was planned on a build deleted since."""
+EVERY_SECONDS = 600.0
+REMOVAL_SECONDS = 30.0
+
+log = logs.get(__name__)
 
 
 class MongoArtifacts:
@@ -59,12 +71,31 @@ class MongoArtifacts:
             raise Aborted(message, reason="ARTIFACT_LEAVING", retry_after=REMOVAL_LIMIT.total_seconds())
 
 
-class MongoUnusedArtifacts:
-    """The artifacts of all organisations that nothing uses: of deleted builds, and of uploads that failed."""
+class ArtifactSweeper:
+    """Removes the artifacts of all organisations that no build uses: of deleted builds, and of uploads that failed.
 
-    def __init__(self, mongo: Mongo, clock: Clock) -> None:
+    It runs in every process: an artifact claimed by one is skipped by the others.
+    """
+
+    def __init__(self, mongo: Mongo, objects: ObjectStore, clock: Clock) -> None:
         self._artifacts = mongo.collection(ARTIFACTS)
+        self._objects = objects
         self._clock = clock
+
+    async def run(self) -> None:
+        """Sweep until cancelled; failures are retried in the next sweep."""
+        await run_every(EVERY_SECONDS, self.sweep, log=log, event="artifact_sweep_failed", transient=lambda _: True)
+
+    async def sweep(self) -> int:
+        """Delete all unused artifacts that are due; returns their number."""
+        removed, before = 0, self._clock.now() - KEPT_UNUSED
+        while claimed := await self.claim(before):
+            async with asyncio.timeout(REMOVAL_SECONDS):
+                await self._objects.delete(artifact_key(*claimed))
+            await self.forget(*claimed)
+            log.info("artifact_removed", org_id=claimed[0], sha256=claimed[1])
+            removed += 1
+        return removed
 
     async def claim(self, before: datetime) -> tuple[str, str] | None:
         """Organisation and SHA-256 of an artifact that was last used before then; the caller has to remove it."""

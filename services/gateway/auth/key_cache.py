@@ -88,21 +88,17 @@ class KeyCache:
             self._fingerprints.remove(id_)
 
 
-class KeyRevocationHandler:
-    """Handles batches of key events."""
-
-    def __init__(self, key_cache: KeyCache) -> None:
-        self._key_cache = key_cache
-
-    async def handle(self, events: list[Event]) -> list[InvalidMessage]:
-        """Returns the events that cannot be parsed; unknown types are skipped."""
-        _, invalid = parse_each((event for event in events if event.type == _CHANGED), self._apply)
-        return invalid
-
-    def _apply(self, event: Event) -> None:
-        try:
-            changed = events_pb2.ApiKeyChanged.FromString(event.payload)
-        except DecodeError as error:
-            raise InvalidMessage("UNDECODABLE", str(error), event=event) from error
+async def revoke_deleted_keys(key_cache: KeyCache, events: list[Event]) -> list[InvalidMessage]:
+    """Handle key events; returns those that cannot be parsed. Unknown types are skipped."""
+    parsed, invalid = parse_each((event for event in events if event.type == _CHANGED), _parse)
+    for changed in parsed:
         if changed.deleted:
-            self._key_cache.revoke(changed.api_key_id)
+            key_cache.revoke(changed.api_key_id)
+    return invalid
+
+
+def _parse(event: Event) -> events_pb2.ApiKeyChanged:
+    try:
+        return events_pb2.ApiKeyChanged.FromString(event.payload)
+    except DecodeError as error:
+        raise InvalidMessage("UNDECODABLE", str(error), event=event) from error

@@ -35,13 +35,13 @@ class Backend:
 
 @pytest.fixture(autouse=True)
 def caller() -> Iterator[Caller]:
-    """Somebody of a fresh organisation."""
+    """A caller of a new organisation."""
     with context.bind(Caller(org_id=str(uuid4()))) as caller:
         yield caller
 
 
 def foreign() -> Any:
-    """A block in which somebody of another organisation calls."""
+    """A block with a caller of another organisation."""
     return context.bind(Caller(org_id=str(uuid4())))
 
 

@@ -6,9 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from services.catalog.artifact_sweeper import ArtifactSweeper
 from services.catalog.events import SOURCE
-from services.catalog.storage.artifacts import MongoUnusedArtifacts
+from services.catalog.storage.artifacts import ArtifactSweeper
 from services.catalog.storage.store import MongoStore
 from services.chassis import context
 from services.chassis.errors import Aborted, NotFound
@@ -28,7 +27,7 @@ class Storage:
     """A store, its objects, and a sweeper, on one clock."""
 
     store: MongoStore
-    unused: MongoUnusedArtifacts
+    sweeper: ArtifactSweeper
     objects: ObjectStore
     clock: FakeClock
 
@@ -47,10 +46,6 @@ class Storage:
         except NotFound:
             return False
 
-    async def sweep(self) -> int:
-        """How many artifacts a sweep removes."""
-        return await ArtifactSweeper(self.unused, self.objects, self.clock).sweep()
-
 
 @pytest.fixture
 async def storage(mongo_uri: str, migrated_database: str) -> AsyncIterator[Storage]:
@@ -58,15 +53,16 @@ async def storage(mongo_uri: str, migrated_database: str) -> AsyncIterator[Stora
     async with emptied(mongo_uri, migrated_database, "motor") as mongo:
         clock = FakeClock()
         store = MongoStore(mongo, Outbox(mongo, SOURCE), clock)
-        yield Storage(store, MongoUnusedArtifacts(mongo, clock), ObjectStore.open("memory:///"), clock)
+        objects = ObjectStore.open("memory:///")
+        yield Storage(store, ArtifactSweeper(mongo, objects, clock), objects, clock)
 
 
 async def test_an_unused_artifact_is_removed_after_a_day(storage: Storage) -> None:
-    """Not before; afterwards it is stored anew."""
+    """Not before; afterwards it has to be uploaded again."""
     await storage.keep()
-    assert await storage.sweep() == 0
+    assert await storage.sweeper.sweep() == 0
     storage.clock.advance(DAY + 1)
-    assert await storage.sweep() == 1
+    assert await storage.sweeper.sweep() == 1
     assert not await storage.is_stored()
     assert not await storage.store.artifacts.expect(SHA, 1)
 
@@ -75,12 +71,12 @@ async def test_a_used_artifact_stays(storage: Storage) -> None:
     """Until its last use has ended, and a day longer."""
     await storage.keep(uses=2)
     storage.clock.advance(9 * DAY)
-    assert await storage.sweep() == 0
+    assert await storage.sweeper.sweep() == 0
     for _ in range(2):
         await storage.store.artifacts.use(SHA, -1)
-    assert await storage.sweep() == 0
+    assert await storage.sweeper.sweep() == 0
     storage.clock.advance(2 * DAY)
-    assert await storage.sweep() == 1
+    assert await storage.sweeper.sweep() == 1
 
 
 async def test_the_uses_of_many_builds_end_at_once(storage: Storage) -> None:
@@ -91,11 +87,11 @@ async def test_the_uses_of_many_builds_end_at_once(storage: Storage) -> None:
     await storage.store.artifacts.use(another, 1)
     await storage.store.artifacts.release([SHA, another, SHA])
     storage.clock.advance(2 * DAY)
-    assert await storage.sweep() == 1
+    assert await storage.sweeper.sweep() == 1
     assert await storage.is_stored()
     await storage.store.artifacts.release([SHA])
     storage.clock.advance(2 * DAY)
-    assert await storage.sweep() == 1
+    assert await storage.sweeper.sweep() == 1
     assert not await storage.is_stored()
 
 
@@ -104,7 +100,7 @@ async def test_an_upload_keeps_an_unused_artifact_for_another_day(storage: Stora
     await storage.keep()
     storage.clock.advance(2 * DAY)
     assert await storage.store.artifacts.expect(SHA, 1)
-    assert await storage.sweep() == 0
+    assert await storage.sweeper.sweep() == 0
     assert await storage.is_stored()
 
 
@@ -114,11 +110,11 @@ async def test_an_artifact_is_claimed_once(storage: Storage) -> None:
     storage.clock.advance(2 * DAY)
     before = storage.clock.now() - timedelta(days=1)
     org_id = context.current().org_id
-    assert await storage.unused.claim(before) == (org_id, SHA)
-    assert await storage.unused.claim(before) is None
+    assert await storage.sweeper.claim(before) == (org_id, SHA)
+    assert await storage.sweeper.claim(before) is None
     with pytest.raises(Aborted, match="try again"):
         await storage.store.artifacts.expect(SHA, 1)
-    await storage.unused.forget(org_id, SHA)
+    await storage.sweeper.forget(org_id, SHA)
     assert not await storage.store.artifacts.expect(SHA, 1)
 
 
@@ -126,9 +122,9 @@ async def test_a_claim_that_died_is_taken_back_by_the_next_upload(storage: Stora
     """After a minute, as if the artifact were not there."""
     await storage.keep()
     storage.clock.advance(2 * DAY)
-    await storage.unused.claim(storage.clock.now() - timedelta(days=1))
+    await storage.sweeper.claim(storage.clock.now() - timedelta(days=1))
     storage.clock.advance(120)
     assert not await storage.store.artifacts.expect(SHA, 1)
-    await storage.unused.forget(context.current().org_id, SHA)
+    await storage.sweeper.forget(context.current().org_id, SHA)
     await storage.store.artifacts.stored(SHA)
     assert await storage.store.artifacts.expect(SHA, 1)

@@ -108,11 +108,11 @@ def _stubs(channel: grpc_server.Channel) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def caller() -> Iterator[Caller]:
-    """Somebody of a fresh organisation, by an API key."""
+    """A caller of a new organisation, by an API key."""
     with context.bind(Caller(org_id=str(uuid4()), subject=str(uuid4()))) as caller:
         yield caller
 
 
 def foreign() -> Any:
-    """A block in which somebody of another organisation calls."""
+    """A block with a caller of another organisation."""
     return context.bind(Caller(org_id=str(uuid4())))

@@ -104,7 +104,7 @@ async def test_what_is_invalid_names_its_field(service: Service, method: str, re
 
 
 async def test_foreign_apps_look_like_unknown_ones(service: Service) -> None:
-    """The same answer, whatever is asked."""
+    """The same answer from every method."""
     app = await made(service)
     with foreign():
         for app_id in (app.id, str(uuid4())):

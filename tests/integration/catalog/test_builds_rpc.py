@@ -281,7 +281,7 @@ async def test_an_unreadable_artifact_is_kept_with_the_reason(service: Service) 
 
 
 async def test_foreign_builds_look_like_unknown_ones(service: Service) -> None:
-    """The same answer, whatever is asked."""
+    """The same answer from every method."""
     app = await made(service)
     build = await service.builds.UploadBuild(upload(app, b"x", "1"))
     with foreign():

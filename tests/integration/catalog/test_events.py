@@ -52,8 +52,8 @@ async def test_the_changes_of_an_app_are_announced(service: Service, events: lis
         return [event for event in events if event.key == app.id]
 
     await eventually(lambda: len(of_app()) >= 5)
-    told = [event.type.rpartition(".")[2] for event in of_app()]
-    assert told == ["AppChanged", "BuildChanged", "AppChanged", "BuildChanged", "AppChanged"]
+    published = [event.type.rpartition(".")[2] for event in of_app()]
+    assert published == ["AppChanged", "BuildChanged", "AppChanged", "BuildChanged", "AppChanged"]
     payloads = [event.payload for event in of_app()]
     first, last = (events_pb2.AppChanged.FromString(payloads[index]) for index in (0, -1))
     assert (first.name, first.revision, first.deleted, first.org_id) == ("Shop", 1, False, context.current().org_id)
@@ -71,5 +71,5 @@ async def test_the_deletion_of_a_key_is_announced(service: Service, events: list
         return [event for event in events if event.topic == KEY_EVENTS and event.key == key.id]
 
     await eventually(lambda: len(of_key()) >= 2)
-    told = [events_pb2.ApiKeyChanged.FromString(event.payload) for event in of_key()]
-    assert [(t.api_key_id, t.revision, t.deleted) for t in told] == [(key.id, 1, False), (key.id, 2, True)]
+    published = [events_pb2.ApiKeyChanged.FromString(event.payload) for event in of_key()]
+    assert [(t.api_key_id, t.revision, t.deleted) for t in published] == [(key.id, 1, False), (key.id, 2, True)]

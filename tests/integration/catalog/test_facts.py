@@ -1,4 +1,4 @@
-"""The catalog as facts: everything that it has ever announced, as the newest event about it tells it."""
+"""The catalog as facts: everything that it has published, as in the newest event of each."""
 
 from typing import Any
 from uuid import uuid4
@@ -60,10 +60,10 @@ def newest_events(service: Service, client: MongoClient[dict[str, Any]], org_id:
     """The newest event about each thing of an organisation, from the outbox that publishes them."""
     found: dict[tuple[str, str], Any] = {}
     for row in client[service.settings.mongo_database]["_outbox"].find({"type": {"$in": list(KINDS)}}):
-        told: Any = KINDS[row["type"]].FromString(row["payload"])
-        key = identity(told)
-        if told.org_id == org_id and (key not in found or told.revision > found[key].revision):
-            found[key] = told
+        published: Any = KINDS[row["type"]].FromString(row["payload"])
+        key = identity(published)
+        if published.org_id == org_id and (key not in found or published.revision > found[key].revision):
+            found[key] = published
     return found
 
 
@@ -99,16 +99,16 @@ async def test_facts_are_what_the_newest_events_tell(
     await lived(service)
     org_id = context.current().org_id
     facts = await exported(service, page_size, org_id)
-    told = newest_events(service, mongo_client, org_id)
-    assert len(facts) == len(told) == 2 + 2 + 3 + 4
+    published = newest_events(service, mongo_client, org_id)
+    assert len(facts) == len(published) == 2 + 2 + 3 + 4
     for fact in facts:
-        event = told[identity(fact)]
-        if fact.DESCRIPTOR.name == "TestChanged":  # attaching a test counts as a change of it that nobody is told
+        event = published[identity(fact)]
+        if fact.DESCRIPTOR.name == "TestChanged":  # attaching a test raises its revision without an event
             event.revision = fact.revision  # type: ignore[attr-defined]
         assert fact.SerializeToString(deterministic=True) == event.SerializeToString(deterministic=True)
 
 
-async def test_a_renamed_test_is_told_by_its_attachments_too(
+async def test_attachments_have_the_new_name_of_a_test(
     service: Service, mongo_client: MongoClient[dict[str, Any]]
 ) -> None:
     """They take the new name along without a word, so only their name differs from the event."""
@@ -118,12 +118,12 @@ async def test_a_renamed_test_is_told_by_its_attachments_too(
     await service.tests.UpdateTest(tests_pb2.UpdateTestRequest(test_id=test.id, name="Sign in", update_mask=mask))
     org_id = context.current().org_id
     facts: dict[Any, Any] = {identity(fact): fact for fact in await exported(service, 100, org_id)}
-    told = newest_events(service, mongo_client, org_id)
+    published = newest_events(service, mongo_client, org_id)
     tied = ("attachment", f"{app.id}/{test.id}")
-    assert facts["test", test.id] == told["test", test.id]
-    assert (facts[tied].test_name, told[tied].test_name) == ("Sign in", "Log in")
-    told[tied].test_name = "Sign in"
-    assert facts[tied] == told[tied]
+    assert facts["test", test.id] == published["test", test.id]
+    assert (facts[tied].test_name, published[tied].test_name) == ("Sign in", "Log in")
+    published[tied].test_name = "Sign in"
+    assert facts[tied] == published[tied]
 
 
 async def test_only_internal_callers_get_them(service: Service) -> None:

@@ -35,7 +35,7 @@ async def test_an_unreadable_artifact_is_an_error_of_its_own(tmp_path: Path) -> 
     assert found.error is not None
 
 
-async def test_a_hostile_artifact_is_told_apart(tmp_path: Path) -> None:
+async def test_a_hostile_artifact_is_rejected(tmp_path: Path) -> None:
     """The upload is refused with the reason."""
     found = await ProcessInspector().inspect(written(tmp_path, archive({"../x": b""})))
     assert found == RejectedArtifact("it has an entry whose name leads out of the archive")
@@ -48,7 +48,7 @@ async def test_a_child_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 
 
 async def test_a_cancelled_inspection_leaves_no_process(tmp_path: Path) -> None:
-    """The child ends with the request that wanted it, and the next one gets its turn."""
+    """The child ends with its request, and the next inspection starts."""
     inspector, pipe = ProcessInspector(at_once=1), tmp_path / "pipe"
     os.mkfifo(pipe)
     inspecting = asyncio.create_task(inspector.inspect(pipe))

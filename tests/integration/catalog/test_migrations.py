@@ -22,7 +22,7 @@ async def mongo(mongo_uri: str, mongo_database: str) -> AsyncIterator[Mongo]:
 
 
 async def test_a_migration_that_died_in_the_middle_runs_again(mongo: Mongo) -> None:
-    """Collections and indexes that are there already are no error."""
+    """Existing collections and indexes are no error."""
     for migration in MIGRATIONS:
         await migration.apply(mongo)
     assert set(RULES) <= set(await mongo.database.list_collection_names())
@@ -30,7 +30,7 @@ async def test_a_migration_that_died_in_the_middle_runs_again(mongo: Mongo) -> N
 
 @pytest.mark.parametrize("collection", RULES)
 async def test_a_document_without_its_fields_is_refused(mongo: Mongo, collection: str) -> None:
-    """Whoever writes it."""
+    """Whichever client writes it."""
     with pytest.raises(WriteError, match="failed validation"):
         await mongo.collection(collection).insert_one({"_id": str(uuid4())})
 

@@ -131,8 +131,8 @@ async def test_the_catalog_says_who_knows_classifications(service: Service) -> N
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def told(service: Service, kafka_bootstrap: str) -> AsyncIterator[list[events_pb2.TestChanged]]:
-    """What is told of the caller's tests, as it arrives."""
+async def published(service: Service, kafka_bootstrap: str) -> AsyncIterator[list[events_pb2.TestChanged]]:
+    """The events of the caller's tests, as they arrive."""
     seen: list[events_pb2.TestChanged] = []
 
     async def handler(batch: list[Event]) -> None:
@@ -152,14 +152,14 @@ async def told(service: Service, kafka_bootstrap: str) -> AsyncIterator[list[eve
             yield seen
 
 
-async def test_it_is_told_on_kafka(service: Service, told: list[events_pb2.TestChanged]) -> None:
-    """With when the test was created; its end before its time is told too, and raises the revision."""
+async def test_it_is_published_on_kafka(service: Service, published: list[events_pb2.TestChanged]) -> None:
+    """With when the test was created; an early end is published too, and raises the revision."""
     test = await written(service)
     quarantine = (await begun(service, test)).quarantine
     await service.tests.UnquarantineTest(tests_pb2.UnquarantineTestRequest(test_id=test.id))
-    await eventually(lambda: len(told) >= 3)
-    by_revision = sorted(told, key=lambda event: event.revision)
+    await eventually(lambda: len(published) >= 3)
+    by_revision = sorted(published, key=lambda event: event.revision)
     assert [event.revision for event in by_revision] == [1, 2, 3]
-    assert {event.created_at.ToJsonString() for event in told} == {test.created_at.ToJsonString()}
+    assert {event.created_at.ToJsonString() for event in published} == {test.created_at.ToJsonString()}
     assert [event.HasField("quarantine") for event in by_revision] == [False, True, False]
     assert by_revision[1].quarantine == quarantine

@@ -1,4 +1,4 @@
-"""What is wrong with a request, and how it is said."""
+"""Invalid requests, and the errors of services as HTTP responses."""
 
 import asyncio
 from typing import Any

@@ -71,6 +71,6 @@ def catalog(tmp_path: Path) -> Catalog:
 
 @pytest.fixture(autouse=True)
 def caller() -> Iterator[Caller]:
-    """Somebody of ORG, by an API key."""
+    """A caller of ORG with an API key."""
     with context.bind(Caller(org_id=ORG, subject=KEY_ID)) as caller:
         yield caller

@@ -72,7 +72,7 @@ async def test_the_artifact_names_the_version_if_the_client_does_not(catalog: Ca
 
 
 async def test_without_any_version_the_upload_says_so(catalog: Catalog, app: App) -> None:
-    """With the reason why the artifact could not be asked."""
+    """With the reason why the artifact could not be inspected."""
     catalog.inspector.found = Inspection(error="it is not a readable zip archive")
     with pytest.raises(InvalidArgument, match=r"contains no version \(it is not a readable zip archive\)") as refusal:
         await uploaded(catalog, app, None)
@@ -267,7 +267,7 @@ async def test_builds_come_newest_first(catalog: Catalog, app: App) -> None:
 
 
 async def test_foreign_builds_are_not_found(catalog: Catalog, app: App) -> None:
-    """Exactly like unknown ones, whatever is asked."""
+    """Exactly like unknown ones, in every method."""
     build = await uploaded(catalog, app, "1")
     with context.bind(Caller(str(uuid4()))):
         for build_id in (build.id, str(uuid4())):

@@ -14,7 +14,7 @@ from tests.unit.catalog.conftest import Catalog
 
 
 async def test_a_new_key_is_shown_once(catalog: Catalog) -> None:
-    """Kept without its secret, announced, and good for everything unless told otherwise."""
+    """Stored without its secret, published, and with all scopes by default."""
     issued = await catalog.keys.create(" ci ", [], None)
     key = issued.key
     assert (key.name, key.scopes, key.org_id) == ("ci", ALL_SCOPES, ORG)

@@ -103,7 +103,7 @@ async def test_a_change_keeps_the_beginning(catalog: Catalog, test: Test) -> Non
     assert changed.quarantine == Quarantine("Waits for SHOP-1", at(200), "internal", at(0))
 
 
-async def test_one_after_its_end_begins_anew(catalog: Catalog, test: Test) -> None:
+async def test_a_quarantine_after_an_expired_one_is_new(catalog: Catalog, test: Test) -> None:
     """Whether it ran out or was ended."""
     await catalog.quarantine.begin(test.id, "Flaky", at(100))
     catalog.clock.minutes = 100

@@ -238,7 +238,7 @@ tags: [smoke]
 """
 
 
-async def test_a_flow_gives_the_steps_and_what_is_not_said_besides(catalog: Catalog) -> None:
+async def test_a_flow_gives_the_steps_and_the_fields_that_are_not_sent(catalog: Catalog) -> None:
     """Its configuration is the first step; a name or tags of the request go before those of the flow."""
     test = (await catalog.tests.create(NewTest(flow=MAESTRO))).test
     assert (test.name, test.tags) == ("Log in", ("smoke",))

@@ -66,7 +66,7 @@ def test_a_search_ignores_case_and_normal_form(needle: str, before: str, after: 
 
 @pytest.mark.parametrize("search", ["a\x00", "x" * 10_000, "\U0001f600" * 601])
 def test_what_no_name_can_contain_has_no_pattern(search: str) -> None:
-    """The database is not asked."""
+    """No query is made."""
     assert search_pattern(search) is None
 
 
