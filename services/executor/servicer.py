@@ -55,18 +55,12 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
         self._control = control
 
     async def StartWorkflow(self, request: pb.StartWorkflowRequest, context: Any) -> pb.ExecutionStart:
-        return await self._start(ExecutionKind.WORKFLOW, request.workflow_id, request)
+        wanted = _start_request(ExecutionKind.WORKFLOW, request.workflow_id, request, request.cancel_previous)
+        return start_proto(await self._starter.start(wanted))
 
     async def StartTest(self, request: pb.StartTestRequest, context: Any) -> pb.ExecutionStart:
-        return await self._start(ExecutionKind.TEST, request.test_id, request)
-
-    async def _start(
-        self,
-        kind: ExecutionKind,
-        subject_id: str,
-        request: pb.StartWorkflowRequest | pb.StartTestRequest,
-    ) -> pb.ExecutionStart:
-        return start_proto(await self._starter.start(_start_request(kind, subject_id, request)))
+        wanted = _start_request(ExecutionKind.TEST, request.test_id, request)
+        return start_proto(await self._starter.start(wanted))
 
     async def RerunExecution(self, request: pb.RerunExecutionRequest, context: Any) -> pb.ExecutionStart:
         again = await self._starter.rerun(
@@ -129,7 +123,10 @@ class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
 
 
 def _start_request(
-    kind: ExecutionKind, subject_id: str, request: pb.StartWorkflowRequest | pb.StartTestRequest
+    kind: ExecutionKind,
+    subject_id: str,
+    request: pb.StartWorkflowRequest | pb.StartTestRequest,
+    cancel_previous: bool = False,
 ) -> StartRequest:
     return StartRequest(
         kind=kind,
@@ -140,7 +137,7 @@ def _start_request(
         service_client=read_optional(request, "service_client"),
         ci=read_ci(request.ci),
         priority=request.priority,
-        cancel_previous=isinstance(request, pb.StartWorkflowRequest) and request.cancel_previous,
+        cancel_previous=cancel_previous,
     )
 
 

@@ -12,7 +12,7 @@ from services.executor.worker.session_tracker import SessionTracker
 
 BATCH = 200
 GIVE_UP_SECONDS = 900.0
-"""By then a hub has ended an idle session by itself."""
+"""The age at which an orphan is dropped: by then its hub has ended an idle session by itself."""
 
 log = logs.get(__name__)
 
@@ -23,19 +23,11 @@ class OrphanSweeper:
     Workers sweep periodically too, because the reaping process may not be able to reach the hubs.
     """
 
-    def __init__(
-        self,
-        orphans: OrphanedSessions,
-        sessions: SessionTracker,
-        *,
-        every: float | None = None,
-        give_up: float = GIVE_UP_SECONDS,
-    ) -> None:
-        """`every`: seconds between sweeps; None: only when woken. `give_up`: the age at which an orphan is dropped."""
+    def __init__(self, orphans: OrphanedSessions, sessions: SessionTracker, *, every: float | None = None) -> None:
+        """`every`: seconds between sweeps; None: only when woken."""
         self._orphans = orphans
         self._sessions = sessions
         self._every = every
-        self._give_up_after = give_up
         self._woken = asyncio.Event()
         self._failures: dict[str, int] = {}
         self._paused_until: dict[str, float] = {}
@@ -81,7 +73,7 @@ class OrphanSweeper:
         key, session = orphan.key, orphan.session
         if await self._sessions.delete(key, session):
             return True
-        if orphan.seconds < self._give_up_after:
+        if orphan.seconds < GIVE_UP_SECONDS:
             return False
         log.warning("orphan_given_up", run_id=key.run_id, hub=session.hub, session=session.id)
         telemetry.orphans_deleted.labels("given_up").inc()

@@ -3,7 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from pymongo.errors import PyMongoError
 
@@ -24,28 +24,18 @@ log = logs.get(__name__)
 class ChangeWaiter:
     """One call that waits for one execution to change."""
 
-    def __init__(self, *, stopping: bool) -> None:
-        self._changed = asyncio.Event()
-        self._stopping = stopping
-
-    def notify(self) -> None:
-        self._changed.set()
-
-    def stop(self) -> None:
-        """End the wait with Unavailable."""
-        self._stopping = True
-        self._changed.set()
+    def __init__(self, notifier: "ChangeNotifier") -> None:
+        self._notifier = notifier
+        self.changed = asyncio.Event()
 
     async def wait(self, seconds: float) -> None:
-        if not self._stopping:
-            try:
+        if not self._notifier.stopping:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
-                    await self._changed.wait()
-            except TimeoutError:
-                return
-        if self._stopping:
+                    await self.changed.wait()
+        if self._notifier.stopping:
             raise Unavailable("This server is shutting down, try again", reason="STOPPING", retry_after=0.1)
-        self._changed.clear()
+        self.changed.clear()
 
 
 class ChangeNotifier:
@@ -54,11 +44,11 @@ class ChangeNotifier:
     def __init__(self, mongo: Mongo) -> None:
         self._mongo = mongo
         self._waiters: dict[str, set[ChangeWaiter]] = defaultdict(set)
-        self._stopping = False
+        self.stopping = False
 
     @contextmanager
     def subscribe(self, execution_id: str) -> Iterator[ChangeWaiter]:
-        waiter = ChangeWaiter(stopping=self._stopping)
+        waiter = ChangeWaiter(self)
         self._waiters[execution_id].add(waiter)
         try:
             yield waiter
@@ -69,17 +59,15 @@ class ChangeNotifier:
 
     def stop(self) -> None:
         """Release all waiters with Unavailable, because the process is shutting down."""
-        self._stopping = True
-        for waiter in self._all():
-            waiter.stop()
+        self.stopping = True
+        self._notify_all()
 
     async def run(self) -> None:
         """Listen until cancelled. While the stream fails, waiters notice changes when their wait times out."""
         while True:
             try:
                 async with self._mongo.watch(EXECUTIONS, _CHANGED_IDS) as changes:
-                    for waiter in self._all():
-                        waiter.notify()
+                    self._notify_all()
                     async for change in changes:
                         self._notify(change["documentKey"]["_id"])
             except PyMongoError as error:
@@ -88,7 +76,8 @@ class ChangeNotifier:
 
     def _notify(self, execution_id: str) -> None:
         for waiter in self._waiters.get(execution_id, ()):
-            waiter.notify()
+            waiter.changed.set()
 
-    def _all(self) -> list[ChangeWaiter]:
-        return [waiter for waiters in self._waiters.values() for waiter in waiters]
+    def _notify_all(self) -> None:
+        for execution_id in self._waiters:
+            self._notify(execution_id)

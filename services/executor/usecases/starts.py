@@ -188,14 +188,13 @@ async def cancel_superseded(executions: Executions | Supersessions, execution: E
 class SupersessionSweep:
     """Finishes starts, of all organisations, whose process died. Several processes may sweep at once."""
 
-    def __init__(self, supersessions: Supersessions, *, every: float = SWEEP_SECONDS) -> None:
+    def __init__(self, supersessions: Supersessions) -> None:
         self._supersessions = supersessions
-        self._every = every
 
     async def run(self) -> None:
         """Sweep until cancelled."""
-        await asyncio.sleep(self._every)
-        await run_every(self._every, self.sweep, log=log, event="superseding_failed")
+        await asyncio.sleep(SWEEP_SECONDS)
+        await run_every(SWEEP_SECONDS, self.sweep, log=log, event="superseding_failed")
 
     async def sweep(self) -> None:
         """Finish the pending starts once."""

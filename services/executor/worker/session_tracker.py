@@ -13,6 +13,7 @@ from services.executor.model.runs import Session
 from services.executor.ports.runs import Claim, RunKey, Runs
 
 DELETE_SECONDS = 5.0
+"""The limit for deleting one orphaned session."""
 ATTEMPTS = 4
 
 DeleteSession = Callable[[Session], Awaitable[bool]]
@@ -24,11 +25,9 @@ log = logs.get(__name__)
 class SessionTracker:
     """Records sessions in the leases of runs."""
 
-    def __init__(self, runs: Runs, delete: DeleteSession, *, seconds: float = DELETE_SECONDS) -> None:
-        """`seconds` limits the deletion of an orphaned session."""
+    def __init__(self, runs: Runs, delete: DeleteSession) -> None:
         self._runs = runs
         self._delete_session = delete
-        self._seconds = seconds
 
     def recorder(self, claim: Claim) -> OnSession:
         """Records a session in the lease of the claimed run; DeviceFailure (executor_lost) when that is impossible."""
@@ -63,7 +62,7 @@ class SessionTracker:
 
     async def _is_gone(self, session: Session) -> bool:
         try:
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout(DELETE_SECONDS):
                 return await self._delete_session(session)
         except Exception as error:
             log.warning("orphan_not_deleted", hub=session.hub, session=session.id, error=repr(error))

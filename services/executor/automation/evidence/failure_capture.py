@@ -6,6 +6,7 @@ A capture that fails is noted and ignored: it changes no verdict, and takes no l
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from services.chassis import logs
@@ -54,12 +55,10 @@ class FailureCapture:
         if device is None:
             return CapturedScreen()
 
-        async def store_screenshot(content: bytes) -> str:
-            return await recorder.store_screenshot(index, content)
-
         async def store_tree(source: PageSource) -> str:
             return await recorder.store_page_source(index, _truncate(source))
 
+        store_screenshot = partial(recorder.store_screenshot, index)
         until = _time() + LATE_SECONDS if late else min(_time() + self._capture_seconds, self._run_ends)
         missing: list[str] = []
         screenshot = await self._capture("screenshot", device.screenshot, store_screenshot, until, missing)
