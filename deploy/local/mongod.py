@@ -5,8 +5,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import stamina
 from pymongo import AsyncMongoClient
-from pymongo.errors import OperationFailure, PyMongoError
+from pymongo.errors import AutoReconnect, OperationFailure, PyMongoError
 
 from deploy.local import binaries
 from deploy.local.child import Child, ChildSpec
@@ -15,6 +16,7 @@ from deploy.local.ports import LOOPBACK, Ports, accepts
 REPLICA_SET = "rs0"
 TRANSACTION_LIFETIME = "transactionLifetimeLimitSeconds=10"
 """The open transaction of a killed process keeps its locks for this long (by default 60 s)."""
+_ALREADY_INITIALIZED = 23
 _NOT_YET_INITIALIZED = 94
 _REMOVED_FROM_SET = 93  # InvalidReplicaSetConfig: the node does not find its own address in the stored one
 
@@ -94,6 +96,17 @@ async def direct(port: int, host: str = LOOPBACK) -> AsyncIterator[AsyncMongoCli
 
 async def ensure_replica_set(client: AsyncMongoClient[dict[str, Any]], address: str) -> None:
     """Make the node a replica set of one at `address`, also when its data has another address."""
+    async for attempt in stamina.retry_context(on=_is_loading_configuration, attempts=20, wait_initial=0.02):
+        with attempt:
+            await _configure(client, address)
+
+
+def _is_loading_configuration(error: Exception) -> bool:
+    """It does so after it accepts connections, and closes them when it finds that its address has changed."""
+    return isinstance(error, AutoReconnect) or getattr(error, "code", None) == _ALREADY_INITIALIZED
+
+
+async def _configure(client: AsyncMongoClient[dict[str, Any]], address: str) -> None:
     try:
         await client.admin.command("replSetGetStatus")
     except OperationFailure as error:
