@@ -7,7 +7,8 @@ BIN := .venv/bin
 BUF_VERSION := 1.75.0
 BUF := build/tools/node_modules/.bin/buf
 UV_VERSION := 0.13.8
-WORKERS ?= auto
+# One more than cores, because tests also wait.
+WORKERS ?= $(shell expr $$(nproc) + 1)
 # Tests start hundreds of processes of our own code: each would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -23,7 +24,7 @@ test: venv proto ## Run the unit, contract, integration and end-to-end tests on 
 unit: venv proto ## Run the unit tests: no servers, no sockets, few examples of each property
 	MOBILETEST_TEST_EXAMPLES=0.04 $(BIN)/pytest -n $(WORKERS) tests/unit
 
-properties: venv proto ## Run the property tests with all their examples (`make test` tries a fifth)
+properties: venv proto ## Run the property tests with all their examples (`make test` tries a tenth)
 	MOBILETEST_TEST_EXAMPLES=1 $(BIN)/pytest -n $(WORKERS) -m hypothesis tests/unit tests/contract
 
 check: lint types protos-check ## Run all static checks: lint, types, protos-check

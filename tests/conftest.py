@@ -40,6 +40,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         server.stop()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of the shared stack run last, so that its services do not idle beside all other tests."""
+    items.sort(key=lambda item: "stack" in getattr(item, "fixturenames", ()))
+
+
 def pytest_report_header() -> str:
     return f"infrastructure: {describe()}"
 

@@ -4,11 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-import pytest
 
 from deploy.local.stack import Stack, run_stack
-
-pytestmark = pytest.mark.usefixtures("programs")
 
 
 async def call(stack: Stack, method: str, path: str, body: dict[str, str] | None = None) -> tuple[int, Any]:
