@@ -8,7 +8,7 @@ BUF_VERSION := 1.75.0
 BUF := build/tools/node_modules/.bin/buf
 UV_VERSION := 0.13.8
 # One more than cores, because tests also wait.
-WORKERS ?= $(shell expr $$(nproc) + 1)
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # Tests start hundreds of processes of our own code: each would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
 
