@@ -1,7 +1,8 @@
 """The infrastructure fixtures; tests/infrastructure.py explains the sources. Missing servers fail tests in CI."""
 
+import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, NoReturn
 from uuid import uuid4
 
@@ -38,6 +39,17 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     server = config.stash.get(_server, None)
     if server is not None:
         server.stop()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected lives until the end, so garbage collections need not visit it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -61,7 +61,7 @@ def category(result: AttemptResult) -> str | None:
 async def test_the_cache_changes_no_verdict(app: dict[str, Any], test: dict[str, Any]) -> None:
     cache = StoredStepCache(FakeStepCacheStore())
     outcomes: list[CacheOutcome | None] = []
-    for run, build in enumerate([*app["builds"], app["builds"][-1]]):
+    for run, build in enumerate([*app["builds"][:3], app["builds"][2]]):
         uncached = await attempt(app, build, test, run, NoStepCache())
         cached = await attempt(app, build, test, run, cache)
         assert category(cached) == category(uncached), (build["version"], run)
