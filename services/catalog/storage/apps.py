@@ -17,7 +17,7 @@ from services.catalog.ports import AppFilter, Counters
 from services.catalog.storage.documents import (
     IS_LIVE,
     NEWEST_FIRST,
-    LiveEntities,
+    MongoLiveEntities,
     OrgRows,
     dump,
     load,
@@ -38,7 +38,7 @@ PARTS = 8
 _COUNTED = ("ios", "android", "tests", "workflows")
 
 
-class MongoApps(LiveEntities[App]):
+class MongoApps(MongoLiveEntities[App]):
     """The live apps. They are read far more often than they change, so decoded documents are cached by their bytes."""
 
     def __init__(self, rows: OrgRows) -> None:

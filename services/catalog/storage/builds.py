@@ -6,7 +6,7 @@ from datetime import datetime
 
 from services.catalog.model.builds import Build
 from services.catalog.model.values import Page
-from services.catalog.storage.documents import IS_LIVE, LiveEntities, OrgRows, dump, load
+from services.catalog.storage.documents import IS_LIVE, MongoLiveEntities, OrgRows, dump, load
 from services.chassis.mongo import Document
 
 BUILDS = "builds"
@@ -14,7 +14,7 @@ BUILDS = "builds"
 _NEWEST_FIRST = [("uploaded_at", -1), ("_id", -1)]
 
 
-class MongoBuilds(LiveEntities[Build]):
+class MongoBuilds(MongoLiveEntities[Build]):
     """The live builds."""
 
     def __init__(self, rows: OrgRows) -> None:

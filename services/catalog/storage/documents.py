@@ -116,7 +116,7 @@ def _split_batch(batch: bytes) -> Iterator[bytes]:
         start = end
 
 
-class LiveEntities(Generic[E]):
+class MongoLiveEntities(Generic[E]):
     """The entities of one collection that are not deleted."""
 
     def __init__(

@@ -5,14 +5,14 @@ from datetime import datetime
 
 from services.catalog.model.keys import ApiKey, Organisation, Scope
 from services.catalog.model.values import Page
-from services.catalog.storage.documents import IS_LIVE, NEWEST_FIRST, LiveEntities, OrgRows, dump, load
+from services.catalog.storage.documents import IS_LIVE, NEWEST_FIRST, MongoLiveEntities, OrgRows, dump, load
 from services.chassis.mongo import Document, Mongo
 
 KEYS = "api_keys"
 ORGANISATIONS = "organisations"
 
 
-class MongoKeys(LiveEntities[ApiKey]):
+class MongoKeys(MongoLiveEntities[ApiKey]):
     """The keys of the caller's organisation that are not deleted."""
 
     def __init__(self, rows: OrgRows) -> None:

@@ -11,7 +11,7 @@ from services.catalog.ports import TestFilter
 from services.catalog.storage.documents import (
     IS_LIVE,
     NEWEST_FIRST,
-    LiveEntities,
+    MongoLiveEntities,
     OrgRows,
     dump,
     id_condition,
@@ -26,7 +26,7 @@ TEST_VERSIONS = "test_versions"
 _BY_NAME = [("name_folded", 1), ("_id", 1)]
 
 
-class MongoTests(LiveEntities[Test]):
+class MongoTests(MongoLiveEntities[Test]):
     """The live tests, and the versions of their steps."""
 
     def __init__(self, rows: OrgRows, versions: OrgRows) -> None:

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from services.catalog.model.text import fold_case
 from services.catalog.model.values import Page
 from services.catalog.model.workflows import AppChoice, BuildConfig, Workflow
-from services.catalog.storage.documents import NEWEST_FIRST, LiveEntities, OrgRows, dump, load, name_condition
+from services.catalog.storage.documents import NEWEST_FIRST, MongoLiveEntities, OrgRows, dump, load, name_condition
 from services.chassis.mongo import Document
 
 WORKFLOWS = "workflows"
 
 
-class MongoWorkflows(LiveEntities[Workflow]):
+class MongoWorkflows(MongoLiveEntities[Workflow]):
     """The live workflows."""
 
     def __init__(self, rows: OrgRows) -> None:
