@@ -7,7 +7,7 @@ from typing import Any
 
 import stamina
 from pymongo import AsyncMongoClient
-from pymongo.errors import AutoReconnect, OperationFailure, PyMongoError
+from pymongo.errors import AutoReconnect, OperationFailure, PyMongoError, ServerSelectionTimeoutError
 
 from deploy.local import binaries
 from deploy.local.child import Child, ChildSpec
@@ -96,14 +96,18 @@ async def direct(port: int, host: str = LOOPBACK) -> AsyncIterator[AsyncMongoCli
 
 async def ensure_replica_set(client: AsyncMongoClient[dict[str, Any]], address: str) -> None:
     """Make the node a replica set of one at `address`, also when its data has another address."""
-    async for attempt in stamina.retry_context(on=_is_loading_configuration, attempts=20, wait_initial=0.02):
+    async for attempt in stamina.retry_context(
+        on=_is_loading_configuration, attempts=None, timeout=10.0, wait_initial=0.02, wait_max=0.5, wait_jitter=0
+    ):
         with attempt:
             await _configure(client, address)
 
 
 def _is_loading_configuration(error: Exception) -> bool:
     """It does so after it accepts connections, and closes them when it finds that its address has changed."""
-    return isinstance(error, AutoReconnect) or getattr(error, "code", None) == _ALREADY_INITIALIZED
+    if isinstance(error, AutoReconnect):
+        return not isinstance(error, ServerSelectionTimeoutError)
+    return getattr(error, "code", None) == _ALREADY_INITIALIZED
 
 
 async def _configure(client: AsyncMongoClient[dict[str, Any]], address: str) -> None:

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from time import monotonic
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
-from aiokafka.errors import CommitFailedError, KafkaConnectionError, KafkaError
+from aiokafka.errors import (
+    CommitFailedError,
+    IllegalGenerationError,
+    KafkaConnectionError,
+    KafkaError,
+    RebalanceInProgressError,
+    UnknownMemberIdError,
+)
 from aiokafka.structs import OffsetAndMetadata
 
 from services.chassis import logs, metrics
@@ -24,6 +31,8 @@ JOIN_SECONDS = 60.0
 REQUEST_SECONDS = 15.0
 COMMIT_SECONDS = 5.0
 COMMIT_RETRY_SECONDS = 0.1
+EXCLUDED = (UnknownMemberIdError, IllegalGenerationError, RebalanceInProgressError)
+"""How the broker refuses the commit of a member of an earlier generation."""
 STALL_SECONDS = 30.0
 
 log = logs.get(__name__)
@@ -134,7 +143,9 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
             if self._rebalanced or coordinator.generation < 0:
                 raise CommitFailedError("the group rebalanced before the commit")
             try:
-                await asyncio.shield(coordinator._do_commit_offsets(assignment, committed))
+                await coordinator._do_commit_offsets(assignment, committed)  # makes its request before it waits
+            except EXCLUDED as error:
+                raise CommitFailedError("the group rebalanced during the commit") from error
             except KafkaError as error:
                 if not error.retriable:
                     raise

@@ -11,6 +11,7 @@ from aiokafka.errors import KafkaError
 from services.chassis.errors import Unavailable
 from services.chassis.topics import committed_offsets, list_partitions, open_reader
 
+PARTITION_BYTES = 32 * 1024
 READ_SECONDS = 2.0
 
 Ends = Mapping[TopicPartition, int]
@@ -40,7 +41,7 @@ class GroupProgress:
 
     async def _read_ends(self, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """The end offsets. Tansu answers with those before the last batch, so the records after them are read."""
-        async with open_reader(self._bootstrap) as consumer:
+        async with open_reader(self._bootstrap, partition_bytes=PARTITION_BYTES) as consumer:
             ends: dict[TopicPartition, int] = await consumer.end_offsets(places)
             async with aclosing(_read(consumer, ends)) as read:
                 async for place, records in read:
@@ -50,7 +51,10 @@ class GroupProgress:
     async def _with_records(self, places: Mapping[TopicPartition, int]) -> set[TopicPartition]:
         """The partitions that have a record at this offset or after it."""
         found: set[TopicPartition] = set()
-        async with open_reader(self._bootstrap) as consumer, aclosing(_read(consumer, places)) as read:
+        async with (
+            open_reader(self._bootstrap, partition_bytes=PARTITION_BYTES) as consumer,
+            aclosing(_read(consumer, places)) as read,
+        ):
             async for place, _ in read:
                 found.add(place)
                 if len(found) == len(places):

@@ -139,6 +139,7 @@ def to_enum_member(members: type[E], wrapper: Any, number: int) -> E | None:
     return None if number == 0 else members[wrapper.Name(number).removeprefix(_enum_prefix(wrapper))]
 
 
+@cache
 def _enum_prefix(wrapper: Any) -> str:
     zero: str = wrapper.Name(0)
     return zero.removesuffix("UNSPECIFIED")

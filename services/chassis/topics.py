@@ -5,15 +5,21 @@ from collections.abc import AsyncIterator, Collection, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+import stamina
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
-from aiokafka.errors import TopicAlreadyExistsError, for_code
+from aiokafka.errors import GroupCoordinatorNotAvailableError, TopicAlreadyExistsError, for_code
 
 DEAD_LETTERS = ".dlq"
 DEAD_LETTERS_DAYS = 30
 """How long dead letters are kept in the topics that we create: long enough for an operator to look at them."""
 CLOSE_SECONDS = 2.0
 FETCH_BYTES = 1024 * 1024
+
+_patiently = stamina.AsyncRetryingCaller(attempts=10, wait_initial=0.1, wait_max=1.0, wait_jitter=0).on(
+    GroupCoordinatorNotAvailableError
+)
+"""The coordinator of a group may be moving, or be created with the first group."""
 
 
 async def ensure_topics(bootstrap: str, topics: Mapping[str, int], *, timeout: float = 10.0) -> None:
@@ -43,7 +49,7 @@ async def committed_offsets(
     if not partitions:
         return {}
     async with _admin_client(bootstrap) as admin:
-        found = await admin.list_consumer_group_offsets(group, partitions=list(partitions))
+        found = await _patiently(admin.list_consumer_group_offsets, group, partitions=list(partitions))
     return {partition: max(0, found[partition].offset) if partition in found else 0 for partition in partitions}
 
 
@@ -58,14 +64,19 @@ async def close_client(closing: Coroutine[Any, Any, None], seconds: float = CLOS
 
 
 @asynccontextmanager
-async def open_reader(bootstrap: str, group: str | None = None) -> AsyncIterator[AIOKafkaConsumer]:
-    """A consumer without subscription that commits nothing by itself; KafkaError without a broker."""
+async def open_reader(
+    bootstrap: str, group: str | None = None, *, partition_bytes: int = FETCH_BYTES
+) -> AsyncIterator[AIOKafkaConsumer]:
+    """A consumer without subscription that commits nothing by itself; KafkaError without a broker.
+
+    With fewer `partition_bytes` one fetch has records of more partitions.
+    """
     consumer = AIOKafkaConsumer(
         bootstrap_servers=bootstrap,
         group_id=group,
         enable_auto_commit=False,
         auto_offset_reset="earliest",
-        max_partition_fetch_bytes=FETCH_BYTES,
+        max_partition_fetch_bytes=partition_bytes,
         fetch_max_bytes=FETCH_BYTES,
         fetch_max_wait_ms=100,
         request_timeout_ms=10_000,

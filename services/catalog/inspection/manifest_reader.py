@@ -36,7 +36,7 @@ class UnreadableArtifact(Exception):
 
 
 def main(path: str) -> None:
-    """Print `{"package_name", "version"}`, with `{"error"}` if it is unreadable, or `{"hostile"}`."""
+    """Print `{"package_name", "version", "error": null}`, or only `{"error"}` or `{"hostile"}` with the reason."""
     limit()
     print(json.dumps(_inspect(path)))
 

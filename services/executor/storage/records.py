@@ -1,4 +1,4 @@
-"""Executions, runs, plans and steps as the documents that hold them: None and absent are the same."""
+"""Executions, runs, plans and steps as the documents that hold them. None is not stored."""
 
 from dataclasses import replace
 from functools import cache

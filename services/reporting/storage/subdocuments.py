@@ -59,9 +59,10 @@ def encode_assessment(assessment: Assessment) -> Document:
 
 
 def decode_assessment(document: Document) -> Assessment:
-    stored = document["evidence"]
-    evidence = decode_fields(Evidence, stored, **{n: decode_optional(BuildRef, stored[n]) for n in _EVIDENCE_BUILDS})
-    return Assessment(document["flaky_score"], Classification(document["classification"]), evidence)
+    """Evidence that an earlier version did not store gets its default."""
+    stored = {name: value for name, value in document["evidence"].items() if name in _field_names(Evidence)}
+    stored |= {name: decode_optional(BuildRef, stored[name]) for name in _EVIDENCE_BUILDS if name in stored}
+    return Assessment(document["flaky_score"], Classification(document["classification"]), Evidence(**stored))
 
 
 def encode_attempts(attempts: tuple[Attempt, ...]) -> str:

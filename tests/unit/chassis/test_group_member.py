@@ -7,7 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 from aiokafka import ConsumerRecord, TopicPartition
-from aiokafka.errors import CommitFailedError, KafkaConnectionError, KafkaError
+from aiokafka.errors import (
+    CommitFailedError,
+    IllegalGenerationError,
+    KafkaConnectionError,
+    KafkaError,
+    RebalanceInProgressError,
+    UnknownMemberIdError,
+)
 from aiokafka.structs import OffsetAndMetadata
 
 from services.chassis import metrics
@@ -143,9 +150,10 @@ async def test_records_fetched_before_a_rebalance_are_not_committed_after_it(joi
     assert client.commits == [{PARTITION: 4}]
 
 
-async def test_a_refused_commit_raises(join: Join) -> None:
+@pytest.mark.parametrize("refusal", [UnknownMemberIdError, IllegalGenerationError, RebalanceInProgressError])
+async def test_a_refused_commit_raises(join: Join, refusal: type[KafkaError]) -> None:
     with pytest.raises(CommitFailedError):
-        await join(FakeClient(refusals=[CommitFailedError()])).commit(records(1))
+        await join(FakeClient(refusals=[refusal()])).commit(records(1))
 
 
 async def test_the_next_offset_of_assigned_partitions_is_committed(join: Join) -> None:

@@ -1,7 +1,7 @@
 """Finds the elements that a phrase names: exact texts first, then regardless of case, then hints, labels and ids."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -239,11 +239,13 @@ def _in_innermost_container(found: list[Element], anchor: Element, outline: Outl
     """Those inside the anchor or its innermost possible container, which is within its row and not the whole screen."""
     containers = [anchor, *outline.ancestors(anchor)][:-1]
     row = next((place for place, each in enumerate(containers) if each.role is Role.CELL), len(containers))
-    for container in containers[: row + 1]:
-        inside = outline.descendants_among(found, {container})
-        if inside:
-            return inside
-    return []
+    places = {container: place for place, container in enumerate(containers[: row + 1])}
+    inside = [(place, each) for each in found if (place := _first_place(outline.ancestors(each), places)) is not None]
+    return nearest(inside)
+
+
+def _first_place(ancestors: list[Element], places: Mapping[Element, int]) -> int | None:
+    return next((places[ancestor] for ancestor in ancestors if ancestor in places), None)
 
 
 def gap_between(element: Element, anchor: Element, relation: Relation) -> float | None:
@@ -264,7 +266,7 @@ def gap_between(element: Element, anchor: Element, relation: Relation) -> float 
     return gap if lined_up and gap >= 0 else None
 
 
-def nearest(found: list[tuple[float, Element]]) -> list[Element]:
+def nearest(found: Sequence[tuple[float, Element]]) -> list[Element]:
     """The nearest of elements with their distances; several if they are equally near."""
     if not found:
         return []
