@@ -1,8 +1,9 @@
 """The order in which runs are claimed, within an execution and between organisations.
 
 Within an execution the longest expected run comes first, because a long run that starts last delays the end (Graham
-1969: longest first is within 4/3 of the optimum). Between organisations: started runs first, then by priority, then
-runs of the organisation with the fewest running, then of the one that was served longest ago, then the oldest.
+1969: longest first is within 4/3 of the optimum). Between organisations: the one with the fewest running runs, then the
+one that was served longest ago, then the one whose run is the oldest. Within an organisation: started runs first, then
+by priority.
 """
 
 import heapq
@@ -41,7 +42,7 @@ def claim_turns(expected: Sequence[float | None]) -> list[int]:
 
 
 def rank(run: Run) -> int:
-    """Lower ranks are claimed first: 0 for runs that have started (their time limit is running), else by priority."""
+    """Lower ranks of an organisation are claimed first: 0 for started runs (their time is running), else by priority."""
     return 0 if run.attempts else HIGHEST_PRIORITY + 1 - run.priority
 
 
@@ -66,27 +67,36 @@ def share_slots(
 
     By organisation: `running` is the number of its running runs; `served` the number of its last claim (only the order
     matters), which decides between organisations with equally many running, as with a single slot; `left` how many more
-    runs it may have (None: any number). Queues are assumed to be long enough: a caller that finds a shorter one asks
-    again.
+    runs it may have (None: any number). Only the first queue of an organisation is chosen. Queues are assumed to be
+    long enough: a caller that finds a shorter one asks again.
     """
     taken: Counter[str] = Counter()
 
-    def place(queue: OrgQueue) -> _Place:
+    def turn(queue: OrgQueue) -> _Turn:
         org_id = queue.org_id
-        return queue.rank, running.get(org_id, 0) + taken[org_id], served.get(org_id, 0), queue.since, org_id
+        return running.get(org_id, 0) + taken[org_id], served.get(org_id, 0), queue.since, org_id
 
-    waiting = [(place(queue), queue) for queue in queues]
+    waiting = [(turn(queue), queue) for queue in _first_of_each(queues)]
     heapq.heapify(waiting)
     chosen: list[OrgQueue] = []
     while waiting and len(chosen) < limit:
-        before, queue = heapq.heappop(waiting)
+        _, queue = waiting[0]
         if left is not None and taken[queue.org_id] >= left[queue.org_id]:
+            heapq.heappop(waiting)
             continue
-        if before == place(queue):
-            chosen.append(queue)
-            taken[queue.org_id] += 1
-        heapq.heappush(waiting, (place(queue), queue))
+        chosen.append(queue)
+        taken[queue.org_id] += 1
+        heapq.heapreplace(waiting, (turn(queue), queue))
     return chosen
 
 
-_Place = tuple[int, int, int, datetime, str]
+def _first_of_each(queues: Iterable[OrgQueue]) -> Iterable[OrgQueue]:
+    """The queue of the lowest rank of each organisation."""
+    first: dict[str, OrgQueue] = {}
+    for queue in queues:
+        if queue.org_id not in first or queue.rank < first[queue.org_id].rank:
+            first[queue.org_id] = queue
+    return first.values()
+
+
+_Turn = tuple[int, int, datetime, str]

@@ -112,7 +112,7 @@ class FairQueue:
         by_queue = {head.queue: head for head in heads}
         chosen = [by_queue[queue] for queue in await self._choose(platform, list(by_queue), limit)]
         counts = Counter(head.name for head in chosen)
-        self._use_up(platform, counts)
+        self._use_up(platform, {head.queue.org_id for head in chosen})
         needed = [head for head in heads if counts[head.name]]
         found = await asyncio.gather(*(self._first_runs(head, counts[head.name]) for head in needed))
         left = {head.name: iter(keys) for head, keys in zip(needed, found, strict=True)}
@@ -156,10 +156,10 @@ class FairQueue:
             self._heads[platform] = heads, monotonic() + CACHE_SECONDS
         return heads
 
-    def _use_up(self, platform: Platform, chosen: Container[str]) -> None:
-        """Remove the chosen heads from the cache, which a lost claim may have cleared meanwhile."""
+    def _use_up(self, platform: Platform, org_ids: Container[str]) -> None:
+        """Remove the heads of these organisations from the cache, which a lost claim may have cleared meanwhile."""
         heads, until = self._heads.get(platform, ([], 0.0))
-        self._heads[platform] = [head for head in heads if head.name not in chosen], until
+        self._heads[platform] = [head for head in heads if head.queue.org_id not in org_ids], until
 
     async def _read_heads(self, platform: Platform) -> list[_QueueHead]:
         of_platform = {"queue": {"$gte": f"{platform.value}/", "$lt": f"{platform.value}0"}}  # "0" comes after "/"

@@ -1,4 +1,4 @@
-"""The order of claims, on the fake and on MongoDB: started runs, priority, fairness, age, duration, limits."""
+"""The order of claims, on the fake and on MongoDB: fairness, started runs, priority, age, duration, limits."""
 
 import asyncio
 from collections import Counter
@@ -53,17 +53,37 @@ async def finish(world: World, claim: Claim, result: AttemptResult = AttemptResu
     await world.runs.finish(claim.key, claim.run.fencing_token, result)
 
 
-async def test_higher_priorities_are_claimed_first_whatever_their_age(world: World) -> None:
-    order = [await start(world, priority=priority) for priority in (-10, 0, 10, 1)]
+async def test_an_organisation_gets_its_turn_whatever_the_priority_of_others(world: World) -> None:
+    urgent, other = str(uuid4()), str(uuid4())
+    await start(world, *(plan() for _ in range(40)), org_id=urgent, priority=10)
+    await world.advance(60)
+    await start(world, plan(), plan(), org_id=other, priority=-10)
+    assert Counter(await owners(world, 4)) == {urgent: 2, other: 2}
+
+
+async def test_retries_of_one_organisation_do_not_precede_the_first_runs_of_another(world: World) -> None:
+    retrying, other = str(uuid4()), str(uuid4())
+    await start(world, *(plan() for _ in range(3)), org_id=retrying)
+    for claim in [await next_claim(world) for _ in range(3)]:
+        assert claim is not None
+        await world.runs.hand_back(claim.key, claim.run.fencing_token)
+    await start(world, org_id=other)
+    assert other in await owners(world, 2)
+
+
+async def test_higher_priorities_of_an_organisation_are_claimed_first_whatever_their_age(world: World) -> None:
+    own = str(uuid4())
+    order = [await start(world, org_id=own, priority=priority) for priority in (-10, 0, 10, 1)]
     claims = [await next_claim(world) for _ in order]
     assert [claim.execution.priority for claim in claims if claim] == [10, 1, 0, -10]
 
 
-async def test_started_runs_come_before_any_priority(world: World) -> None:
-    low = await start(world, priority=-10)
+async def test_started_runs_of_an_organisation_come_before_its_priorities(world: World) -> None:
+    own = str(uuid4())
+    low = await start(world, org_id=own, priority=-10)
     claim = await next_claim(world)
     assert claim is not None
-    await start(world, priority=10)
+    await start(world, org_id=own, priority=10)
     await world.runs.hand_back(claim.key, claim.run.fencing_token)
     again = await next_claim(world)
     assert again is not None

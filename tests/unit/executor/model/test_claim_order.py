@@ -64,14 +64,19 @@ def test_ties_go_to_the_organisation_served_longest_ago_then_to_the_oldest() -> 
     assert organisations(share_slots(queues, 3, served={"a": 7})) == ["c", "b", "a"]
 
 
-def test_rank_takes_precedence_over_fairness() -> None:
-    queues = [queue("a", rank=1), queue("b")]
-    assert organisations(share_slots(queues, 2, running={"a": 9})) == ["a", "a"]
+def test_fairness_between_organisations_takes_precedence_over_priority() -> None:
+    queues = [queue("a", rank=1), queue("b", since=later(9))]
+    assert organisations(share_slots(queues, 3, running={"a": 1})) == ["b", "a", "b"]
+
+
+def test_priority_decides_within_an_organisation() -> None:
+    queues = [queue("a"), queue("a", rank=1, since=later(9)), queue("b")]
+    assert [(q.org_id, q.rank) for q in share_slots(queues, 3)] == [("b", 11), ("a", 1), ("b", 11)]
 
 
 def test_no_organisation_exceeds_its_remaining_slots() -> None:
     queues = [queue("a"), queue("a", rank=0), queue("b"), queue("c")]
-    assert organisations(share_slots(queues, 9, left={"a": 2, "b": 0, "c": 1})) == ["a", "a", "c"]
+    assert organisations(share_slots(queues, 9, left={"a": 2, "b": 0, "c": 1})) == ["a", "c", "a"]
     assert share_slots(queues, 9, left={"a": -1, "b": 0, "c": 0}) == []
 
 
