@@ -1,23 +1,27 @@
 """Idempotency keys: a repeated request within 24 hours gets the response of the first one."""
 
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from math import ceil
 from uuid import uuid4
 
 from pymongo import ASCENDING, IndexModel, ReturnDocument
 from pymongo.errors import PyMongoError
 
 from services.chassis.context import Caller
-from services.chassis.errors import Aborted, AlreadyExists
+from services.chassis.errors import AlreadyExists, Unavailable
 from services.chassis.ids import derive_ids
 from services.chassis.migrations import Migration
 from services.chassis.mongo import Document, Mongo
 
 RECORDS = "_idempotency"
 KEEP_SECONDS = 24 * 3600
-IN_FLIGHT_SECONDS = 60
+LEASE_SECONDS = 3.0
+"""How long the key of a call that died stays claimed; a living call renews its claim three times as often."""
+_LEASE_END = {"$add": ["$$NOW", int(LEASE_SECONDS * 1000)]}
 _ABANDONED = {"$and": [{"$eq": ["$state", "in_flight"]}, {"$lte": ["$claimed_until", "$$NOW"]}]}
 _FREE = {"$or": [{"$eq": [{"$type": "$state"}, "missing"]}, _ABANDONED]}
 
@@ -41,8 +45,9 @@ class Idempotency:
     ) -> StoredResponse:
         """Do `work` unless there is a response for the caller's key; `request` is the serialised request.
 
-        AlreadyExists (IDEMPOTENCY_KEY_REUSED) for another request, Aborted while the first call is in progress.
-        When a process dies during `work`, its key is blocked for a minute; then the work is repeated with the same ids.
+        AlreadyExists (IDEMPOTENCY_KEY_REUSED) for another request; Unavailable (IDEMPOTENCY_KEY_IN_FLIGHT) while the
+        first call is in progress, and for up to LEASE_SECONDS after its process died: then a repeat does the work, with
+        the same ids.
         """
         key = caller.idempotency_key or ""
         id_ = _digest("\n".join((caller.org_id, method, key)).encode())
@@ -52,7 +57,8 @@ class Idempotency:
             return StoredResponse(_stored_response(record, _digest(request)), replayed=True)
         try:
             with derive_ids(caller.org_id, method, key):
-                response = await work()
+                async with self._renewed(id_, owner):
+                    response = await work()
         except BaseException:
             with suppress(PyMongoError):  # then the claim expires
                 await self._records.delete_one({"_id": id_, "owner": owner})
@@ -66,14 +72,33 @@ class Idempotency:
             "state": "in_flight",
             "owner": owner,
             "request_hash": request_hash,
-            "claimed_until": {"$add": ["$$NOW", IN_FLIGHT_SECONDS * 1000]},
+            "claimed_until": _LEASE_END,
             "expires_at": {"$add": ["$$NOW", KEEP_SECONDS * 1000]},
         }
         change = {name: {"$cond": [_FREE, value, f"${name}"]} for name, value in mine.items()}
+        seen: Document = {"seen_at": "$$NOW"}
         record: Document = await self._records.find_one_and_update(
-            {"_id": id_}, [{"$set": change}], upsert=True, return_document=ReturnDocument.AFTER
+            {"_id": id_}, [{"$set": change | seen}], upsert=True, return_document=ReturnDocument.AFTER
         )
         return None if record["owner"] == owner else record
+
+    @asynccontextmanager
+    async def _renewed(self, id_: str, owner: str) -> AsyncIterator[None]:
+        """Renew the claim while the block runs; without MongoDB it expires."""
+
+        async def renew() -> None:
+            while True:
+                await asyncio.sleep(LEASE_SECONDS / 3)
+                with suppress(PyMongoError):
+                    await self._records.update_one(
+                        {"_id": id_, "owner": owner}, [{"$set": {"claimed_until": _LEASE_END}}]
+                    )
+
+        renewal = asyncio.create_task(renew())
+        try:
+            yield
+        finally:
+            renewal.cancel()
 
     async def _finish(self, id_: str, owner: str, response: bytes) -> None:
         done = {"$set": {"state": "done", "response": response}, "$unset": {"claimed_until": ""}}
@@ -84,10 +109,11 @@ def _stored_response(record: Document, request_hash: str) -> bytes:
     if record["request_hash"] != request_hash:
         raise AlreadyExists("This Idempotency-Key was used for a different request", reason="IDEMPOTENCY_KEY_REUSED")
     if record["state"] != "done":
-        raise Aborted(
-            "The first request with this Idempotency-Key is still in progress",
+        left = (record["claimed_until"] - record["seen_at"]).total_seconds()
+        raise Unavailable(
+            "The first request with this Idempotency-Key is still in progress: repeat this one later",
             reason="IDEMPOTENCY_KEY_IN_FLIGHT",
-            retry_after=1.0,
+            retry_after=max(1, ceil(left)),
         )
     return bytes(record["response"])
 

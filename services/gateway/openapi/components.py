@@ -21,13 +21,20 @@ ERRORS = {
     "404": "Nothing with this id exists in the organisation of the API key.",
     "405": "The path does not support this method; Allow lists those that it supports.",
     "408": "The body did not arrive in time.",
-    "409": "The resource exists already, or its state does not allow the operation.",
+    "409": (
+        "code says why: the resource exists already, its state does not allow the operation, the Idempotency-Key was "
+        "used for a different request, or another request changed the resource at the same time. Only for the last one "
+        "there is a Retry-After: repeating helps."
+    ),
     "413": "The body is too large.",
     "415": "The type or the encoding of the body is not supported.",
     "422": "The request is not valid; detail lists every error.",
     "429": "Too many requests. Retry after the seconds in Retry-After.",
     "500": "An internal error. The log has it under the request id.",
-    "503": "A service that the operation needs is not available. Retry after the seconds in Retry-After.",
+    "503": (
+        "A service that the operation needs is not available, or (IDEMPOTENCY_KEY_IN_FLIGHT) the first request with "
+        "this Idempotency-Key is still in progress. Retry after the seconds in Retry-After."
+    ),
     "504": "The operation took too long. Retry after the seconds in Retry-After.",
 }
 ALWAYS = frozenset(("400", "401", "403", "422", "429", "500", "503", "504"))
@@ -104,7 +111,8 @@ PARAMETERS: Part = {
     "IdempotencyKey": {
         "name": "Idempotency-Key",
         "in": "header",
-        "description": "The same key and body within 24 hours give the first response again; another body is a 409.",
+        "description": "The same key and body within 24 hours give the first response again. Another body is a 409; a "
+        "repeat while the first request is in progress is a 503.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
     },
     "RequestId": {

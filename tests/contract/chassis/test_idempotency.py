@@ -1,13 +1,16 @@
 import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime
 
 import pytest
 
 from services.chassis.context import Caller
-from services.chassis.errors import Aborted, AlreadyExists, FailedPrecondition
-from services.chassis.idempotency import MIGRATION, RECORDS, Idempotency, StoredResponse
+from services.chassis.errors import AlreadyExists, FailedPrecondition, Unavailable
+from services.chassis.idempotency import LEASE_SECONDS, MIGRATION, RECORDS, Idempotency, StoredResponse
 from services.chassis.ids import new_id
 from services.chassis.migrations import migrate
 from services.chassis.mongo import Mongo
+from tests.eventually import eventually
 
 CALLER = Caller("org-1", idempotency_key="key-1")
 
@@ -66,7 +69,7 @@ async def test_a_failed_request_may_be_retried(idempotency: Idempotency) -> None
     assert not (await run_once(idempotency, Work())).replayed
 
 
-async def test_a_repeat_during_the_first_request_is_aborted(idempotency: Idempotency) -> None:
+async def test_a_repeat_during_the_first_request_is_to_come_again(idempotency: Idempotency) -> None:
     begun, go = asyncio.Event(), asyncio.Event()
 
     async def slow() -> bytes:
@@ -76,9 +79,10 @@ async def test_a_repeat_during_the_first_request_is_aborted(idempotency: Idempot
 
     first = asyncio.create_task(idempotency.run_once(CALLER, "/s/Create", b"body", slow))
     await begun.wait()
-    with pytest.raises(Aborted) as error:
+    with pytest.raises(Unavailable) as error:
         await run_once(idempotency, Work())
-    assert error.value.retry_after == 1.0
+    assert error.value.reason == "IDEMPOTENCY_KEY_IN_FLIGHT"
+    assert 1 <= (error.value.retry_after or 0) <= LEASE_SECONDS
     go.set()
     assert (await first).response == b"done"
 
@@ -87,7 +91,32 @@ async def test_one_of_many_concurrent_requests_does_the_work(idempotency: Idempo
     work = Work()
     results = await asyncio.gather(*(run_once(idempotency, work) for _ in range(50)), return_exceptions=True)
     assert len(work.ids) == 1
-    assert all(isinstance(result, StoredResponse | Aborted) for result in results)
+    assert all(isinstance(result, StoredResponse | Unavailable) for result in results)
+
+
+async def test_a_long_request_keeps_its_claim(idempotency: Idempotency, mongo: Mongo) -> None:
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def slow() -> bytes:
+        begun.set()
+        await go.wait()
+        return b"done"
+
+    async def claim_end() -> datetime:
+        record = await mongo.collection(RECORDS).find_one({})
+        assert record is not None
+        return record["claimed_until"]
+
+    first = asyncio.create_task(idempotency.run_once(CALLER, "/s/Create", b"body", slow))
+    await begun.wait()
+    end = await claim_end()
+    await eventually(lambda: _after(claim_end, end))
+    go.set()
+    assert (await first).response == b"done"
+
+
+async def _after(read: Callable[[], Awaitable[datetime]], earlier: datetime) -> bool:
+    return await read() > earlier
 
 
 async def test_the_claim_of_a_dead_process_expires_and_ids_stay_the_same(
