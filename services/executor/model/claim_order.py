@@ -42,7 +42,7 @@ def claim_turns(expected: Sequence[float | None]) -> list[int]:
 
 
 def rank(run: Run) -> int:
-    """Lower ranks of an organisation are claimed first: 0 for started runs (their time is running), else by priority."""
+    """Lower ranks are claimed first: 0 for runs that have started (their time limit is running), else by priority."""
     return 0 if run.attempts else HIGHEST_PRIORITY + 1 - run.priority
 
 
