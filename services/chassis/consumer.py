@@ -87,6 +87,7 @@ class Consumer:
         self._stopping = False
         self._stopped = asyncio.Event()
         self._polled_at = self._clock.monotonic()
+        self._member: GroupMember | None = None
 
     def wake(self) -> None:
         """There is capacity again: fetch at once."""
@@ -101,6 +102,10 @@ class Consumer:
     def poll_age(self) -> float:
         """Seconds since the last poll."""
         return self._clock.monotonic() - self._polled_at
+
+    def is_current(self, seconds: float) -> bool:
+        """Whether the broker answered a fetch of every assigned partition in the last `seconds`."""
+        return self._member is not None and self._member.is_current(seconds)
 
     async def check(self) -> None:
         """For liveness: raises when the loop is stuck."""
@@ -126,9 +131,11 @@ class Consumer:
 
     async def _consume(self, member: GroupMember) -> None:
         stopped = asyncio.create_task(self._stopped.wait())
+        self._member = member
         try:
             await self._consume_until(stopped, member)
         finally:
+            self._member = None
             stopped.cancel()
 
     async def _consume_until(self, stopped: asyncio.Task[bool], member: GroupMember) -> None:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from time import monotonic
+from time import monotonic, time
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
 from aiokafka.errors import (
@@ -114,6 +114,12 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]
     def owns(self, record: ConsumerRecord) -> bool:
         """Whether the partition of this record of the last fetch has been assigned to this member ever since."""
         return not self._rebalanced and partition_of(record) in self._consumer.assignment()
+
+    def is_current(self, seconds: float) -> bool:
+        """Whether the broker answered a fetch of every assigned partition in the last `seconds`."""
+        since = (time() - seconds) * 1000
+        assigned = self._consumer.assignment()
+        return bool(assigned) and all((self._consumer.last_poll_timestamp(p) or 0) >= since for p in assigned)
 
     async def pause(self) -> None:
         """Fetch nothing until `resume`, but keep polling, which keeps the membership alive."""

@@ -29,6 +29,8 @@ from services.gateway.upstream.rpcs import Upstreams
 
 KEY_EVENTS = {KEY_EVENTS_TOPIC: 1}
 KEY_EVENTS_WAIT_MS = 250
+KEY_EVENTS_CURRENT_SECONDS = 2.0
+"""Revocations arrive if the broker answered a fetch in this time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +57,14 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
         channels = await _channels(stack, settings)
         health.register("catalog", channels["catalog"].check)
         key_cache = KeyCache()
-        await _consume_key_events(stack, settings, key_cache, background, health)
+        key_events = await _consume_key_events(stack, settings, key_cache, background, health)
         keys = await stack.enter_async_context(_channel(settings, settings.catalog_address, via_gateway=False))
-        authenticator = Authenticator(CatalogApiKeys(keys), key_cache, SystemClock())
+        authenticator = Authenticator(
+            CatalogApiKeys(keys),
+            key_cache,
+            SystemClock(),
+            revocations_arrive=lambda: key_events.is_current(KEY_EVENTS_CURRENT_SECONDS),
+        )
         app = _application(settings, authenticator, Upstreams(channels), health)
         address = await stack.enter_async_context(serve(app, settings))
         await stack.enter_async_context(health.mark_ready(background))
@@ -88,7 +95,7 @@ async def _channels(stack: AsyncExitStack, settings: Settings) -> dict[str, Chan
 
 async def _consume_key_events(
     stack: AsyncExitStack, settings: Settings, key_cache: KeyCache, background: Background, health: Health
-) -> None:
+) -> Consumer:
     """Every replica has its own consumer group, so each one receives every revocation."""
     producer = await stack.enter_async_context(
         Producer(settings.kafka_bootstrap, KEY_EVENTS, idempotence=settings.kafka_idempotence)
@@ -105,6 +112,7 @@ async def _consume_key_events(
     )
     health.register("key events", consumer.check, affects="liveness")
     await stack.enter_async_context(background.run("key events", consumer.run(), stop=consumer.stop, grace=1.0))
+    return consumer
 
 
 def build_routes(settings: Settings, upstreams: Upstreams, health: Health, closing: asyncio.Event) -> list[Route]:

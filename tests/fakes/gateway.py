@@ -42,9 +42,12 @@ class FakeApiKeys:
         self.verified: list[str] = []
         self.hold: asyncio.Event | None = None
         self.reached = asyncio.Event()
+        self.failure: Exception | None = None
 
     async def verify(self, key: str) -> KeyHolder:
         self.verified.append(key)
+        if self.failure is not None:
+            raise self.failure
         self.reached.set()
         if self.hold is not None:
             await self.hold.wait()

@@ -1,10 +1,11 @@
 """Finds the holder of the API key in an Authorization header."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from services.chassis.clock import Clock
-from services.chassis.errors import Unauthenticated
+from services.chassis.error_status import to_domain_error
+from services.chassis.errors import DeadlineExceeded, Unauthenticated, Unavailable
 from services.gateway.auth.api_keys import (
     KEY_ERRORS,
     ApiKeys,
@@ -17,12 +18,21 @@ from services.gateway.auth.api_keys import (
 )
 from services.gateway.auth.key_cache import KeyCache
 
+VERIFICATION_SECONDS = 2.0
+"""How long the verification of a known key may take while the key can be held."""
+
 
 class Authenticator:
-    """Verifies a key at most every 30 s, and once for all requests that bring it at the same time."""
+    """Verifies a key at most every 30 s, and once for all requests that bring it at the same time.
 
-    def __init__(self, keys: ApiKeys, cache: KeyCache, clock: Clock) -> None:
+    While the catalog is unavailable, a key that it verified before stays valid as long as revocations arrive.
+    """
+
+    def __init__(
+        self, keys: ApiKeys, cache: KeyCache, clock: Clock, *, revocations_arrive: Callable[[], bool] = lambda: False
+    ) -> None:
         self._keys = keys
+        self._revocations_arrive = revocations_arrive
         self._cache = cache
         self._clock = clock
         self._verifications: dict[bytes, asyncio.Task[KeyHolder]] = {}
@@ -35,7 +45,7 @@ class Authenticator:
         if cached is None:
             if not is_well_formed(key):
                 raise invalid_api_key()
-            return await self._verify_once(key_id, key)
+            return await self._verify_or_hold(key_id, key)
         if cached.holder is None:
             raise KEY_ERRORS[cached.reason]()
         return self._check_expiry(cached.holder)
@@ -44,6 +54,18 @@ class Authenticator:
         if holder.expires_at is not None and holder.expires_at <= self._clock.now():
             raise expired_api_key()
         return holder
+
+    async def _verify_or_hold(self, key_id: bytes, key: str) -> KeyHolder:
+        if not self._cache.knows(key_id) or not self._revocations_arrive():
+            return await self._verify_once(key_id, key)
+        try:
+            async with asyncio.timeout(VERIFICATION_SECONDS):
+                return await self._verify_once(key_id, key)
+        except Exception as error:
+            held = self._cache.hold(key_id, self._clock.monotonic()) if _is_outage(error) else None
+            if held is None:
+                raise
+            return self._check_expiry(held)
 
     async def _verify_once(self, key_id: bytes, key: str) -> KeyHolder:
         """Shares one verification; a request that is cancelled does not cancel it for the others."""
@@ -67,6 +89,10 @@ class Authenticator:
         if not self._cache.put_valid(key_id, holder, self._clock.monotonic()):
             raise invalid_api_key()
         return holder
+
+
+def _is_outage(error: Exception) -> bool:
+    return isinstance(error, TimeoutError) or isinstance(to_domain_error(error), Unavailable | DeadlineExceeded)
 
 
 def _bearer_key(authorization: Sequence[str]) -> str:

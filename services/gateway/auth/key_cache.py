@@ -17,6 +17,8 @@ V = TypeVar("V")
 
 VALID_SECONDS = 30.0
 INVALID_SECONDS = 5.0
+HELD_SECONDS = 5.0
+"""How long a valid key that cannot be verified again is accepted until the next attempt."""
 MAX_KEYS = 20_000
 
 
@@ -72,6 +74,18 @@ class KeyCache:
         self._valid.put(fingerprint, CachedKey(holder, "", now + VALID_SECONDS))
         self._fingerprints.put(key_id, fingerprint)
         return True
+
+    def knows(self, fingerprint: bytes) -> bool:
+        """Whether the key was valid when it was verified last."""
+        return self._valid.get(fingerprint) is not None
+
+    def hold(self, fingerprint: bytes, now: float) -> KeyHolder | None:
+        """The holder of a key that was valid when it was verified last, for 5 more seconds; None once it is revoked."""
+        found = self._valid.get(fingerprint)
+        if found is None:
+            return None
+        self._valid.put(fingerprint, CachedKey(found.holder, "", now + HELD_SECONDS))
+        return found.holder
 
     def put_invalid(self, fingerprint: bytes, reason: str, now: float) -> None:
         """Cache a rejection for 5 s."""

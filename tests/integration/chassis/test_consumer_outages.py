@@ -84,6 +84,15 @@ async def test_a_consumer_survives_repeated_restarts_of_the_broker(bench: Bench)
             await consumer.check()
 
 
+async def test_a_consumer_is_current_only_while_its_broker_answers(bench: Bench) -> None:
+    async with bench.consuming() as consumer:
+        await eventually(lambda: consumer.is_current(2.0))
+        await bench.broker.stop()
+        await eventually(lambda: not consumer.is_current(2.0))
+        await bench.broker.start()
+        await eventually(lambda: consumer.is_current(2.0), within=60)
+
+
 async def test_a_consumer_survives_a_restart_while_its_handler_retries(bench: Bench) -> None:
     asked: list[str] = []
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from time import time
 from types import SimpleNamespace
 
 import pytest
@@ -40,6 +41,7 @@ class FakeClient:
     refusals: list[KafkaError] = field(default_factory=list)
     unreadable: bool = False
     generation: int = 0
+    answered: float | None = None
     _client: object = None
 
     @property
@@ -71,6 +73,9 @@ class FakeClient:
 
     def highwater(self, _: TopicPartition) -> int:
         return self.end
+
+    def last_poll_timestamp(self, _: TopicPartition) -> float | None:
+        return self.answered
 
     def assignment(self) -> set[TopicPartition]:
         return self.assigned
@@ -225,3 +230,15 @@ async def test_the_lag_falls_with_commits_not_with_fetches(join: Join) -> None:
 def lag() -> float | None:
     labels = {"group": "test-group", "partition": "0", "topic": "t"}
     return metrics.REGISTRY.get_sample_value("mobiletest_kafka_consumer_lag_records", labels)
+
+
+async def test_a_member_is_current_while_the_broker_answers_for_every_partition() -> None:
+    client = FakeClient()
+    member = GroupMember(GROUP, client)  # type: ignore[arg-type]
+    assert not member.is_current(5)
+    client.answered = time() * 1000
+    assert member.is_current(5)
+    client.answered -= 6000
+    assert not member.is_current(5)
+    client.assigned = set()
+    assert not member.is_current(5)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from services.chassis.errors import Unauthenticated, Unavailable
+from services.chassis.errors import DeadlineExceeded, Unauthenticated, Unavailable
 from services.gateway.auth.api_keys import KeyHolder, checksum, expired_api_key, is_well_formed
 from services.gateway.auth.authenticator import Authenticator
 from services.gateway.auth.key_cache import KeyCache
@@ -22,7 +22,10 @@ class World:
         self.clock = FakeClock(NOW)
         self.keys = FakeApiKeys()
         self.cache = KeyCache(max_keys)
-        self.authenticator = Authenticator(self.keys, self.cache, self.clock)
+        self.revocations_arrive = True
+        self.authenticator = Authenticator(
+            self.keys, self.cache, self.clock, revocations_arrive=lambda: self.revocations_arrive
+        )
 
     def add_key(self, holder: KeyHolder = HOLDER) -> str:
         key = new_key()
@@ -107,6 +110,51 @@ async def test_a_cached_key_expires_on_time() -> None:
     key = world.add_key(KeyHolder("k", "o", frozenset(), NOW + timedelta(seconds=10)))
     await world.authenticate(key)
     world.clock.moment = NOW + timedelta(seconds=10)
+    with pytest.raises(Unauthenticated, match="API key expired"):
+        await world.authenticate(key)
+
+
+OUTAGES = [Unavailable("the catalog is down"), DeadlineExceeded("the catalog hangs"), TimeoutError()]
+
+
+@pytest.mark.parametrize("outage", OUTAGES, ids=repr)
+async def test_a_known_key_outlives_an_outage_of_the_catalog_while_revocations_arrive(outage: Exception) -> None:
+    world = World()
+    key = world.add_key()
+    await world.authenticate(key)
+    world.keys.failure = outage
+    for seconds in (30.0, 34.9, 3600.0):
+        world.clock.seconds = seconds
+        assert await world.authenticate(key) == HOLDER
+    assert len(world.keys.verified) == 3  # not for every request
+
+
+async def test_no_key_outlives_an_outage_without_revocations() -> None:
+    world = World()
+    key = world.add_key()
+    await world.authenticate(key)
+    world.keys.failure, world.revocations_arrive = Unavailable("the catalog is down"), False
+    world.clock.seconds = 30.0
+    with pytest.raises(Unavailable):
+        await world.authenticate(key)
+
+
+async def test_a_key_revoked_during_an_outage_is_not_held() -> None:
+    world = World()
+    key = world.add_key()
+    await world.authenticate(key)
+    world.keys.failure = Unavailable("the catalog is down")
+    world.cache.revoke(HOLDER.key_id)
+    with pytest.raises(Unavailable):
+        await world.authenticate(key)
+
+
+async def test_a_held_key_expires_on_time() -> None:
+    world = World()
+    key = world.add_key(KeyHolder("k", "o", frozenset(), NOW + timedelta(seconds=40)))
+    await world.authenticate(key)
+    world.keys.failure = Unavailable("the catalog is down")
+    world.clock.seconds, world.clock.moment = 40.0, NOW + timedelta(seconds=40)
     with pytest.raises(Unauthenticated, match="API key expired"):
         await world.authenticate(key)
 
