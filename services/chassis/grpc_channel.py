@@ -68,9 +68,12 @@ class Channel:
 
     async def check(self) -> None:
         """The readiness check: raises, and starts connecting, when there is no connection."""
-        state = self._inner.get_state(try_to_connect=True)
-        if state is not grpc.ChannelConnectivity.READY:
-            raise Unavailable(f"the connection is {state.name.lower()}")
+        if not self.is_ready():
+            raise Unavailable(f"the connection is {self._inner.get_state().name.lower()}")
+
+    def is_ready(self) -> bool:
+        """Whether there is a connection; starts connecting when there is none."""
+        return self._inner.get_state(try_to_connect=True) is grpc.ChannelConnectivity.READY
 
     def unary_unary(self, path: str, *arguments: Any, **options: Any) -> Callable[..., Any]:
         return self._wrap(path, self._inner.unary_unary(path, *arguments, **options), self._timeout)

@@ -6,7 +6,7 @@ from typing import Any
 from mobiletest.catalog.v1 import builds_pb2, builds_pb2_grpc, resolution_pb2, resolution_pb2_grpc
 from mobiletest.types.v1 import platform_pb2
 
-from services.chassis import grpc_server
+from services.chassis import grpc_server, logs
 from services.chassis.context import Caller, bind
 from services.chassis.grpc_server import Channel
 from services.chassis.proto_values import read_optional, to_datetime, to_enum_member, value_to_json
@@ -18,6 +18,8 @@ RESOLVE_SECONDS = 5.0
 BEGINNING_SECONDS = 60.0
 DOWNLOAD_SECONDS = 900.0
 
+log = logs.get(__name__)
+
 _SERVICES = (
     resolution_pb2.DESCRIPTOR.services_by_name["Resolution"],
     builds_pb2.DESCRIPTOR.services_by_name["Builds"],
@@ -28,8 +30,18 @@ class RemoteCatalog:
     """The port `Catalog` on a gRPC channel. Errors of the catalog are raised unchanged."""
 
     def __init__(self, to: Channel) -> None:
+        self._channel = to
+        self._was_reachable = True
         self._resolution = resolution_pb2_grpc.ResolutionStub(to)  # type: ignore[no-untyped-call]
         self._builds = builds_pb2_grpc.BuildsStub(to)  # type: ignore[no-untyped-call]
+
+    def is_reachable(self) -> bool:
+        """Whether there is a connection; changes are logged."""
+        reachable = self._channel.is_ready()
+        if reachable != self._was_reachable:
+            self._was_reachable = reachable
+            log.warning("catalog_reachable" if reachable else "catalog_unreachable")
+        return reachable
 
     async def resolve(
         self, kind: ExecutionKind, subject_id: str, build_config: BuildConfig, *, override_build_config: bool

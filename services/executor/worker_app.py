@@ -49,7 +49,13 @@ async def start_worker(shared: Resources, attempts: Attempts) -> Worker:
     On shutdown the worker first stops claiming, then searching, then releases the runs that it holds.
     """
     stack, settings = shared.stack, shared.settings
-    worker = Worker(shared.runs, attempts, name=settings.instance, slots=settings.executor_slots)
+    worker = Worker(
+        shared.runs,
+        attempts,
+        name=settings.instance,
+        slots=settings.executor_slots,
+        can_execute=shared.catalog.is_reachable,
+    )
     renewer = LeaseRenewer(shared.runs, worker, settings.limits, every=settings.poll_seconds)
     await shared.start("lease_renewer", renewer.run())
     shared.health.register("lease_renewer", renewer.check, affects="liveness")

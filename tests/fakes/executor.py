@@ -40,6 +40,8 @@ class FakeCatalog:
         self._known: dict[tuple[ExecutionKind, str], ResolvedRuns] = {}
         self.files: dict[str, bytes] = {}
         self.reads = 0
+        self.outages: list[Exception] = []
+        """Errors of the next reads of files."""
 
     def add(self, resolved: ResolvedRuns) -> str:
         """The id of a workflow, or of a test when the answer names no workflow."""
@@ -63,12 +65,16 @@ class FakeCatalog:
 
     async def artifact(self, org_id: str, build_id: str, limit: int) -> bytes:
         self.reads += 1
+        if self.outages:
+            raise self.outages.pop(0)
         if build_id not in self.files:
             raise NotFound("Build not found")
         return self.files[build_id][:limit]
 
     async def download(self, org_id: str, build_id: str) -> AsyncIterator[bytes]:
         self.reads += 1
+        if self.outages:
+            raise self.outages.pop(0)
         if build_id not in self.files:
             raise NotFound("Build not found")
         content = self.files[build_id]

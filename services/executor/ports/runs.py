@@ -41,6 +41,11 @@ class Claim:
         last, deadline = self.run.attempts[-1], self.run.deadline_at
         return (deadline - last.started_at).total_seconds() if deadline else float("inf")
 
+    @property
+    def attempt_seconds(self) -> float:
+        """How long this attempt may take: what is left of the run's time limit, or the test's own timeout."""
+        return min(self.seconds_left, self.plan.timeout_seconds or float("inf"))
+
 
 class StopReason(Enum):
     """Why work on a run ends before it has a result."""

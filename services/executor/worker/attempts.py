@@ -76,7 +76,7 @@ class AutomatedAttempts:
             config=claim.execution.run_config,
             app_prompt=plan.system_prompt,
             step_seconds=self._step_seconds,
-            run_seconds=min(claim.seconds_left, plan.timeout_seconds or float("inf")),
+            run_seconds=claim.attempt_seconds,
             on_session=self._sessions.recorder(claim),
             human=self._human(claim),
         )

@@ -5,20 +5,30 @@ import hashlib
 import os
 import re
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
+from typing import TypeVar
 from uuid import uuid4
 
+from services.chassis import logs
 from services.chassis.error_status import to_domain_error
-from services.chassis.errors import NotFound
+from services.chassis.errors import DeadlineExceeded, NotFound, Unavailable
 from services.chassis.keyed_locks import KeyedLocks
+from services.chassis.retry import backoff_seconds, retry_transient
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.model.failures import Category
 from services.executor.ports.executions import Catalog
 
 PARTIAL_SUFFIX = ".part"
+RETRY_SECONDS = 5.0
+"""The longest pause between two reads from a catalog that is unavailable."""
+
+T = TypeVar("T")
+
+log = logs.get(__name__)
 
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 
@@ -61,16 +71,17 @@ class BuildFileCache:
         self._locks: KeyedLocks[Path] = KeyedLocks()
 
     @contextmanager
-    def open_files(self) -> Iterator[FetchFile]:
+    def open_files(self, until: float) -> Iterator[FetchFile]:
         """Yields a function that fetches files, which stay until the end of the block.
 
-        It raises DeviceFailure: artifact_invalid, network_error, device_unavailable (no space).
+        It waits for an unavailable catalog until this time of `monotonic()`. It raises DeviceFailure: artifact_invalid,
+        network_error, device_unavailable (no space).
         """
         paths: list[Path] = []
 
         async def fetch(file: BuildFile) -> Path:
             try:
-                return await self._fetch(file, paths)
+                return await wait_for_catalog(lambda: self._fetch(file, paths), until)
             except OSError as error:
                 raise DeviceFailure(Category.DEVICE_UNAVAILABLE, f"The worker cannot store files: {error}.") from error
 
@@ -106,7 +117,7 @@ class BuildFileCache:
         written = 0
         try:
             digest = hashlib.sha256()
-            async for chunk in self._chunks(file):
+            async for chunk in self._catalog.download(file.org_id, file.build_id):
                 if not self._make_room(len(chunk)):
                     raise self._no_room(written + len(chunk))
                 self._size += len(chunk)
@@ -122,13 +133,6 @@ class BuildFileCache:
                 part.unlink(missing_ok=True)
             raise
         self._sizes[path] = written
-
-    async def _chunks(self, file: BuildFile) -> AsyncIterator[bytes]:
-        try:
-            async for chunk in self._catalog.download(file.org_id, file.build_id):
-                yield chunk
-        except Exception as error:
-            raise download_failure(error) from error
 
     def _make_room(self, needed: int) -> bool:
         """Evict the least recently used files; returns whether there is enough space then."""
@@ -151,13 +155,30 @@ class BuildFileCache:
         return DeviceFailure(Category.DEVICE_UNAVAILABLE, message)
 
 
-def download_failure(error: Exception) -> Exception:
-    """A failed download as a DeviceFailure; other errors stay as they are."""
-    known = to_domain_error(error)
-    if known is None:
-        return error
-    category = Category.ARTIFACT_INVALID if isinstance(known, NotFound) else Category.NETWORK_ERROR
-    return DeviceFailure(category, f"The catalog did not deliver the build's file: {known.message}.")
+async def wait_for_catalog(read: Callable[[], Awaitable[T]], until: float) -> T:
+    """The result of reading from the catalog; repeated while it is unavailable, until this time of `monotonic()`.
+
+    DeviceFailure: artifact_invalid when the catalog does not have the file, else network_error.
+    """
+    try:
+        return await retry_transient(
+            read,
+            log=log,
+            event="build_file_postponed",
+            until=until,
+            pause=lambda attempt: min(backoff_seconds(attempt, most=RETRY_SECONDS), max(0.0, until - monotonic())),
+            transient=_is_outage,
+        )
+    except Exception as error:
+        known = to_domain_error(error)
+        if known is None:
+            raise
+        category = Category.ARTIFACT_INVALID if isinstance(known, NotFound) else Category.NETWORK_ERROR
+        raise DeviceFailure(category, f"The catalog did not deliver the build's file: {known.message}.") from error
+
+
+def _is_outage(error: Exception) -> bool:
+    return isinstance(to_domain_error(error), Unavailable | DeadlineExceeded)
 
 
 def _verify(digest: str, file: BuildFile) -> None:

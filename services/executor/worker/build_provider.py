@@ -4,13 +4,17 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 
 from services.chassis.keyed_locks import KeyedLocks
 from services.executor.automation.devices.port import Build
 from services.executor.model.run_config import with_defaults
 from services.executor.ports.executions import Catalog
 from services.executor.ports.runs import Claim
-from services.executor.worker.build_files import BuildFile, BuildFileCache, FetchFile, download_failure
+from services.executor.worker.build_files import BuildFile, BuildFileCache, FetchFile, wait_for_catalog
+
+MARGIN_SECONDS = 5.0
+"""How long before the end of a run reading its build is given up, so that the run can say why it failed."""
 
 
 class BuildHeadCache:
@@ -51,31 +55,32 @@ class BuildProvider:
 
     @contextmanager
     def open_build(self, claim: Claim) -> Iterator[Build]:
-        """The build of a claimed run, whose files stay until the end of the block; with skip_app_install no file."""
+        """The build of a claimed run, whose files stay until the end of the block; with skip_app_install no file.
+
+        Its file is read through outages of the catalog, as long as the run has time.
+        """
+        until = monotonic() + claim.attempt_seconds - MARGIN_SECONDS
         plan, target = claim.plan, claim.run.target
         installs = not with_defaults(claim.execution.run_config).execution_mode.skip_app_install
-        with self._files.open_files() as fetch:
+        with self._files.open_files(until) as fetch:
             yield Build(
                 app_name=target.app_name or "app",
                 version=target.resolved_build_version or "",
                 package_name=plan.artifact.package_name,
                 static_url=plan.static_url,
                 artifact_url=plan.artifact.artifact_url if installs else None,
-                read=self._head_reader(claim),
+                read=self._head_reader(claim, until),
                 file=_file_getter(claim, fetch) if installs else None,
             )
 
-    def _head_reader(self, claim: Claim) -> Callable[[int], Awaitable[bytes]] | None:
+    def _head_reader(self, claim: Claim, until: float) -> Callable[[int], Awaitable[bytes]] | None:
         """Reads the beginning of the build's file; None for a build without one."""
         build_id, sha256 = claim.run.target.build_id, claim.plan.artifact.sha256
         if build_id is None or not sha256:
             return None
 
-        async def read(limit: int) -> bytes:
-            try:
-                return await self._heads.read(claim.run.org_id, build_id, sha256, limit)
-            except Exception as error:
-                raise download_failure(error) from error
+        def read(limit: int) -> Awaitable[bytes]:
+            return wait_for_catalog(lambda: self._heads.read(claim.run.org_id, build_id, sha256, limit), until)
 
         return read
 

@@ -34,7 +34,7 @@ class HumanChannel:
         self._key = claim.key
         self._token = claim.run.fencing_token
         self._seconds = seconds
-        self._run_ends = monotonic() + min(claim.seconds_left, claim.plan.timeout_seconds or float("inf"))
+        self._run_ends = monotonic() + claim.attempt_seconds
         self._every = every
 
     async def ask(self, question: HumanQuestion) -> str | None:

@@ -18,11 +18,15 @@ log = logs.get(__name__)
 class Worker:
     """Holds up to `slots` runs at once, each in a task of its own."""
 
-    def __init__(self, runs: Runs, attempts: Attempts, *, name: str, slots: int) -> None:
+    def __init__(
+        self, runs: Runs, attempts: Attempts, *, name: str, slots: int, can_execute: Callable[[], bool] = lambda: True
+    ) -> None:
+        """While `can_execute` is false nothing is claimed: something that runs need cannot be reached."""
         self._runs = runs
         self._attempts = attempts
         self._name = name
         self._slots = slots
+        self._can_execute = can_execute
         self._executor = RunExecutor(runs, attempts, name)
         self._claiming: Counter[Platform] = Counter()
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -48,7 +52,7 @@ class Worker:
 
     def free_slots(self, platform: Platform) -> int:
         """How many runs of the platform can be claimed now."""
-        if self._draining:
+        if self._draining or not self._can_execute():
             return 0
         busy = Counter(active.claim.run.target.platform for active in self.active.values())
         devices = self._attempts.places(platform) - busy[platform] - self._claiming[platform]

@@ -1,5 +1,6 @@
 """Outages of the broker and of MongoDB: nothing is lost, and no restart is needed."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -15,8 +16,9 @@ from deploy.local.mongod import Mongod, mongod
 from services.executor.settings import Settings
 from tests.eventually import eventually
 from tests.fakes.executor import FakeAttempts
-from tests.integration.executor.catalog_server import TOKEN, Shelf
+from tests.integration.executor.catalog_server import TOKEN, Shelf, serving
 from tests.integration.executor.conftest import Client
+from tests.integration.executor.models import GOOD, SEE, model
 
 
 @pytest.fixture
@@ -109,6 +111,33 @@ async def test_without_a_catalog_starts_are_unavailable(
         with pytest.raises(grpc.aio.AioRpcError) as raised:
             await client.start("6f1b1f0e-5b0f-4d3e-9d1c-6d1f2a7c9b10")
         assert raised.value.code() is grpc.StatusCode.UNAVAILABLE
+
+
+async def test_runs_wait_for_the_catalog(executor: Any, connect: Any) -> None:
+    """A worker that has no file of the build claims nothing meanwhile, so the outage costs no attempt."""
+    shelf, calls = Shelf(), 0
+
+    async def refuse(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal calls
+        calls += 1
+        writer.close()
+
+    workflow_id = shelf.workflow(shelf.planned(GOOD, SEE, build_id=shelf.build(model())))
+    async with AsyncExitStack() as worker, AsyncExitStack() as catalog:
+        address = (await catalog.enter_async_context(serving(shelf))).address
+        api = executor(executor_role="api", catalog_address=address)
+        async with api as app, connect(app.grpc_address) as client:
+            execution_id = await client.start(workflow_id)
+            await catalog.aclose()
+            host, port = address.split(":")
+            async with await asyncio.start_server(refuse, host, int(port)) as refusing:
+                await worker.enter_async_context(executor(executor_role="worker", catalog_address=address))
+                await eventually(lambda: calls >= 4)
+                refusing.close()
+            async with serving(shelf, listen=address):
+                assert (await client.ended(execution_id)).success
+                [run] = await client.runs(execution_id)
+                assert run.attempt_number == 1
 
 
 async def test_watchers_are_released_on_shutdown(executor: Any, connect: Any, shelf: Shelf) -> None:

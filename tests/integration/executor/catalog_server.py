@@ -102,9 +102,9 @@ class _Builds(builds_pb2_grpc.BuildsServicer):
 
 
 @asynccontextmanager
-async def serving(shelf: Shelf) -> AsyncIterator[Shelf]:
+async def serving(shelf: Shelf, listen: str = "127.0.0.1:0") -> AsyncIterator[Shelf]:
     """Serve the shelf inside the block; its address is set."""
-    settings = ProcessSettings(service_tokens=TOKEN)  # type: ignore[arg-type]
+    settings = ProcessSettings(service_tokens=TOKEN, grpc_listen=listen)  # type: ignore[arg-type]
     servicers = [
         (
             resolution_pb2_grpc.add_ResolutionServicer_to_server,

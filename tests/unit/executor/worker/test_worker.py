@@ -37,6 +37,15 @@ async def test_a_worker_claims_at_most_its_free_devices() -> None:
     assert await working.claim([key], ANDROID) == 0
 
 
+async def test_nothing_is_claimed_while_runs_cannot_be_executed() -> None:
+    store, reachable = FakeExecutions(), False
+    [key] = await started(store)
+    working = Worker(store, FakeAttempts(), name="worker-1", slots=2, can_execute=lambda: reachable)
+    assert (working.free_slots(ANDROID), await working.claim([key], ANDROID)) == (0, 0)
+    reachable = True
+    assert await working.claim([key], ANDROID) == 1
+
+
 async def test_a_run_claimed_by_another_worker_uses_no_slot() -> None:
     store, attempts = FakeExecutions(), FakeAttempts(blocking=True)
     [key] = await started(store)
