@@ -26,9 +26,6 @@ OPTIONS: list[tuple[str, Any]] = [
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_metadata_size", 32 * 1024),
-    # Clients find new pods only when they connect again (grpc/grpc#12295), so connections end after five minutes.
-    ("grpc.max_connection_age_ms", 5 * 60 * 1000),
-    ("grpc.max_connection_age_grace_ms", 30 * 1000),
     # Clients ping every 30 s, also without calls; without this the server answers with GOAWAY too_many_pings.
     ("grpc.http2.min_ping_interval_without_data_ms", 10 * 1000),
     ("grpc.keepalive_permit_without_calls", 1),
@@ -57,7 +54,7 @@ async def serve(
     interceptor = RequestInterceptor(
         describe_methods(descriptors), settings.tokens, idempotency=idempotency, unavailable=lambda: health.unavailable
     )
-    serving = grpc.aio.server(interceptors=[*interceptors, interceptor], options=OPTIONS)
+    serving = grpc.aio.server(interceptors=[*interceptors, interceptor], options=[*OPTIONS, _connection_age(settings)])
     for add, servicer, _ in servicers:
         add(servicer, serving)
     names = [descriptor.full_name for descriptor in descriptors]
@@ -77,6 +74,13 @@ def _add_service_methods(serving: grpc.aio.Server, names: list[str], health: Hea
     if reflect:
         health_name = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
         reflection.enable_server_reflection([*names, health_name, reflection.SERVICE_NAME], serving)
+
+
+def _connection_age(settings: ProcessSettings) -> tuple[str, int]:
+    """Clients find new pods only when they connect again (grpc/grpc#12295), so a connection takes calls for so long.
+    Its streams live on, until their own deadlines: grpc.max_connection_age_grace_ms has no limit by default.
+    """
+    return "grpc.max_connection_age_ms", int(settings.grpc_connection_age_seconds * 1000)
 
 
 def _bind(serving: grpc.aio.Server, listen: str) -> str:

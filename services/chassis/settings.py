@@ -18,6 +18,9 @@ class ProcessSettings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
     grpc_listen: str = "127.0.0.1:0"
+    grpc_connection_age_seconds: float = Field(default=300.0, gt=0)
+    """How long a server takes new calls on a connection. Clients then connect again and so find new replicas; streams
+    go on to their own end."""
     admin_listen: str = "127.0.0.1:0"
     mongo_uri: str = "mongodb://127.0.0.1:27017"
     mongo_driver: Literal["motor", "pymongo"] = "motor"

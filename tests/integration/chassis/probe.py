@@ -27,12 +27,13 @@ async def nothing() -> None:
 
 
 class Apps(apps_pb2_grpc.AppsServicer):
-    """Answers with what it was asked; notes the caller of each call and the time that it had left."""
+    """Answers with what it was asked; notes each call: its caller, its connection and the time that it had left."""
 
     def __init__(self) -> None:
         self.callers: list[Caller] = []
         self.time_left: list[float | None] = []
         self.requests: list[Any] = []
+        self.peers: list[str] = []
         self.ids: list[str] = []
         self.then: Callable[[], Awaitable[None]] = nothing
 
@@ -42,7 +43,8 @@ class Apps(apps_pb2_grpc.AppsServicer):
         await self._note(request)
         return apps_pb2.App(id=id_, name=request.name)
 
-    async def ListApps(self, request: apps_pb2.ListAppsRequest, _: object) -> apps_pb2.ListAppsResponse:  # noqa: N802
+    async def ListApps(self, request: apps_pb2.ListAppsRequest, called: Any) -> apps_pb2.ListAppsResponse:  # noqa: N802
+        self.peers.append(called.peer())
         await self._note(request)
         return apps_pb2.ListAppsResponse()
 
@@ -54,11 +56,12 @@ class Apps(apps_pb2_grpc.AppsServicer):
 
 
 class Builds(builds_pb2_grpc.BuildsServicer):
-    """Counts the bytes that come, and sends pieces until nobody listens."""
+    """Counts the bytes that come, and sends pieces (`between` them it waits) until nobody listens."""
 
     def __init__(self) -> None:
         self.closed = asyncio.Event()
         self.pieces = 3
+        self.between: Callable[[], Awaitable[object]] = nothing
 
     async def UploadBuild(  # noqa: N802
         self, requests: AsyncIterator[builds_pb2.UploadBuildRequest], _: object
@@ -75,6 +78,7 @@ class Builds(builds_pb2_grpc.BuildsServicer):
             for number in range(self.pieces):
                 yield httpbody_pb2.HttpBody(data=context.current().org_id.encode() + bytes([number]))
                 await asyncio.sleep(0)
+                await self.between()
         finally:
             self.closed.set()
 
