@@ -135,14 +135,17 @@ class Tests(LiveEntities[Test], Protocol):
     async def with_deleted(self, test_ids: Collection[str]) -> Sequence[Test]:
         """Those of the tests that exist or once existed, in any order."""
 
+    async def existing(self, test_ids: Collection[str]) -> Collection[str]:
+        """Which of the tests exist."""
+
     async def quarantines(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
         """The quarantines of those of the tests that have one, by the test's id; some may be over."""
 
     async def tagged(self, tags: Collection[str]) -> Sequence[Test]:
         """The tests that carry any of the tags, by name, ids breaking ties."""
 
-    async def page(self, filter: TestFilter, page: Page) -> Sequence[Test]:
-        """One page of the tests that fit, newest first, ids breaking ties."""
+    async def page(self, filter: TestFilter, page: Page, *, with_steps: bool) -> Sequence[Test]:
+        """One page of the tests that fit, newest first, ids breaking ties; without their steps unless asked for."""
 
     async def count(self, filter: TestFilter) -> int:
         """How many tests fit."""
@@ -150,8 +153,8 @@ class Tests(LiveEntities[Test], Protocol):
     async def add_version(self, version: TestVersion) -> None:
         """Store a version of a test's steps."""
 
-    async def versions(self, test_id: str, page: Page) -> Sequence[TestVersion]:
-        """One page of the test's versions, newest first."""
+    async def versions(self, test_id: str, page: Page, *, with_steps: bool) -> Sequence[TestVersion]:
+        """One page of the test's versions, newest first; without their steps unless asked for."""
 
 
 class Attachments(Protocol):

@@ -14,6 +14,7 @@ from services.chassis.mongo import as_unavailable
 from services.chassis.service_token import SERVICE_TOKEN_INVALID
 
 DOMAIN = "mobiletest"
+TOO_LARGE = "MESSAGE_TOO_LARGE"
 DETAILS_KEY = "grpc-status-details-bin"
 MOST_VIOLATIONS = 100
 MOST_CHARACTERS = 500
@@ -79,14 +80,15 @@ def to_proto(error: DomainError) -> status_pb2.Status:
 def from_rpc_error(error: grpc.aio.AioRpcError) -> DomainError | None:
     """The error of a called service as a domain error; None for its internal errors (INTERNAL, UNKNOWN ...).
 
-    RESOURCE_EXHAUSTED without our details comes from gRPC itself: a message was too large, so a retry would fail too.
+    RESOURCE_EXHAUSTED without our details comes from gRPC itself: the request or what it asks for is too large.
     """
     kind = _ERRORS.get(error.code().value[0])
     if kind is None:
         return None
     proto = _details(error)
     if proto is None and kind is errors.ResourceExhausted:
-        return None
+        message = "The response would be too large: ask for less at once, such as a smaller page_size"
+        return errors.InvalidArgument(message, reason=TOO_LARGE)
     if proto is None:
         retry = 1.0 if kind is errors.Unavailable else None
         return kind(error.details() or kind.__name__, retry_after=retry)

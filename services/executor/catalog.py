@@ -1,13 +1,16 @@
 """The catalog over gRPC: resolves starts to runs, and delivers the files of builds."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
+import grpc
 from mobiletest.catalog.v1 import builds_pb2, builds_pb2_grpc, resolution_pb2, resolution_pb2_grpc
 from mobiletest.types.v1 import platform_pb2
 
 from services.chassis import grpc_server, logs
 from services.chassis.context import Caller, bind
+from services.chassis.error_status import TOO_LARGE, to_domain_error
 from services.chassis.grpc_server import Channel
 from services.chassis.proto_values import read_optional, to_datetime, to_enum_member, value_to_json
 from services.executor.messages import build_config_proto, read_run_config
@@ -50,7 +53,14 @@ class RemoteCatalog:
             build_config=build_config_proto(build_config), override_build_config=override_build_config
         )
         setattr(request, f"{kind.value}_id", subject_id)
-        return resolved_runs(await self._resolution.ResolveRuns(request, timeout=RESOLVE_SECONDS))
+        try:
+            return resolved_runs(await self._resolution.ResolveRuns(request, timeout=RESOLVE_SECONDS))
+        except grpc.aio.AioRpcError as error:
+            known = to_domain_error(error)
+            if known is None or known.reason != TOO_LARGE:
+                raise
+        parts = [part async for part in self._resolution.StreamRuns(request, timeout=RESOLVE_SECONDS)]
+        return replace(resolved_runs(parts[0]), plans=tuple(_plan(run) for part in parts for run in part.runs))
 
     async def artifact(self, org_id: str, build_id: str, limit: int) -> bytes:
         content = bytearray()

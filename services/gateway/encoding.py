@@ -75,9 +75,9 @@ def list_encoder(item: Encode, _: Descriptor) -> Encode:
 
 
 def _absent(field: Field) -> Any:
-    if field.repeated:
-        return []
-    return None if field.null_when_absent else field.descriptor.default_value
+    if field.null_when_absent:
+        return None
+    return [] if field.repeated else field.descriptor.default_value
 
 
 def _field_encoder(field: Field, repeated: Callable[[Encode, Descriptor], Encode]) -> Encode | None:

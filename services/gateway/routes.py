@@ -122,7 +122,7 @@ class OperationRoutes:
             "GetTestMatrix": reports.app_report(readers["GetApp"], rpc("GetTestMatrix")),
             "GetAppCoverage": reports.app_report(readers["GetApp"], rpc("GetAppCoverage")),
             "ListTests": reports.list_tests_by_classification(
-                rpc("ListTests"), call_rpc(self._upstreams.rpc(classified)), readers["GetTest"]
+                rpc("ListTests"), call_rpc(self._upstreams.rpc(classified))
             ),
             "ListBuildRuns": reports.run_history(readers["GetBuild"], "version_id", rpc("ListBuildRuns")),
             "ListTestRuns": reports.run_history(readers["GetTest"], "test_id", rpc("ListTestRuns")),

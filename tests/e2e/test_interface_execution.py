@@ -261,8 +261,28 @@ class TestListTests:
         test = await world.test()
         edited = created(await api.patch(f"/tests/{test['id']}", {"steps": FAILING}))
         assert (test["version_number"], edited["version_number"]) == (1, 2)
-        versions = created(await api.get(f"/tests/{test['id']}/versions"))["items"]
+        versions = created(await api.get(f"/tests/{test['id']}/versions?include_steps=true"))["items"]
         assert [(v["version_number"], v["steps"]) for v in versions] == [(2, FAILING), (1, PASSING)]
+        without = created(await api.get(f"/tests/{test['id']}/versions"))["items"]
+        assert [v["steps"] for v in without] == [None, None]
+
+    async def test_lists_have_steps_only_when_asked_for(self, api: Api, world: World) -> None:
+        app, test = await world.app(), await world.test()
+        await world.attach(app, test)
+        for query, steps in (("", None), ("&include_steps=true", PASSING)):
+            [listed] = created(await api.get(f"/tests?app_id={app['id']}{query}"))["items"]
+            assert listed == {**created(await api.get(f"/tests/{test['id']}")), "steps": steps}
+
+    async def test_forty_tests_of_half_a_megabyte_can_be_listed_and_started(self, api: Api, world: World) -> None:
+        steps = [f'Tap "{number} {"x" * 490}"' for number in range(1000)]
+        tests = [await world.test(steps) for _ in range(40)]
+        assert created(await api.get("/tests?page_size=500"))["total"] >= 40
+        refused = await api.get("/tests?page_size=500&include_steps=true")
+        assert (refused.status, refused.body["code"]) == (422, "MESSAGE_TOO_LARGE")
+        assert "smaller page_size" in str(refused.detail)
+        assert len(created(await api.get("/tests?page_size=5&include_steps=true"))["items"]) == 5
+        started = await world.start(await world.workflow(*tests))
+        assert (await world.ended(started["id"]))["counts"]["total"] == 40
 
     async def test_an_unknown_command_is_refused_with_its_place_and_the_nearest_one(self, api: Api) -> None:
         answer = await api.post("/tests", {"name": "T", "steps": ["launchApp", {"tapOm": "Log in"}]})

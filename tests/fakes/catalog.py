@@ -153,6 +153,9 @@ class FakeTests(_Table[Test]):
     async def with_deleted(self, test_ids: Collection[str]) -> Sequence[Test]:
         return [test for test in self.rows.values() if test.id in test_ids and test.org_id == _org()]
 
+    async def existing(self, test_ids: Collection[str]) -> Collection[str]:
+        return {test.id for test in await self.many(test_ids)}
+
     async def quarantines(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
         return {test.id: test.quarantine for test in await self.many(test_ids) if test.quarantine is not None}
 
@@ -160,8 +163,9 @@ class FakeTests(_Table[Test]):
         fitting = [test for test in self.live() if set(test.tags) & set(tags)]
         return sorted(fitting, key=lambda test: (fold_case(test.name), test.id))
 
-    async def page(self, filter: TestFilter, page: Page) -> Sequence[Test]:
-        return _cut(_newest_first(self._fitting(filter)), page)
+    async def page(self, filter: TestFilter, page: Page, *, with_steps: bool) -> Sequence[Test]:
+        found = _cut(_newest_first(self._fitting(filter)), page)
+        return found if with_steps else [replace(test, steps=()) for test in found]
 
     async def count(self, filter: TestFilter) -> int:
         return len(self._fitting(filter))
@@ -179,9 +183,10 @@ class FakeTests(_Table[Test]):
     async def add_version(self, version: TestVersion) -> None:
         self.kept_versions[version.test_id, version.version_number] = version
 
-    async def versions(self, test_id: str, page: Page) -> Sequence[TestVersion]:
+    async def versions(self, test_id: str, page: Page, *, with_steps: bool) -> Sequence[TestVersion]:
         own = [v for v in self.kept_versions.values() if v.test_id == test_id and v.org_id == _org()]
-        return _cut(sorted(own, key=lambda v: -v.version_number), page)
+        found = _cut(sorted(own, key=lambda v: -v.version_number), page)
+        return found if with_steps else [replace(version, steps=()) for version in found]
 
 
 class FakeAttachments:

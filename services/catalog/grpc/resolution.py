@@ -2,6 +2,7 @@
 
 # ruff: noqa: N802 (gRPC names the methods)
 
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 from mobiletest.catalog.v1 import resolution_pb2, resolution_pb2_grpc
@@ -15,6 +16,8 @@ from services.catalog.model.resolution import PlannedRun
 from services.catalog.usecases.resolution import ResolutionUseCases, Resolved
 from services.chassis.proto_values import to_timestamp
 
+PART_BYTES = 1024 * 1024
+
 
 class ResolutionServicer(resolution_pb2_grpc.ResolutionServicer):
     """See the proto."""
@@ -25,17 +28,34 @@ class ResolutionServicer(resolution_pb2_grpc.ResolutionServicer):
     async def ResolveRuns(
         self, request: resolution_pb2.ResolveRunsRequest, context: Any
     ) -> resolution_pb2.ResolveRunsResponse:
+        resolved = await self._resolve(request)
+        return _workflow_message(resolved, map(_run, resolved.runs))
+
+    async def StreamRuns(
+        self, request: resolution_pb2.ResolveRunsRequest, context: Any
+    ) -> AsyncIterator[resolution_pb2.ResolveRunsResponse]:
+        resolved = await self._resolve(request)
+        part, size = _workflow_message(resolved, ()), 0
+        for run in map(_run, resolved.runs):
+            if part.runs and size + run.ByteSize() > PART_BYTES:
+                yield part
+                part, size = resolution_pb2.ResolveRunsResponse(), 0
+            part.runs.append(run)
+            size += run.ByteSize()
+        yield part
+
+    async def _resolve(self, request: resolution_pb2.ResolveRunsRequest) -> Resolved:
         requested, override = build_config(request.build_config), request.override_build_config
         if request.WhichOneof("subject") == "workflow_id":
-            resolved = await self._usecases.of_workflow(request.workflow_id, requested, override=override)
-        else:
-            resolved = await self._usecases.of_test(request.test_id, requested, override=override)
-        return resolved_message(resolved)
+            return await self._usecases.of_workflow(request.workflow_id, requested, override=override)
+        return await self._usecases.of_test(request.test_id, requested, override=override)
 
 
-def resolved_message(resolved: Resolved) -> resolution_pb2.ResolveRunsResponse:
-    """The runs, and the workflow that they are of."""
-    runs, workflow = [_run(run) for run in resolved.runs], resolved.workflow
+def _workflow_message(
+    resolved: Resolved, runs: Iterable[resolution_pb2.PlannedRun]
+) -> resolution_pb2.ResolveRunsResponse:
+    """These runs, and the workflow that they are of."""
+    workflow = resolved.workflow
     if workflow is None:
         return resolution_pb2.ResolveRunsResponse(runs=runs)
     return resolution_pb2.ResolveRunsResponse(

@@ -54,6 +54,8 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
             app_id=read_optional(request, "app_id"),
             platform=platform(request.platform),
             tag=request.tag or None,
+            ids=request.test_ids,
+            with_steps=request.include_steps,
         )
         return tests_pb2.ListTestsResponse(items=map(test_message, listed.items), **page_fields(request, listed.total))
 
@@ -79,7 +81,7 @@ class TestsServicer(tests_pb2_grpc.TestsServicer):
         self, request: tests_pb2.ListTestVersionsRequest, context: Any
     ) -> tests_pb2.ListTestVersionsResponse:
         page = page_of(request)
-        listed = await self._usecases.versions(request.test_id, page)
+        listed = await self._usecases.versions(request.test_id, page, with_steps=request.include_steps)
         items = map(version_message, listed.items)
         return tests_pb2.ListTestVersionsResponse(items=items, **page_fields(request, listed.total))
 

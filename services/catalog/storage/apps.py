@@ -3,12 +3,8 @@
 import itertools
 import os
 from collections.abc import Sequence
-from datetime import UTC
 from functools import lru_cache
 from typing import Any
-
-import bson
-from bson.codec_options import CodecOptions
 
 from services.catalog.model.apps import App
 from services.catalog.model.text import fold_case
@@ -19,6 +15,7 @@ from services.catalog.storage.documents import (
     NEWEST_FIRST,
     MongoLiveEntities,
     OrgRows,
+    decode,
     dump,
     load,
     name_condition,
@@ -33,7 +30,6 @@ COUNTERS = "counters"
 CACHED_APPS = 5_000
 CACHED_APP_BYTES = 16 * 1024
 """Larger documents are not cached: a few thousand long prompts would fill the memory."""
-_CODEC: CodecOptions[Document] = CodecOptions(tz_aware=True, tzinfo=UTC)
 PARTS = 8
 _COUNTED = ("ios", "android", "tests", "workflows")
 
@@ -50,7 +46,7 @@ class MongoApps(MongoLiveEntities[App]):
     async def count(self, filter: AppFilter) -> int:
         return await self._count(_condition(filter))
 
-    async def _find(self, condition: Document, sort: Any = None, page: Page | None = None) -> list[App]:
+    async def _find(self, condition: Document, sort: Any = None, page: Page | None = None, **_: Any) -> list[App]:
         documents = await self._rows.find_raw({**condition, **IS_LIVE}, sort, page)
         return [_decode_cached(raw) if len(raw) <= CACHED_APP_BYTES else _decode(raw) for raw in documents]
 
@@ -72,7 +68,7 @@ def from_document(document: Document) -> App:
 
 
 def _decode(raw: bytes) -> App:
-    return from_document(bson.decode(raw, _CODEC))
+    return from_document(decode(raw))
 
 
 _decode_cached = lru_cache(CACHED_APPS)(_decode)

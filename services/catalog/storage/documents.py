@@ -2,13 +2,18 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, fields
+from datetime import UTC
 from functools import cache
 from typing import Any, Final, Generic, TypeVar, cast
 
+import bson
+from bson.codec_options import CodecOptions
 from pymongo.errors import DuplicateKeyError
 
 from services.catalog.model.values import Page
 from services.catalog.ports import DuplicateValue
+from services.chassis.error_status import TOO_LARGE
+from services.chassis.errors import InvalidArgument
 from services.chassis.mongo import Document, Session
 from services.chassis.org_collection import Filter, OrgCollection
 
@@ -18,6 +23,14 @@ IS_LIVE: Final[Document] = {"live": True}
 NEWEST_FIRST: Final = [("created_at", -1), ("_id", -1)]
 BATCH: Final = 1_000
 """Documents that one round trip brings; MongoDB's own first batch has 101."""
+MOST_BYTES: Final = 12 * 1024**2
+"""What one read may bring: less than a gRPC message may have, because protos of many small values are larger."""
+_CODEC: CodecOptions[Document] = CodecOptions(tz_aware=True, tzinfo=UTC)
+
+
+def decode(raw: bytes) -> Document:
+    """The document of BSON, with times in UTC."""
+    return bson.decode(raw, _CODEC)
 
 
 def load(kind: Callable[..., E], document: Document, **converted: Any) -> E:
@@ -64,14 +77,33 @@ class OrgRows:
         """The first document that fits."""
         return await self._collection.find_one(filter, session=self._session)
 
-    async def find(self, filter: Filter, sort: Any = None, page: Page | None = None) -> list[Document]:
-        """The documents that fit, or one page of them."""
-        found: list[Document] = await self._cursor(self._collection.find, filter, sort, page).to_list(None)
-        return found
+    async def find(self, filter: Filter, sort: Any = None, page: Page | None = None, **options: Any) -> list[Document]:
+        """The documents that fit, or one page of them; `options` are those of `find_raw`."""
+        return [decode(raw) for raw in await self.find_raw(filter, sort, page, **options)]
 
-    async def find_raw(self, filter: Filter, sort: Any = None, page: Page | None = None) -> list[bytes]:
-        """The documents that fit, or one page of them, each as BSON."""
-        batches = await self._cursor(self._collection.find_raw_batches, filter, sort, page).to_list(None)
+    async def find_raw(
+        self,
+        filter: Filter,
+        sort: Any = None,
+        page: Page | None = None,
+        *,
+        projection: Any = None,
+        most: int = MOST_BYTES,
+    ) -> list[bytes]:
+        """The documents that fit, or one page of them, each as BSON.
+
+        InvalidArgument when they have more than about `most` bytes together (a batch has up to 16 MiB).
+        """
+        cursor = self._collection.find_raw_batches(filter, projection, session=self._session).batch_size(BATCH)
+        if sort:
+            cursor = cursor.sort(sort)
+        if page:
+            cursor = cursor.skip(page.offset).limit(page.size)
+        batches: list[bytes] = []
+        async for batch in cursor:
+            batches.append(batch)
+            if sum(map(len, batches)) > most:
+                raise _too_large(most)
         return [document for batch in batches for document in _split_batch(batch)]
 
     async def count(self, filter: Filter) -> int:
@@ -100,11 +132,10 @@ class OrgRows:
         """Update all documents that fit."""
         await self._collection.update_many(filter, update, session=self._session)
 
-    def _cursor(self, find: Callable[..., Any], filter: Filter, sort: Any, page: Page | None) -> Any:
-        cursor = find(filter, session=self._session).batch_size(BATCH)
-        if sort:
-            cursor = cursor.sort(sort)
-        return cursor.skip(page.offset).limit(page.size) if page else cursor
+
+def _too_large(most: int) -> InvalidArgument:
+    message = f"This would read more than {most // 1024**2} MiB: ask for less at once, such as a smaller page_size"
+    return InvalidArgument(message, reason=TOO_LARGE)
 
 
 def _split_batch(batch: bytes) -> Iterator[bytes]:
@@ -139,8 +170,8 @@ class MongoLiveEntities(Generic[E]):
     async def replace(self, entity: E) -> None:
         await self._rows.put(self._to_document(entity))
 
-    async def _find(self, condition: Document, sort: Any = None, page: Page | None = None) -> list[E]:
-        documents = await self._rows.find({**condition, **IS_LIVE}, sort, page)
+    async def _find(self, condition: Document, sort: Any = None, page: Page | None = None, **options: Any) -> list[E]:
+        documents = await self._rows.find({**condition, **IS_LIVE}, sort, page, **options)
         return [self._from_document(document) for document in documents]
 
     async def _count(self, condition: Document) -> int:

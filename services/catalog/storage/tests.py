@@ -23,6 +23,9 @@ from services.chassis.mongo import Document
 TESTS = "tests"
 TEST_VERSIONS = "test_versions"
 
+NO_STEPS = "[]"
+MOST_PLANNED_BYTES = 32 * 1024**2
+"""The size of the tests of one execution."""
 _BY_NAME = [("name_folded", 1), ("_id", 1)]
 
 
@@ -36,7 +39,12 @@ class MongoTests(MongoLiveEntities[Test]):
     async def with_deleted(self, test_ids: Collection[str]) -> Sequence[Test]:
         if not test_ids:
             return ()
-        return [from_document(document) for document in await self._rows.find(id_condition(test_ids))]
+        documents = await self._rows.find(id_condition(test_ids), most=MOST_PLANNED_BYTES)
+        return [from_document(document) for document in documents]
+
+    async def existing(self, test_ids: Collection[str]) -> Collection[str]:
+        found = await self._rows.find({**id_condition(test_ids), **IS_LIVE}, projection={"_id": 1})
+        return {document["_id"] for document in found}
 
     async def quarantines(self, test_ids: Collection[str]) -> Mapping[str, Quarantine]:
         documents = await self._rows.find({**id_condition(test_ids), **IS_LIVE, "quarantine": {"$ne": None}})
@@ -45,10 +53,10 @@ class MongoTests(MongoLiveEntities[Test]):
     async def tagged(self, tags: Collection[str]) -> Sequence[Test]:
         if not tags:
             return ()
-        return await self._find({"tags": {"$in": list(tags)}}, _BY_NAME)
+        return await self._find({"tags": {"$in": list(tags)}}, _BY_NAME, most=MOST_PLANNED_BYTES)
 
-    async def page(self, filter: TestFilter, page: Page) -> Sequence[Test]:
-        return await self._find(_condition(filter), NEWEST_FIRST, page)
+    async def page(self, filter: TestFilter, page: Page, *, with_steps: bool) -> Sequence[Test]:
+        return await self._find(_condition(filter), NEWEST_FIRST, page, projection=_projection(with_steps))
 
     async def count(self, filter: TestFilter) -> int:
         return await self._count(_condition(filter))
@@ -57,9 +65,15 @@ class MongoTests(MongoLiveEntities[Test]):
         document = asdict(version) | {"_id": f"{version.test_id}/{version.version_number}"}
         await self._versions.put(document | {"steps": _encode_steps(version.steps)})
 
-    async def versions(self, test_id: str, page: Page) -> Sequence[TestVersion]:
-        documents = await self._versions.find({"test_id": test_id}, [("version_number", -1)], page)
+    async def versions(self, test_id: str, page: Page, *, with_steps: bool) -> Sequence[TestVersion]:
+        documents = await self._versions.find(
+            {"test_id": test_id}, [("version_number", -1)], page, projection=_projection(with_steps)
+        )
         return [_version(document) for document in documents]
+
+
+def _projection(with_steps: bool) -> Document | None:
+    return None if with_steps else {"steps": 0}
 
 
 def _condition(filter: TestFilter) -> Document:
@@ -93,13 +107,13 @@ def from_document(document: Document) -> Test:
         document,
         platform=Platform(document["platform"]) if document["platform"] else None,
         tags=tuple(document["tags"]),
-        steps=_decode_steps(document["steps"]),
+        steps=_decode_steps(document.get("steps", NO_STEPS)),
         quarantine=Quarantine(**quarantine) if quarantine else None,
     )
 
 
 def _version(document: Document) -> TestVersion:
-    return load(TestVersion, document, steps=_decode_steps(document["steps"]))
+    return load(TestVersion, document, steps=_decode_steps(document.get("steps", NO_STEPS)))
 
 
 def _encode_steps(steps: tuple[Step, ...]) -> str:

@@ -96,14 +96,16 @@ class TestUseCases:
         app_id: str | None = None,
         platform: Platform | None = None,
         tag: str | None = None,
+        ids: Sequence[str] = (),
+        with_steps: bool = False,
     ) -> ListPage[AttachedTest]:
-        """A page of the tests that fit, newest first."""
+        """A page of the tests that fit, newest first; `ids` selects these instead of those of an app."""
         pattern = search_pattern(search) if search else None
         if search and pattern is None:
             return ListPage((), 0)
-        filter = TestFilter(platform, tag, await self._ids_of_app(app_id), pattern)
+        filter = TestFilter(platform, tag, tuple(ids) or await self._ids_of_app(app_id), pattern)
         total = await self._total(filter)
-        tests = await self._store.tests.page(filter, page)
+        tests = await self._store.tests.page(filter, page, with_steps=with_steps)
         return ListPage(await self._with_attachments(tests), total)
 
     async def get(self, test_id: str) -> AttachedTest:
@@ -116,10 +118,10 @@ class TestUseCases:
         found = {test.id: test for test in await self._store.tests.many(frozenset(test_ids))}
         return await self._with_attachments([found[test_id] for test_id in test_ids if test_id in found])
 
-    async def versions(self, test_id: str, page: Page) -> ListPage[TestVersion]:
+    async def versions(self, test_id: str, page: Page, *, with_steps: bool = False) -> ListPage[TestVersion]:
         """A page of the versions of the test's steps, newest first. NotFound."""
         test = await self._test(test_id)
-        return ListPage(await self._store.tests.versions(test_id, page), test.version_number)
+        return ListPage(await self._store.tests.versions(test_id, page, with_steps=with_steps), test.version_number)
 
     @reports_violations
     async def update(self, test_id: str, changes: TestChanges) -> AttachedTest:

@@ -135,7 +135,7 @@ def _validate_changes(changes: WorkflowChanges) -> dict[str, Any]:
 
 async def _check_tests(records: Records, test_ids: tuple[str, ...]) -> None:
     """InvalidArgument with a violation for the position of each id that is not a live test of the organisation."""
-    known = {test.id for test in await records.tests.many(frozenset(test_ids))}
+    known = await records.tests.existing(frozenset(test_ids))
     unknown = [place for place, test_id in enumerate(test_ids) if test_id not in known]
     if unknown:
         raise invalid_argument([InvalidValue(f"test_ids[{place}]", "Test not found", "not_found") for place in unknown])

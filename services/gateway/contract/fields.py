@@ -66,7 +66,7 @@ class Field:
     def null_when_absent(self) -> bool:
         """Whether a response has null where the field is not set; other fields have their zero value or []."""
         if self.repeated:
-            return False
+            return self.contract.null_when_empty
         return self.descriptor.has_presence or self.message is not None or self.descriptor.enum_type is not None
 
 

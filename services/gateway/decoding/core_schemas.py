@@ -105,8 +105,10 @@ class MessageSchemas:
         else:
             value = well_known_schema(field.message) or self.response(field.message)
         if field.repeated:
-            return core_schema.list_schema(value)
-        return core_schema.nullable_schema(value) if field.null_when_absent and not _is_value(field) else value
+            value = core_schema.list_schema(value)
+        elif _is_value(field):
+            return value
+        return core_schema.nullable_schema(value) if field.null_when_absent else value
 
 
 def _is_value(field: Field) -> bool:

@@ -103,7 +103,7 @@ def add_catalog_fields(workspace: reports_pb2.AppWorkspace, app: apps_pb2.App) -
         workspace.latest_build_id, workspace.latest_build_version = app.latest_build_id, app.latest_version
 
 
-def list_tests_by_classification(list_tests: Invocation, list_classified: Invocation, tests: BatchReader) -> Invocation:
+def list_tests_by_classification(list_tests: Invocation, list_classified: Invocation) -> Invocation:
     """ListTests: with a classification a page of reporting's list, else the catalog's response."""
 
     async def invoke(message: tests_pb2.ListTestsRequest, context: RequestContext, timeout: float) -> Any:
@@ -111,7 +111,11 @@ def list_tests_by_classification(list_tests: Invocation, list_classified: Invoca
             return await list_tests(message, context, timeout)
         apply_defaults(message)
         found = await list_classified(_classified_request(message), context, timeout)
-        items = await tests.many(context.caller, found.test_ids, timeout)
+        these = tests_pb2.ListTestsRequest(
+            test_ids=found.test_ids, page_size=message.page_size, include_steps=message.include_steps
+        )
+        tests = {test.id: test for test in (await list_tests(these, context, timeout)).items} if found.test_ids else {}
+        items = [tests[test_id] for test_id in found.test_ids if test_id in tests]
         return tests_pb2.ListTestsResponse(items=items, **page_fields(message, found.total))
 
     return invoke

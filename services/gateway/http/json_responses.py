@@ -35,7 +35,7 @@ FIXED_MESSAGES: dict[type[DomainError], str] = {
     errors.Unavailable: "A service that this request needs is not available; try again",
     errors.DeadlineExceeded: "The request took too long; try again",
 }
-"""gRPC's own messages for these contain internal addresses."""
+"""For errors without a reason of ours: gRPC's own messages contain internal addresses."""
 _JSON_HEADERS = {hdrs.CONTENT_TYPE: "application/json"}
 _API_KEY_REASONS = frozenset(make().reason for make in (missing_authorization, invalid_api_key, expired_api_key))
 
@@ -113,7 +113,8 @@ def _from_domain_error(error: DomainError) -> HttpError:
     retry_after = error.retry_after if error.retry_after is not None else RETRY_AFTER.get(kind)
     if retry_after is not None:
         headers["Retry-After"] = str(max(1, ceil(retry_after)))
-    return HttpError(STATUSES[kind], FIXED_MESSAGES.get(kind, error.message), error.reason, headers=headers)
+    fixed = FIXED_MESSAGES.get(kind) if error.reason == kind.default_reason else None
+    return HttpError(STATUSES[kind], fixed or error.message, error.reason, headers=headers)
 
 
 def _internal_error(error: Exception, request_id: str) -> HttpError:

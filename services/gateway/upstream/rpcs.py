@@ -3,11 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import grpc
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from services.chassis.context import Caller
+from services.chassis.error_status import TOO_LARGE, to_domain_error
 from services.chassis.errors import NotFound
 from services.chassis.grpc_channel import Channel
 from services.gateway.contract.operations import Operation
@@ -56,15 +58,15 @@ class BatchReader:
             raise NotFound(self._not_found)
         return found
 
-    async def many(self, caller: Caller, ids: Sequence[str], timeout: float) -> list[Any]:
-        """The messages that exist, in the order of `ids`."""
-        if not ids:
-            return []
-        found = await self._batcher.join(caller, ids).results(timeout)
-        return [found[id_] for id_ in ids if id_ in found]
-
     async def _fetch(self, ids: Sequence[str]) -> Mapping[str, Message]:
-        answer = await self._rpc(self._request(**{self._ids_field: ids}))
+        try:
+            answer = await self._rpc(self._request(**{self._ids_field: ids}))
+        except grpc.aio.AioRpcError as error:
+            known = to_domain_error(error)
+            if len(ids) == 1 or known is None or known.reason != TOO_LARGE:
+                raise
+            half = len(ids) // 2
+            return {**await self._fetch(ids[:half]), **await self._fetch(ids[half:])}
         return {item.id: item for item in getattr(answer, self._items_field)}
 
 

@@ -59,7 +59,7 @@ async def test_filters(store: Store, filter: TestFilter, expected: list[str]) ->
     await store.tests.add(a_test("b", Platform.IOS, 2, name="Check in"))
     await store.tests.add(a_test("c", Platform.ANDROID, 3, name="Buy", tags=("slow", "smoke")))
     await store.tests.add(a_test("d", None, 4, name="Pay"))
-    assert [t.id for t in await store.tests.page(filter, Page(1, 10))] == expected
+    assert [t.id for t in await store.tests.page(filter, Page(1, 10), with_steps=True)] == expected
     assert await store.tests.count(filter) == len(expected)
 
 
@@ -71,6 +71,7 @@ async def test_quarantines_are_found_by_the_tests(store: Store) -> None:
     await store.tests.add(a_test("2"))
     await store.tests.add(a_test("3", quarantine=until, deleted_at=at(2)))
     assert await store.tests.get("1") == kept
+    assert await store.tests.existing(["1", "2", "3", "4"]) == {"1", "2"}
     assert await store.tests.quarantines(["1", "2", "3", "4"]) == {"1": until}
     assert await store.tests.quarantines([]) == {}
     await store.tests.replace(replace(kept, quarantine=None))
@@ -92,8 +93,16 @@ async def test_versions_come_newest_first(store: Store) -> None:
     kept = [TestVersion("test", org(), number, STEPS[:number], at(number)) for number in (1, 2, 3)]
     for version in kept:
         await store.tests.add_version(version)
-    assert await store.tests.versions("test", Page(1, 2)) == [kept[2], kept[1]]
-    assert await store.tests.versions("test", Page(2, 2)) == [kept[0]]
+    assert await store.tests.versions("test", Page(1, 2), with_steps=True) == [kept[2], kept[1]]
+    assert await store.tests.versions("test", Page(2, 2), with_steps=True) == [kept[0]]
+
+
+async def test_pages_have_steps_only_when_asked_for(store: Store) -> None:
+    await store.tests.add(a_test("a", steps=STEPS))
+    await store.tests.add_version(TestVersion("a", org(), 1, STEPS, at(0)))
+    pages = [await store.tests.page(TestFilter(), Page(1, 10), with_steps=asked) for asked in (False, True)]
+    versions = [await store.tests.versions("a", Page(1, 10), with_steps=asked) for asked in (False, True)]
+    assert [page[0].steps for page in pages] == [version[0].steps for version in versions] == [(), STEPS]
 
 
 async def test_foreign_tests_do_not_exist(store: Store) -> None:
@@ -105,7 +114,7 @@ async def test_foreign_tests_do_not_exist(store: Store) -> None:
         assert await store.tests.get("test") is None
         assert await store.tests.with_deleted(["test"]) == []
         assert await store.tests.tagged(["x"]) == []
-        assert await store.tests.versions("test", Page(1, 10)) == []
+        assert await store.tests.versions("test", Page(1, 10), with_steps=True) == []
         assert await store.attachments.get("app", "test") is None
         assert await store.attachments.of_app("app") == []
         assert await store.attachments.of_tests(["test"]) == []

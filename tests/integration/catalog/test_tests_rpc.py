@@ -46,7 +46,8 @@ async def test_a_test_from_creation_to_deletion(service: Service) -> None:
     request = tests_pb2.UpdateTestRequest(test_id=test.id, steps=test.steps[:1], update_mask=mask)
     changed = await service.tests.UpdateTest(request)
     assert (changed.version_number, changed.HasField("platform"), steps_of(changed)) == (2, False, STEPS[:1])
-    versions = await service.tests.ListTestVersions(tests_pb2.ListTestVersionsRequest(test_id=test.id))
+    request_versions = tests_pb2.ListTestVersionsRequest(test_id=test.id, include_steps=True)
+    versions = await service.tests.ListTestVersions(request_versions)
     assert [(v.version_number, steps_of(v)) for v in versions.items] == [(2, STEPS[:1]), (1, STEPS)]
     listed = await service.tests.ListTests(tests_pb2.ListTestsRequest(tag="smoke", platform=PLATFORM_ANDROID))
     assert ([t.id for t in listed.items], listed.total, listed.page_size) == ([test.id], 1, 50)

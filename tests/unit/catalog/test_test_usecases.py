@@ -40,7 +40,7 @@ async def test_a_new_test_is_kept_with_its_first_version(catalog: Catalog) -> No
     test = await written(catalog, " Log in ", IOS, "smoke", " smoke")
     assert (test.name, test.platform, test.tags, test.version_number) == ("Log in", IOS, ("smoke",), 1)
     assert (await catalog.tests.get(test.id)).test == test
-    versions = await catalog.tests.versions(test.id, FIRST)
+    versions = await catalog.tests.versions(test.id, FIRST, with_steps=True)
     assert [(v.version_number, v.steps) for v in versions.items] == [(1, STEPS)]
     assert await catalog.store.counters.get() == Counts(tests=1)
     assert catalog.store.facts == [test]
@@ -63,7 +63,7 @@ async def test_an_edit_of_the_steps_is_a_new_version(catalog: Catalog) -> None:
     assert (edited.version_number, edited.revision) == (2, 2)
     renamed = (await catalog.tests.update(test.id, {"name": "Sign in", "steps": STEPS[:1], "tags": ["x"]})).test
     assert (renamed.version_number, renamed.revision, renamed.tags) == (2, 3, ("x",))
-    versions = await catalog.tests.versions(test.id, FIRST)
+    versions = await catalog.tests.versions(test.id, FIRST, with_steps=True)
     assert [(v.version_number, v.steps) for v in versions.items] == [(2, STEPS[:1]), (1, STEPS)]
     assert catalog.store.facts == [test, edited, renamed]
 

@@ -63,8 +63,10 @@ def test_an_internal_error_of_a_called_service_is_not_passed_on(code: grpc.Statu
     assert error_status.to_domain_error(rpc_error(code)) is None
 
 
-def test_a_message_too_large_for_grpc_is_an_internal_error() -> None:
-    assert error_status.to_domain_error(rpc_error(grpc.StatusCode.RESOURCE_EXHAUSTED)) is None
+def test_a_message_too_large_for_grpc_is_an_error_of_the_request() -> None:
+    error = error_status.to_domain_error(rpc_error(grpc.StatusCode.RESOURCE_EXHAUSTED))
+    assert isinstance(error, errors.InvalidArgument)
+    assert error.reason == error_status.TOO_LARGE
 
 
 def test_a_timeout_is_deadline_exceeded() -> None:

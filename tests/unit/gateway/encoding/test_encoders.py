@@ -37,7 +37,7 @@ def complete(plain: Any, descriptor: Descriptor) -> dict[str, Any]:
 
 def converted(value: Any, field: FieldDescriptor, known: Any) -> Any:
     if known.repeated:
-        return [one(item, field) for item in value or []]
+        return None if known.contract.null_when_empty and not value else [one(item, field) for item in value or []]
     if value is None:
         absent = field.has_presence or field.message_type is not None or field.enum_type is not None
         return None if absent else field.default_value
