@@ -92,7 +92,12 @@ def _integer(rules: Rules, width: str, low: int, high: int, *, text: bool) -> Co
         bounds["le"] = high
     known: Any = {name: bound for name, bound in bounds.items() if bound is not None}
     number = core_schema.int_schema(**known, strict=not text, metadata=json_schema_updates(format=width))
-    return core_schema.no_info_before_validator_function(_only_digits, number) if text else number
+    return core_schema.no_info_before_validator_function(_only_digits if text else _whole_number, number)
+
+
+def _whole_number(value: Any) -> Any:
+    """JSON has one type of numbers: 4.0 is the integer 4."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _only_digits(text: str) -> str:

@@ -10,6 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
 MAX_DOUBLE = sys.float_info.max
+MAX_INTEGER = 2**53 - 1
 DEPTH_LIMIT = 80
 """In levels of protobuf messages. Parsers stop at 100; the rest is for the messages around the value."""
 _OBJECT_LEVELS, _LIST_LEVELS = 3, 2
@@ -42,7 +43,7 @@ def _to_value(value: object) -> Value:
 
 
 def _fill(target: Value, value: object, levels: int) -> None:
-    """Convert in one pass with the checks: at most `levels`, no infinite number, and no NUL in a key (for MongoDB)."""
+    """Convert in one pass with the checks: at most `levels`, only numbers that a double holds, no NUL in a key."""
     if value is None:
         target.null_value = 0  # type: ignore[assignment]
     elif isinstance(value, str):
@@ -50,7 +51,7 @@ def _fill(target: Value, value: object, levels: int) -> None:
     elif isinstance(value, bool):
         target.bool_value = value
     elif isinstance(value, int | float):
-        target.number_value = _finite(value)
+        target.number_value = _check_number(value)
     elif isinstance(value, dict):
         target.struct_value.SetInParent()
         _fill_object(target.struct_value, value, levels)
@@ -79,7 +80,11 @@ def _descend(levels: int, by: int) -> int:
     return levels - by
 
 
-def _finite(number: float) -> float:
+def _check_number(number: float) -> float:
+    """Integers that might come back as others are refused: a double holds every one up to 2^53 - 1."""
+    if isinstance(number, int) and abs(number) > MAX_INTEGER:
+        message = f"Integers should be between -{MAX_INTEGER} and {MAX_INTEGER}; send a larger one as a string"
+        raise PydanticCustomError("integer_too_large", message)
     if -MAX_DOUBLE <= number <= MAX_DOUBLE:
         return number
     raise PydanticKnownError("finite_number")

@@ -14,6 +14,8 @@ from services.gateway.http.json_responses import HttpError
 from services.gateway.settings import Settings
 
 FILE = "file"
+FIELDS = frozenset(("version", "metadata", "package_name"))
+"""What may be sent as a file too, because it is long: `curl -F metadata=@build.json`."""
 FORM_TYPE = "multipart/form-data"
 CHUNK_BYTES = 256 * 1024
 MAX_FIELDS = 100
@@ -33,6 +35,8 @@ class MultipartForm:
         while (part := await self._next_part()) is not None:
             if part.name == FILE:
                 return part
+            if part.filename is not None and part.name not in FIELDS:
+                raise _wrong_file_field(part.name)
             await self._read_field(part)
         return None
 
@@ -87,6 +91,12 @@ class MultipartForm:
             raise request_body.body_too_slow(self.settings.idle_timeout_seconds) from None
         except (ValueError, AssertionError, HttpProcessingError, web.HTTPException, web.RequestPayloadError):
             raise request_body.broken_body() from None
+
+
+def _wrong_file_field(name: str | None) -> InvalidRequest:
+    shown = (name or "").encode(errors="replace").decode()
+    message = f"Send the artifact in the field '{FILE}', not '{shown}'"
+    return InvalidRequest([FieldError(("body", shown), message, "wrong_file_field")])
 
 
 async def open_form(request: web.BaseRequest, settings: Settings) -> MultipartForm:

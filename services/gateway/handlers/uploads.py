@@ -4,12 +4,9 @@ The file flows through to the catalog as it arrives; nothing is stored here. The
 that the catalog rejects a wrong upload early; all fields are sent again at the end, together with those after the file.
 """
 
-import asyncio
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from typing import Any
 
-import grpc
 from aiohttp import BodyPartReader, web
 from aiohttp.typedefs import Handler
 from mobiletest.catalog.v1 import builds_pb2
@@ -22,6 +19,7 @@ from services.gateway.handlers.unary import Render
 from services.gateway.http.request_context import REQUEST_CONTEXT
 from services.gateway.settings import Settings
 from services.gateway.upstream.rpcs import Rpc
+from services.gateway.upstream.upload_call import upload
 
 MAX_FILE_NAME_LENGTH = 1000
 
@@ -55,8 +53,7 @@ class UploadHandler:
         with self._reader.call_scope(request_context, timeout):
             call = self._rpc(None, timeout=timeout)
             try:
-                await _write(call, self._messages(metadata, form, file, request))
-                return await call
+                return await upload(call, self._messages(metadata, form, file, request))
             finally:
                 call.cancel()
 
@@ -87,14 +84,6 @@ class UploadHandler:
         metadata: builds_pb2.UploadBuildMetadata = decoded.message  # type: ignore[assignment]
         metadata.file_name = _file_name(file.filename)
         return metadata
-
-
-async def _write(call: Any, messages: AsyncIterator[builds_pb2.UploadBuildRequest]) -> None:
-    """Stops when the service has already responded, with an error: the response says why."""
-    with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
-        async for message in messages:
-            await call.write(message)
-        await call.done_writing()
 
 
 def _parse_metadata(text: str) -> object:

@@ -9,7 +9,15 @@ from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
 from services.gateway.http.authentication import PUBLIC, AccessRule, Authentication
-from services.gateway.http.middlewares import HttpMetrics, add_standard_headers, assign_request_id, handle_errors
+from services.gateway.http.json_responses import HttpError
+from services.gateway.http.middlewares import (
+    METHODS,
+    UNKNOWN_PATH,
+    HttpMetrics,
+    add_standard_headers,
+    assign_request_id,
+    handle_errors,
+)
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
 _VALUE = r"{\1:(?:[^/%]++|%2F|%25)+}"
@@ -38,16 +46,50 @@ def build_application(routes: Iterable[Route], authentication: Authentication) -
         group = list(of_path)
         for pattern in (path, f"{path}/"):
             _add_resource(app, pattern, group, authentication)
+    _add_route(app.router.add_resource(f"{UNKNOWN_PATH[:-1]}:.*}}"), hdrs.METH_ANY, _unknown_path, authentication)
     return app
 
 
 def _add_resource(app: web.Application, path: str, routes: list[Route], authentication: Authentication) -> None:
+    """The routes of a path, and one that refuses all other methods: no path with a parameter is tried after it."""
     resource = app.router.add_resource(_PARAMETER.sub(_VALUE, path))
+    allowed = {hdrs.METH_OPTIONS}
     for route in routes:
         methods = (hdrs.METH_GET, hdrs.METH_HEAD) if route.method == hdrs.METH_GET else (route.method,)
+        allowed.update(methods)
         for method in methods:
-            added = resource.add_route(method, route.handler, expect_handler=_defer_100_continue)
-            authentication.add_rule(added, route.access)
+            _add_route(resource, method, route.handler, authentication, route.access)
+    _add_route(resource, hdrs.METH_ANY, _refuse_others(allowed), authentication)
+
+
+def _add_route(
+    resource: web.Resource, method: str, handler: Handler, authentication: Authentication, access: AccessRule = PUBLIC
+) -> None:
+    authentication.add_rule(resource.add_route(method, handler, expect_handler=_defer_100_continue), access)
+
+
+def _refuse_others(allowed: Iterable[str]) -> Handler:
+    """OPTIONS, which browsers need without an API key, names the allowed methods; every other one is an error."""
+    names = ", ".join(sorted(allowed))
+
+    async def refuse(request: web.Request) -> web.StreamResponse:
+        if request.method == hdrs.METH_OPTIONS:
+            return web.Response(status=204, headers={"Allow": names})
+        _check_method(request)
+        message = f"{request.method} is not allowed here; use {names}"
+        raise HttpError(405, message, "METHOD_NOT_ALLOWED", headers={"Allow": names})
+
+    return refuse
+
+
+async def _unknown_path(request: web.Request) -> web.StreamResponse:
+    _check_method(request)
+    raise HttpError(404, "Not Found", "PATH_UNKNOWN")
+
+
+def _check_method(request: web.Request) -> None:
+    if request.method not in METHODS:
+        raise HttpError(501, f"The method {request.method} is not supported", "METHOD_UNKNOWN")
 
 
 async def _defer_100_continue(_: web.Request) -> None:

@@ -11,6 +11,7 @@ from prometheus_client import Counter, Histogram
 
 from services.chassis import metrics
 from services.gateway.http.json_responses import HttpError, error_response, map_error
+from services.gateway.http.request_body import check_transfer_encoding
 from services.gateway.http.request_context import REQUEST_CONTEXT, REQUEST_ID
 
 FIXED_HEADERS = {
@@ -25,9 +26,11 @@ _requests = metrics.counter("mobiletest_http_requests_total", "Requests that end
 _seconds = metrics.histogram("mobiletest_http_request_duration_seconds", "Duration of requests", ["route", "method"])
 _in_flight = metrics.gauge("mobiletest_http_in_flight", "Requests under way")
 
+UNKNOWN_PATH = "/{unknown}"
+"""The template of the resource that all other paths lead to."""
 UNKNOWN_ROUTE = "unknown"
 CLIENT_GONE = 499
-_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 
 
 @web.middleware
@@ -43,7 +46,7 @@ class HttpMetrics:
 
     def __init__(self) -> None:
         self._requests_in_flight = 0
-        self._series: dict[tuple[object, int], tuple[Counter, Histogram]] = {}
+        self._series: dict[tuple[object, str, int], tuple[Counter, Histogram]] = {}
         _in_flight.set_function(lambda: self._requests_in_flight)
 
     @web.middleware
@@ -61,8 +64,8 @@ class HttpMetrics:
 
     def _observe(self, request: web.Request, code: int, seconds: float) -> None:
         match = request.match_info
-        method = request.method if request.method in _METHODS else "other"
-        key = (match.route if match.http_exception is None else method, code)
+        method = request.method if request.method in METHODS else "other"
+        key = (match.route if match.http_exception is None else None, method, code)
         found = self._series.get(key)
         if found is None:
             path = _path_template(match)
@@ -75,21 +78,18 @@ class HttpMetrics:
 def _path_template(match: web.UrlMappingMatchInfo) -> str:
     """The template "/api/v1/apps/{app_id}", with or without a slash at the end of the request's path."""
     resource = match.route.resource
-    return resource.canonical.rstrip("/") if resource is not None else UNKNOWN_ROUTE
+    if resource is None or resource.canonical == UNKNOWN_PATH:
+        return UNKNOWN_ROUTE
+    return resource.canonical.rstrip("/")
 
 
 @web.middleware
 async def handle_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Answer every exception with JSON."""
     try:
+        if request.body_exists:
+            check_transfer_encoding(request)
         return await handler(request)
-    except web.HTTPMethodNotAllowed as error:
-        # Every path answers OPTIONS without an API key, as browsers need it.
-        allowed = ", ".join(sorted({*error.allowed_methods, hdrs.METH_OPTIONS}))
-        if request.method == hdrs.METH_OPTIONS:
-            return web.Response(status=204, headers={"Allow": allowed})
-        message = f"{request.method} is not allowed here; use {allowed}"
-        return error_response(HttpError(405, message, "METHOD_NOT_ALLOWED", headers={"Allow": allowed}))
     except web.HTTPException as error:
         return error_response(map_http_exception(error))
     except Exception as error:
@@ -97,7 +97,7 @@ async def handle_errors(request: web.Request, handler: Handler) -> web.StreamRes
 
 
 def map_http_exception(error: web.HTTPException) -> HttpError:
-    """aiohttp raises only two besides 405: 404 for unknown paths and 417 for unknown expectations."""
+    """aiohttp raises only two, both for requests whose target is no path: 404, and 417 for unknown expectations."""
     if error.status == 404:
         return HttpError(404, "Not Found", "PATH_UNKNOWN")
     return HttpError(417, "Expect can only be 100-continue", "EXPECTATION_FAILED")

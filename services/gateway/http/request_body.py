@@ -2,7 +2,7 @@
 
 import asyncio
 
-from aiohttp import HttpVersion11, web
+from aiohttp import HttpVersion11, hdrs, web
 
 from services.gateway.http.json_responses import HttpError
 
@@ -15,7 +15,7 @@ async def read_json(request: web.BaseRequest, max_bytes: int, seconds: float) ->
         return b""
     check_encoding(request)
     check_length(request, max_bytes)
-    if not _is_json(request.content_type) and request.content_length != 0:
+    if not _is_json(request) and request.content_length != 0:
         raise HttpError(415, f"Send the body as {JSON_TYPE}", "CONTENT_TYPE_UNSUPPORTED")
     await send_100_continue(request)
     body = bytearray()
@@ -51,6 +51,14 @@ def check_encoding(request: web.BaseRequest) -> None:
         raise HttpError(415, message, "CONTENT_ENCODING_UNSUPPORTED", close=True)
 
 
+def check_transfer_encoding(request: web.BaseRequest) -> None:
+    """Reject codings besides chunked: aiohttp would pass the encoded bytes on as the body."""
+    coding = request.headers.get(hdrs.TRANSFER_ENCODING, "chunked")
+    if coding.strip().lower() != "chunked":
+        message = "The only supported Transfer-Encoding is chunked"
+        raise HttpError(501, message, "TRANSFER_ENCODING_UNSUPPORTED", close=True)
+
+
 def check_length(request: web.BaseRequest, max_bytes: int) -> None:
     """Reject a body that is declared too large before reading it."""
     if request.content_length is not None and request.content_length > max_bytes:
@@ -64,6 +72,9 @@ async def send_100_continue(request: web.BaseRequest) -> None:
         request.writer.output_size = 0  # the final response has not begun
 
 
-def _is_json(content_type: str) -> bool:
-    """A missing content type, for which aiohttp says octet-stream, counts as JSON."""
-    return content_type in (JSON_TYPE, "application/octet-stream") or content_type.endswith("+json")
+def _is_json(request: web.BaseRequest) -> bool:
+    """A missing content type counts as JSON."""
+    content_type = request.content_type
+    if content_type == JSON_TYPE or hdrs.CONTENT_TYPE not in request.headers:
+        return True
+    return content_type.startswith("application/") and content_type.endswith("+json")

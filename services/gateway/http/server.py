@@ -1,22 +1,29 @@
 """The listening side: aiohttp's server with hardened connections, and JSON for what is not HTTP."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import Any
 from uuid import uuid4
 
 from aiohttp import web
-from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
+from aiohttp.http_exceptions import BadHttpMethod, HttpProcessingError, LineTooLong
 
 from services.chassis import logs
 from services.gateway.http.json_responses import HttpError, error_response, map_error
 from services.gateway.http.middlewares import FIXED_HEADERS, REQUEST_ID_HEADER, map_http_exception
 from services.gateway.settings import Settings
 
-MAX_LINE_BYTES = 8190
+MAX_URL_BYTES = 8190
+MAX_HEADER_BYTES = 8192
+"""Of one line. It differs from the limit of the URL, so that errors of the parser tell which one was exceeded."""
 MAX_HEADERS = 128
-LINGER_SECONDS = 2.0
+LINGER_SECONDS = 30.0
+"""How long the rest of a refused body is read: a client that only writes would get a reset instead of the answer."""
+
+_REQUEST_LINE = re.compile(r"b['\"]([A-Za-z0-9!#$%&*+.^_`|~-]{1,32}) ", re.ASCII)
 
 log = logs.get(__name__)
 
@@ -51,6 +58,8 @@ class _Connection(web.RequestHandler):
         """Send the rest of the response; True with it when the client has gone."""
         if isinstance(resp, web.HTTPException):
             resp = _standalone_response(map_http_exception(resp), str(uuid4()))
+        if resp.status == HTTPStatus.REQUEST_TIMEOUT:
+            self._lingering_time = 0.0  # the rest of the body has been waited for
         try:
             async with asyncio.timeout(self._answer_seconds):
                 return await super().finish_response(request, resp, start_time)
@@ -72,11 +81,21 @@ class _Connection(web.RequestHandler):
                 map_error(exc if isinstance(exc, Exception) else TimeoutError(), request_id), request_id
             )
         log.debug("request_unparsable", error=repr(exc))
-        error = HttpError(400, "This is not a valid HTTP request", "HTTP_MALFORMED", close=True)
-        if isinstance(exc, LineTooLong):
-            message = f"A line of the header is longer than {MAX_LINE_BYTES} bytes"
-            error = HttpError(431, message, "HEADER_TOO_LARGE", close=True)
-        return _standalone_response(error, request_id)
+        return _standalone_response(_map_parser_error(exc), request_id)
+
+
+def _map_parser_error(error: HttpProcessingError) -> HttpError:
+    """aiohttp tells kinds of requests that it cannot parse apart only by the limit or the text of its error."""
+    if isinstance(error, LineTooLong) and error.args[1] == MAX_URL_BYTES:
+        return HttpError(414, f"The URL is longer than {MAX_URL_BYTES} bytes", "URL_TOO_LONG", close=True)
+    if isinstance(error, LineTooLong):
+        message = f"A line of the header is longer than {MAX_HEADER_BYTES} bytes"
+        return HttpError(431, message, "HEADER_TOO_LARGE", close=True)
+    if "Too many headers" in error.message:
+        return HttpError(431, f"There are more than {MAX_HEADERS} headers", "HEADER_TOO_LARGE", close=True)
+    if isinstance(error, BadHttpMethod) and (line := _REQUEST_LINE.search(error.message)):
+        return HttpError(501, f"The method {line[1]} is not supported", "METHOD_UNKNOWN", close=True)
+    return HttpError(400, "This is not a valid HTTP request", "HTTP_MALFORMED", close=True)
 
 
 def _standalone_response(error: HttpError, request_id: str) -> web.Response:
@@ -110,8 +129,8 @@ class _Server(web.Server):
             loop=self._loop,
             answer_seconds=self._settings.max_request_timeout_seconds,
             keepalive_timeout=self._settings.keepalive_timeout_seconds,
-            max_line_size=MAX_LINE_BYTES,
-            max_field_size=MAX_LINE_BYTES,
+            max_line_size=MAX_URL_BYTES,
+            max_field_size=MAX_HEADER_BYTES,
             max_headers=MAX_HEADERS,
             lingering_time=LINGER_SECONDS,
             auto_decompress=False,

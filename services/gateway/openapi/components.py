@@ -27,19 +27,22 @@ ERRORS = {
         "there is a Retry-After: repeating helps."
     ),
     "413": "The body is too large.",
+    "414": "The URL is too long.",
     "415": "The type or the encoding of the body is not supported.",
     "422": "The request is not valid; detail lists every error.",
     "429": "Too many requests. Retry after the seconds in Retry-After.",
+    "431": "A header is too long, or there are too many.",
     "500": "An internal error. The log has it under the request id.",
+    "501": "The body has a Transfer-Encoding besides chunked. Unknown methods have this status too.",
     "503": (
         "A service that the operation needs is not available, or (IDEMPOTENCY_KEY_IN_FLIGHT) the first request with "
         "this Idempotency-Key is still in progress. Retry after the seconds in Retry-After."
     ),
     "504": "The operation took too long. Retry after the seconds in Retry-After.",
 }
-ALWAYS = frozenset(("400", "401", "403", "422", "429", "500", "503", "504"))
+ALWAYS = frozenset(("400", "401", "403", "414", "422", "429", "431", "500", "503", "504"))
 WITH_PATH = frozenset(("404",))
-WITH_BODY = frozenset(("408", "409", "413", "415"))
+WITH_BODY = frozenset(("408", "409", "413", "415", "501"))
 
 ERROR_BODY: Part = {
     "type": "object",

@@ -62,6 +62,27 @@ async def test_another_content_type_is_a_415(client: Client) -> None:
     assert (answer.status, answer.json["code"]) == (415, "CONTENT_TYPE_UNSUPPORTED")
 
 
+@pytest.mark.parametrize("kind", ["application/octet-stream", "text/plain", "text/x+json"])
+async def test_json_sent_as_something_else_is_a_415(client: Client, kind: str) -> None:
+    body = b'{"name": "x", "platform": "iOS"}'
+    answer = await client("POST", APPS, data=body, headers={"Content-Type": kind})
+    assert (answer.status, answer.json["code"]) == (415, "CONTENT_TYPE_UNSUPPORTED")
+
+
+@pytest.mark.parametrize("kind", ["application/json; charset=utf-8", "application/vnd.shop+json", None])
+async def test_json_has_a_json_type_or_none(client: Client, backends: FakeBackends, kind: str | None) -> None:
+    backends.on("CreateApp", lambda request: apps_pb2.App(id=str(uuid4()), name=request.name))
+    body = b'{"name": "x", "platform": "iOS"}'
+    headers, skipped = ({"Content-Type": kind}, ()) if kind else ({}, ("Content-Type",))
+    assert (await client("POST", APPS, data=body, headers=headers, skip_auto_headers=skipped)).status == 200
+
+
+async def test_a_whole_number_is_an_integer(client: Client, backends: FakeBackends) -> None:
+    backends.on("CreateWorkflow", lambda request: workflows_pb2.Workflow(max_parallel=request.max_parallel))
+    answer = await client("POST", "/api/v1/workflows", json={"name": "x", "max_parallel": 4.0})
+    assert (answer.status, answer.json["max_parallel"]) == (201, 4)
+
+
 async def test_a_compressed_body_is_a_415(client: Client) -> None:
     headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
     assert (await client("POST", APPS, data=b"x", headers=headers)).status == 415
@@ -119,6 +140,12 @@ async def test_a_wrong_method_is_a_405_with_the_allowed_ones(client: Client) -> 
     answer = await client("PUT", APPS)
     assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD, OPTIONS, POST")
     assert "GET, HEAD, OPTIONS, POST" in answer.json["detail"]
+
+
+@pytest.mark.parametrize("path", ["/api/v1/tests/execute", "/api/v1/tests/resolve"])
+async def test_a_path_for_posts_is_no_id(client: Client, path: str) -> None:
+    answer = await client("GET", path)
+    assert (answer.status, answer.headers["Allow"]) == (405, "OPTIONS, POST")
 
 
 async def test_malformed_http_is_a_400_in_json(gateway: App) -> None:
@@ -278,7 +305,13 @@ async def test_a_batched_read_keeps_its_own_deadline(client: Client, backends: F
     assert answer.status == 504
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "soon", "nan", "1e9"])
+@pytest.mark.parametrize("value", ["9999999", "0.1234567", "1e2", "1e999", "5."])
+async def test_a_timeout_is_any_positive_number_up_to_a_cap(client: Client, backends: FakeBackends, value: str) -> None:
+    backends.on("ListApps", lambda request: apps_pb2.ListAppsResponse(page=request.page))
+    assert (await client("GET", APPS, headers={"X-Request-Timeout": value})).status == 200
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "soon", "nan", "inf", "1e-999", "1_0", "1e9999999999"])
 async def test_an_invalid_timeout_is_a_422(client: Client, value: str) -> None:
     answer = await client("GET", APPS, headers={"X-Request-Timeout": value})
     assert answer.json["detail"][0]["loc"] == ["header", "x-request-timeout"]

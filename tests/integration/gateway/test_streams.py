@@ -2,8 +2,10 @@
 
 import asyncio
 import hashlib
+import http.client
 import json
 from collections.abc import AsyncIterator
+from contextlib import closing
 from typing import Any
 from uuid import uuid4
 
@@ -299,6 +301,70 @@ async def test_an_early_error_of_the_catalog_is_passed_on(client: Client, backen
     backends.on("UploadBuild", refuse)
     answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=form(("version", "1")))
     assert (answer.status, answer.json["code"]) == (409, "VERSION_EXISTS")
+
+
+REFUSALS = [
+    (AlreadyExists("The app has this version", reason="VERSION_EXISTS"), 409, "VERSION_EXISTS"),
+    (NotFound("App not found"), 404, "NOT_FOUND"),
+    (InvalidArgument("The file is too large", reason="ARTIFACT_TOO_LARGE"), 422, "ARTIFACT_TOO_LARGE"),
+    (Unavailable("No disk space", reason="SPOOL_FULL", retry_after=30.0), 503, "SPOOL_FULL"),
+]
+
+
+@pytest.mark.parametrize(("error", "status", "code"), REFUSALS, ids=[code for _, _, code in REFUSALS])
+async def test_a_refusal_while_the_file_is_being_sent_is_always_passed_on(
+    client: Client, backends: FakeBackends, error: Exception, status: int, code: str
+) -> None:
+    """The service ends the call at any point of the upload: after none, one, two ... of its messages."""
+    refuse_after = 0
+
+    async def receive(messages: AsyncIterator[Any]) -> object:
+        for _ in range(refuse_after):
+            await anext(messages, None)
+        raise error
+
+    backends.on_messages("UploadBuild", receive)
+    path, content = f"/api/v1/apps/{uuid4()}/builds", b"x" * (2 * MEBIBYTE)
+    answers = set()
+    for repeat in range(60):
+        refuse_after = repeat % 12
+        answer = await client("POST", path, data=form(("version", "1"), file=content))
+        answers.add((answer.status, answer.json["code"]))
+    assert answers == {(status, code)}
+
+
+async def test_a_client_that_only_writes_gets_the_answer_to_a_refused_upload(
+    client: Client, backends: FakeBackends, gateway: App
+) -> None:
+    """It does not read before it has sent the whole body, as http.client does: a reset would be all that it sees."""
+
+    async def receive(_: AsyncIterator[Any]) -> object:
+        raise AlreadyExists("The app has this version", reason="VERSION_EXISTS")
+
+    def post() -> int:
+        connection = http.client.HTTPConnection(gateway.http_address)
+        head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
+        body = head + b"x" * (7 * MEBIBYTE) + b"\r\n--b--\r\n"
+        headers = {"Content-Type": "multipart/form-data; boundary=b", "Authorization": f"Bearer {client.key}"}
+        connection.request("POST", f"/api/v1/apps/{uuid4()}/builds", body, headers)
+        with closing(connection), connection.getresponse() as response:
+            return response.status
+
+    backends.on_messages("UploadBuild", receive)
+    assert await asyncio.to_thread(post) == 409
+
+
+@pytest.mark.parametrize("file_at", [0, 1])
+async def test_a_file_in_a_field_of_another_name_is_a_422_that_says_so(client: Client, file_at: int) -> None:
+    data = aiohttp.FormData()
+    for index in range(2):
+        if index == file_at:
+            data.add_field("apk", b"content", filename="shop.apk")
+        else:
+            data.add_field("version", "1")
+    answer = await client("POST", f"/api/v1/apps/{uuid4()}/builds", data=data)
+    assert (answer.status, answer.json["detail"][0]["loc"]) == (422, ["body", "apk"])
+    assert answer.json["detail"][0]["msg"] == "Send the artifact in the field 'file', not 'apk'"
 
 
 async def test_a_malformed_form_is_a_400(client: Client) -> None:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mobiletest.catalog.v1 import apps_pb2
 
+from services.chassis.proto_values import struct_to_json
 from services.chassis.validation import find_violations
 from services.gateway.contract.fields import request_fields
 from services.gateway.contract.operations import all_operations
@@ -157,8 +158,9 @@ def test_enum_in_a_body_must_match_its_case(platform: object) -> None:
 
 @pytest.mark.parametrize(
     ("value", "type_"),
-    [(True, "int_type"), (1.0, "int_type"), ("1", "int_type"), (6, "less_than_equal"), (-1, "greater_than_equal"),
-     (2**31, "less_than_equal"), (10**30, "less_than_equal"), (-(10**30), "greater_than_equal"), ([], "int_type")],
+    [(True, "int_type"), (1.5, "int_type"), ("1", "int_type"), ([], "int_type"), (6, "less_than_equal"),
+     (-1, "greater_than_equal"), (2**31, "less_than_equal"), (1e300, "less_than_equal"), (10**30, "less_than_equal"),
+     (-(10**30), "greater_than_equal")],
 )  # fmt: skip
 def test_integer_in_a_body_must_be_a_json_integer_within_bounds(value: object, type_: str) -> None:
     body = {"workflow_id": ID, "run_config": {"execution_mode": {"retries": value}}}
@@ -168,6 +170,12 @@ def test_integer_in_a_body_must_be_a_json_integer_within_bounds(value: object, t
     assert [(loc, kind) for loc, kind, _ in errors_of("StartWorkflow", body=text)] == [
         (("body", "run_config", "execution_mode", "retries"), type_)
     ]
+
+
+@pytest.mark.parametrize("text", [b"4", b"4.0", b"4e0", b"40e-1"])
+def test_whole_number_is_an_integer_however_it_is_written(text: bytes) -> None:
+    message: Any = decode("CreateWorkflow", body=b'{"name": "x", "max_parallel": ' + text + b"}").message
+    assert message.max_parallel == 4
 
 
 @pytest.mark.parametrize("value", ["true", 1, 0, None, []])
@@ -285,13 +293,22 @@ def test_free_form_objects_hold_any_json() -> None:
     ("text", "type_"),
     [
         (b"1e999", "finite_number"),
-        (b"1" + b"0" * 400, "finite_number"),
+        (b"1" + b"0" * 400, "integer_too_large"),
+        (b"9007199254740992", "integer_too_large"),
+        (b"-9007199254740993", "integer_too_large"),
         (b'{"a\\u0000": 1}', "string_pattern_mismatch"),
     ],
 )
 def test_free_form_objects_hold_only_what_can_be_stored(text: bytes, type_: str) -> None:
     body = b'{"metadata": {"a": [' + text + b"]}}"
     assert [error[:2] for error in errors_of("UpdateBuild", body=body)] == [(("body", "metadata"), type_)]
+
+
+@pytest.mark.parametrize("value", [0, 5, -5, 2**53 - 1, 1 - 2**53, 0.5, 1e300])
+def test_numbers_in_free_form_objects_come_back_as_they_were(value: float) -> None:
+    message: Any = decode("UpdateBuild", body={"metadata": {"n": value}}).message
+    found = struct_to_json(message.metadata)["n"]
+    assert (found, type(found)) == (value, type(value))
 
 
 @pytest.mark.parametrize(("wrap", "depth"), [(lambda x: {"a": x}, 40), (lambda x: [x], 60)])

@@ -10,6 +10,7 @@ from services.gateway.auth.key_cache import KeyCache
 from services.gateway.contract.operations import all_operations
 from services.gateway.http.application import Route, build_application
 from services.gateway.http.authentication import Authentication
+from services.gateway.http.json_responses import HttpError
 from tests.fakes.gateway import FakeApiKeys
 
 
@@ -42,6 +43,10 @@ async def resolve(method: str, path: str) -> web.UrlMappingMatchInfo:
     return match
 
 
+async def answer(method: str, path: str) -> web.StreamResponse:
+    return await (await resolve(method, path)).handler(make_mocked_request(method, path))
+
+
 @pytest.mark.parametrize(
     ("method", "path", "template", "values"),
     [
@@ -54,7 +59,8 @@ async def resolve(method: str, path: str) -> web.UrlMappingMatchInfo:
         ("GET", "/apps/7/builds", "/apps/{app_id}/builds", {"app_id": "7"}),
         ("GET", "/apps/builds/builds", "/apps/builds/{version_id}", {"version_id": "builds"}),
         ("GET", "/apps/builds", "/apps/{app_id}", {"app_id": "builds"}),
-        ("GET", "/tests/execute", "/tests/{test_id}", {"test_id": "execute"}),
+        ("POST", "/tests/execute", "/tests/execute", {}),
+        ("GET", "/tests/execute7", "/tests/{test_id}", {"test_id": "execute7"}),
         ("GET", "/apps/%2F", "/apps/{app_id}", {"app_id": "/"}),
         ("GET", "/apps/%25", "/apps/{app_id}", {"app_id": "%"}),
         ("GET", "/apps/%E2%82%AC", "/apps/{app_id}", {"app_id": "€"}),
@@ -68,18 +74,40 @@ async def test_known_paths(method: str, path: str, template: str, values: dict[s
     assert (match.route.resource.canonical, dict(match)) == (template, values)
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "//", "/apps//", "/apps//builds", "/nothing", "/apps/%ff", "*", "/apps/1/2/3", "/a" * 4000]
-)
+@pytest.mark.parametrize("path", ["/", "/apps//", "/apps//builds", "/nothing", "/apps/%ff", "/apps/1/2/3", "/a" * 4000])
 async def test_unknown_paths(path: str) -> None:
-    assert isinstance((await resolve("GET", path)).http_exception, web.HTTPNotFound)
+    with pytest.raises(HttpError) as caught:
+        await answer("GET", path)
+    assert (caught.value.status, caught.value.code) == (404, "PATH_UNKNOWN")
 
 
-@pytest.mark.parametrize("path", ["/apps", "/apps/", "/tests/execute"])
-async def test_wrong_method_gets_all_methods_of_the_path(path: str) -> None:
-    error = (await resolve("DELETE", path)).http_exception
-    assert isinstance(error, web.HTTPMethodNotAllowed)
-    assert error.allowed_methods == {"GET", "HEAD", "POST"}
+@pytest.mark.parametrize("target", ["*", "//"])
+async def test_a_target_without_a_path_is_left_to_aiohttp(target: str) -> None:
+    assert isinstance((await resolve("GET", target)).http_exception, web.HTTPNotFound)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("DELETE", "/apps", "GET, HEAD, OPTIONS, POST"),
+        ("DELETE", "/apps/", "GET, HEAD, OPTIONS, POST"),
+        ("POST", "/apps/7", "GET, HEAD, OPTIONS"),
+        ("GET", "/tests/execute", "OPTIONS, POST"),
+        ("DELETE", "/tests/execute", "OPTIONS, POST"),
+    ],
+)
+async def test_wrong_method_gets_all_methods_of_the_path(method: str, path: str, allowed: str) -> None:
+    """A path of its own is no id in another path: GET /tests/execute does not ask for the test "execute"."""
+    with pytest.raises(HttpError) as caught:
+        await answer(method, path)
+    assert (caught.value.status, caught.value.headers) == (405, {"Allow": allowed})
+
+
+@pytest.mark.parametrize("path", ["/apps", "/apps/7", "/nothing"])
+async def test_unknown_method(path: str) -> None:
+    with pytest.raises(HttpError) as caught:
+        await answer("PROPFIND", path)
+    assert (caught.value.status, caught.value.code) == (501, "METHOD_UNKNOWN")
 
 
 def test_duplicate_routes_are_rejected() -> None:
@@ -90,7 +118,9 @@ def test_duplicate_routes_are_rejected() -> None:
 def test_all_operations_fit_into_one_application() -> None:
     app = application(*((operation.verb, operation.template) for operation in all_operations()))
     registered = {
-        (route.method, route.resource.canonical) for route in app.router.routes() if route.resource is not None
+        (route.method, route.resource.canonical)
+        for route in app.router.routes()
+        if route.resource is not None and route.method != "*"
     }
     expected = {
         (method, path)

@@ -6,17 +6,21 @@ from unittest.mock import Mock
 import orjson
 import pytest
 from aiohttp import web
-from aiohttp.http_exceptions import BadHttpMessage, LineTooLong
+from aiohttp.http_exceptions import BadHttpMessage, BadHttpMethod, LineTooLong
 from aiohttp.test_utils import make_mocked_request
 
-from services.gateway.http.server import _Connection
+from services.gateway.http.server import MAX_HEADER_BYTES, MAX_URL_BYTES, _Connection
 
 
 @pytest.mark.parametrize(
     ("error", "status", "code"),
     [
         (BadHttpMessage("x"), 400, "HTTP_MALFORMED"),
-        (LineTooLong(b"x", 1), 431, "HEADER_TOO_LARGE"),
+        (BadHttpMethod(error="Bad: b'\\x16\\x03 x'"), 400, "HTTP_MALFORMED"),
+        (BadHttpMethod(error="Bad:\n\n  b'BREW /pot HTTP/1.1'\n   ^"), 501, "METHOD_UNKNOWN"),
+        (BadHttpMessage("Too many headers received"), 431, "HEADER_TOO_LARGE"),
+        (LineTooLong(b"x", MAX_HEADER_BYTES), 431, "HEADER_TOO_LARGE"),
+        (LineTooLong(b"/", MAX_URL_BYTES), 414, "URL_TOO_LONG"),
         (RuntimeError("secret"), 500, "INTERNAL"),
         (None, 504, "DEADLINE_EXCEEDED"),
     ],
