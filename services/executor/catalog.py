@@ -59,7 +59,8 @@ class RemoteCatalog:
             known = to_domain_error(error)
             if known is None or known.reason != TOO_LARGE:
                 raise
-        parts = [part async for part in self._resolution.StreamRuns(request, timeout=RESOLVE_SECONDS)]
+        stream = self._resolution.StreamRuns(resolution_pb2.StreamRunsRequest(start=request), timeout=RESOLVE_SECONDS)
+        parts = [answer.part async for answer in stream]
         return replace(resolved_runs(parts[0]), plans=tuple(_plan(run) for part in parts for run in part.runs))
 
     async def artifact(self, org_id: str, build_id: str, limit: int) -> bytes:

@@ -32,17 +32,17 @@ class ResolutionServicer(resolution_pb2_grpc.ResolutionServicer):
         return _workflow_message(resolved, map(_run, resolved.runs))
 
     async def StreamRuns(
-        self, request: resolution_pb2.ResolveRunsRequest, context: Any
-    ) -> AsyncIterator[resolution_pb2.ResolveRunsResponse]:
-        resolved = await self._resolve(request)
+        self, request: resolution_pb2.StreamRunsRequest, context: Any
+    ) -> AsyncIterator[resolution_pb2.StreamRunsResponse]:
+        resolved = await self._resolve(request.start)
         part, size = _workflow_message(resolved, ()), 0
         for run in map(_run, resolved.runs):
             if part.runs and size + run.ByteSize() > PART_BYTES:
-                yield part
+                yield resolution_pb2.StreamRunsResponse(part=part)
                 part, size = resolution_pb2.ResolveRunsResponse(), 0
             part.runs.append(run)
             size += run.ByteSize()
-        yield part
+        yield resolution_pb2.StreamRunsResponse(part=part)
 
     async def _resolve(self, request: resolution_pb2.ResolveRunsRequest) -> Resolved:
         requested, override = build_config(request.build_config), request.override_build_config
