@@ -54,6 +54,9 @@ format: venv ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+settings: venv proto ## Write docs/settings.md from the settings classes
+	$(BIN)/python -m deploy.settings_reference > docs/settings.md
+
 lock: venv ## Resolve pyproject.toml into requirements.lock
 	$(BIN)/pip install -q uv==$(UV_VERSION)
 	$(BIN)/uv pip compile -q pyproject.toml --group build --group local --group dev --group bench \

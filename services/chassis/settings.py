@@ -13,26 +13,47 @@ PREFIX = "MOBILETEST_"
 class ProcessSettings(BaseSettings):
     """Read once at start from the environment (prefix MOBILETEST_)."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", populate_by_name=True)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, extra="ignore", populate_by_name=True, use_attribute_docstrings=True
+    )
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least severe level that is logged."""
     log_format: Literal["json", "console"] = "json"
+    """One JSON object per line, or lines for people."""
     grpc_listen: str = "127.0.0.1:0"
+    """host:port of the gRPC server; port 0 chooses a free one."""
     grpc_connection_age_seconds: float = Field(default=300.0, gt=0)
     """How long a server takes new calls on a connection. Clients then connect again and so find new replicas; streams
     go on to their own end."""
     admin_listen: str = "127.0.0.1:0"
+    """host:port of /healthz, /readyz and /metrics; port 0 chooses a free one."""
     mongo_uri: str = "mongodb://127.0.0.1:27017"
+    """The MongoDB replica set."""
     mongo_driver: Literal["motor", "pymongo"] = "motor"
+    """The MongoDB driver; measurements are of motor."""
     kafka_bootstrap: str = "127.0.0.1:9092"
+    """host:port of one or more Kafka brokers, separated by commas."""
     kafka_idempotence: bool = True
+    """Whether producers are idempotent; only a broker that does not support it needs false."""
     kafka_session_seconds: float = Field(default=30.0, gt=0)
+    """After this long without a heartbeat the partitions of a consumer go to the others."""
+    kafka_instance_id: str | None = Field(default=None, min_length=1)
+    """A name that a replica's successor has too, as in a StatefulSet: a restart within the session is no
+    rebalance then. A Deployment's pods change their names, so the partitions of a replaced pod would idle for the
+    session; without this setting a replica that stops leaves its groups at once."""
     service_tokens: SecretStr = Field(validation_alias=f"{PREFIX}SERVICE_TOKEN")
+    """Tokens that calls between services carry, separated by commas: all are accepted, the first is sent."""
     shutdown_grace_seconds: float = Field(default=10.0, ge=0)
+    """How long calls, and runs of a worker, may continue after SIGTERM."""
     reflection: bool = False
+    """Whether the gRPC server offers reflection."""
     instance: str = Field(default_factory=socket.gethostname, min_length=1)
+    """The name of this process in leases and logs; unique among running processes, by default the host's name."""
     version: str = "dev"
+    """The version that /metrics shows; images set it."""
     commit: str = "unknown"
+    """The commit that /metrics shows; images set it."""
 
     @field_validator("service_tokens")
     @classmethod
@@ -46,6 +67,10 @@ class ProcessSettings(BaseSettings):
     def tokens(self) -> tuple[str, ...]:
         """The tokens that a server accepts; a client sends the first one."""
         return _split(self.service_tokens)
+
+    def group_instance_id(self, suffix: str) -> str | None:
+        """The id of this replica's static membership in one of its consumer groups; None: dynamic membership."""
+        return f"{self.kafka_instance_id}-{suffix}" if self.kafka_instance_id is not None else None
 
 
 S = TypeVar("S", bound=BaseSettings)

@@ -21,34 +21,49 @@ class Settings(ProcessSettings):
     """Both roles have the same settings; each ignores those of the other."""
 
     executor_role: Literal["api", "worker", "all"] = "all"
+    """api serves gRPC, worker executes runs, all does both."""
     executor_database: str = "executor"
+    """The executor's database."""
     executor_group: str = "executor-workers"
+    """The workers' consumer groups are named after it: one per platform (executor-workers-android)."""
     run_request_partitions: int = Field(default=RUN_REQUEST_PARTITIONS, ge=1, le=1000)
     """The maximum number of workers that share a platform's requests; each partition costs a worker CPU per fetch."""
     catalog_address: str = "127.0.0.1:50051"
+    """host:port of the catalog."""
     object_store: str = "file:///var/lib/mobiletest"
+    """Where artifacts are stored: file:///folder, s3://bucket, gs://bucket or az://container."""
     executor_slots: int = Field(default=8, ge=1, le=1000)
+    """How many runs a worker executes at once."""
     device_pools: str | None = None
+    """The YAML file of device pools (docs/devices.md); without it there are simulated devices."""
     artifact_cache_bytes: int = Field(default=64 * 1024 * 1024, ge=0)
+    """How much memory a worker may use for the builds that it has read last."""
     artifact_days: float = Field(default=30.0, ge=0)
     """How long artifacts are kept after the end of their run; 0: forever."""
     artifact_spool: str | None = None
     """Where artifacts wait while the object store is unavailable; by default in the folder for temporary files."""
     artifact_spool_bytes: int = Field(default=256 * 1024 * 1024, ge=0)
+    """The size limit of that folder; artifacts beyond it are dropped."""
     artifact_spool_seconds: float = Field(default=24 * 3600.0, gt=0)
     """How long an artifact waits for the object store before it is dropped."""
     executor_files_folder: str | None = None
     """Where build files are cached for hubs, in one folder per instance; by default a temporary folder."""
     executor_files_bytes: int = Field(default=8 * 1024**3, ge=0)
+    """The size limit of that folder; the builds that were not used for longest are deleted."""
     executor_files_listen: str | None = None
     """host:port where hubs that cannot read that folder download files; without it nothing is served."""
     executor_files_url: str | None = Field(default=None, validate_default=True)
     """How hubs reach that address; required when it is a wildcard."""
     lease_seconds: float = Field(default=15.0, ge=0.5)
+    """A run whose worker has been silent for this long is given to another worker."""
     poll_seconds: float = Field(default=1.0, gt=0)
+    """How often workers look for waiting runs and notices, and how often expired leases are looked for."""
     queue_timeout_seconds: float = Field(default=3600.0, gt=0)
+    """How long a run waits for a worker before it ends as queue_timeout."""
     run_timeout_seconds: float = Field(default=1800.0, gt=0)
+    """The time limit of a run, over all of its attempts."""
     step_timeout_seconds: float = Field(default=30.0, gt=0)
+    """The time limit of a step that sets none itself."""
     step_cache_days: float = Field(default=30.0, gt=0, le=3650)
     """How long the step cache keeps unused entries."""
     human_timeout_seconds: float = Field(default=300.0, gt=0)
@@ -56,23 +71,29 @@ class Settings(ProcessSettings):
     llm_base_url: str | None = None
     """An OpenAI-compatible endpoint, such as http://localhost:11434/v1; without it no models are used."""
     llm_api_key: SecretStr = SecretStr("")
+    """The key of that endpoint, if it needs one."""
     llm_primary_model: str | None = None
+    """The model for steps, when llm_config names none."""
     llm_reflection_model: str | None = None
+    """The model that checks what was done; by default the primary one."""
     llm_planning_model: str | None = None
-    """The models used when llm_config names none; reflection and planning default to the primary model."""
+    """The model that plans goals; by default the primary one."""
     llm_timeout_seconds: float = Field(default=60.0, gt=0)
-    """For one call."""
+    """The time limit of one call of a model."""
     llm_step_limit: int = Field(default=15, ge=1, le=100)
     """How many actions a model may take for one step."""
     llm_step_seconds: float = Field(default=120.0, gt=0)
     """How long models may work on one step."""
     llm_token_limit: int = Field(default=200_000, ge=0)
+    """The token budget of models in one attempt."""
     llm_seconds_limit: float = Field(default=300.0, gt=0)
-    """The token and time budget of models in one attempt."""
+    """The time budget of models in one attempt."""
     infrastructure_retries: int = Field(default=2, ge=0, le=10)
+    """How many more attempts a run gets after failures of the infrastructure."""
     organisation_runs: int | None = Field(default=None, ge=1)
     """The maximum number of concurrent runs of one organisation, over all workers."""
     infrastructure_backoff_seconds: float = Field(default=1.0, ge=0)
+    """The wait before each of these attempts, except after the loss of a worker."""
 
     @field_validator("executor_files_url")
     @classmethod

@@ -8,24 +8,35 @@ MEBIBYTE = 1024 * 1024
 
 
 class Settings(ProcessSettings):
-    """Sizes are in bytes, times in seconds.
-
-    `keepalive_timeout_seconds` also ends a connection that sends nothing or half a header, and
-    `max_request_timeout_seconds` one whose client does not read its response.
-    """
+    """Sizes are in bytes, times in seconds."""
 
     http_listen: str = "127.0.0.1:8080"
+    """host:port of the REST API."""
     catalog_address: str = "127.0.0.1:50051"
+    """host:port of the catalog."""
     executor_address: str = "127.0.0.1:50052"
+    """host:port of the executor's API."""
     reporting_address: str = "127.0.0.1:50053"
+    """host:port of reporting."""
     request_timeout_seconds: float = Field(default=10, gt=0)
+    """The time limit of a request without X-Request-Timeout."""
     max_request_timeout_seconds: float = Field(default=60, gt=0)
+    """The longest X-Request-Timeout; also ends a connection whose client does not read its response."""
     stream_timeout_seconds: float = Field(default=3600, gt=0)
+    """The time limit of uploads, downloads and event streams without X-Request-Timeout."""
     stats_timeout_seconds: float = Field(default=1, gt=0)
+    """How long an app's response waits for its statistics before it is sent without them."""
     keepalive_timeout_seconds: float = Field(default=75, gt=0)
+    """Ends an idle connection, and one that sends half a header."""
     body_timeout_seconds: float = Field(default=15, gt=0)
+    """How long a JSON body may take to arrive."""
     idle_timeout_seconds: float = Field(default=30, gt=0)
+    """How long an upload may pause before it is refused."""
     heartbeat_seconds: float = Field(default=15, gt=0)
+    """The time between heartbeats on a silent event stream."""
     max_body_bytes: int = Field(default=MEBIBYTE, gt=0)
+    """The largest JSON body."""
     max_upload_bytes: int = Field(default=2 * 1024 * MEBIBYTE, gt=0)
+    """The largest upload."""
     max_connections: int = Field(default=10_000, gt=0)
+    """Connections beyond this number are closed at once."""

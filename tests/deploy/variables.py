@@ -1,15 +1,13 @@
 """Which environment variables the services read, from their settings classes themselves."""
 
-import importlib
 from collections.abc import Mapping
-from functools import cache
 
 import pytest
 from pydantic_settings import BaseSettings
 
+from deploy.settings_reference import SERVICES, settings_of, variable
 from services.chassis.settings import PREFIX
 
-SERVICES = ("catalog", "executor", "gateway", "reporting")
 # Every process has these, but the gateway has no database, and it and the workers serve no gRPC.
 NOT_NEEDED = {
     ("gateway", f"{PREFIX}MONGO_URI"),
@@ -18,17 +16,10 @@ NOT_NEEDED = {
 }
 
 
-@cache
-def settings_of(service: str) -> type[BaseSettings]:
-    """The settings class of a service ("catalog")."""
-    settings: type[BaseSettings] = importlib.import_module(f"services.{service}.settings").Settings
-    return settings
-
-
 def variables(service: str) -> dict[str, object]:
     """Variable -> its default as text, or None where there is none."""
     return {
-        str(field.validation_alias or PREFIX + name.upper()): None if field.is_required() else str(field.default)
+        variable(name, field): None if field.is_required() else str(field.default)
         for name, field in settings_of(service).model_fields.items()
     }
 

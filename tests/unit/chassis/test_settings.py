@@ -30,6 +30,13 @@ def test_tokens_are_hidden_in_repr(environment: pytest.MonkeyPatch) -> None:
     assert "0123456789abcdef" not in repr(load(Settings))
 
 
+def test_memberships_are_static_only_under_a_name_that_was_given_for_that(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("MOBILETEST_INSTANCE", "mobiletest-reporting-7d4b9c-x2x4z")
+    assert load(Settings).group_instance_id("reporting") is None
+    environment.setenv("MOBILETEST_KAFKA_INSTANCE_ID", "reporting-0")
+    assert load(Settings).group_instance_id("reporting") == "reporting-0-reporting"
+
+
 def test_errors_name_their_variables_and_exit_with_2(
     environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

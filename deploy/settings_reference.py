@@ -1,0 +1,92 @@
+"""docs/settings.md, made from the settings classes: `make settings` writes it, a unit test compares it."""
+
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from types import UnionType
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings
+
+from services.chassis.settings import PREFIX, ProcessSettings
+
+SERVICES = ("gateway", "catalog", "executor", "reporting")
+HEADER = """\
+# Settings
+
+All environment variables that the services read; `make settings` writes this page from the settings classes. A process
+that starts with an invalid value says which variable is wrong and exits with code 2. Those of `make run` are in the
+[README](../README.md).
+"""
+_BOUNDS = (("ge", ">="), ("gt", ">"), ("le", "<="), ("lt", "<"))
+
+
+def settings_of(service: str) -> type[BaseSettings]:
+    """The settings class of a service ("catalog")."""
+    settings: type[BaseSettings] = import_module(f"services.{service}.settings").Settings
+    return settings
+
+
+def variable(name: str, field: FieldInfo) -> str:
+    """The environment variable of a field."""
+    return str(field.validation_alias or PREFIX + name.upper())
+
+
+def reference() -> str:
+    """The whole page."""
+    sections = [HEADER, _section("Every service", ProcessSettings, [])]
+    sections += [
+        _section(name.capitalize(), settings_of(name), list(ProcessSettings.model_fields)) for name in SERVICES
+    ]
+    return "\n".join(sections)
+
+
+def _section(title: str, settings: type[BaseSettings], without: list[str]) -> str:
+    rows = "\n".join(
+        f"| `{variable(name, field)}` | {_default(field)} | {_description(field)} |"
+        for name, field in settings.model_fields.items()
+        if name not in without
+    )
+    return f"## {title}\n\n| Variable | Default | |\n| --- | --- | --- |\n{rows}\n"
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    match field.default:
+        case bool() as value:
+            return f"`{str(value).lower()}`"
+        case float() as value:
+            return f"`{value:g}`"
+        case int() | str() as value if value != "":
+            return f"`{value}`"
+    return ""
+
+
+def _description(field: FieldInfo) -> str:
+    text = " ".join((field.description or "").split()).replace("|", "\\|")
+    values = ", ".join(_values(field))
+    return f"{text} ({values})" if values else text
+
+
+def _values(field: FieldInfo) -> Iterator[str]:
+    """What may be given: the bounds of a number, or the values of a choice."""
+    for choice in _choices(field.annotation):
+        yield f"`{choice}`"
+    for bound in field.metadata:
+        for name, sign in _BOUNDS:
+            if (limit := getattr(bound, name, None)) is not None:
+                yield f"{sign} {limit:g}" if isinstance(limit, float) else f"{sign} {limit}"
+
+
+def _choices(annotation: Any) -> tuple[Any, ...]:
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)
+    if get_origin(annotation) is UnionType:
+        return tuple(choice for each in get_args(annotation) for choice in _choices(each))
+    return ()
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference())
