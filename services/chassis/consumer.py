@@ -63,7 +63,7 @@ class Consumer:
         clock: Clock | None = None,
         join: Join = join_group,
     ) -> None:
-        """`instance_id` makes this a static member of the group, if the session is 10 s or longer.
+        """`instance_id` makes this a static member of the group (see `GroupConfig`).
 
         A member that has been silent for `session_seconds` loses its partitions to the others.
         `fetch_wait_ms`: a longer wait saves CPU with a broker that looks for records only when the wait is over.

@@ -24,7 +24,6 @@ from services.chassis.record_batch import partition_of
 from services.chassis.topics import close_client, ensure_topics
 from services.chassis.unreadable_records import UNREADABLE, skip_unreadable
 
-STATIC_FROM_SECONDS = 10.0  # with shorter sessions a rejoin is as quick as static membership
 FETCH_WAIT_MS = 25
 """How long a fetch waits for records. Kafka answers as soon as there are any, Tansu only when the wait is over."""
 JOIN_SECONDS = 60.0
@@ -42,7 +41,11 @@ _rebalances = metrics.counter("mobiletest_kafka_rebalances_total", "Partition as
 
 @dataclass(frozen=True, slots=True)
 class GroupConfig:
-    """The group to join. `known_topics` (name -> partitions) are created where the broker does not have them."""
+    """The group to join. `known_topics` (name -> partitions) are created where the broker does not have them.
+
+    With an `instance_id` the membership is static: it stays with whoever joins under this id next, and its partitions
+    idle until then or until the session ends. Without one a member that ends leaves the group at once.
+    """
 
     bootstrap: str
     name: str
@@ -226,7 +229,7 @@ def _new_consumer(group: GroupConfig) -> AIOKafkaConsumer:
     return AIOKafkaConsumer(
         bootstrap_servers=group.bootstrap,
         group_id=group.name,
-        group_instance_id=group.instance_id if group.session_seconds >= STATIC_FROM_SECONDS else None,
+        group_instance_id=group.instance_id,
         enable_auto_commit=False,
         auto_offset_reset="earliest",
         fetch_max_wait_ms=group.fetch_wait_ms,

@@ -79,7 +79,7 @@ async def _consume_requests(shared: Resources, worker: Worker, claims: ClaimLoop
         f"{settings.executor_group}-{suffix}",
         handler.handle,
         bootstrap=settings.kafka_bootstrap,
-        instance_id=f"{settings.instance}-{suffix}",
+        instance_id=settings.group_instance_id(suffix),
         dlq=shared.producer,
         capacity=handler.capacity,
         session_seconds=settings.kafka_session_seconds,

@@ -141,7 +141,7 @@ def _consumer(settings: Settings, mongo: Mongo, dead_letters: Producer) -> Consu
         settings.consumer_group,
         EventHandler(projector).handle,
         bootstrap=settings.kafka_bootstrap,
-        instance_id=f"{settings.instance}-reporting",
+        instance_id=settings.group_instance_id("reporting"),
         dlq=dead_letters,
         session_seconds=settings.kafka_session_seconds,
         capacity=projector.capacity,
