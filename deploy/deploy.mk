@@ -6,9 +6,11 @@ GO_VERSION := 1.26.6
 TOOLS := $(CURDIR)/build/tools
 # Go from the PATH, otherwise from PyPI.
 GO := $(or $(shell command -v go),$(TOOLS)/go/bin/go)
+# promtool from the PATH, otherwise from Debian's package.
+PROMTOOL := $(or $(shell command -v promtool),$(TOOLS)/promtool)
 WITH_DOCKER := deploy/images/with-docker.sh
 
-deploy-check: venv proto $(TOOLS)/kustomize ## Check the Kubernetes manifests and the Compose file
+deploy-check: venv proto $(TOOLS)/kustomize $(PROMTOOL) ## Check the Kubernetes manifests and the Compose file
 	$(BIN)/pytest -n $(WORKERS) tests/deploy
 
 containers: venv proto $(TOOLS)/docker-compose ## Build the images, run the stack and the tests in containers
@@ -16,6 +18,12 @@ containers: venv proto $(TOOLS)/docker-compose ## Build the images, run the stac
 
 $(TOOLS)/kustomize: $(GO)
 	GOBIN=$(TOOLS) $(GO) install sigs.k8s.io/kustomize/kustomize/v5@$(KUSTOMIZE_VERSION)
+
+# Not by installing the package, which starts a server.
+$(TOOLS)/promtool:
+	mkdir -p $(TOOLS)/prometheus
+	cd $(TOOLS)/prometheus && apt-get download -qq prometheus && dpkg-deb --extract prometheus_*.deb .
+	mv $(TOOLS)/prometheus/usr/bin/promtool $@ && rm -r $(TOOLS)/prometheus
 
 # Not `go install`, which refuses the exclusions in Compose's go.mod.
 $(TOOLS)/docker-compose: $(GO)

@@ -43,6 +43,7 @@ class PrometheusMetadata(Shape):
     server_address: str
     query: str
     threshold: Number
+    ignore_null_values: Boolean = "true"
 
 
 class KafkaTrigger(Shape):
@@ -60,13 +61,21 @@ class PrometheusTrigger(Shape):
 class Fallback(Shape):
     failure_threshold: int
     replicas: int
+    behavior: Literal["static", "currentReplicas", "currentReplicasIfHigher", "currentReplicasIfLower"]
 
 
 class AutoscalerConfig(Shape):
     behavior: dict[str, Any]
 
 
+class ScalingModifiers(Shape):
+    formula: str
+    target: Number
+    metric_type: Literal["AverageValue", "Value"]
+
+
 class Advanced(Shape):
+    scaling_modifiers: ScalingModifiers | None = None
     horizontal_pod_autoscaler_config: AutoscalerConfig
 
 
@@ -113,6 +122,7 @@ class PodMonitor(Shape):
 class Annotations(Shape):
     summary: str
     description: str
+    runbook_url: str = Field(alias="runbook_url")
 
 
 class AlertLabels(Shape):

@@ -1,12 +1,24 @@
 """The manifests are what Kubernetes takes: rendered by kustomize, then held against the schemas."""
 
+import re
 from pathlib import Path
 
 import kubernetes_validate
 import pytest
 import yaml
 
-from tests.deploy.kustomize import OVERLAYS, TARGETS, TREE, Manifest, component, named, of_kind, render_overlay
+from tests.deploy.kustomize import (
+    OVERLAYS,
+    TARGETS,
+    TREE,
+    Manifest,
+    component,
+    container,
+    each_deployment,
+    named,
+    of_kind,
+    render_overlay,
+)
 from tests.deploy.resources import CUSTOM
 
 VERSION = "1.37.0"
@@ -88,3 +100,27 @@ def test_every_component_is_rendered_by_a_target() -> None:
     ]
     used: set[Path] = {(each["at"] / name).resolve() for each in kustomizations for name in each.get("components", [])}
     assert used == {path for path in (TREE / "components").iterdir() if path.is_dir()}
+
+
+def test_the_readme_makes_the_namespace_then_its_secrets_then_the_rest() -> None:
+    commands = [
+        line.strip()
+        for line in (TREE / "README.md").read_text().replace("\\\n", " ").splitlines()
+        if re.match(r"    (kubectl|kustomize) ", line)
+    ]
+    (namespace,) = named(of_kind("overlays/prod", "Namespace"))
+    secrets = [re.search(r"secret generic (\S+) +--namespace (\S+)", each) for each in commands[1:3]]
+    assert commands[0] == f"kubectl create namespace {namespace}"
+    assert {(found[1], found[2]) for found in secrets if found} == {(name, namespace) for name in required_secrets()}
+    assert commands[3].startswith("kustomize build deploy/k8s/overlays/prod | kubectl apply")
+
+
+def required_secrets() -> set[str]:
+    """The Secrets without which a pod does not start."""
+    references = [
+        variable["valueFrom"]["secretKeyRef"]
+        for _, deployment in each_deployment(["overlays/prod"])
+        for variable in container(deployment)["env"]
+        if "secretKeyRef" in variable.get("valueFrom", {})
+    ]
+    return {reference["name"] for reference in references if not reference.get("optional")}

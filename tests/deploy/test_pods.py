@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from deploy.settings_reference import SERVICES
 from services.chassis.settings import ProcessSettings
 from tests.deploy.kustomize import (
     OVERLAYS,
@@ -19,7 +20,7 @@ from tests.deploy.kustomize import (
     of_kind,
     pod,
 )
-from tests.deploy.variables import SERVICES, known, loaded, needed, variables
+from tests.deploy.variables import known, loaded, needed, variables
 
 DEPLOYMENTS = [
     (target, name)

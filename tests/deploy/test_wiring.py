@@ -5,11 +5,7 @@ from typing import Any
 
 import pytest
 
-from services.chassis.consumer import MAX_POLL_AGE_SECONDS
-from services.chassis.group_member import COMMIT_SECONDS, JOIN_SECONDS
-from services.chassis.retry import backoff_seconds
 from services.executor.automation.devices.pools.config import load_pools, read_pools
-from services.executor.events import RUN_REQUESTS, TOPICS
 from tests.deploy.kustomize import (
     POD_IP,
     ROOT,
@@ -19,6 +15,7 @@ from tests.deploy.kustomize import (
     container,
     each_deployment,
     environment,
+    module,
     named,
     of_kind,
     pod,
@@ -100,10 +97,17 @@ def test_grpc_services_are_headless_so_that_clients_balance(target: str) -> None
 def test_each_address_is_that_of_a_service_and_the_policies_let_it_through(target: str) -> None:
     services = named(of_kind(target, "Service"))
     for deployment in of_kind(target, "Deployment"):
-        for variable in ("CATALOG", "EXECUTOR", "REPORTING"):
-            name, _, port = str(environment(target, deployment)[f"MOBILETEST_{variable}_ADDRESS"]).partition(":")
+        for variable in addresses(deployment):
+            name, _, port = str(environment(target, deployment)[variable]).partition(":")
             assert services[name]["spec"]["ports"][0]["port"] == int(port)
             assert may_call(target, deployment, services[name], int(port))
+
+
+def addresses(deployment: Manifest) -> set[str]:
+    """The variables with the addresses of other services that it calls."""
+    service = module(deployment).removeprefix("services.")
+    known = {f"MOBILETEST_{name.upper()}_ADDRESS" for name in ("catalog", "executor", "reporting")}
+    return known & variables(service).keys()
 
 
 def may_call(target: str, caller: Manifest, service: Manifest, port: int) -> bool:
@@ -123,6 +127,57 @@ def test_the_policies_open_ports_that_exist(target: str) -> None:
     for policy in of_kind(target, "NetworkPolicy"):
         opened = {port["port"] for rule in policy["spec"]["ingress"] for port in rule["ports"]}
         assert opened == set(ports(deployments[policy["metadata"]["name"]]))
+
+
+KAFKA, MONGODB, GRPC, HTTPS, DNS = 9092, 27017, 50051, 443, 53
+METADATA = {"169.254.169.254/32": {80}, "169.254.170.23/32": {80}, "169.254.169.252/32": {988}}
+"""Where the clouds give pods their identity: all and EKS, EKS Pod Identity, GKE."""
+EGRESS = {
+    "gateway": {KAFKA, GRPC},
+    "catalog": {KAFKA, MONGODB, HTTPS},
+    "executor-api": {KAFKA, MONGODB, GRPC, HTTPS},
+    "executor-worker": {KAFKA, MONGODB, GRPC, HTTPS},
+    "reporting": {KAFKA, MONGODB, GRPC},
+}
+HUBS = {4723, 4444}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_pods_reach_what_they_use_and_nothing_else(target: str) -> None:
+    for policy in of_kind(target, "NetworkPolicy"):
+        opened = {port["port"] for rule in policy["spec"]["egress"] if not blocks(rule) for port in rule["ports"]}
+        hubs = HUBS if (target, component(policy)) == ("overlays/prod", "executor-worker") else set()
+        assert opened == EGRESS[component(policy)] | hubs, policy["metadata"]["name"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_pods_reach_the_dns_of_the_cluster_and_of_their_node(target: str) -> None:
+    for policy in of_kind(target, "NetworkPolicy"):
+        (rule,) = [each for each in policy["spec"]["egress"] if DNS in {port["port"] for port in each["ports"]}]
+        assert blocks(rule) == ["169.254.20.10/32"]
+        assert {"kubernetes.io/metadata.name": "kube-system"}.items() <= {
+            expression["key"]: expression["values"][0]
+            for peer in rule["to"]
+            for expression in peer.get("namespaceSelector", {}).get("matchExpressions", [])
+        }.items()
+        assert {port["protocol"] for port in rule["ports"]} == {"UDP", "TCP"}
+
+
+def test_only_pods_with_an_object_store_reach_the_metadata_servers() -> None:
+    for policy in of_kind("overlays/prod", "NetworkPolicy"):
+        reached = {
+            block: {port["port"] for port in rule["ports"]}
+            for rule in policy["spec"]["egress"]
+            for block in blocks(rule)
+            if block in METADATA
+        }
+        stores_files = HTTPS in EGRESS[component(policy)]
+        assert reached == (METADATA if stores_files else {})
+
+
+def blocks(rule: Manifest) -> list[str]:
+    """The addresses that a rule names."""
+    return [peer["ipBlock"]["cidr"] for peer in rule.get("to", []) if "ipBlock" in peer]
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -156,69 +211,6 @@ def test_a_scaled_deployment_has_one_scaler_and_no_fixed_replicas(target: str) -
     assert set(scaled) <= named(of_kind(target, "Deployment")).keys()
     for deployment in of_kind(target, "Deployment"):
         assert ("replicas" in deployment["spec"]) == (deployment["metadata"]["name"] not in scaled)
-
-
-def triggers() -> list[tuple[Manifest, dict[str, Any]]]:
-    return [
-        (each, trigger) for each in of_kind("overlays/prod", "ScaledObject") for trigger in each["spec"]["triggers"]
-    ]
-
-
-def test_kafka_triggers_use_existing_topics_and_at_most_one_pod_per_partition() -> None:
-    for scaled, trigger in triggers():
-        if trigger["type"] == "kafka":
-            assert scaled["spec"]["maxReplicaCount"] <= TOPICS[trigger["metadata"]["topic"]]
-
-
-def test_kafka_triggers_watch_the_groups_that_consume() -> None:
-    """A group of another name would never show a lag."""
-    watched = {trigger["metadata"]["consumerGroup"] for _, trigger in triggers() if trigger["type"] == "kafka"}
-    workers = variables("executor")["MOBILETEST_EXECUTOR_GROUP"]
-    reporting = str(variables("reporting")["MOBILETEST_REPORTING_GROUP"])
-    assert watched == {*(f"{workers}-{platform.lower()}" for platform in RUN_REQUESTS), reporting}
-
-
-def test_workers_scale_by_their_slots_on_what_waits_and_on_what_runs() -> None:
-    worker = named(of_kind("overlays/prod", "Deployment"))["mobiletest-executor-worker"]
-    slots = environment("overlays/prod", worker)["MOBILETEST_EXECUTOR_SLOTS"]
-    own = [trigger for scaled, trigger in triggers() if component(scaled) == "executor-worker"]
-    assert [trigger["type"] for trigger in own] == ["kafka", "kafka", "prometheus"]
-    assert {trigger["metadata"].get("lagThreshold") or trigger["metadata"]["threshold"] for trigger in own} == {slots}
-
-
-def test_scalers_find_the_broker_in_the_environment_of_what_they_scale() -> None:
-    for scaled, trigger in triggers():
-        deployment = named(of_kind("overlays/prod", "Deployment"))[scaled["spec"]["scaleTargetRef"]["name"]]
-        assert scaled["spec"]["scaleTargetRef"]["envSourceContainerName"] == container(deployment)["name"]
-        if trigger["type"] == "kafka":
-            assert trigger["metadata"]["bootstrapServersFromEnv"] in environment("overlays/prod", deployment)
-
-
-def test_metrics_of_scalers_exist() -> None:
-    sources = "".join(path.read_text() for path in (ROOT / "services").rglob("*.py"))
-    queries = [trigger["metadata"]["query"] for _, trigger in triggers() if trigger["type"] == "prometheus"]
-    for metric in re.findall(r"mobiletest_\w+", " ".join(queries)):
-        assert f'"{metric}"' in sources
-
-
-def test_metrics_and_labels_of_alerts_exist() -> None:
-    sources = "".join(path.read_text() for path in (ROOT / "services").rglob("*.py"))
-    (rules,) = of_kind("overlays/prod", "PrometheusRule")
-    for rule in [each for group in rules["spec"]["groups"] for each in group["rules"]]:
-        metrics = set(re.findall(r"mobiletest_\w+", rule["expr"]))
-        labels = set(re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"]))
-        assert metrics
-        assert all(f'"{metric.removesuffix("_bucket")}"' in sources for metric in metrics)
-        assert labels <= set(", ".join(re.findall(r"by \((.*?)\)", rule["expr"])).split(", ")), rule["alert"]
-
-
-def test_the_stuck_consumer_alert_fires_before_liveness_and_not_in_broker_outages() -> None:
-    (rules,) = of_kind("overlays/prod", "PrometheusRule")
-    alerts = {rule["alert"]: rule for group in rules["spec"]["groups"] for rule in group["rules"]}
-    stuck = alerts["MobiletestConsumerStuck"]
-    threshold = float(stuck["expr"].rpartition(">")[2])
-    assert JOIN_SECONDS + COMMIT_SECONDS + backoff_seconds(50, most=2.0) < threshold < MAX_POLL_AGE_SECONDS
-    assert "for" not in stuck
 
 
 def test_every_pod_is_scraped_on_an_existing_port() -> None:
