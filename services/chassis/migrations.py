@@ -17,7 +17,9 @@ log = logs.get(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One step. `id` ("0001_apps") determines the order; `apply` is idempotent, since a process may die during it."""
+    """One step. `id` ("0001_apps") determines the order; `apply` is idempotent, since a process may die during it, and
+    only adds, since older versions run beside it during a rollout.
+    """
 
     id: str
     apply: Callable[[Mongo], Awaitable[None]]
@@ -55,7 +57,10 @@ async def _missing(mongo: Mongo, migrations: Sequence[Migration]) -> list[Migrat
     applied = {row["_id"] for row in await mongo.collection(MIGRATIONS).find({}, {"_id": 1}).to_list(None)}
     unknown = applied - {migration.id for migration in migrations}
     if unknown:
-        raise SchemaIsNewer(f"the database has migrations unknown to this version: {', '.join(sorted(unknown))}")
+        raise SchemaIsNewer(
+            f"the database has migrations unknown to this version: {', '.join(sorted(unknown))}; "
+            "deploy a version that knows them (docs/runbooks/roll-back.md)"
+        )
     return [migration for migration in migrations if migration.id not in applied]
 
 

@@ -16,8 +16,10 @@ from mobiletest.catalog.v1 import apps_pb2, apps_pb2_grpc
 
 from deploy.local.child import Child, ChildSpec
 from deploy.local.mongod import Mongod
-from services.chassis import grpc_server
+from services.chassis import grpc_server, outbox
 from services.chassis.context import Caller, bind
+from services.chassis.migrations import Migration, migrate
+from services.chassis.mongo import Mongo
 from tests.eventually import eventually
 from tests.unit.chassis.samples import TOKEN
 
@@ -143,6 +145,39 @@ async def test_a_signal_stops_a_service_that_waits_for_its_database(tmp_path: Pa
         sample.child.expected_to_run = False
         sample.child.send(signal.SIGTERM)
         assert await sample.ended() == 0
+
+
+async def test_an_older_version_does_not_start_on_a_newer_schema_while_one_that_runs_goes_on(
+    tmp_path: Path, mongo_uri: str
+) -> None:
+    """What happens in a rollout, and in `kubectl rollout undo` (docs/runbooks/roll-back.md)."""
+    database = f"test_{uuid4().hex}"
+    running, undone = tmp_path / "running", tmp_path / "undone"
+    running.mkdir()
+    undone.mkdir()
+    async with process(running, mongo_uri, MOBILETEST_SAMPLE_DATABASE=database) as older:
+        await older.ready()
+        await _migrate_further(mongo_uri, database)
+        async with process(undone, mongo_uri, MOBILETEST_SAMPLE_DATABASE=database) as sample:
+            sample.child.expected_to_run = False
+            assert await sample.ended() == 1
+        assert await older.get("/readyz") == 200
+    (line,) = [line for line in sample.log().splitlines() if "service_failed" in line]
+    assert "SchemaIsNewer" in line
+    assert "0099_newer" in line
+    assert "docs/runbooks/roll-back.md" in line
+
+
+async def _migrate_further(mongo_uri: str, database: str) -> None:
+    """What a newer version does at its start."""
+
+    async def add_nothing(_: Mongo) -> None: ...
+
+    mongo = await Mongo.connect(mongo_uri, database)
+    try:
+        await migrate(mongo, [outbox.MIGRATION, Migration("0099_newer", add_nothing)])
+    finally:
+        await mongo.close()
 
 
 async def test_invalid_settings_end_the_process_with_exit_code_2(tmp_path: Path, mongo_uri: str) -> None:
