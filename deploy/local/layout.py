@@ -37,7 +37,10 @@ class Layout:
         ]
 
     def worker(self, number: int) -> ServiceSpec:
-        return self._service(f"worker-{number}", "executor", MOBILETEST_EXECUTOR_ROLE="worker")
+        """A worker, whose tests may open pages on this machine unless the environment says otherwise."""
+        pages = os.environ.get("MOBILETEST_ALLOWED_ADDRESSES", f"localhost,{LOOPBACK}")
+        role = {"MOBILETEST_EXECUTOR_ROLE": "worker", "MOBILETEST_ALLOWED_ADDRESSES": pages}
+        return self._service(f"worker-{number}", "executor", **role)
 
     def _grpc_service(self, name: str, **env: str) -> ServiceSpec:
         return self._service(name, name, MOBILETEST_GRPC_LISTEN=self.grpc[name], **env)

@@ -10,6 +10,7 @@ from typing import Literal
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from services.chassis.settings import ProcessSettings
+from services.chassis.web_addresses import AddressPolicy
 from services.executor.automation.llm.budget import ModelBudget
 from services.executor.automation.llm.chat_client import ModelEndpoint
 from services.executor.events import RUN_REQUEST_PARTITIONS
@@ -36,6 +37,8 @@ class Settings(ProcessSettings):
     """How many runs a worker executes at once."""
     device_pools: str | None = None
     """The YAML file of device pools (docs/devices.md); without it there are simulated devices."""
+    allowed_addresses: str = ""
+    """Private hosts and networks that tests may open, separated by commas: shop.internal, *.internal, 10.1.0.0/16."""
     artifact_cache_bytes: int = Field(default=64 * 1024 * 1024, ge=0)
     """How much memory a worker may use for the builds that it has read last."""
     artifact_days: float = Field(default=30.0, ge=0)
@@ -94,6 +97,12 @@ class Settings(ProcessSettings):
     """The maximum number of concurrent runs of one organisation, over all workers."""
     infrastructure_backoff_seconds: float = Field(default=1.0, ge=0)
     """The wait before each of these attempts, except after the loss of a worker."""
+
+    @field_validator("allowed_addresses")
+    @classmethod
+    def _are_addresses(cls, value: str) -> str:
+        AddressPolicy.parse(value.split(","))
+        return value
 
     @field_validator("executor_files_url")
     @classmethod

@@ -116,8 +116,9 @@ async def _start_uploader(shared: Resources) -> ArtifactUploader:
 
 async def _open_pools(shared: Resources) -> PooledDevices:
     """Pools with health checks of their hubs; a hub that does not answer is not used at first."""
-    path = shared.settings.device_pools
-    pools = PooledDevices.load(Path(path) if path else None, files=await _open_file_server(shared))
+    path, addresses = shared.settings.device_pools, shared.settings.allowed_addresses.split(",")
+    files = await _open_file_server(shared)
+    pools = PooledDevices.load(Path(path) if path else None, addresses=addresses, files=files)
     await pools.check()
     await shared.start("hubs", pools.watch())
     return pools

@@ -8,10 +8,12 @@ from typing import cast
 import pytest
 
 from deploy.devices.hubs import Hub, chromium_capabilities
+from services.chassis.web_addresses import AddressPolicy
 from services.executor.automation.devices.port import Build, DeviceInfo
 from services.executor.automation.devices.webdriver.device import WebDriverDevice
 from services.executor.automation.devices.webdriver.hub_connection import Json
-from services.executor.automation.devices.webdriver.sessions import HubTarget, open_device
+from services.executor.automation.devices.webdriver.hub_target import HubTarget
+from services.executor.automation.devices.webdriver.sessions import open_device
 from tests.hubs import appium, chromedriver, serve_folder, web_shop
 
 __all__ = ["appium", "chromedriver", "web_shop"]
@@ -25,7 +27,8 @@ OpenPhone = Callable[[], Awaitable[WebDriverDevice]]
 
 
 def browser_target(hub: Hub) -> HubTarget:
-    return HubTarget(url=hub.url, capabilities=cast("dict[str, Json]", chromium_capabilities()))
+    capabilities = cast("dict[str, Json]", chromium_capabilities())
+    return HubTarget(url=hub.url, capabilities=capabilities, addresses=AddressPolicy.parse(["127.0.0.1"]))
 
 
 def phone_target(hub: Hub, *, new_command_timeout: float = 60.0) -> HubTarget:

@@ -15,8 +15,8 @@ from deploy.local.ports import Ports
 from services.executor.automation.devices.port import Build, Device, DeviceFailure
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, HubConnection
+from services.executor.automation.devices.webdriver.hub_target import HubTarget
 from services.executor.automation.devices.webdriver.sessions import (
-    HubTarget,
     delete_session,
     is_ready,
     open_device,

@@ -217,6 +217,11 @@ class TestUpdate:
         answer = await api.patch(f"/apps/{app['id']}", body)
         assert (answer.status, answer.body) == (200, app)
 
+    async def test_a_static_url_that_runs_a_script_is_refused(self, api: Api, world: World) -> None:
+        app = await world.app()
+        answer = await api.patch(f"/apps/{app['id']}", {"static_url": "javascript:alert(1)"})
+        assert (answer.status, answer.body["detail"][0]["loc"]) == (422, ["body", "static_url"])
+
     async def test_a_refused_patch_changes_nothing(self, api: Api, world: World) -> None:
         app = await world.app()
         answer = await api.patch(f"/apps/{app['id']}", {"description": "new", "name": "x" * 201})

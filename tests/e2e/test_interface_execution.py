@@ -50,6 +50,15 @@ class TestStartWorkflow:
             "repository": "team/app",
         }
 
+    async def test_a_ci_run_url_that_is_no_link_is_named(self, api: Api, world: World) -> None:
+        headers = {"X-CI-Run-URL": "javascript:alert(1)"}
+        *_, workflow = await world.passing_app()
+        answer = await api.post(START_PATH, {"workflow_id": workflow["id"]}, headers=headers)
+        assert answer.status == 422
+        [problem] = answer.body["detail"]
+        assert problem["loc"] == ["header", "x-ci-run-url"]
+        assert "http or https URL" in problem["msg"]
+
     @pytest.mark.parametrize(
         ("headers", "source"),
         [

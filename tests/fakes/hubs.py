@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 
 from services.executor.automation.devices.port import Build, Device, DeviceFailure, DeviceInfo, OnSession
-from services.executor.automation.devices.webdriver.sessions import HubTarget
+from services.executor.automation.devices.webdriver.hub_target import HubTarget
 from services.executor.model.runs import Session
 from tests.fakes.devices import FakeDevice
 

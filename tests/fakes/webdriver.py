@@ -5,6 +5,9 @@ from typing import Any, TypeAlias, cast
 
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import HubConnection, Json
+from services.executor.automation.devices.webdriver.hub_target import HubTarget
+
+TARGET = HubTarget(url="http://hub", capabilities={})
 
 Reply: TypeAlias = "Json | Exception | Callable[[Mapping[str, Any]], Json]"
 

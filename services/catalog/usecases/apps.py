@@ -7,7 +7,7 @@ from typing import Any
 
 from services.catalog.model.apps import App, mark_deleted, raise_revision
 from services.catalog.model.attachments import Attachment, detach, update_test_counts
-from services.catalog.model.text import search_pattern, validate_name, validate_version
+from services.catalog.model.text import search_pattern, validate_link, validate_name, validate_version
 from services.catalog.model.values import Counts, ListPage, Page, Platform, app_counts
 from services.catalog.ports import AppFilter, Change, Store
 from services.catalog.usecases.errors import reports_violations, require
@@ -104,6 +104,8 @@ def _validate_changes(changes: AppChanges) -> dict[str, Any]:
         values["name"] = validate_name(values["name"])
     if values.get("current_version") is not None:
         values["current_version"] = validate_version(values["current_version"], "current_version")
+    if values.get("static_url") is not None:
+        validate_link(values["static_url"], "static_url")
     return values
 
 

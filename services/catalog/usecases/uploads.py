@@ -14,7 +14,7 @@ from services.catalog.model.builds import (
     artifact_key,
     validate_metadata,
 )
-from services.catalog.model.text import validate_version
+from services.catalog.model.text import validate_link, validate_version
 from services.catalog.model.values import InvalidValue, Json
 from services.catalog.ports import Change, DuplicateValue, Inspector, Store
 from services.catalog.spool import Spool
@@ -52,6 +52,8 @@ class UploadUseCases:
     @reports_violations
     async def refer(self, new: NewBuild) -> Build:
         """A build whose artifact is stored elsewhere; the URL is never fetched. NotFound; AlreadyExists."""
+        if new.artifact_url is not None:
+            validate_link(new.artifact_url, "artifact_url")
         return await self._save(self._build(new, validate_version(new.version or "")))
 
     @reports_violations

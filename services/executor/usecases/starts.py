@@ -11,7 +11,7 @@ from services.chassis.errors import FailedPrecondition, InvalidArgument, Violati
 from services.chassis.ids import new_id
 from services.chassis.retry import log_transient, run_every
 from services.executor.model import lifecycle
-from services.executor.model.attribution import Ci, ExecutionSource, source_of
+from services.executor.model.attribution import Ci, ExecutionSource, is_run_url, source_of
 from services.executor.model.changes import start_execution
 from services.executor.model.claim_order import claim_turns
 from services.executor.model.executions import BuildConfig, CancelPrevious, Execution, ExecutionKind, has_lane
@@ -24,6 +24,9 @@ from services.executor.ports.executions import Catalog, Executions, PageRequest,
 ALL_RUNS = PageRequest(1, 100_000)
 SWEEP_SECONDS = 5.0
 SWEEP_LIMIT = 100
+NO_RUN_URL = (
+    "X-CI-Run-URL must be an http or https URL, such as https://ci.example/runs/1; leave it out if there is none"
+)
 NO_CHANGE = "Send X-CI-PR-Number or X-CI-Branch: cancel_previous uses it to find earlier executions of the same change"
 
 log = logs.get(__name__)
@@ -55,9 +58,11 @@ class ExecutionStarter:
         """The stored execution: queued, or already ended when none of its runs can be started.
 
         NotFound: no such workflow or test; InvalidArgument: build_config names an unknown app or version, the workflow
-        has no tests, or cancel_previous is set without a pull request or branch. Repeated with the same idempotency
-        key, returns the execution created before.
+        has no tests, the URL of the CI run is not one, or cancel_previous is set without a pull request or branch.
+        Repeated with the same idempotency key, returns the execution created before.
         """
+        if not is_run_url(wanted.ci.run_url or ""):
+            raise InvalidArgument(NO_RUN_URL, violations=[Violation("ci.run_url", NO_RUN_URL, "url_parsing")])
         if wanted.cancel_previous and not has_lane(wanted.ci):
             raise InvalidArgument(NO_CHANGE, violations=[Violation("cancel_previous", NO_CHANGE, "missing")])
         execution_id = new_id()

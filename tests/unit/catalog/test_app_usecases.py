@@ -116,6 +116,16 @@ async def test_null_clears_but_leaves_the_name(catalog: Catalog) -> None:
     assert (cleared.revision, catalog.store.facts[-1]) == (3, cleared)
 
 
+async def test_links_that_run_scripts_or_read_files_are_refused(catalog: Catalog) -> None:
+    app = await made(catalog)
+    with pytest.raises(InvalidArgument, match="javascript: links are refused") as raised:
+        await catalog.apps.update(app.id, {"static_url": "java\nscript:alert(1)"})
+    assert [violation.field for violation in raised.value.violations] == ["static_url"]
+    with pytest.raises(InvalidArgument, match="data: links are refused") as raised:
+        await catalog.uploads.refer(NewBuild(app.id, "1", artifact_url="data:text/html,x"))
+    assert [violation.field for violation in raised.value.violations] == ["artifact_url"]
+
+
 async def test_the_current_version_may_be_yet_to_come(catalog: Catalog) -> None:
     """Its build is null until it is uploaded, set then, and null again when it is deleted."""
     app = await made(catalog)

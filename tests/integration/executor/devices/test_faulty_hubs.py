@@ -12,8 +12,8 @@ from aiohttp import web
 from services.executor.automation.devices.port import Build, DeviceFailure, DeviceInfo
 from services.executor.automation.devices.webdriver.driver_session import COMMAND_SECONDS, DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import DriverError, HubConnection, HubUnreachable
+from services.executor.automation.devices.webdriver.hub_target import HubTarget
 from services.executor.automation.devices.webdriver.sessions import (
-    HubTarget,
     delete_session,
     is_ready,
     open_device,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.executor.model.attribution import Ci, ExecutionSource, source_of
+from services.executor.model.attribution import Ci, ExecutionSource, is_run_url, source_of
 
 NO_CI = Ci()
 
@@ -27,3 +27,17 @@ def test_the_first_matching_source_is_used(
     ci: Ci, service_client: str | None, via_gateway: bool, source: ExecutionSource
 ) -> None:
     assert source_of(ci, service_client, via_gateway=via_gateway) is source
+
+
+@pytest.mark.parametrize(
+    "url", ["", "https://ci.example/1", "HTTP://jenkins:8080/job/a%20b/1/", "https://ci.example/ä?x=1"]
+)
+def test_the_url_of_a_ci_run_may_be_a_link(url: str) -> None:
+    assert is_run_url(url)
+
+
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "ci.example/1", "https://", "http:/x", "http://a b", "https://x\n", " "]
+)
+def test_what_must_not_become_a_link_is_not_the_url_of_a_ci_run(url: str) -> None:
+    assert not is_run_url(url)

@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 
 from services.chassis.context import Caller, bind
-from services.chassis.errors import NotFound
+from services.chassis.errors import InvalidArgument, NotFound
 from services.chassis.ids import derive_ids
 from services.executor.model.attribution import Ci, ExecutionSource
 from services.executor.model.executions import BuildConfig, Execution, ExecutionKind
@@ -130,3 +130,11 @@ async def test_a_run_without_a_platform_fails_at_the_start() -> None:
     [run] = store.stored.values()
     assert (execution.status, run.status, run.failure) == (Status.FAILED, Status.FAILED, NO_PLATFORM)
     assert requests(store) == 0
+
+
+async def test_a_ci_run_url_that_must_not_become_a_link_starts_nothing() -> None:
+    store, catalog = FakeExecutions(), FakeCatalog()
+    with pytest.raises(InvalidArgument, match="X-CI-Run-URL must be an http or https URL") as raised:
+        await start(store, catalog, catalog.workflow(plan("One")), ci=Ci(run_url="javascript:alert(1)"))
+    assert [violation.field for violation in raised.value.violations] == ["ci.run_url"]
+    assert not store.executions

@@ -2,15 +2,16 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
+from services.chassis.web_addresses import AddressPolicy
 from services.executor.automation.devices.pools.pool import DEFAULT_POOLS, DEFAULT_SLOTS, PLATFORMS, Pool
 from services.executor.automation.devices.simulated.app_model import Pace
 from services.executor.automation.devices.webdriver.hub_connection import Json
-from services.executor.automation.devices.webdriver.sessions import NEW_COMMAND_SECONDS, AppDelivery, HubTarget
+from services.executor.automation.devices.webdriver.hub_target import NEW_COMMAND_SECONDS, AppDelivery, HubTarget
 from services.flows.documents import read_yaml
 from services.flows.nodes import DocumentError, Node, quote, read_optional, suggest
 
@@ -19,7 +20,7 @@ LABELS_LIMIT = 20
 
 _COMMON = ("name", "platform", "kind", "slots", "labels")
 _SIMULATED = ("step_delay", "time_scale")
-_WEBDRIVER = ("url", "capabilities", "app", "new_command_timeout")
+_WEBDRIVER = ("url", "capabilities", "app", "new_command_timeout", "allowed_addresses")
 _OTHER_KIND = {"simulated": _WEBDRIVER, "webdriver": _SIMULATED}
 """The kinds of pools, and the fields that do not apply to each."""
 
@@ -28,22 +29,25 @@ class PoolFileError(DocumentError):
     """The pools file is invalid: path, line, column and message."""
 
 
-def load_pools(path: Path | None) -> tuple[Pool, ...]:
-    """The pools of a YAML file, or DEFAULT_POOLS without one. Raise PoolFileError or OSError."""
+def load_pools(path: Path | None, addresses: Sequence[str] = ()) -> tuple[Pool, ...]:
+    """The pools of a YAML file, or DEFAULT_POOLS without one. Raise PoolFileError or OSError.
+
+    `addresses` are allowed on all pools, in addition to those that a pool allows.
+    """
     if path is None:
         return DEFAULT_POOLS
     try:
-        return read_pools(path.read_text(encoding="utf-8"))
+        return read_pools(path.read_text(encoding="utf-8"), addresses)
     except DocumentError as error:
         raise PoolFileError(
             f"{path}, {error.path.removeprefix('.')}", error.line, error.column, error.message
         ) from error
 
 
-def read_pools(text: str) -> tuple[Pool, ...]:
+def read_pools(text: str, addresses: Sequence[str] = ()) -> tuple[Pool, ...]:
     """The pools of a YAML text: `pools:` with a list. Raise DocumentError."""
     entries = read_yaml(text, "").fields(("pools",), required=("pools",))
-    pools = tuple(_pool(node) for node in entries["pools"].items())
+    pools = tuple(_pool(node, addresses) for node in entries["pools"].items())
     if not pools:
         raise entries["pools"].error("expected at least one pool")
     names = Counter(pool.name for pool in pools)
@@ -53,7 +57,7 @@ def read_pools(text: str) -> tuple[Pool, ...]:
     return pools
 
 
-def _pool(node: Node) -> Pool:
+def _pool(node: Node, addresses: Sequence[str]) -> Pool:
     entries = node.fields((*_COMMON, *_SIMULATED, *_WEBDRIVER), required=("platform", "kind"))
     platform = entries["platform"].choice(PLATFORMS)
     kind = entries["kind"].choice(_OTHER_KIND)
@@ -66,7 +70,7 @@ def _pool(node: Node) -> Pool:
         platform=platform,
         slots=read_optional(entries, "slots", lambda found: found.integer(1, SLOTS_LIMIT)) or DEFAULT_SLOTS,
         pace=_pace(entries),
-        hub=_hub(node, entries) if kind == "webdriver" else None,
+        hub=_hub(node, entries, addresses) if kind == "webdriver" else None,
         labels=labels,
     )
 
@@ -84,7 +88,7 @@ def _pace(entries: Mapping[str, Node]) -> Pace:
     )
 
 
-def _hub(node: Node, entries: Mapping[str, Node]) -> HubTarget:
+def _hub(node: Node, entries: Mapping[str, Node], addresses: Sequence[str]) -> HubTarget:
     if "url" not in entries:
         raise node.error("url is missing: a pool of kind webdriver needs the URL of its hub")
     url = _url(entries["url"])
@@ -97,7 +101,18 @@ def _hub(node: Node, entries: Mapping[str, Node]) -> HubTarget:
         capabilities=capabilities or {},
         app_delivery=delivery or usual,
         new_command_timeout=timeout or NEW_COMMAND_SECONDS,
+        addresses=_addresses(entries.get("allowed_addresses"), addresses),
     )
+
+
+def _addresses(node: Node | None, everywhere: Sequence[str]) -> AddressPolicy:
+    """The public addresses, those that are allowed on all pools, and those of this pool."""
+    if node is None:
+        return AddressPolicy.parse(everywhere)
+    try:
+        return AddressPolicy.parse((*everywhere, *(each.string(limit=255) for each in node.items())))
+    except ValueError as error:
+        raise node.error(f"expected host names, addresses and networks: {error}") from error
 
 
 def _url(node: Node) -> SplitResult:

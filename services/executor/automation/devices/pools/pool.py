@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from services.executor.automation.devices.port import Build, DeviceFailure
 from services.executor.automation.devices.simulated.app_model import NO_PACE, Pace
-from services.executor.automation.devices.webdriver.sessions import AppDelivery, HubTarget
+from services.executor.automation.devices.webdriver.hub_target import AppDelivery, HubTarget, check_address
 from services.executor.model.failures import Category
 
 PLATFORMS = ("android", "ios")
@@ -51,24 +51,26 @@ async def app_location(build: Build, hub: HubTarget, files: FileServing | None, 
     if build.static_url is not None or hub.opens_browsers:
         return None
     if build.file is None:
-        return _external_address(build)
+        return await _external_address(build, hub)
     path = await build.file()
     if hub.app_delivery is AppDelivery.PATH:
         return str(path)
     if files is None:
         raise DeviceFailure(
             Category.CONFIG_INVALID,
-            f"the hub {hub.url} needs the app from this worker, which serves no files: "
+            "the hub needs the app from this worker, which serves no files: "
             "set MOBILETEST_EXECUTOR_FILES_LISTEN and MOBILETEST_EXECUTOR_FILES_URL, or `app: path` in its pool",
         )
     return held.enter_context(files.offered(path))
 
 
-def _external_address(build: Build) -> str | None:
+async def _external_address(build: Build, hub: HubTarget) -> str | None:
     """The URL from which the hub fetches the app itself. Raise DeviceFailure for a path, which would be the hub's."""
     address = build.artifact_url
     scheme = urlsplit(address).scheme if address is not None else None
     if scheme is not None and (len(scheme) < 2 or scheme == "file"):
         message = "the build's artifact_url must be a URL such as https://builds.example/a"
         raise DeviceFailure(Category.ARTIFACT_INVALID, message)
+    if address is not None:
+        await check_address(hub.addresses, address, Category.CONFIG_INVALID, "the build's artifact_url")
     return address

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from services.chassis import logs
+from services.chassis.web_addresses import AddressRefused
 from services.executor import telemetry
 from services.executor.automation.devices.pools.config import load_pools
 from services.executor.automation.devices.pools.hub_health import HealthPolicy, HubHealth, watch
@@ -15,7 +16,7 @@ from services.executor.automation.devices.pools.pool import FileServing, Pool, a
 from services.executor.automation.devices.port import Build, Device, DeviceFailure, DeviceInfo, OnSession, Seed
 from services.executor.automation.devices.simulated.device import SimulatedDevice
 from services.executor.automation.devices.webdriver import sessions
-from services.executor.automation.devices.webdriver.sessions import HubTarget
+from services.executor.automation.devices.webdriver.hub_target import HubTarget
 from services.executor.model.failures import Category
 
 log = logs.get(__name__)
@@ -84,9 +85,11 @@ class PooledDevices:
         self._update_metrics()
 
     @classmethod
-    def load(cls, path: Path | None, *, files: FileServing | None = None) -> "PooledDevices":
+    def load(
+        cls, path: Path | None, *, addresses: Sequence[str] = (), files: FileServing | None = None
+    ) -> "PooledDevices":
         """The pools of a YAML file, or DEFAULT_POOLS without one. Raise PoolFileError or OSError."""
-        return cls(load_pools(path), files=files)
+        return cls(load_pools(path, addresses), files=files)
 
     @property
     def platforms(self) -> Sequence[str]:
@@ -150,7 +153,7 @@ class PooledDevices:
             raise DeviceFailure(Category.CONFIG_INVALID, f"no device pool for {platform} is configured")
         browsers = [pool for pool in pools if pool.hub is not None and pool.hub.opens_browsers]
         if build.static_url is not None:
-            return browsers or pools
+            return _allowing(browsers, build.static_url) if browsers else pools
         if len(browsers) == len(pools):
             raise DeviceFailure(
                 Category.CONFIG_INVALID,
@@ -177,8 +180,8 @@ class PooledDevices:
         return slot
 
     def _none_free(self, pools: Sequence[Pool], patience: float) -> DeviceFailure:
-        unhealthy = [health.url for pool in pools if (health := self._hub_health(pool)) and not health.healthy]
-        why = f" (unhealthy hubs: {', '.join(dict.fromkeys(unhealthy))})" if unhealthy else ""
+        unhealthy = [pool.name for pool in pools if not self._is_healthy(pool)]
+        why = f" (pools with unhealthy hubs: {', '.join(unhealthy)})" if unhealthy else ""
         message = f"no device for {pools[0].platform} became free within {patience:g} s{why}"
         return DeviceFailure(Category.DEVICE_UNAVAILABLE, message)
 
@@ -243,3 +246,20 @@ class PooledDevices:
             busy, free = self._count_in_use(pool), self._free_slots(pool)
             for state, slots in (("busy", busy), ("free", free), ("resting", pool.slots - busy - free)):
                 telemetry.device_slots.labels(pool.name, state).set(slots)
+
+
+def _allowing(browsers: Sequence[Pool], page: str) -> list[Pool]:
+    """The pools that may open the page. Raise DeviceFailure if there are none."""
+    found, refusal = list[Pool](), ""
+    for pool in browsers:
+        if pool.hub is None:
+            continue
+        try:
+            pool.hub.addresses.check(page)
+        except AddressRefused as error:
+            refusal = str(error)
+        else:
+            found.append(pool)
+    if not found:
+        raise DeviceFailure(Category.CONFIG_INVALID, f"the app's static_url cannot be opened: {refusal}")
+    return found

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
+from services.chassis.web_addresses import PUBLIC_ONLY, AddressPolicy
 from services.executor.automation.devices.port import (
     Build,
     DeviceFailure,
@@ -12,6 +13,7 @@ from services.executor.automation.devices.port import (
 )
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import OPEN_ALERT, DriverError, Json
+from services.executor.automation.devices.webdriver.hub_target import check_address
 from services.executor.model.failures import Category
 from services.flows.commands import Argument
 
@@ -33,8 +35,9 @@ class BrowserApp:
 
     log_type = "browser"
 
-    def __init__(self, driver: DriverSession, build: Build) -> None:
+    def __init__(self, driver: DriverSession, build: Build, addresses: AddressPolicy = PUBLIC_ONLY) -> None:
         self._driver = driver
+        self._addresses = addresses
         self._build = build
 
     async def install(self, build: Build) -> None:
@@ -42,6 +45,7 @@ class BrowserApp:
 
     async def launch(self, options: LaunchOptions) -> None:
         url = with_arguments(self._page(options.app_id), options.arguments)
+        await check_address(self._addresses, url, Category.CONFIG_INVALID, "the page")
         await self._dismiss()
         here = await self._driver.url()
         if not options.stop_first and not options.clear_state and origin(here) == origin(url):
@@ -63,8 +67,9 @@ class BrowserApp:
         await self._clear_data(await self._driver.url(), self._page(app_id))
 
     async def open_link(self, url: str) -> None:
-        if urlsplit(url).scheme not in ("http", "https", "about", "data"):
-            raise script_error(f"a browser cannot open {url}")
+        if not _is_web(url):
+            raise script_error("a browser can only open http and https links")
+        await check_address(self._addresses, url, Category.SCRIPT_ERROR, "the link")
         await self._dismiss()
         await self._open(url, Category.SCRIPT_ERROR)
 

@@ -48,7 +48,7 @@ class DriverSession:
         if isinstance(value, dict) and isinstance(value.get("sessionId"), str):
             got = value.get("capabilities")
             return cls(connection, str(value["sessionId"]), got if isinstance(got, dict) else {})
-        raise HubUnreachable(f"the hub {connection.display_url} opened a session without an id")
+        raise HubUnreachable("the hub opened a session without an id")
 
     async def get(self, path: str, *, seconds: float = COMMAND_SECONDS) -> Json:
         return await self.connection.call("GET", self._path + path, seconds=seconds)

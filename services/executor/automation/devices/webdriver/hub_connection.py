@@ -9,9 +9,13 @@ import aiohttp
 import orjson
 from yarl import URL
 
+from services.chassis import logs
 from services.chassis.http_body import BodyTooLarge, read_body
+from services.chassis.web_addresses import PUBLIC_ONLY, AddressRefused
 from services.executor.automation.devices.port import DeviceFailure
 from services.executor.model.failures import Category
+
+log = logs.get(__name__)
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 
@@ -49,6 +53,12 @@ _SESSION_LOST = re.compile(
     r"|socket hang up|could not proxy command|ECONNREFUSED|ECONNRESET"
     r"|session.{0,20}(terminated|not started|does not exist)",
     re.IGNORECASE,
+)
+
+
+MASK = "(hub)"
+_ADDRESS = re.compile(
+    r"""(https?://)[^\s"'<>()]+|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.])(?::\d{1,5})?|\[[0-9a-f:]+\](?::\d{1,5})?"""
 )
 
 
@@ -92,7 +102,7 @@ class HubConnection:
 
     @property
     def display_url(self) -> str:
-        """The URL without user and password, for messages."""
+        """The URL without user and password, for logs: failures are shown to organisations."""
         return str(URL(self._url).with_user(None).with_password(None))
 
     async def call(self, method: str, path: str, body: Mapping[str, Json] | None = None, *, seconds: float) -> Json:
@@ -104,11 +114,12 @@ class HubConnection:
                 status, content = await self._send(method, path, body)
         except TimeoutError as error:
             raise HubUnreachable(
-                f"the hub {self.display_url} did not answer {method} {_path_without_ids(path)} within {seconds:g} s"
+                f"the hub did not answer {method} {_path_without_ids(path)} within {seconds:g} s"
             ) from error
         except (aiohttp.ClientError, OSError) as error:
             reason = str(error) or type(error).__name__
-            raise HubUnreachable(f"the hub {self.display_url} cannot be reached: {reason[:MESSAGE_LIMIT]}") from error
+            log.info("hub_unreachable", hub=self.display_url, error=reason[:MESSAGE_LIMIT])
+            raise HubUnreachable(f"the hub cannot be reached ({type(error).__name__})") from error
         return self._value(status, content)
 
     async def close(self) -> None:
@@ -122,28 +133,42 @@ class HubConnection:
             try:
                 return reply.status, await read_body(reply, self._reply_limit)
             except BodyTooLarge as error:
-                message = f"a reply of the hub {self.display_url} is larger than {self._reply_limit} bytes"
-                raise HubUnreachable(message) from error
+                raise HubUnreachable(f"a reply of the hub is larger than {self._reply_limit} bytes") from error
 
     def _value(self, status: int, content: bytes) -> Json:
         try:
             reply = orjson.loads(content)
         except orjson.JSONDecodeError as error:
-            start = content[:80].decode(errors="replace")
-            raise HubUnreachable(f"the hub {self.display_url} answered {status} without JSON: {start!r}") from error
+            start = self._without_addresses(content[:80].decode(errors="replace"))
+            raise HubUnreachable(f"the hub answered {status} without JSON: {start!r}") from error
         if not isinstance(reply, dict) or "value" not in reply:
-            raise HubUnreachable(f"the hub {self.display_url} answered {status} without a value: not WebDriver")
+            raise HubUnreachable(f"the hub answered {status} without a value: not WebDriver")
         value: Json = reply["value"]
         if status >= 400:
-            raise _driver_error(value, status)
+            raise self._driver_error(value, status)
         return value
 
+    def _driver_error(self, value: Json, status: int) -> DriverError:
+        details = value if isinstance(value, dict) else {}
+        code, message = details.get("error"), details.get("message")
+        lines = message.strip().splitlines() if isinstance(message, str) else []
+        shown = self._without_addresses((lines or [""])[0][:MESSAGE_LIMIT])
+        return DriverError(code if isinstance(code, str) else f"status {status}", shown)
 
-def _driver_error(value: Json, status: int) -> DriverError:
-    details = value if isinstance(value, dict) else {}
-    code, message = details.get("error"), details.get("message")
-    lines = message.strip().splitlines() if isinstance(message, str) else []
-    return DriverError(code if isinstance(code, str) else f"status {status}", (lines or [""])[0][:MESSAGE_LIMIT])
+    def _without_addresses(self, text: str) -> str:
+        """The driver's text, which tests' authors read, without the addresses of the hub and of private networks."""
+        url, text = URL(self._url), _ADDRESS.sub(_mask_private, text)
+        for named in filter(None, (url.authority, url.host)):
+            text = re.sub(rf"(?<![\w.-])(?:https?://)?{re.escape(named)}(?![\w-])", MASK, text)
+        return text
+
+
+def _mask_private(found: re.Match[str]) -> str:
+    try:
+        PUBLIC_ONLY.check(found[0] if found[1] else f"http://{found[0]}")
+    except AddressRefused:
+        return MASK
+    return found[0]
 
 
 def _path_without_ids(path: str) -> str:

@@ -9,6 +9,7 @@ from typing import ClassVar
 from services.executor.automation.devices.port import Build, DeviceFailure, LaunchOptions, Orientation
 from services.executor.automation.devices.webdriver.driver_session import DriverSession
 from services.executor.automation.devices.webdriver.hub_connection import DriverError
+from services.executor.automation.devices.webdriver.hub_target import HubTarget, check_address
 from services.executor.model.failures import Category
 
 CHECK_EVERY_SECONDS = 1.0
@@ -66,6 +67,7 @@ class PhoneApp:
         self,
         driver: DriverSession,
         phone: PhoneCommands,
+        target: HubTarget,
         *,
         app_id: str | None,
         app: str | None,
@@ -74,6 +76,7 @@ class PhoneApp:
         """`app_id` is that of the app under test, if known; `app` is where the hub can read the app."""
         self._driver = driver
         self._phone = phone
+        self._target = target
         self._app_id = app_id
         self._app = app
         self._clock = clock
@@ -86,7 +89,7 @@ class PhoneApp:
 
     async def install(self, build: Build) -> None:
         if self._app is not None:
-            with _reported_as(Category.APP_INSTALL_FAILED, "the app was not installed"):
+            with _reported_as(Category.APP_INSTALL_FAILED, "the app was not installed", hidden=self._app):
                 await self._phone.install(self._app)
 
     async def launch(self, options: LaunchOptions) -> None:
@@ -115,6 +118,7 @@ class PhoneApp:
         await self._phone.clear_data(self._resolve_app_id(app_id))
 
     async def open_link(self, url: str) -> None:
+        await check_address(self._target.addresses, url, Category.SCRIPT_ERROR, "the link")
         await self._phone.open_link(url)
 
     async def set_location(self, latitude: float, longitude: float) -> None:
@@ -143,11 +147,15 @@ class PhoneApp:
 
 
 @contextmanager
-def _reported_as(category: Category, what: str) -> Iterator[None]:
-    """Errors of the driver inside the block get this category, unless the session is lost."""
+def _reported_as(category: Category, what: str, *, hidden: str | None = None) -> Iterator[None]:
+    """Errors of the driver inside the block get this category, unless the session is lost.
+
+    `hidden` does not appear in their messages.
+    """
     try:
         yield
     except DriverError as error:
         if error.category is Category.SESSION_LOST:
             raise
-        raise DeviceFailure(category, f"{what}: {error.message}") from error
+        message = error.message.replace(hidden, "the file") if hidden else error.message
+        raise DeviceFailure(category, f"{what}: {message}") from error

@@ -4,8 +4,6 @@ import asyncio
 import re
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from enum import StrEnum
 
 from services.chassis import logs
 from services.executor.automation.devices.port import Build, Device, DeviceFailure, DeviceInfo, OnSession
@@ -20,6 +18,7 @@ from services.executor.automation.devices.webdriver.hub_connection import (
     HubUnreachable,
     Json,
 )
+from services.executor.automation.devices.webdriver.hub_target import HubTarget
 from services.executor.automation.devices.webdriver.ios import IosCommands
 from services.executor.automation.devices.webdriver.native_view import NativeView
 from services.executor.automation.devices.webdriver.phone_app import PhoneApp
@@ -29,8 +28,6 @@ from services.executor.model.runs import Session
 
 log = logs.get(__name__)
 
-NEW_COMMAND_SECONDS = 90.0
-OPENING_SECONDS = 240.0
 LATE_SECONDS = 900.0
 """How long to wait for a session after its caller gave up, to delete it when it comes."""
 CANCELLED_SECONDS = 1.0
@@ -53,33 +50,6 @@ _unfinished: set[asyncio.Task[None]] = set()
 """Cleanup of sessions in the background."""
 
 
-class AppDelivery(StrEnum):
-    """How a hub gets the app: by the path of a file that it can read too, or by a URL of this worker."""
-
-    PATH = "path"
-    URL = "url"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HubTarget:
-    """A hub and the capabilities of the sessions to open there.
-
-    `url` is the base of `/session` and `/status`; by the W3C `capabilities` (with vendor prefixes) the hub chooses one
-    of its devices; an Appium hub ends a session after `new_command_timeout` idle seconds.
-    """
-
-    url: str
-    capabilities: Mapping[str, Json]
-    app_delivery: AppDelivery = AppDelivery.PATH
-    new_command_timeout: float = NEW_COMMAND_SECONDS
-    opening_seconds: float = OPENING_SECONDS
-
-    @property
-    def opens_browsers(self) -> bool:
-        """Whether its devices are browsers, which can only run web builds."""
-        return "browserName" in self.capabilities
-
-
 async def open_device(
     target: HubTarget, info: DeviceInfo, build: Build, *, app: str | None = None, on_session: OnSession | None = None
 ) -> Device:
@@ -95,7 +65,7 @@ async def open_device(
     try:
         if on_session is not None:
             await on_session(Session(target.url, driver.id))
-        return assemble_device(driver, info, build, app)
+        return assemble_device(driver, target, info, build, app)
     except BaseException:
         await _end_in_background(driver.end(seconds=DELETE_SECONDS))
         raise
@@ -149,7 +119,7 @@ async def _create_session(connection: HubConnection, target: HubTarget, app: str
         _start_task(_end_when_created(connection, creating))
         raise DeviceFailure(
             Category.DEVICE_UNAVAILABLE,
-            f"the hub {connection.display_url} opened no session within {target.opening_seconds:g} s",
+            f"the hub opened no session within {target.opening_seconds:g} s",
         )
     try:
         return creating.result()
@@ -204,19 +174,21 @@ async def _end_in_background(ending: Coroutine[object, object, None]) -> None:
         await asyncio.wait({task}, timeout=CANCELLED_SECONDS)
 
 
-def assemble_device(driver: DriverSession, info: DeviceInfo, build: Build, app: str | None) -> WebDriverDevice:
+def assemble_device(
+    driver: DriverSession, target: HubTarget, info: DeviceInfo, build: Build, app: str | None
+) -> WebDriverDevice:
     """The device of a session; `app` is where the hub can read the app."""
     got = driver.capabilities
     automation = text_capability(got, "automationName").lower()
     if not automation:
-        return WebDriverDevice(info, driver, BrowserApp(driver, build), WebView(driver))
+        return WebDriverDevice(info, driver, BrowserApp(driver, build, target.addresses), WebView(driver))
     if automation == "fake":
         return WebDriverDevice(info, driver, FakeApp(driver), FakeView(driver))
     phone = IosCommands(driver) if info.platform == "ios" else AndroidCommands(driver)
     app_id = build.package_name or text_capability(got, "bundleId") or text_capability(got, "appPackage") or None
     in_browser = bool(text_capability(got, "browserName"))
     view: View = WebView(driver, by_element=True) if in_browser else NativeView(driver, phone)
-    return WebDriverDevice(info, driver, PhoneApp(driver, phone, app_id=app_id, app=app), view)
+    return WebDriverDevice(info, driver, PhoneApp(driver, phone, target, app_id=app_id, app=app), view)
 
 
 def text_capability(capabilities: Mapping[str, Json], name: str) -> str:

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from services.chassis.web_addresses import AddressRefused
 from services.executor.automation.devices.pools.config import PoolFileError, load_pools, read_pools
 from services.executor.automation.devices.pools.pool import DEFAULT_POOLS, Pool
 from services.executor.automation.devices.simulated.app_model import Pace
-from services.executor.automation.devices.webdriver.sessions import NEW_COMMAND_SECONDS, AppDelivery, HubTarget
+from services.executor.automation.devices.webdriver.hub_target import NEW_COMMAND_SECONDS, AppDelivery, HubTarget
 from services.flows.nodes import DocumentError
 
 
@@ -94,6 +95,7 @@ def hub(fields: str, url: str = "http://lab:4723") -> str:
         ("pools:\n  - {platform: ios, kind: webdriver}", 2, 5, "url is missing"),
         (hub("step_delay: 1s"), 3, 1, "step_delay does not apply to a pool of kind webdriver"),
         (hub("labels: x"), 3, 9, "expected a list"),
+        (hub("allowed_addresses: [10.0.0.1/8]"), 3, 20, "expected host names, addresses and networks"),
         (hub("app: file"), 3, 6, "expected one of path, url"),
         (hub("new_command_timeout: 1s"), 3, 22, "from 10 to 3600"),
         (hub("capabilities: [1]"), 3, 15, "expected a mapping"),
@@ -134,3 +136,12 @@ def test_documented_pool_files_are_valid() -> None:
     shown = read_pools(page.split("```yaml\n", 1)[1].split("```", 1)[0])
     assert [pool.name for pool in shown] == ["emulators", "browser", "simulated-ios"]
     assert read_pools((ROOT / "deploy/k8s/components/devices/device-pools.yaml").read_text())
+
+
+def test_a_pool_may_open_the_addresses_of_its_own_and_those_of_all_pools() -> None:
+    [pool] = read_pools(hub("allowed_addresses: [10.1.0.0/16]"), ["shop.internal"])
+    assert pool.hub is not None
+    pool.hub.addresses.check("http://10.1.2.3/")
+    pool.hub.addresses.check("http://shop.internal/")
+    with pytest.raises(AddressRefused):
+        pool.hub.addresses.check("http://10.2.0.1/")

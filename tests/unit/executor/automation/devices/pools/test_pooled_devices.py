@@ -3,17 +3,19 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from services.chassis.web_addresses import AddressPolicy
 from services.executor import telemetry
 from services.executor.automation.devices.pools.hub_health import HealthPolicy
 from services.executor.automation.devices.pools.pool import Pool
 from services.executor.automation.devices.pools.pooled_devices import PooledDevices
 from services.executor.automation.devices.port import NO_BUILD, Build, DeviceFailure, Seed
 from services.executor.automation.devices.webdriver.hub_connection import Json
-from services.executor.automation.devices.webdriver.sessions import AppDelivery, HubTarget
+from services.executor.automation.devices.webdriver.hub_target import AppDelivery, HubTarget
 from services.executor.model.failures import Category
 from services.executor.model.runs import Session
 from tests.eventually import eventually
@@ -224,7 +226,7 @@ async def test_unhealthy_hubs_are_named_when_no_device_is_free() -> None:
     hubs = FakeHubs(down={"http://a:4723"})
     pools = PooledDevices([hub_pool("a")], hubs=hubs, health_policy=NEVER, wait_seconds=0)
     await pools.check()
-    with pytest.raises(DeviceFailure, match=r"within 0 s \(unhealthy hubs: http://a:4723\)") as raised:
+    with pytest.raises(DeviceFailure, match=r"within 0 s \(pools with unhealthy hubs: a\)") as raised:
         await pools.acquire("ios", NO_BUILD, SEED)
     assert raised.value.category is Category.DEVICE_UNAVAILABLE
 
@@ -317,6 +319,28 @@ async def test_an_external_artifact_url_is_passed_to_the_hub() -> None:
     await pools.acquire("ios", Build(artifact_url="https://builds.example/app.ipa"), SEED)
     await pools.acquire("ios", NO_BUILD, SEED)
     assert [opened.app for opened in hubs.opened] == ["https://builds.example/app.ipa", None]
+
+
+@pytest.mark.parametrize(
+    "build", [Build(static_url="http://10.1.2.3/"), Build(artifact_url="http://169.254.169.254/a.apk")]
+)
+async def test_private_addresses_are_refused_before_a_session_is_opened(build: Build) -> None:
+    hubs = FakeHubs()
+    capabilities: dict[str, Json] = {"browserName": "chrome"} if build.static_url else {}
+    pools = PooledDevices([hub_pool("a", **capabilities)], hubs=hubs)
+    with pytest.raises(DeviceFailure, match="is not a public address") as raised:
+        await pools.acquire("ios", build, SEED)
+    assert raised.value.category is Category.CONFIG_INVALID
+    assert (hubs.opened, pools.free("ios")) == ([], 1)
+
+
+async def test_a_web_build_goes_to_a_pool_that_may_open_its_page() -> None:
+    hubs, inside = FakeHubs(), AddressPolicy.parse(["10.1.0.0/16"])
+    a, b = hub_pool("a", slots=9, browserName="chrome"), hub_pool("b", browserName="chrome")
+    assert b.hub is not None
+    pools = PooledDevices([a, replace(b, hub=replace(b.hub, addresses=inside))], hubs=hubs)
+    await pools.acquire("ios", Build(static_url="http://10.1.2.3/"), SEED)
+    assert [opened.name for opened in hubs.opened] == ["b-1"]
 
 
 @pytest.mark.parametrize("address", ["/etc/passwd", "../a.apk", "file:///etc/passwd", "FILE:/a", "C:\\\\a.apk", ""])

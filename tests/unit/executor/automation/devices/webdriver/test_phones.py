@@ -17,7 +17,7 @@ from services.executor.automation.devices.webdriver.phone_app import PhoneApp
 from services.executor.automation.devices.webdriver.sessions import assemble_device
 from services.executor.automation.screen.elements import NOWHERE, Bounds, Element, Role, walk
 from services.executor.model.failures import Category
-from tests.fakes.webdriver import FakeHub, fake_driver
+from tests.fakes.webdriver import TARGET, FakeHub, fake_driver
 
 DOCUMENTED = yaml.safe_load((Path(__file__).parent / "drivers.yaml").read_text())
 AUTOMATION = {"android": "UiAutomator2", "ios": "XCUITest"}
@@ -29,7 +29,7 @@ BOTH = pytest.mark.parametrize("platform", ["android", "ios"])
 def phone(platform: str, hub: FakeHub, *, app: str | None = "/apps/shop", package: str | None = APP) -> WebDriverDevice:
     info = DeviceInfo("phone-1", platform, simulated=False)
     driver = fake_driver(hub, {"automationName": AUTOMATION[platform]})
-    return assemble_device(driver, info, Build(package_name=package), app)
+    return assemble_device(driver, TARGET, info, Build(package_name=package), app)
 
 
 def documented(platform: str, hub: FakeHub) -> list[str]:
@@ -130,7 +130,7 @@ async def test_a_session_lost_during_launch_keeps_its_category(platform: str) ->
 async def test_an_app_that_ends_without_being_stopped_has_crashed() -> None:
     hub, now = FakeHub({"mobile: queryAppState": 1}), [0.0]
     driver = fake_driver(hub)
-    app = PhoneApp(driver, AndroidCommands(driver), app_id=APP, app=None, clock=lambda: now[0])
+    app = PhoneApp(driver, AndroidCommands(driver), TARGET, app_id=APP, app=None, clock=lambda: now[0])
     await app.check()
     await app.launch(LaunchOptions())
     await app.check()
@@ -153,6 +153,26 @@ async def test_an_unknown_app_is_neither_installed_nor_launched(platform: str) -
     with pytest.raises(DeviceFailure, match="unknown app under test") as raised:
         await device.launch()
     assert raised.value.category is Category.CONFIG_INVALID
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "link", ["http://169.254.169.254/latest", "intent://x#Intent;end", "file:///sdcard/a", "no link"]
+)
+async def test_links_to_private_addresses_are_refused(platform: str, link: str) -> None:
+    hub = FakeHub()
+    with pytest.raises(DeviceFailure, match="the link cannot be opened: ") as raised:
+        await phone(platform, hub).open_link(link)
+    assert raised.value.category is Category.SCRIPT_ERROR
+    assert hub.asked == []
+
+
+async def test_an_install_error_does_not_show_where_the_file_is() -> None:
+    url = "https://worker-3.example:8090/files/secret-token/app.apk"
+    hub = FakeHub({"mobile: installApp": DriverError("unknown error", f"Cannot download {url}: 500")})
+    with pytest.raises(DeviceFailure, match="Cannot download the file: 500") as raised:
+        await phone("android", hub, app=url).install(Build())
+    assert "worker-3" not in raised.value.message
 
 
 async def test_keys_are_pressed_by_name() -> None:
@@ -246,7 +266,7 @@ def _rect(x: int, y: int) -> Json:
 async def test_in_a_phones_browser_the_page_is_read(platform: str) -> None:
     info = DeviceInfo("phone-1", platform, simulated=False)
     driver = fake_driver(FakeHub(), {"automationName": AUTOMATION[platform], "browserName": "Safari"})
-    device = assemble_device(driver, info, Build(package_name=APP), None)
+    device = assemble_device(driver, TARGET, info, Build(package_name=APP), None)
     with pytest.raises(DeviceFailure, match="answer from the page is malformed"):
         await device.tree()
 

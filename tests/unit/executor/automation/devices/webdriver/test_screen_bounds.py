@@ -15,7 +15,7 @@ from services.executor.automation.devices.webdriver.native_view import NativeVie
 from services.executor.automation.devices.webdriver.phone_app import PhoneApp
 from services.executor.automation.devices.webdriver.sessions import assemble_device
 from services.executor.automation.screen.elements import Bounds, Point, walk
-from tests.fakes.webdriver import FakeHub, fake_driver
+from tests.fakes.webdriver import TARGET, FakeHub, fake_driver
 
 WINDOW = {"x": 0, "y": 24, "width": 400, "height": 800}
 SOURCE = '<hierarchy width="400" height="800"/>'
@@ -27,12 +27,12 @@ PAGE_SCRIPT = files(webdriver).joinpath("page.js").read_text()
 def phone(hub: FakeHub) -> WebDriverDevice:
     info = DeviceInfo("phone-1", "android", simulated=False)
     driver = fake_driver(hub, {"automationName": "UiAutomator2"})
-    return assemble_device(driver, info, Build(package_name="com.example.shop"), None)
+    return assemble_device(driver, TARGET, info, Build(package_name="com.example.shop"), None)
 
 
 def browser(hub: FakeHub) -> WebDriverDevice:
     info = DeviceInfo("browser-1", "android", simulated=False)
-    return assemble_device(fake_driver(hub), info, Build(), None)
+    return assemble_device(fake_driver(hub), TARGET, info, Build(), None)
 
 
 async def test_swipes_read_no_page_source_and_ask_for_the_window_once() -> None:
@@ -95,7 +95,7 @@ async def test_a_swipe_after_a_tap_notices_that_the_app_has_crashed() -> None:
     info = DeviceInfo("phone-1", "android", simulated=False)
     driver = fake_driver(hub)
     commands = AndroidCommands(driver)
-    app = PhoneApp(driver, commands, app_id="com.example.shop", app=None, clock=times.__next__)
+    app = PhoneApp(driver, commands, TARGET, app_id="com.example.shop", app=None, clock=times.__next__)
     device = WebDriverDevice(info, driver, app, NativeView(driver, commands))
     await device.launch()
     await device.tap(HERE)

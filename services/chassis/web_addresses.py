@@ -1,0 +1,191 @@
+"""Which links tests may open: public web addresses, those that an operator allows, and deep links into apps.
+
+Hubs, phones and browsers may stand in a private network, of which tests must reach nothing else. Parsers differ in what
+they make of odd URLs, so these are refused instead of interpreted. Redirects, scripts in pages and names that resolve
+differently later cannot be seen here: the network of the hubs must refuse them (docs/devices.md).
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import TypeAlias
+
+import dns.asyncresolver
+import dns.exception
+
+Address: TypeAlias = IPv4Address | IPv6Address
+Resolve: TypeAlias = Callable[[str], Awaitable[Iterable[str]]]
+"""The IP addresses of a host name; empty when they cannot be found out."""
+
+RESOLVE_SECONDS = 2.0
+REFUSED_SCHEMES = frozenset(
+    {
+        "about",
+        "android-app",
+        "blob",
+        "chrome",
+        "chrome-extension",
+        "content",
+        "data",
+        "devtools",
+        "file",
+        "filesystem",
+        "ftp",
+        "googlechrome",
+        "googlechromes",
+        "intent",
+        "itms-services",
+        "jar",
+        "javascript",
+        "vbscript",
+        "view-source",
+        "ws",
+        "wss",
+    }
+)
+"""Schemes that run scripts, read files, install apps, start any app, or open a web address unseen."""
+
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
+_WEB = re.compile(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{0,5})?(?:[/?#].*)?", re.IGNORECASE)
+_ODD = re.compile(r"[\x00-\x20\x7f\\]")
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
+_PRIVATE_NAMES = frozenset(["corp", "home", "internal", "intranet", "lan", "local", "localdomain", "localhost", "svc"])
+_PLATFORM_ADDRESSES = frozenset({IPv4Address("168.63.129.16")})
+"""Public addresses that a cloud answers inside its machines (Azure)."""
+_NAT64 = IPv6Network("64:ff9b::/96")
+_HOW_TO_ALLOW = "MOBILETEST_ALLOWED_ADDRESSES, or allowed_addresses of a device pool, allows it"
+
+
+class AddressRefused(ValueError):
+    """The link must not be opened; the message says why and what to do."""
+
+
+def web_host(url: str) -> str | None:
+    """The host of an http or https URL in lower case; None for a deep link. Raise AddressRefused for any other text."""
+    scheme = _SCHEME.match(url)
+    if scheme is None or _ODD.search(url):
+        raise AddressRefused(
+            "expected a URL such as https://example.com/page, without spaces, backslashes and controls"
+        )
+    name = scheme[1].lower()
+    if name in REFUSED_SCHEMES:
+        raise AddressRefused(f"{name}: links are refused; use an http or https URL")
+    if name not in ("http", "https"):
+        return None
+    found = _WEB.fullmatch(url)
+    if found is None:
+        raise AddressRefused(
+            "expected a URL such as https://example.com/page: no user or password, a host in ASCII (xn--... for others)"
+        )
+    return _normalize_host(found[1].lower())
+
+
+def check_scheme(text: str) -> None:
+    """Raise AddressRefused for a text that a browser would open as a link of a refused scheme."""
+    scheme = _SCHEME.match(_ODD.sub("", text))
+    if scheme is not None and scheme[1].lower() in REFUSED_SCHEMES:
+        raise AddressRefused(f"{scheme[1].lower()}: links are refused; use an http or https URL")
+
+
+@dataclass(frozen=True, slots=True)
+class AddressPolicy:
+    """Public addresses are allowed; private ones only if their name or network is listed."""
+
+    names: frozenset[str] = frozenset()
+    networks: tuple[IPv4Network | IPv6Network, ...] = ()
+
+    @classmethod
+    def parse(cls, entries: Iterable[str]) -> "AddressPolicy":
+        """From host names (`shop.internal`, `*.internal`), addresses and networks (10.1.0.0/16). Raise ValueError."""
+        names, networks = set[str](), list[IPv4Network | IPv6Network]()
+        for entry in filter(None, (each.strip().lower() for each in entries)):
+            if re.fullmatch(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*", entry) and not _NUMBER.fullmatch(
+                entry.split(".")[-1]
+            ):
+                names.add(entry)
+            else:
+                networks.append(ip_network(entry.strip("[]")))
+        return cls(frozenset(names), tuple(networks))
+
+    def check(self, url: str) -> None:
+        """Raise AddressRefused for a web address that is not allowed; deep links are allowed."""
+        host = web_host(url)
+        if host is None or self._lists(host):
+            return
+        address = _literal_address(host)
+        if address is None and ("." not in host or host.rsplit(".", 1)[-1] in _PRIVATE_NAMES):
+            raise AddressRefused(f"{host} is a name of a private network, which tests cannot open: {_HOW_TO_ALLOW}")
+        if address is not None:
+            self._check_address(host, address)
+
+    async def check_resolved(self, url: str, resolve: Resolve | None = None) -> None:
+        """As `check`, and for the addresses that a host name has now, if they can be found out."""
+        self.check(url)
+        host = web_host(url)
+        if host is None or self._lists(host) or _literal_address(host) is not None:
+            return
+        for address in await (resolve or resolve_host)(host):
+            self._check_address(f"{host} ({address})", ip_address(address))
+
+    def _lists(self, host: str) -> bool:
+        parents = host.split(".")[1:]
+        return host in self.names or any(f"*.{'.'.join(parents[at:])}" in self.names for at in range(len(parents)))
+
+    def _check_address(self, shown: str, address: Address) -> None:
+        for each in _meanings(address):
+            if not _is_public(each) and not any(each in network for network in self.networks):
+                raise AddressRefused(f"{shown} is not a public address, so tests cannot open it: {_HOW_TO_ALLOW}")
+
+
+PUBLIC_ONLY = AddressPolicy()
+
+
+async def resolve_host(host: str) -> list[str]:
+    """By the name servers of this process, within RESOLVE_SECONDS."""
+    found: list[str] = []
+    try:
+        async with asyncio.timeout(RESOLVE_SECONDS):
+            found += (await dns.asyncresolver.resolve_name(host, lifetime=RESOLVE_SECONDS)).addresses()
+    except (dns.exception.DNSException, OSError, TimeoutError):
+        return []
+    return found
+
+
+def _normalize_host(host: str) -> str:
+    """The host without final dots and brackets. Raise AddressRefused for a number that only some parsers read."""
+    if host.startswith("["):
+        try:
+            return str(IPv6Address(host[1:-1]))
+        except ValueError as error:
+            raise AddressRefused(f"{host} is not an IPv6 address") from error
+    host = host.rstrip(".")
+    labels = host.split(".")
+    if not all(labels):
+        raise AddressRefused("the URL has no valid host name")
+    if _NUMBER.fullmatch(labels[-1]) and _literal_address(host) is None:
+        raise AddressRefused(f"{host}: write an IPv4 address as four decimal numbers")
+    return host
+
+
+def _literal_address(host: str) -> Address | None:
+    try:
+        return ip_address(host)
+    except ValueError:
+        return None
+
+
+def _meanings(address: Address) -> list[Address]:
+    """The address, and the IPv4 addresses that an IPv6 address stands for."""
+    if isinstance(address, IPv4Address):
+        return [address]
+    inside = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+    if address in _NAT64:
+        inside.append(IPv4Address(int(address) & 0xFFFFFFFF))
+    embedded: list[Address] = [each for each in inside if each is not None]
+    return embedded if address.ipv4_mapped or address in _NAT64 else [address, *embedded]
+
+
+def _is_public(address: Address) -> bool:
+    return address.is_global and not address.is_multicast and address not in _PLATFORM_ADDRESSES

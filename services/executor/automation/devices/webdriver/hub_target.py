@@ -1,0 +1,50 @@
+"""A hub, the sessions to open there, and what its devices may do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from services.chassis.web_addresses import PUBLIC_ONLY, AddressPolicy, AddressRefused
+from services.executor.automation.devices.port import DeviceFailure
+from services.executor.automation.devices.webdriver.hub_connection import Json
+from services.executor.model.failures import Category
+
+NEW_COMMAND_SECONDS = 90.0
+OPENING_SECONDS = 240.0
+
+
+class AppDelivery(StrEnum):
+    """How a hub gets the app: by the path of a file that it can read too, or by a URL of this worker."""
+
+    PATH = "path"
+    URL = "url"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubTarget:
+    """A hub and the capabilities of the sessions to open there.
+
+    `url` is the base of `/session` and `/status`; by the W3C `capabilities` (with vendor prefixes) the hub chooses one
+    of its devices; an Appium hub ends a session after `new_command_timeout` idle seconds. `addresses` says what the
+    devices may open.
+    """
+
+    url: str
+    capabilities: Mapping[str, Json]
+    app_delivery: AppDelivery = AppDelivery.PATH
+    new_command_timeout: float = NEW_COMMAND_SECONDS
+    opening_seconds: float = OPENING_SECONDS
+    addresses: AddressPolicy = PUBLIC_ONLY
+
+    @property
+    def opens_browsers(self) -> bool:
+        """Whether its devices are browsers, which can only run web builds."""
+        return "browserName" in self.capabilities
+
+
+async def check_address(addresses: AddressPolicy, url: str, category: Category, what: str) -> None:
+    """Raise DeviceFailure of this category for a link that must not be opened; `what` names it."""
+    try:
+        await addresses.check_resolved(url)
+    except AddressRefused as error:
+        raise DeviceFailure(category, f"{what} cannot be opened: {error}") from error

@@ -1,0 +1,40 @@
+"""A browser opens public pages only; it is told nothing of the others."""
+
+import pytest
+
+from services.chassis.web_addresses import AddressPolicy
+from services.executor.automation.devices.port import Build, DeviceFailure, LaunchOptions
+from services.executor.automation.devices.webdriver.browser_app import BrowserApp
+from services.executor.model.failures import Category
+from tests.fakes.webdriver import FakeHub, fake_driver
+
+PRIVATE = "http://10.1.2.3/shop"
+
+
+async def test_a_private_page_is_not_launched() -> None:
+    hub = FakeHub()
+    app = BrowserApp(fake_driver(hub), Build(static_url=PRIVATE))
+    with pytest.raises(
+        DeviceFailure, match=r"the page cannot be opened: 10\.1\.2\.3 is not a public address"
+    ) as raised:
+        await app.launch(LaunchOptions())
+    assert raised.value.category is Category.CONFIG_INVALID
+    with pytest.raises(DeviceFailure, match="the page cannot be opened"):
+        await app.launch(LaunchOptions(app_id="http://localhost:8080/"))
+    assert hub.asked == []
+
+
+@pytest.mark.parametrize("link", [PRIVATE, "data:text/html,x", "about:blank", "shop://cart", "http://127.1/"])
+async def test_links_that_are_not_public_pages_are_not_opened(link: str) -> None:
+    hub = FakeHub()
+    with pytest.raises(DeviceFailure) as raised:
+        await BrowserApp(fake_driver(hub), Build()).open_link(link)
+    assert raised.value.category is Category.SCRIPT_ERROR
+    assert hub.asked == []
+
+
+async def test_an_allowed_private_page_is_launched() -> None:
+    hub = FakeHub({"GET /url": "about:blank", "POST /execute/sync": PRIVATE})
+    app = BrowserApp(fake_driver(hub), Build(static_url=PRIVATE), AddressPolicy.parse(["10.1.0.0/16"]))
+    await app.launch(LaunchOptions())
+    assert ("POST /url", {"url": PRIVATE}) in hub.asked
