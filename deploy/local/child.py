@@ -65,7 +65,7 @@ class Child:
     def start(self) -> None:
         """Start it in a new session, which Ctrl-C in the terminal does not reach."""
         self.spec.log.parent.mkdir(parents=True, exist_ok=True)
-        with self.spec.log.open("ab") as log:
+        with open(self.spec.log, "ab", opener=_open_private) as log:
             self._process = subprocess.Popen(
                 self.spec.argv,
                 env={**os.environ, **self.spec.env},
@@ -127,6 +127,11 @@ class Child:
             return ""
         with self.spec.log.open(errors="replace") as log:
             return "".join(f"    {line.rstrip()}\n" for line in deque(log, maxlen=lines)).rstrip("\n")
+
+
+def _open_private(path: str, flags: int) -> int:
+    """Logs are for their owner only: they quote what tests send and see."""
+    return os.open(path, flags, 0o600)
 
 
 def die_with_parent() -> Callable[[], None] | None:

@@ -24,7 +24,7 @@ class Organisation:
 
 
 class State:
-    """Paths and small files in the state folder. Files with secrets are readable only by their owner."""
+    """Paths and small files in the state folder, which is its owner's only. So are, once more, files with secrets."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
@@ -41,6 +41,7 @@ class State:
     def locked(self) -> Iterator[None]:
         """Lock the folder; the system releases the lock when this process ends in any way. AlreadyRunning."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.chmod(0o700)
         with (self.folder / "lock").open("a+") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -57,7 +58,7 @@ class State:
             folder.mkdir(parents=True, exist_ok=True)
         self.forget_ready()
         for log in self.logs.glob("*.log"):
-            log.replace(log.with_suffix(".log.1"))
+            log.replace(log.with_suffix(".log.1")).chmod(0o600)
 
     def log(self, name: str) -> Path:
         return self.logs / f"{name}.log"

@@ -1,7 +1,7 @@
 """The composition root of the gateway."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import cache, partial
@@ -21,6 +21,7 @@ from services.gateway.auth.key_cache import KEY_EVENTS_TOPIC, KeyCache, revoke_d
 from services.gateway.contract.operations import all_operations, all_services
 from services.gateway.http.application import Route, build_application
 from services.gateway.http.authentication import Authentication
+from services.gateway.http.open_streams import OpenStreams
 from services.gateway.http.server import serve
 from services.gateway.openapi.document import document_json
 from services.gateway.routes import OperationRoutes, service_routes
@@ -57,7 +58,13 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
         channels = await _channels(stack, settings)
         health.register("catalog", channels["catalog"].check)
         key_cache = KeyCache()
-        key_events = await _consume_key_events(stack, settings, key_cache, background, health)
+        open_streams = OpenStreams(key_cache, SystemClock())
+
+        def revoke(key_id: str) -> None:
+            key_cache.revoke(key_id)
+            open_streams.end(key_id)
+
+        key_events = await _consume_key_events(stack, settings, revoke, background, health)
         keys = await stack.enter_async_context(_channel(settings, settings.catalog_address, via_gateway=False))
         authenticator = Authenticator(
             CatalogApiKeys(keys),
@@ -65,7 +72,7 @@ async def start_app(settings: Settings) -> AsyncIterator[App]:
             SystemClock(),
             revocations_arrive=lambda: key_events.is_current(KEY_EVENTS_CURRENT_SECONDS),
         )
-        app = _application(settings, authenticator, Upstreams(channels), health)
+        app = _application(settings, authenticator, Upstreams(channels), health, open_streams)
         address = await stack.enter_async_context(serve(app, settings))
         await stack.enter_async_context(health.mark_ready(background))
         yield App(address, admin.address, background)
@@ -94,7 +101,11 @@ async def _channels(stack: AsyncExitStack, settings: Settings) -> dict[str, Chan
 
 
 async def _consume_key_events(
-    stack: AsyncExitStack, settings: Settings, key_cache: KeyCache, background: Background, health: Health
+    stack: AsyncExitStack,
+    settings: Settings,
+    revoke: Callable[[str], None],
+    background: Background,
+    health: Health,
 ) -> Consumer:
     """Every replica has its own consumer group, so each one receives every revocation."""
     producer = await stack.enter_async_context(
@@ -103,7 +114,7 @@ async def _consume_key_events(
     consumer = Consumer(
         [KEY_EVENTS_TOPIC],
         f"gateway-{uuid4()}",
-        partial(revoke_deleted_keys, key_cache),
+        partial(revoke_deleted_keys, revoke),
         bootstrap=settings.kafka_bootstrap,
         instance_id=None,
         dlq=producer,
@@ -115,9 +126,13 @@ async def _consume_key_events(
     return consumer
 
 
-def build_routes(settings: Settings, upstreams: Upstreams, health: Health, closing: asyncio.Event) -> list[Route]:
+def build_routes(
+    settings: Settings, upstreams: Upstreams, health: Health, closing: asyncio.Event, open_streams: OpenStreams
+) -> list[Route]:
     """All routes; `closing` ends event streams."""
-    routes = OperationRoutes(all_operations(), upstreams, settings, clock=SystemClock(), closing=closing)
+    routes = OperationRoutes(
+        all_operations(), upstreams, settings, clock=SystemClock(), closing=closing, open_streams=open_streams
+    )
     return [*routes.build(), *service_routes(health, _document(settings.version))]
 
 
@@ -128,11 +143,11 @@ def _document(version: str) -> bytes:
 
 
 def _application(
-    settings: Settings, authenticator: Authenticator, upstreams: Upstreams, health: Health
+    settings: Settings, authenticator: Authenticator, upstreams: Upstreams, health: Health, open_streams: OpenStreams
 ) -> web.Application:
     closing = asyncio.Event()
     authentication = Authentication(authenticator, settings.max_request_timeout_seconds)
-    app = build_application(build_routes(settings, upstreams, health, closing), authentication)
+    app = build_application(build_routes(settings, upstreams, health, closing, open_streams), authentication)
 
     async def close_event_streams(_: web.Application) -> None:
         closing.set()

@@ -24,6 +24,7 @@ from services.gateway.handlers.uploads import UploadHandler
 from services.gateway.http.application import Route
 from services.gateway.http.authentication import AccessRule
 from services.gateway.http.json_responses import json_response
+from services.gateway.http.open_streams import OpenStreams
 from services.gateway.settings import Settings
 from services.gateway.upstream.app_stats import AppStatsClient
 from services.gateway.upstream.rpcs import BatchReader, Upstreams, batch_method
@@ -42,11 +43,13 @@ class OperationRoutes:
         *,
         clock: Clock,
         closing: asyncio.Event,
+        open_streams: OpenStreams,
     ) -> None:
         self._operations = tuple(operations)
         self._upstreams = upstreams
         self._settings = settings
         self._closing = closing
+        self._open_streams = open_streams
         self._readers = {op.name: reader for op in self._operations if (reader := self._batch_reader(op)) is not None}
         self._invocations = self._special_invocations(AppStatsClient(upstreams, settings.stats_timeout_seconds, clock))
 
@@ -79,11 +82,14 @@ class OperationRoutes:
         reader = RequestReader(operation, self._settings)
         rpc = self._upstreams.rpc(operation.descriptor)
         if operation.output.full_name == HTTP_BODY:
-            return DownloadHandler(reader, rpc, self._settings.idle_timeout_seconds).handle
+            return DownloadHandler(
+                reader, rpc, self._open_streams, idle_seconds=self._settings.idle_timeout_seconds
+            ).handle
         return ServerSentEventsHandler(
             reader,
             rpc,
             operation.output,
+            self._open_streams,
             heartbeat_seconds=self._settings.heartbeat_seconds,
             closing=self._closing,
         ).handle
@@ -93,6 +99,7 @@ class OperationRoutes:
         return UploadHandler(
             RequestReader(operation, self._settings),
             self._upstreams.rpc(upload),
+            self._open_streams,
             json_handler=self._unary_handler(operation),
             render=renderer(operation, response_encoder),
             settings=self._settings,
@@ -117,7 +124,7 @@ class OperationRoutes:
             "CreateApp": apps.create(rpc("CreateApp")),
             "UpdateApp": apps.update(rpc("UpdateApp")),
             "ListApps": apps.list(rpc("ListApps")),
-            "GetExecution": long_poll_or_batch(by_id["GetExecution"], rpc("GetExecution")),
+            "GetExecution": long_poll_or_batch(by_id["GetExecution"], rpc("GetExecution"), self._open_streams),
             "GetAppWorkspace": reports.app_workspace(readers["GetApp"], rpc("GetAppWorkspace")),
             "GetTestMatrix": reports.app_report(readers["GetApp"], rpc("GetTestMatrix")),
             "GetAppCoverage": reports.app_report(readers["GetApp"], rpc("GetAppCoverage")),

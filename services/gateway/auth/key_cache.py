@@ -1,6 +1,7 @@
 """The catalog's answers about API keys, cached for a short time; revoked keys are never served from it."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -68,7 +69,7 @@ class KeyCache:
     def put_valid(self, fingerprint: bytes, holder: KeyHolder, now: float) -> bool:
         """Cache a valid key for 30 s. False when it was revoked while the catalog verified it."""
         key_id = holder.key_id.encode()
-        if self._revoked.get(key_id):
+        if self.is_revoked(holder.key_id):
             return False
         self._invalid.remove(fingerprint)
         self._valid.put(fingerprint, CachedKey(holder, "", now + VALID_SECONDS))
@@ -92,6 +93,9 @@ class KeyCache:
         self._valid.remove(fingerprint)
         self._invalid.put(fingerprint, CachedKey(None, reason, now + INVALID_SECONDS))
 
+    def is_revoked(self, key_id: str) -> bool:
+        return self._revoked.get(key_id.encode()) is not None
+
     def revoke(self, key_id: str) -> None:
         """Never accept the key again, even if an answer that is under way still calls it valid."""
         id_ = key_id.encode()
@@ -102,12 +106,12 @@ class KeyCache:
             self._fingerprints.remove(id_)
 
 
-async def revoke_deleted_keys(key_cache: KeyCache, events: list[Event]) -> list[InvalidMessage]:
-    """Handle key events; returns those that cannot be parsed. Unknown types are skipped."""
+async def revoke_deleted_keys(revoke: Callable[[str], None], events: list[Event]) -> list[InvalidMessage]:
+    """Call `revoke` for each deleted key; returns the events that cannot be parsed. Unknown types are skipped."""
     parsed, invalid = parse_each((event for event in events if event.type == _CHANGED), _parse)
     for changed in parsed:
         if changed.deleted:
-            key_cache.revoke(changed.api_key_id)
+            revoke(changed.api_key_id)
     return invalid
 
 

@@ -16,6 +16,7 @@ from google.protobuf.descriptor import Descriptor
 from services.gateway.encoding import encoder
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.handlers.streams import abort_stream, write
+from services.gateway.http.open_streams import OpenStreams
 from services.gateway.http.request_context import REQUEST_CONTEXT
 from services.gateway.upstream.rpcs import Rpc
 
@@ -26,13 +27,21 @@ _HEADERS = {"Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Bufferi
 
 
 class ServerSentEventsHandler:
-    """Passes events on until the stream ends, the client goes or the process stops (`closing`)."""
+    """Passes events on until the stream ends, the client goes, its key ends or the process stops (`closing`)."""
 
     def __init__(
-        self, reader: RequestReader, rpc: Rpc, message: Descriptor, *, heartbeat_seconds: float, closing: asyncio.Event
+        self,
+        reader: RequestReader,
+        rpc: Rpc,
+        message: Descriptor,
+        open_streams: OpenStreams,
+        *,
+        heartbeat_seconds: float,
+        closing: asyncio.Event,
     ) -> None:
         self._reader = reader
         self._rpc = rpc
+        self._open_streams = open_streams
         self._encode = event_encoder(message)
         self._heartbeat_seconds = heartbeat_seconds
         self._closing = closing
@@ -53,12 +62,13 @@ class ServerSentEventsHandler:
         """The headers go out with the first text, so that an error before it is an ordinary error response."""
         response = web.StreamResponse(headers=_HEADERS)
         try:
-            async for text in texts:
-                if not response.prepared:
-                    await response.prepare(request)
-                if request.method == hdrs.METH_HEAD:
-                    break
-                await write(response, text, self._heartbeat_seconds)
+            async with self._open_streams.while_valid(request[REQUEST_CONTEXT]):
+                async for text in texts:
+                    if not response.prepared:
+                        await response.prepare(request)
+                    if request.method == hdrs.METH_HEAD:
+                        break
+                    await write(response, text, self._heartbeat_seconds)
             if not response.prepared:
                 await response.prepare(request)
             await response.write_eof()

@@ -7,6 +7,7 @@ from aiohttp import hdrs, web
 
 from services.chassis import logs
 from services.gateway.handlers.request_reader import RequestReader
+from services.gateway.http.open_streams import OpenStreams
 from services.gateway.http.request_context import REQUEST_CONTEXT, REQUEST_ID
 from services.gateway.upstream.rpcs import Rpc
 
@@ -25,9 +26,10 @@ log = logs.get(__name__)
 class DownloadHandler:
     """Sends the first chunk with the headers, so that an error before it is an ordinary error response."""
 
-    def __init__(self, reader: RequestReader, rpc: Rpc, idle_seconds: float) -> None:
+    def __init__(self, reader: RequestReader, rpc: Rpc, open_streams: OpenStreams, *, idle_seconds: float) -> None:
         self._reader = reader
         self._rpc = rpc
+        self._open_streams = open_streams
         self._idle_seconds = idle_seconds
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -49,11 +51,12 @@ class DownloadHandler:
 
     async def _send(self, first: Any, chunks: Any, response: web.StreamResponse, request: web.Request) -> None:
         try:
-            if first is not None:
-                await write(response, first.data, self._idle_seconds)
-            async for chunk in chunks:
-                await write(response, chunk.data, self._idle_seconds)
-            await response.write_eof()
+            async with self._open_streams.while_valid(request[REQUEST_CONTEXT]):
+                if first is not None:
+                    await write(response, first.data, self._idle_seconds)
+                async for chunk in chunks:
+                    await write(response, chunk.data, self._idle_seconds)
+                await response.write_eof()
         except Exception as error:
             abort_stream(request, error)
 

@@ -16,6 +16,7 @@ from services.gateway.decoding.validation_errors import FieldError, InvalidReque
 from services.gateway.handlers.multipart_form import FILE, FORM_TYPE, MultipartForm, open_form
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.handlers.unary import Render
+from services.gateway.http.open_streams import OpenStreams
 from services.gateway.http.request_context import REQUEST_CONTEXT
 from services.gateway.settings import Settings
 from services.gateway.upstream.rpcs import Rpc
@@ -28,10 +29,18 @@ class UploadHandler:
     """Streams forms; everything else is handled as JSON."""
 
     def __init__(
-        self, reader: RequestReader, rpc: Rpc, *, json_handler: Handler, render: Render, settings: Settings
+        self,
+        reader: RequestReader,
+        rpc: Rpc,
+        open_streams: OpenStreams,
+        *,
+        json_handler: Handler,
+        render: Render,
+        settings: Settings,
     ) -> None:
         self._reader = reader
         self._rpc = rpc
+        self._open_streams = open_streams
         self._json_handler = json_handler
         self._render = render
         self._settings = settings
@@ -40,11 +49,12 @@ class UploadHandler:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         if request.content_type != FORM_TYPE:
             return await self._json_handler(request)
-        form = await open_form(request, self._settings)
-        file = await form.next_file()
-        if file is None:
-            raise InvalidRequest([known_error(("body", FILE), "missing")])
-        return self._render(await self._upload(form, file, request))
+        async with self._open_streams.while_valid(request[REQUEST_CONTEXT]):
+            form = await open_form(request, self._settings)
+            file = await form.next_file()
+            if file is None:
+                raise InvalidRequest([known_error(("body", FILE), "missing")])
+            return self._render(await self._upload(form, file, request))
 
     async def _upload(self, form: MultipartForm, file: BodyPartReader, request: web.Request) -> Any:
         metadata = self._decode_fields(form, file, request)

@@ -94,6 +94,7 @@ class Authentication:
             caller,
             timeout=self._parse_timeout(timeout) if timeout is not None else None,
             strict=prefer is not None and _STRICT.search(prefer) is not None,
+            key_expires_at=holder.expires_at,
         )
 
     def _parse_timeout(self, text: str) -> float:

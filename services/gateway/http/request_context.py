@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from aiohttp import web
 
@@ -13,7 +14,7 @@ _HEADER_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01
 
 @dataclass(slots=True)
 class RequestContext:
-    """Who sent the request, how it is to be handled, and headers for the response.
+    """Who sent the request (and when their key expires), how it is to be handled, and headers for the response.
 
     `timeout` is in seconds, None when the client sent no X-Request-Timeout; `strict` rejects unknown fields.
     """
@@ -21,6 +22,7 @@ class RequestContext:
     caller: Caller
     timeout: float | None = None
     strict: bool = False
+    key_expires_at: datetime | None = None
     response_headers: dict[str, str] = field(default_factory=dict)
 
     def report_ignored(self, names: Iterable[str]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from deploy.local.child import Child, ChildSpec
 from deploy.local.state import AlreadyRunning, Organisation, State
 
 
@@ -73,3 +74,20 @@ def test_a_new_run_deletes_the_ready_file_and_keeps_one_older_log(state: State) 
     assert not (state.folder / "ready.json").exists()
     assert not state.log("catalog").exists()
     assert (state.logs / "catalog.log.1").read_text() == "old"
+
+
+def test_the_folder_is_private(tmp_path: Path) -> None:
+    state = State(tmp_path / "state")
+    state.folder.mkdir(mode=0o755)
+    with state.locked():
+        assert stat.S_IMODE(state.folder.stat().st_mode) == 0o700
+
+
+async def test_logs_are_private(state: State) -> None:
+    child = Child(ChildSpec("speaker", ["echo", "something"], state.log("speaker")))
+    child.start()
+    await child.ended(within=10)
+    assert stat.S_IMODE(state.log("speaker").stat().st_mode) == 0o600
+    state.log("speaker").chmod(0o644)
+    state.prepare()
+    assert stat.S_IMODE((state.logs / "speaker.log.1").stat().st_mode) == 0o600

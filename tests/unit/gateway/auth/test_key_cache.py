@@ -20,9 +20,9 @@ def changed(**values: object) -> bytes:
 async def test_only_deletions_revoke() -> None:
     cache = KeyCache()
     cache.put_valid(b"f", KeyHolder("k", "o", frozenset()), 0.0)
-    await revoke_deleted_keys(cache, [event(changed(deleted=False)), event(b"\xff", "something.Else")])
+    await revoke_deleted_keys(cache.revoke, [event(changed(deleted=False)), event(b"\xff", "something.Else")])
     assert cache.get(b"f", 1.0)
-    await revoke_deleted_keys(cache, [event(changed(deleted=True))])
+    await revoke_deleted_keys(cache.revoke, [event(changed(deleted=True))])
     assert cache.get(b"f", 1.0) is None
 
 
@@ -30,6 +30,6 @@ async def test_unparsable_events_are_returned_and_the_rest_applied() -> None:
     cache = KeyCache()
     cache.put_valid(b"f", KeyHolder("k", "o", frozenset()), 0.0)
     bad = event(b"\xff\xff")
-    (invalid,) = await revoke_deleted_keys(cache, [bad, event(changed(deleted=True))])
+    (invalid,) = await revoke_deleted_keys(cache.revoke, [bad, event(changed(deleted=True))])
     assert invalid.event is bad
     assert cache.get(b"f", 1.0) is None

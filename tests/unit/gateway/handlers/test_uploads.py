@@ -8,12 +8,15 @@ from aiohttp import StreamReader, web
 from aiohttp.base_protocol import BaseProtocol
 from aiohttp.test_utils import make_mocked_request
 
+from services.chassis.clock import SystemClock
 from services.chassis.context import Caller
+from services.gateway.auth.key_cache import KeyCache
 from services.gateway.contract.operations import all_operations, find_operation
 from services.gateway.decoding.validation_errors import InvalidRequest
 from services.gateway.handlers.request_reader import RequestReader
 from services.gateway.handlers.uploads import UploadHandler
 from services.gateway.http.json_responses import HttpError
+from services.gateway.http.open_streams import OpenStreams
 from services.gateway.http.request_context import REQUEST_CONTEXT, RequestContext
 from services.gateway.settings import Settings
 from tests.fakes.gateway import TOKEN
@@ -21,6 +24,7 @@ from tests.fakes.gateway import TOKEN
 APP_ID = "7d444840-9dc0-41d1-b245-5ffdce74fad2"
 FILE = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.apk"\r\n\r\nbytes\r\n--b--\r\n'
 SETTINGS = Settings(service_tokens=TOKEN, max_body_bytes=1000, max_upload_bytes=1000)  # type: ignore[arg-type]
+OPEN_STREAMS = OpenStreams(KeyCache(), SystemClock())
 READER = RequestReader(find_operation(all_operations(), "CreateBuild"), SETTINGS)
 
 
@@ -42,7 +46,8 @@ async def upload(disposition: bytes, content: bytes = b"x") -> web.StreamRespons
         payload=body,
     )
     request[REQUEST_CONTEXT] = RequestContext(Caller(org_id="org"), strict=True)
-    return await UploadHandler(READER, unused, json_handler=unused, render=unused, settings=SETTINGS).handle(request)
+    handler = UploadHandler(READER, unused, OPEN_STREAMS, json_handler=unused, render=unused, settings=SETTINGS)
+    return await handler.handle(request)
 
 
 @pytest.mark.parametrize("disposition", [b"name*0=a'b", b"name=file; filename*0=a'b"])

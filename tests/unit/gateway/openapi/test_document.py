@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped, unused-ignore]
 from openapi_spec_validator import validate
 
+from services.chassis.clock import SystemClock
 from services.chassis.health import Health
 from services.gateway.app import build_routes
+from services.gateway.auth.key_cache import KeyCache
 from services.gateway.contract.operations import all_operations
 from services.gateway.encoding import encoder
+from services.gateway.http.open_streams import OpenStreams
 from services.gateway.openapi.document import build_document
 from services.gateway.settings import Settings
 from services.gateway.upstream.rpcs import Upstreams
@@ -43,7 +46,7 @@ def test_document_is_valid_openapi() -> None:
 async def test_document_has_exactly_the_routes() -> None:
     upstreams = Upstreams(dict.fromkeys(("catalog", "executor", "reporting"), NoChannel()))
     variables = Settings(service_tokens=TOKEN)  # type: ignore[arg-type]
-    routes = build_routes(variables, upstreams, Health(), asyncio.Event())
+    routes = build_routes(variables, upstreams, Health(), asyncio.Event(), OpenStreams(KeyCache(), SystemClock()))
     served = {(route.method, route.path) for route in routes}
     written = {(verb.upper(), path) for path, item in DOCUMENT["paths"].items() for verb in item}
     assert served == written
