@@ -1,0 +1,159 @@
+"""Child processes with limits, which can be killed: for work whose CPU or memory a tenant decides.
+
+A fork server (multiprocessing's) imports the modules once, and each child is a fork of it: it starts in milliseconds
+and shares their memory. The fork server is an interpreter of its own, so neither gRPC nor an event loop is ever forked.
+"""
+
+import asyncio
+import multiprocessing
+import multiprocessing.forkserver
+import os
+import resource
+import signal
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+
+from services.chassis.message_stream import MessageStream
+
+MESSAGE_LIMIT = 8 * 1024 * 1024
+_FORKED = multiprocessing.get_context("forkserver")
+
+ChildMain = Callable[[socket.socket], None]
+"""What a child does: a function of a module, with the socket to its parent, which ends when the parent does.
+
+It talks with `MessageStream.open(socket)`, or without an event loop with `multiprocessing.connection.Connection`.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ChildLimits:
+    """The limits of a child for the whole of its life; None is no limit.
+
+    `memory_bytes` is what it may allocate, `file_bytes` the size of a file that it may write. A child that exceeds
+    `cpu_seconds` is killed by the kernel.
+    """
+
+    memory_bytes: int | None = None
+    cpu_seconds: int | None = None
+    file_bytes: int | None = None
+    niceness: int = 0
+
+
+class ChildEnded(Exception):
+    """The child has ended; `exit_code` is negative for a signal."""
+
+    def __init__(self, exit_code: int) -> None:
+        self.exit_code = exit_code
+        super().__init__(f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}")
+
+
+class ChildProcess:
+    """A running child, made by `start_child`."""
+
+    def __init__(self, process: ForkServerProcess, stream: MessageStream) -> None:
+        self._process = process
+        self._stream = stream
+        self._exit_code: int | None = None
+        self.pid = process.pid or 0
+
+    async def send(self, message: bytes) -> None:
+        """Send a message; waits while the child does not read. Raises ChildEnded."""
+        try:
+            await self._stream.send(message)
+        except OSError:
+            raise await self._end() from None
+
+    async def receive(self) -> bytes:
+        """The next message. Raises ChildEnded when there is none, or when it is too large (the child is killed)."""
+        try:
+            return await self._stream.receive()
+        except ValueError:
+            self.kill()
+            raise await self._end() from None
+        except (EOFError, OSError):
+            raise await self._end() from None
+
+    def kill(self) -> None:
+        """End the child at once, whatever it does."""
+        if self._exit_code is None:
+            self._process.kill()
+
+    async def stop(self) -> int:
+        """Kill the child if it runs, and release what it holds here; its exit code."""
+        self.kill()
+        return await asyncio.shield(self._wait())
+
+    async def _end(self) -> ChildEnded:
+        """For a child whose socket has ended: it is about to exit by itself, which shows the cause."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(1):
+                await self._ended()
+        return ChildEnded(await self.stop())
+
+    async def _wait(self) -> int:
+        await self._ended()
+        if self._exit_code is None:
+            self._exit_code = self._process.exitcode or 0
+            self._process.close()
+            self._stream.close()
+        return self._exit_code
+
+    async def _ended(self) -> None:
+        while self._exit_code is None and self._process.exitcode is None:
+            await _readable(self._process.sentinel)
+
+
+def preload(*modules: str) -> None:
+    """Start the fork server with these modules, if it does not run yet. For the start of a service."""
+    _FORKED.set_forkserver_preload(list(modules))
+    multiprocessing.forkserver.ensure_running()
+
+
+async def start_child(main: ChildMain, limits: ChildLimits, *, message_limit: int = MESSAGE_LIMIT) -> ChildProcess:
+    """Start a child that runs `main`, which is pickled by its name. It ends at the latest when this process does."""
+    ours, theirs = socket.socketpair()
+    process = _FORKED.Process(target=_run, args=(main, theirs, limits), daemon=True)
+    try:
+        with theirs:
+            await asyncio.to_thread(process.start)
+        return ChildProcess(process, await MessageStream.open(ours, limit=message_limit))
+    except BaseException:
+        ours.close()
+        raise
+
+
+def _run(main: ChildMain, parent: socket.socket, limits: ChildLimits) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # sent to the whole group on Ctrl-C: the parent decides
+    _apply(limits)
+    main(parent)
+
+
+def _apply(limits: ChildLimits) -> None:
+    kinds = {
+        resource.RLIMIT_DATA: limits.memory_bytes,
+        resource.RLIMIT_CPU: limits.cpu_seconds,
+        resource.RLIMIT_FSIZE: limits.file_bytes,
+        resource.RLIMIT_CORE: 0,
+    }
+    for kind, value in kinds.items():
+        if value is not None:
+            with suppress(ValueError, OSError):  # macOS refuses some; the parent's time limit holds everywhere
+                resource.setrlimit(kind, (value, value))
+    os.nice(limits.niceness)
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")  # before the service, when memory runs out
+
+
+async def _readable(descriptor: int) -> None:
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(descriptor, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(descriptor)

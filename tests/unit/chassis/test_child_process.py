@@ -1,0 +1,98 @@
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+
+import pytest
+
+from services.chassis.child_process import ChildEnded, ChildLimits, ChildProcess, start_child
+from tests.eventually import eventually
+from tests.fakes.children import obey
+
+MIB = 1024 * 1024
+
+
+@pytest.fixture
+async def child() -> AsyncIterator[ChildProcess]:
+    started = await start_child(obey, ChildLimits(), message_limit=MIB)
+    yield started
+    await started.stop()
+
+
+async def ask(child: ChildProcess, message: bytes) -> bytes:
+    await child.send(message)
+    return await child.receive()
+
+
+async def test_messages_of_any_size_arrive_whole(child: ChildProcess) -> None:
+    for message in (b"", b"x", bytes(MIB)):
+        assert await ask(child, message) == message
+
+
+async def test_several_messages_may_be_on_their_way(child: ChildProcess) -> None:
+    for number in range(20):
+        await child.send(b"%d" % number)
+    assert [int(await child.receive()) for _ in range(20)] == list(range(20))
+
+
+async def test_a_child_that_exits_ends_the_conversation(child: ChildProcess) -> None:
+    with pytest.raises(ChildEnded) as ended:
+        await ask(child, b"exit 7")
+    assert ended.value.exit_code == 7
+    with pytest.raises(ChildEnded):
+        await ask(child, b"x")
+
+
+async def test_a_busy_child_can_be_killed(child: ChildProcess) -> None:
+    await child.send(b"burn")
+    child.kill()
+    with pytest.raises(ChildEnded) as ended:
+        await child.receive()
+    assert ended.value.exit_code == -signal.SIGKILL
+
+
+async def test_a_child_with_too_large_a_message_is_killed(child: ChildProcess) -> None:
+    with pytest.raises(ChildEnded):
+        await ask(child, b"bytes %d" % (MIB + 1))
+    assert await child.stop() == -signal.SIGKILL
+
+
+async def test_a_stopped_child_is_gone() -> None:
+    child = await start_child(obey, ChildLimits())
+    assert await child.stop() == await child.stop() == -signal.SIGKILL
+
+    async def gone() -> bool:
+        return not _exists(child.pid)
+
+    await eventually(gone)
+
+
+async def test_a_child_that_burns_its_cpu_time_is_killed() -> None:
+    child = await start_child(obey, ChildLimits(cpu_seconds=1))
+    with pytest.raises(ChildEnded) as ended:
+        await ask(child, b"burn")
+    assert ended.value.exit_code == -signal.SIGKILL
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process")
+async def test_a_child_cannot_allocate_more_than_its_memory() -> None:
+    child = await start_child(obey, ChildLimits(memory_bytes=128 * MIB))
+    assert await ask(child, b"x") == b"x"
+    with pytest.raises(ChildEnded) as ended:
+        await ask(child, b"bytes %d" % (200 * MIB))
+    assert ended.value.exit_code == 1
+
+
+async def test_signals_to_the_group_leave_the_child_to_its_parent(child: ChildProcess) -> None:
+    assert await ask(child, b"x") == b"x"
+    os.kill(child.pid, signal.SIGTERM)
+    os.kill(child.pid, signal.SIGINT)
+    assert await ask(child, b"x") == b"x"
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
