@@ -6,7 +6,6 @@ and shares their memory. The fork server is an interpreter of its own, so neithe
 
 import asyncio
 import multiprocessing
-import multiprocessing.forkserver
 import os
 import resource
 import signal
@@ -14,6 +13,7 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
@@ -21,11 +21,12 @@ from services.chassis.message_stream import MessageStream
 
 MESSAGE_LIMIT = 8 * 1024 * 1024
 _FORKED = multiprocessing.get_context("forkserver")
+_preloaded: dict[str, None] = {}
 
 ChildMain = Callable[[socket.socket], None]
 """What a child does: a function of a module, with the socket to its parent, which ends when the parent does.
 
-It talks with `MessageStream.open(socket)`, or without an event loop with `multiprocessing.connection.Connection`.
+It talks with `MessageStream.open(socket)`, or with `BlockingMessages(socket)` without an event loop.
 """
 
 
@@ -59,6 +60,10 @@ class ChildProcess:
         self._stream = stream
         self._exit_code: int | None = None
         self.pid = process.pid or 0
+
+    @property
+    def running(self) -> bool:
+        return self._exit_code is None and self._process.exitcode is None
 
     async def send(self, message: bytes) -> None:
         """Send a message; waits while the child does not read. Raises ChildEnded."""
@@ -103,14 +108,28 @@ class ChildProcess:
         return self._exit_code
 
     async def _ended(self) -> None:
-        while self._exit_code is None and self._process.exitcode is None:
+        while self.running:
             await _readable(self._process.sentinel)
 
 
+class BlockingMessages:
+    """The messages from and to the parent, for a child without an event loop."""
+
+    def __init__(self, parent: socket.socket) -> None:
+        self._connection = Connection(parent.detach())
+
+    def send(self, message: bytes) -> None:
+        self._connection.send_bytes(message)
+
+    def receive(self) -> bytes:
+        """The next message. EOFError when the parent has ended."""
+        return self._connection.recv_bytes()
+
+
 def preload(*modules: str) -> None:
-    """Start the fork server with these modules, if it does not run yet. For the start of a service."""
-    _FORKED.set_forkserver_preload(list(modules))
-    multiprocessing.forkserver.ensure_running()
+    """Let the fork server import these modules too. It starts with the first child; later calls have no effect."""
+    _preloaded.update(dict.fromkeys(modules))
+    _FORKED.set_forkserver_preload(list(_preloaded))
 
 
 async def start_child(main: ChildMain, limits: ChildLimits, *, message_limit: int = MESSAGE_LIMIT) -> ChildProcess:

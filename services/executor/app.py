@@ -24,6 +24,7 @@ from services.executor.maintenance.orphan_sessions import OrphanSweeper
 from services.executor.maintenance.reaper import Reaper
 from services.executor.maintenance.retention import Retention
 from services.executor.ports.runs import Attempts
+from services.executor.resolver_pool import ResolverPool
 from services.executor.resources import Resources, open_resources
 from services.executor.servicer import ExecutionFactsServicer, ExecutionsServicer, StepsServicer
 from services.executor.settings import Settings
@@ -99,7 +100,7 @@ async def _serve(shared: Resources) -> str:
         ),
         (
             steps_pb2_grpc.add_StepsServicer_to_server,
-            StepsServicer(),
+            StepsServicer(await _open_resolver(shared)),
             steps_pb2.DESCRIPTOR.services_by_name["Steps"],
         ),
         (
@@ -113,3 +114,10 @@ async def _serve(shared: Resources) -> str:
     address = await shared.stack.enter_async_context(server)
     shared.stack.callback(notifier.stop)
     return address
+
+
+async def _open_resolver(shared: Resources) -> ResolverPool:
+    resolver = ResolverPool()
+    shared.stack.push_async_callback(resolver.close)
+    await shared.start("resolver_children", resolver.warm())
+    return resolver

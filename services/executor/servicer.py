@@ -15,18 +15,15 @@ from mobiletest.executor.v1 import (
     steps_pb2,
     steps_pb2_grpc,
 )
-from mobiletest.types.v1 import execution_pb2, platform_pb2
+from mobiletest.types.v1 import execution_pb2
 
 from services.chassis.events import Event
 from services.chassis.proto_values import (
-    json_to_struct,
     page_fields,
     read_optional,
     take_page,
     to_enum_member,
-    value_to_json,
 )
-from services.executor.automation.sentences.grounder import Grounding
 from services.executor.events import execution_changed_message, run_changed_message, to_execution_event
 from services.executor.messages import (
     execution_proto,
@@ -38,13 +35,12 @@ from services.executor.messages import (
 )
 from services.executor.model.attribution import ExecutionSource
 from services.executor.model.executions import Execution, ExecutionKind
-from services.executor.model.runs import Platform
 from services.executor.model.states import Status
 from services.executor.ports.executions import ExecutionFilter, PageRequest
+from services.executor.resolver_pool import ResolverPool
 from services.executor.storage.facts import MongoFacts
 from services.executor.usecases.executions import ExecutionControl
 from services.executor.usecases.starts import ExecutionStarter, StartRequest
-from services.executor.usecases.step_resolver import resolve_step
 
 
 class ExecutionsServicer(executions_pb2_grpc.ExecutionsServicer):
@@ -162,21 +158,11 @@ def _filter(request: pb.ListExecutionsRequest) -> ExecutionFilter:
 class StepsServicer(steps_pb2_grpc.StepsServicer):
     """Previews steps."""
 
+    def __init__(self, resolver: ResolverPool) -> None:
+        self._resolver = resolver
+
     async def ResolveStep(self, request: steps_pb2.ResolveStepRequest, context: Any) -> steps_pb2.ResolveStepResponse:
-        platform = to_enum_member(Platform, platform_pb2.Platform, request.platform)
-        return _resolved(await resolve_step(value_to_json(request.step), request.source, platform))
-
-
-def _resolved(found: Grounding) -> steps_pb2.ResolveStepResponse:
-    element = found.element
-    return steps_pb2.ResolveStepResponse(
-        action=found.action,
-        element=json_to_struct(element.attributes) if element is not None else None,
-        candidates=[json_to_struct(candidate.attributes) for candidate in found.candidates],
-        value=found.value,
-        reason=found.reason,
-        message=found.message or ("" if element is None or element.attributes else element.describe()),
-    )
+        return await self._resolver.resolve(request)
 
 
 class ExecutionFactsServicer(facts_pb2_grpc.ExecutionFactsServicer):

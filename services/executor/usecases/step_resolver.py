@@ -1,7 +1,5 @@
 """Previews what a step would do on a given screen, without a run, a device or a model."""
 
-import asyncio
-
 from services.chassis.errors import InvalidArgument, Violation
 from services.executor.automation.commands.preview import preview_step
 from services.executor.automation.commands.selector_search import SIMPLER_SELECTOR_HINT
@@ -19,17 +17,13 @@ ELEMENTS_LIMIT = 2_000
 """A command is resolved on at most this many elements, because its selectors may compare each pair."""
 
 
-async def resolve_step(step: object, source: str, platform: Platform | None = None) -> Grounding:
+def resolve_step(step: object, source: str, platform: Platform | None = None) -> Grounding:
     """What `step` (a sentence, or an object with one command) does on the screen of the page source, by the rules.
 
-    InvalidArgument, with violations of the fields step and source, when either cannot be parsed. Runs in a thread, so
-    that a large source does not delay other calls.
+    InvalidArgument, with violations of the fields step and source, when either cannot be parsed. The work is bounded,
+    but takes seconds for a hostile source: see `resolver_pool`.
     """
     command = _command(step)
-    return await asyncio.to_thread(_preview, command, source, platform)
-
-
-def _preview(command: Command, source: str, platform: Platform | None) -> Grounding:
     tree = _tree(source, platform)
     if not isinstance(command, Sentence):
         _check_size(tree)

@@ -93,6 +93,8 @@ class Bounds:
 
 
 NOWHERE = Bounds(0, 0, 0, 0)
+ID_SHOWN = 200
+"""Characters of an id in messages."""
 NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -142,7 +144,7 @@ class Element:
     def describe(self) -> str:
         """Its role and name, for messages."""
         named = f"{self.role} {quote(self.name)}" if self.name else str(self.role)
-        return f"{named} (id {self.id})" if self.id and self.name != self.id and not self.text else named
+        return f"{named} (id {self.id[:ID_SHOWN]})" if self.id and self.name != self.id and not self.text else named
 
 
 def walk(root: Element) -> Iterator[Element]:

@@ -8,20 +8,22 @@ positions, and in rows of lists everything but the roles and ids.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from hashlib import blake2b
+from itertools import islice
 from typing import TypeAlias
 
 from services.executor.automation.screen.elements import NOWHERE, Element, Role, walk
-from services.executor.automation.screen.outline import Outline
+from services.executor.automation.screen.outline import Outline, has_rows
+from services.executor.automation.screen.text_cache import cache_short_texts
 
 MIN_SHARED = 2 / 3
 """Share of the scrolling tokens of the smaller screen that the other one must have too."""
 FLOWING_LIMIT = 200
 _BARS = 0.1
 """Share of the screen's height that a bar at its edge may have."""
-_CARDS = 3
-"""This many siblings of one role, each with children, are rows of a list."""
+
+_BAR_ELEMENTS = 100
+"""A title bar has its title among so many elements."""
 
 _SCROLLING = re.compile(r"ScrollView|RecyclerView|ListView|GridView|TableView|XCUIElementTypeTable|CollectionView")
 _TITLE_BAR = re.compile(r"NavigationBar$|Toolbar$|ActionBar|TopAppBar")
@@ -127,7 +129,8 @@ def _title(element: Element) -> str:
         return normalized_words(element.text or element.label or element.id)
     if not _TITLE_BAR.search(_kind(element)):
         return ""
-    texts = (each.text or each.label for each in walk(element) if not each.tappable)
+    inside = islice(walk(element), _BAR_ELEMENTS)
+    texts = (each.text or each.label for each in inside if not each.tappable)
     return normalized_words(next(filter(None, texts), "") or element.id)
 
 
@@ -143,14 +146,6 @@ def _place_inside(element: Element, place: _Place) -> _Place:
         row=place.row or element.role is Role.LIST or has_rows(element),
         dialog=place.dialog or element.role is Role.DIALOG,
         tabs=place.tabs or bool(_TAB_BAR.search(_kind(element))),
-    )
-
-
-def has_rows(element: Element) -> bool:
-    """Whether its children are rows: all of one role, each with children."""
-    children = element.children
-    return (
-        len(children) >= _CARDS and len({child.role for child in children}) == 1 and all(c.children for c in children)
     )
 
 
@@ -189,7 +184,7 @@ def _name(element: Element) -> str:
     return element.label or element.text or " ".join(child.text or child.label for child in element.children[:3])
 
 
-@lru_cache(maxsize=8192)
+@cache_short_texts
 def id_shape(identifier: str) -> str:
     """The id without package and digits; empty if it was generated."""
     short = identifier.rsplit("/", 1)[-1]
@@ -197,7 +192,7 @@ def id_shape(identifier: str) -> str:
     return "" if generated else _DIGITS.sub("", short)
 
 
-@lru_cache(maxsize=8192)
+@cache_short_texts
 def normalized_words(text: str) -> str:
     """The words of a text in lower case, without digits and punctuation."""
     return " ".join(_WORD.findall(text.casefold()))[:80]

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import islice
 
 from services.executor.automation.screen.elements import Element, Role, walk
 from services.executor.automation.screen.fingerprint import (
     belongs_to_system,
-    has_rows,
     hash_text,
     id_shape,
     normalized_words,
@@ -17,6 +18,9 @@ from services.executor.automation.screen.outline import Outline
 
 MAX_DISTANCE = 0.05
 """How far, as a share of the screen, an element may have moved that only its position identifies."""
+
+_ROW_ELEMENTS = 200
+"""The words of a row are those of its first elements: rows may be nested."""
 
 _NUMBER = re.compile(r"\d+")
 
@@ -123,18 +127,18 @@ def wording_hash(outline: Outline) -> str:
 
 
 def _matching_elements(locator: Locator, outline: Outline) -> list[Element]:
-    return [element for element in outline.visible if _matches(locator, element, outline)]
+    words = cache(_row_words)
+    alike = ((each, _row_of(each, outline)) for each in outline.visible if _matches(locator, each))
+    return [element for element, row in alike if (words(row) if row is not None else None) == locator.row]
 
 
-def _matches(locator: Locator, element: Element, outline: Outline) -> bool:
+def _matches(locator: Locator, element: Element) -> bool:
+    """Whether the element itself is as the locator says; its row is not looked at."""
     if element.role is not locator.role or element.checked != locator.checked:
         return False
     if _stable_id(element) != locator.id:
         return False
-    if _texts_of(element, exact=locator.exact) != (locator.text, locator.label, locator.hint):
-        return False
-    row = _row_of(element, outline)
-    return (_row_words(row) if row is not None else None) == locator.row
+    return _texts_of(element, exact=locator.exact) == (locator.text, locator.label, locator.hint)
 
 
 def _readable_text(element: Element) -> str:
@@ -167,7 +171,7 @@ def _row_of(element: Element, outline: Outline) -> Element | None:
         if each.role is Role.CELL:
             return each
         parent = outline.parent(each)
-        if parent is not None and each.role is not Role.LIST and (parent.role is Role.LIST or has_rows(parent)):
+        if parent is not None and each.role is not Role.LIST and (parent.role is Role.LIST or outline.has_rows(parent)):
             return each
     return None
 
@@ -179,12 +183,11 @@ def _rows_around(row: Element, outline: Outline) -> list[Element]:
 
 def _row_words(row: Element) -> str:
     """The words of the row without numbers, contents of fields, and texts of buttons."""
+    inside = list(islice(walk(row), _ROW_ELEMENTS))
     said = [
-        normalized_words(f"{_readable_text(each)} {each.label}")
-        for each in walk(row)
-        if each is row or not each.tappable
+        normalized_words(f"{_readable_text(each)} {each.label}") for each in inside if each is row or not each.tappable
     ]
-    return " ".join(filter(None, said)) or normalized_words(" ".join(_readable_text(each) for each in walk(row)))
+    return " ".join(filter(None, said)) or normalized_words(" ".join(map(_readable_text, inside)))
 
 
 def _is_named_in(row: Element, outline: Outline, sentence: str) -> bool:

@@ -5,6 +5,17 @@ from functools import cached_property
 
 from services.executor.automation.screen.elements import Element, Role, walk
 
+_CARDS = 3
+"""This many siblings of one role, each with children, are rows of a list."""
+
+
+def has_rows(element: Element) -> bool:
+    """Whether its children are rows: all of one role, each with children."""
+    children = element.children
+    return (
+        len(children) >= _CARDS and len({child.role for child in children}) == 1 and all(c.children for c in children)
+    )
+
 
 class Outline:
     """An index of a tree: visible elements in order, ancestors and neighbours."""
@@ -14,6 +25,7 @@ class Outline:
         self._parents: dict[Element, Element] = {}
         self._before: dict[Element, Element] = {}
         self._order: dict[Element, int] = {}
+        self._rows: dict[Element, bool] = {}
         for position, element in enumerate(walk(root)):
             self._order[element] = position
             for child in element.children:
@@ -23,10 +35,20 @@ class Outline:
     @cached_property
     def visible(self) -> tuple[Element, ...]:
         """The visible elements without the screen itself; descendants of a hidden element are not visible."""
-        return tuple(element for element in self._order if element is not self.root and self._shown(element))
+        shown: dict[Element, None] = {}
+        for element in self._order:
+            parent = self._parents.get(element)
+            if element.visible and (parent is None or parent in shown):
+                shown[element] = None
+        return tuple(shown)[1:]
 
-    def _shown(self, element: Element) -> bool:
-        return element.visible and all(each.visible for each in self.ancestors(element))
+    @cached_property
+    def _tappable(self) -> set[Element]:
+        found: set[Element] = set()
+        for element in self._order:
+            if element.tappable or self._parents.get(element) in found:
+                found.add(element)
+        return found
 
     def parent(self, element: Element) -> Element | None:
         return self._parents.get(element)
@@ -40,7 +62,13 @@ class Outline:
         return found
 
     def ancestors_of_all(self, elements: Iterable[Element]) -> set[Element]:
-        return {ancestor for element in elements for ancestor in self.ancestors(element)}
+        found: set[Element] = set()
+        for element in elements:
+            parent = self._parents.get(element)
+            while parent is not None and parent not in found:
+                found.add(parent)
+                parent = self._parents.get(parent)
+        return found
 
     def innermost(self, elements: Collection[Element]) -> list[Element]:
         """Those that are not ancestors of others."""
@@ -49,11 +77,22 @@ class Outline:
 
     def descendants_among(self, elements: Iterable[Element], containers: set[Element]) -> list[Element]:
         """Those with one of `containers` as an ancestor."""
-        return [element for element in elements if not containers.isdisjoint(self.ancestors(element))]
+        inside: set[Element | None] = set()
+        for element in self._order:
+            parent = self._parents.get(element)
+            if parent in containers or parent in inside:
+                inside.add(element)
+        return [element for element in elements if element in inside]
 
     def tappable(self, element: Element) -> bool:
         """Whether the element or an ancestor is meant to be tapped."""
-        return element.tappable or any(each.tappable for each in self.ancestors(element))
+        return element in self._tappable
+
+    def has_rows(self, element: Element) -> bool:
+        """As the function `has_rows`; the children of an element are looked at once."""
+        if element not in self._rows:
+            self._rows[element] = has_rows(element)
+        return self._rows[element]
 
     def label_beside(self, element: Element) -> str:
         """The text directly before the element in the same container."""

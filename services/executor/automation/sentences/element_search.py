@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 from services.executor.automation.screen.elements import Element, Role
 from services.executor.automation.screen.outline import Outline
+from services.executor.automation.screen.text_cache import cache_short_texts
 from services.executor.automation.sentences.intents import ElementReference, NameReading, Relation, RelativeReference
 
 ElementFilter = Callable[[Element], bool]
@@ -150,7 +150,7 @@ def _collapse_spaces(text: str) -> str:
     return text if text.isalnum() else " ".join(text.split())
 
 
-@lru_cache(maxsize=8192)
+@cache_short_texts
 def _fold(text: str) -> str:
     """For comparisons without case, typographic quotes and punctuation at the end."""
     plain = " ".join(text.split()).casefold().replace("’", "'").replace("“", '"').replace("”", '"')
@@ -161,12 +161,12 @@ def _short_id(identifier: str) -> str:
     return identifier.rsplit("/", 1)[-1]
 
 
-@lru_cache(maxsize=8192)
+@cache_short_texts
 def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold())) if len(text) < 200 else text
 
 
-@lru_cache(maxsize=8192)
+@cache_short_texts
 def _id_words(identifier: str) -> tuple[str, ...]:
     """log_in, log-in and logIn are the words of "log in"."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", identifier)

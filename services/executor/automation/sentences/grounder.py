@@ -14,6 +14,7 @@ from services.executor.automation.sentences.element_search import ElementFilter,
 from services.executor.automation.sentences.grammar import parse_sentence
 from services.executor.automation.sentences.intents import Action, ElementReference, Intent, NotUnderstood
 from services.executor.automation.sentences.rule import is_certain
+from services.flows.nodes import quote
 
 CANDIDATES_LIMIT = 20
 
@@ -121,7 +122,7 @@ def _ground_text_entry(intent: Intent, outline: Outline) -> Grounding:
     if not intent.replaces or answer.element is None:
         return answer
     held = answer.element.text
-    return replace(answer, replaces=True, message=f'"{held}" is removed first' if held else "")
+    return replace(answer, replaces=True, message=f"{quote(held)} is removed first" if held else "")
 
 
 def _fields_inside(intent: Intent, outline: Outline) -> list[Element]:

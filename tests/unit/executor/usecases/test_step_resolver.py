@@ -10,16 +10,16 @@ SOURCE = '<hierarchy><node class="a.Button" text="Go" bounds="[0,0][9,9]"/></hie
 TEXTS = "<node text='x' bounds='[0,0][9,9]'/>" * 1_900
 
 
-async def test_a_sentence_and_a_command_resolve_to_the_same_element() -> None:
+def test_a_sentence_and_a_command_resolve_to_the_same_element() -> None:
     for step in ("Tap Go", {"tapOn": "Go"}):
-        found = await resolve_step(step, SOURCE, Platform.ANDROID)
+        found = resolve_step(step, SOURCE, Platform.ANDROID)
         assert found.element is not None
         assert (found.action, found.element.attributes["text"]) == ("tap", "Go")
 
 
-async def test_a_large_source_is_resolved_in_a_thread() -> None:
+def test_a_large_source_is_resolved() -> None:
     more = "<node attribute='of some length'/>" * 8_000
-    assert (await resolve_step("Tap Go", SOURCE.replace("<node", f"{more}<node"))).action == "tap"
+    assert resolve_step("Tap Go", SOURCE.replace("<node", f"{more}<node")).action == "tap"
 
 
 @pytest.mark.parametrize(
@@ -38,9 +38,9 @@ async def test_a_large_source_is_resolved_in_a_thread() -> None:
     ],
     ids=["null", "empty", "unknown", "two", "variables", "holder", "cut off", "broken", "work", "many"],
 )
-async def test_invalid_steps_and_sources_are_refused(step: object, source: str, field: str, says: str) -> None:
+def test_invalid_steps_and_sources_are_refused(step: object, source: str, field: str, says: str) -> None:
     with pytest.raises(InvalidArgument) as error:
-        await resolve_step(step, source)
+        resolve_step(step, source)
     (violation,) = error.value.violations
     assert (violation.field, says in violation.message) == (field, True), violation
 
@@ -55,8 +55,8 @@ async def test_invalid_steps_and_sources_are_refused(step: object, source: str, 
     ],
     ids=str,
 )
-async def test_broad_selectors_on_a_deep_source_are_resolved(step: object) -> None:
+def test_broad_selectors_on_a_deep_source_are_resolved(step: object) -> None:
     """A comparison of each pair in such a tree would take minutes."""
     nodes = '<node class="a.EditText" text="a" bounds="[0,0][9,9]">' * 390 + "</node>" * 390
-    found = await resolve_step(step, f"<hierarchy>{nodes * 5}</hierarchy>")
+    found = resolve_step(step, f"<hierarchy>{nodes * 5}</hierarchy>")
     assert found.action in ("tap", "type", "none")

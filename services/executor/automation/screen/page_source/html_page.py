@@ -3,9 +3,8 @@
 Blocks begin a new line; inline elements and the cells of a table row are side by side. Stylesheets are ignored.
 """
 
-from collections.abc import Iterator
-
 from services.executor.automation.screen.elements import NOWHERE, Bounds, Element, Role
+from services.executor.automation.screen.page_source.html_contents import INLINE, PageContents
 from services.executor.automation.screen.page_source.html_semantics import (
     NAMED_BY_CONTENT,
     checked_of,
@@ -18,10 +17,6 @@ from services.executor.automation.screen.page_source.html_semantics import (
 from services.executor.automation.screen.page_source.nodes import SourceNode, build_elements, walk_nodes
 
 _LINE, _COLUMN = 20, 100
-INLINE = frozenset(("a", "abbr", "b", "button", "cite", "code", "em", "i", "img", "input", "kbd", "label", "mark"))
-INLINE |= {"meter", "output", "progress", "q", "s", "select", "small", "span", "strong", "sub", "sup", "svg", "td"}
-INLINE |= {"textarea", "th", "time", "u"}
-"""Tags that do not begin a new line."""
 
 
 def lay_out(root: SourceNode) -> dict[SourceNode, Bounds]:
@@ -88,8 +83,8 @@ def _bounding_box(boxes: list[Bounds]) -> Bounds:
     return Bounds(left, top, right - left, bottom - top)
 
 
-_CONTROLS = frozenset({"input", "select", "textarea", "button"})
-_PHRASING = (INLINE - _CONTROLS - {"td", "th"}) | {"br"}
+LABEL_LIMIT = 1_000
+"""Characters of a name that comes from other elements; several elements may have the same."""
 
 
 def read_page(root: SourceNode) -> Element:
@@ -102,29 +97,35 @@ class _PageReader:
         self._root = root
         self._bounds = lay_out(root)
         nodes = walk_nodes(root)
+        self._contents = PageContents(nodes)
         self._by_id = {node.attributes["id"]: node for node in reversed(nodes) if node.attributes.get("id")}
         self._labels: dict[SourceNode, SourceNode] = {}
+        self._label_texts: dict[SourceNode, str] = {}
         self._off: set[SourceNode] = set()
-        self._unseen: set[SourceNode] = set()
+        self._in_select: set[SourceNode] = set()
+        self._closed: set[SourceNode] = set()
         for node in nodes:
             self._note(node)
 
     def _note(self, node: SourceNode) -> None:
+        """Note what follows from this node for those inside it, which come later, and for the one it labels."""
         if node.tag == "label":
             labelled = self._labelled(node)
             if labelled is not None:
                 self._labels.setdefault(labelled, node)
         elif node.tag == "fieldset" and "disabled" in node.attributes:
-            self._off.update(walk_nodes(node))
-        elif node.tag == "select" and not {"multiple", "size"} & node.attributes.keys():
-            self._unseen.update(walk_nodes(node)[1:])
+            self._off.add(node)
         elif node.tag == "details" and "open" not in node.attributes:
-            self._unseen.update(child for child in node.nodes if child.tag != "summary")
+            self._closed.update(child for child in node.nodes if child.tag != "summary")
+        if node in self._off:
+            self._off.update(node.nodes)
+        if node in self._in_select or (node.tag == "select" and not {"multiple", "size"} & node.attributes.keys()):
+            self._in_select.update(node.nodes)
 
     def _labelled(self, label: SourceNode) -> SourceNode | None:
         if "for" in label.attributes:
             return self._by_id.get(label.attributes["for"])
-        return next((node for node in walk_nodes(label)[1:] if node.tag in _CONTROLS), None)
+        return self._contents[label].control
 
     def element_of(self, node: SourceNode, children: tuple[Element, ...]) -> Element:
         tag, has = node.tag, node.attributes
@@ -139,7 +140,7 @@ class _PageReader:
             id=names.id,
             bounds=self._bounds[node],
             enabled=enabled_of(has) and node not in self._off,
-            visible=not is_hidden(tag, has) and node not in self._unseen and tag != "br",
+            visible=not is_hidden(tag, has) and self._is_open(node) and tag != "br",
             checked=checked_of(tag, has),
             focused="autofocus" in has,
             selected=selected_of(has),
@@ -148,42 +149,33 @@ class _PageReader:
             children=children,
         )
 
+    def _is_open(self, node: SourceNode) -> bool:
+        """Whether it is neither in a list of options nor in closed details."""
+        return node not in self._in_select and node not in self._closed
+
     def _texts_of_labels(self, node: SourceNode) -> list[str]:
-        named = [
-            self._by_id[each] for each in node.attributes.get("aria-labelledby", "").split() if each in self._by_id
-        ]
+        references = dict.fromkeys(node.attributes.get("aria-labelledby", "").split())
+        named = [self._by_id[each] for each in references if each in self._by_id]
         labels = named or ([self._labels[node]] if node in self._labels else [])
-        return [_inner_text(label) for label in labels]
+        texts: list[str] = []
+        left = LABEL_LIMIT
+        while labels and left > 0:
+            texts.append(self._label_text(labels.pop(0))[:left])
+            left -= len(texts[-1]) + 1
+        return texts
+
+    def _label_text(self, label: SourceNode) -> str:
+        if label not in self._label_texts:
+            self._label_texts[label] = self._contents.inner_text(label)[:LABEL_LIMIT]
+        return self._label_texts[label]
 
     def _content(self, node: SourceNode) -> str:
+        inside = self._contents[node]
         if node.tag == "select":
-            options = [each for each in walk_nodes(node) if each.tag == "option"]
-            chosen = [each for each in options if "selected" in each.attributes] or options[:1]
-            return _inner_text(chosen[-1]) if chosen else ""
+            option = inside.chosen or inside.option
+            return self._contents.inner_text(option) if option is not None else ""
         if node.tag == "textarea":
             return "".join(part for part in node.content if isinstance(part, str)).removeprefix("\n")
         direct = node.direct_text
-        whole = role_of(node.tag, node.attributes) in NAMED_BY_CONTENT or (direct and _only_phrasing(node))
-        return _inner_text(node) if whole else direct
-
-
-def _only_phrasing(node: SourceNode) -> bool:
-    return all(each.tag in _PHRASING for each in walk_nodes(node)[1:])
-
-
-def _inner_text(node: SourceNode) -> str:
-    """The visible text inside, without the contents of fields and what attributes hide."""
-    return " ".join("".join(_pieces(node)).split()) if node.nodes else node.direct_text
-
-
-def _pieces(node: SourceNode) -> Iterator[str]:
-    waiting: list[SourceNode | str] = [node]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, str):
-            yield part
-        elif part is node or not (part.tag in ("select", "textarea") or is_hidden(part.tag, part.attributes)):
-            apart = "" if part.tag in _PHRASING and part.tag != "br" else " "
-            yield apart + (part.attributes.get("alt", "") if part.tag == "img" else "")
-            waiting.append(apart)
-            waiting.extend(reversed(part.content))
+        whole = role_of(node.tag, node.attributes) in NAMED_BY_CONTENT or (direct and inside.phrasing)
+        return self._contents.inner_text(node) if whole else direct

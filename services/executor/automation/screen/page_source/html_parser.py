@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from services.executor.automation.screen.page_source.nodes import SourceError, SourceNode, TreeBuilder
 
+TAGS_LIMIT = 100_000
+
 _TEXT = re.compile(r"(?:[^<]|<(?![A-Za-z/!?]))++")
 _NAME = re.compile(r"[^\s/>]++")
 _GAP = re.compile(r"[\s/]*+")
@@ -124,6 +126,11 @@ _CLOSED_BY: Mapping[str, frozenset[str]] = {
     "p": _BLOCKS,
 }
 """Start tags that end an open element without an end tag."""
+_ENDED_BY = {
+    name: tuple(ended for ended, names in _CLOSED_BY.items() if name in names)
+    for name in frozenset().union(*_CLOSED_BY.values())
+}
+"""The elements that a start tag ends."""
 
 _CONTAINERS = frozenset(("ul", "ol", "menu", "dl", "table", "select", "button", "dialog"))
 """A start tag does not end elements outside these."""
@@ -141,6 +148,7 @@ class _HtmlTreeBuilder:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
+        self._tags = 0
         self._growing = TreeBuilder(self._position)
         self._growing.begin("#page", {})
         self._open = self._growing.open
@@ -154,15 +162,22 @@ class _HtmlTreeBuilder:
 
     def add(self, token: Tag | EndTag | str) -> None:
         if isinstance(token, Tag):
+            self._at = token.at
+            self._count_tag()
             self._begin(token)
         elif isinstance(token, EndTag):
             self._end(token.name)
         elif not self._ignored:
             self._growing.text(token)
 
+    def _count_tag(self) -> None:
+        """Tags that make no node, such as those in a template, count too."""
+        self._tags += 1
+        if self._tags > TAGS_LIMIT:
+            raise self._growing.error(f"the source has more than {TAGS_LIMIT} tags: send one screen")
+
     def _begin(self, tag: Tag) -> None:
-        self._at = tag.at
-        closed = tag.name in VOID or (tag.closed and any(node.tag in _FOREIGN for node in self._open))
+        closed = tag.name in VOID or (tag.closed and any(map(self._of_name.get, _FOREIGN)))
         if self._ignored or tag.name in _IGNORED:
             if not closed and (not self._ignored or tag.name == self._ignored[0]):
                 self._ignored.append(tag.name)
@@ -173,6 +188,8 @@ class _HtmlTreeBuilder:
 
     def _close_before(self, name: str) -> None:
         """Close the elements that this start tag ends, up to the surrounding container."""
+        if not any(map(self._of_name.get, _ENDED_BY.get(name, ()))):
+            return
         for depth in range(len(self._open) - 1, 0, -1):
             if self._open[depth].tag in _CONTAINERS:
                 return

@@ -8,6 +8,8 @@ from services.executor.automation.screen.elements import Bounds, Element
 BYTES_LIMIT = 4 * 1024 * 1024
 DEPTH_LIMIT = 400
 NODE_LIMIT = 20_000
+ATTRIBUTES_LIMIT = 200
+"""Attributes of one node."""
 
 
 class SourceError(Exception):
@@ -52,6 +54,8 @@ class TreeBuilder:
             raise self.error(
                 f"the source is nested deeper than {DEPTH_LIMIT} levels: lower the driver's snapshot depth"
             )
+        if len(attributes) > ATTRIBUTES_LIMIT:
+            raise self.error(f"<{tag[:60]}> has more than {ATTRIBUTES_LIMIT} attributes: send what the driver returned")
         node = SourceNode(tag, attributes)
         (self.open[-1].content if self.open else self.roots).append(node)
         if not leaf:

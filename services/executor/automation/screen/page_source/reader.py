@@ -25,7 +25,7 @@ def read_source(text: str, platform: str | None = None) -> Element:
     """The screen of a page source from a driver or a browser.
 
     `platform` is "Android" or "iOS", if known. Raise SourceError if the text is not a page source, is malformed, too
-    large (4 MiB, 20,000 nodes, 400 levels), or of another platform.
+    large (4 MiB, 20,000 nodes, 400 levels, 200 attributes of a node), or of another platform.
     """
     _check_size(text)
     first = _first_tag(text)

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 
 from services.executor.automation.screen.elements import CHECKABLE, NOWHERE, Bounds, Element, Role
 from services.executor.automation.screen.page_source.nodes import SourceNode, build_elements, is_on_screen, parse_number
+from services.executor.automation.screen.text_cache import cache_short_texts
 
 _BOUNDS = re.compile(r"\[(-?\d{1,6}),(-?\d{1,6})\]\[(-?\d{1,6}),(-?\d{1,6})\]")
 _ROLES_OF_ENDINGS: Mapping[tuple[str, ...], Role] = {
@@ -83,7 +83,7 @@ def _role(node: SourceNode) -> Role:
     return role
 
 
-@lru_cache(maxsize=1024)
+@cache_short_texts
 def _role_of_class(name: str) -> Role:
     return next((role for endings, role in _ROLES_OF_ENDINGS.items() if name.endswith(endings)), Role.OTHER)
 

@@ -77,6 +77,21 @@ def test_limits_of_depth_and_count(begin: str) -> None:
         read_source(begin + "<div></div>" * 20_001)
 
 
+@pytest.mark.parametrize(
+    ("source", "limit"),
+    [
+        ("<html><p " + " ".join(f"a{n}" for n in range(300)) + ">", "<p> has more than 200 attributes"),
+        ("<hierarchy " + " ".join(f"a{n}=''" for n in range(300)) + "/>", "<hierarchy> has more than 200 attributes"),
+        ("<html><template>" + "<a/>" * 100_001, "more than 100000 tags"),
+        ("<html>" + ("<b>" * 300 + "x " * 5_000 + "</b>" * 300) * 8, "more than 20000000 characters"),
+    ],
+    ids=["attributes", "attributes of XML", "tags", "texts"],
+)
+def test_other_limits_are_named(source: str, limit: str) -> None:
+    with pytest.raises(SourceError, match=limit):
+        read_source(source)
+
+
 def test_the_limit_of_bytes() -> None:
     room = 4 * 1024 * 1024 - len("<p></p>")
     read_source(f"<p>{'x' * room}</p>")

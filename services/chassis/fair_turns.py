@@ -1,0 +1,96 @@
+"""Turns at something scarce, given to organisations in rotation."""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from services.chassis.errors import ResourceExhausted, Unavailable
+
+RETRY_SECONDS = 1.0
+
+
+class FairTurns:
+    """At most `at_once` turns at the same time, `per_org` of them for one organisation.
+
+    The organisations that wait are served in rotation, whatever the number of their requests. An organisation has at
+    most `waiting_per_org` requests waiting, all together have at most `waiting`.
+    """
+
+    def __init__(self, at_once: int, *, per_org: int, waiting_per_org: int, waiting: int) -> None:
+        self._free = at_once
+        self._per_org = per_org
+        self._waiting_per_org = waiting_per_org
+        self._waiting_limit = waiting
+        self._running: Counter[str] = Counter()
+        self._queues: dict[str, deque[asyncio.Future[None]]] = {}
+        """The requests that wait, by organisation; the organisation whose turn is next comes first."""
+
+    @property
+    def waiting(self) -> int:
+        return sum(map(len, self._queues.values()))
+
+    @asynccontextmanager
+    async def take(self, org_id: str) -> AsyncIterator[None]:
+        """Wait for a turn and have it inside the block.
+
+        ResourceExhausted when too many requests of the organisation wait already, Unavailable when too many wait.
+        """
+        if self._free and self._running[org_id] < self._per_org:
+            self._begin(org_id)
+        else:
+            await self._wait(org_id)
+        try:
+            yield
+        finally:
+            self._end(org_id)
+
+    async def _wait(self, org_id: str) -> None:
+        self._check_room(org_id)
+        turn = asyncio.get_running_loop().create_future()
+        self._queues.setdefault(org_id, deque()).append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.cancelled():
+                self._forget(org_id, turn)
+            else:
+                self._end(org_id)
+            raise
+
+    def _check_room(self, org_id: str) -> None:
+        if len(self._queues.get(org_id, ())) >= self._waiting_per_org:
+            message = (
+                f"{self._waiting_per_org} such requests of this organisation are waiting already: send fewer at once"
+            )
+            raise ResourceExhausted(message, reason="TOO_MANY_WAITING", retry_after=RETRY_SECONDS)
+        if self.waiting >= self._waiting_limit:
+            raise Unavailable("Too many such requests are waiting: try again", retry_after=RETRY_SECONDS)
+
+    def _begin(self, org_id: str) -> None:
+        self._free -= 1
+        self._running[org_id] += 1
+
+    def _end(self, org_id: str) -> None:
+        self._free += 1
+        self._running[org_id] -= 1
+        if not self._running[org_id]:
+            del self._running[org_id]
+        self._grant()
+
+    def _grant(self) -> None:
+        """Give a free turn to the first organisation that may have one; it is the last in the rotation then."""
+        org_id = next((each for each in self._queues if self._running[each] < self._per_org), None)
+        if not self._free or org_id is None:
+            return
+        queue = self._queues.pop(org_id)
+        self._begin(org_id)
+        queue.popleft().set_result(None)
+        if queue:
+            self._queues[org_id] = queue
+
+    def _forget(self, org_id: str, turn: asyncio.Future[None]) -> None:
+        queue = self._queues[org_id]
+        queue.remove(turn)
+        if not queue:
+            del self._queues[org_id]

@@ -1,0 +1,92 @@
+"""Steps are resolved in children, so that a hostile page source costs its own organisation only."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+from mobiletest.executor.v1 import steps_pb2 as pb
+
+from services.chassis import context
+from services.chassis.errors import InvalidArgument, ResourceExhausted
+from services.chassis.proto_values import json_to_value, struct_to_json
+from services.executor.resolver_pool import LIMITS, VALUE_LIMIT, ResolverPool
+
+BUTTON = '<node class="a.Button" text="Go" bounds="[0,0][9,9]"/>'
+LARGE = f"<hierarchy>{'<node/>' * 10_000}{BUTTON}</hierarchy>"
+
+
+def request(source: str, step: object = 'Tap "Go"') -> pb.ResolveStepRequest:
+    return pb.ResolveStepRequest(step=json_to_value(step), source=source)
+
+
+async def resolve(pool: ResolverPool, asked: pb.ResolveStepRequest, org: str = "one") -> pb.ResolveStepResponse:
+    with context.bind(context.Caller(org)):
+        return await pool.resolve(asked)
+
+
+@pytest.fixture
+async def pool() -> AsyncIterator[ResolverPool]:
+    made = ResolverPool()
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def strict_pool() -> AsyncIterator[ResolverPool]:
+    made = ResolverPool(replace(LIMITS, cpu_seconds=0.02))
+    yield made
+    await made.close()
+
+
+async def test_a_step_is_resolved(pool: ResolverPool) -> None:
+    found = await resolve(pool, request(f"<hierarchy>{BUTTON}</hierarchy>"))
+    assert (found.action, struct_to_json(found.element)["text"], len(found.candidates)) == ("tap", "Go", 1)
+
+
+async def test_an_invalid_request_names_the_field(pool: ResolverPool) -> None:
+    with pytest.raises(InvalidArgument) as error:
+        await resolve(pool, request("<hierarchy>"))
+    (violation,) = error.value.violations
+    assert (violation.field, "line 1, column 12" in violation.message) == ("source", True)
+
+
+async def test_long_attributes_are_shortened(pool: ResolverPool) -> None:
+    long = BUTTON.replace("/>", f" x='{'y' * 50_000}'/>")
+    found = await resolve(pool, request(f"<hierarchy>{long}</hierarchy>"))
+    assert struct_to_json(found.element)["x"] == "y" * VALUE_LIMIT + "..."
+
+
+HOSTILE = {
+    "references": f'<p id="a">{"x " * 100_000}</p><input aria-labelledby="{"a " * 3_000}">',
+    "references to one text": f'<p id="a">{"x " * 100_000}</p>' + '<input aria-labelledby="a">' * 5_000,
+    "nested texts": "<span>" * 390 + "x " * 1_000_000 + "</span>" * 390,
+    "nested fieldsets": "<fieldset disabled>" * 390 + "<input>" * 8_000 + "</fieldset>" * 390,
+    "nested labels": "<label>" * 390 + "<b>x</b>" * 5_000 + "</label>" * 390,
+    "nested lists of options": "<select>" * 390 + "<option>x</option>" * 5_000 + "</select>" * 390,
+}
+
+
+@pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
+async def test_a_page_that_multiplies_its_texts_is_read_within_the_limits(pool: ResolverPool, hostile: str) -> None:
+    found = await resolve(pool, request(f"<html><body><button>Go</button>{hostile}</body></html>"))
+    assert found.action == "tap"
+
+
+async def test_a_source_that_takes_too_much_is_refused(strict_pool: ResolverPool) -> None:
+    with pytest.raises(InvalidArgument) as error:
+        await resolve(strict_pool, request(LARGE))
+    (violation,) = error.value.violations
+    assert violation.field == "source"
+    assert "more than 0.02 s of CPU; send the page source of one screen" in violation.message
+
+
+async def test_an_organisation_with_many_requests_leaves_a_child_to_others() -> None:
+    pool = ResolverPool(replace(LIMITS, cpu_seconds=60, wall_seconds=60))
+    busy = [asyncio.create_task(resolve(pool, request(LARGE), "many")) for _ in range(12)]
+    await asyncio.sleep(0)
+    assert (await resolve(pool, request(f"<hierarchy>{BUTTON}</hierarchy>"), "other")).action == "tap"
+    assert sum(task.done() and task.exception() is None for task in busy) < 8
+    refused = [error for error in await asyncio.gather(*busy, return_exceptions=True) if isinstance(error, Exception)]
+    assert [type(error) for error in refused] == [ResourceExhausted] * 3
+    await pool.close()
