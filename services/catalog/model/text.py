@@ -4,7 +4,6 @@ import re
 import unicodedata
 
 from services.catalog.model.values import InvalidValue
-from services.chassis.web_addresses import AddressRefused, check_scheme
 
 NAME_LIMIT = 200
 VERSION_LIMIT = 200
@@ -41,15 +40,6 @@ def validate_text(text: str, field: str, limit: int) -> str:
     if _NUL in kept:
         raise InvalidValue(field, "must not contain a NUL character")
     return kept
-
-
-def validate_link(url: str, field: str) -> str:
-    """The URL; InvalidValue for a scheme that must not become a link. Whether it can be opened is checked in a run."""
-    try:
-        check_scheme(url)
-    except AddressRefused as error:
-        raise InvalidValue(field, str(error), "url_scheme") from error
-    return url
 
 
 def search_pattern(search: str) -> str | None:

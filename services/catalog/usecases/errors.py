@@ -6,6 +6,7 @@ from typing import ParamSpec, TypeVar
 
 from services.catalog.model.values import InvalidValue
 from services.chassis.errors import InvalidArgument, NotFound, Violation
+from services.chassis.web_addresses import AddressRefused, check_scheme
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,3 +36,12 @@ def invalid_argument(refusals: list[InvalidValue]) -> InvalidArgument:
     """One error for one or more violations."""
     violations = [Violation(r.field, r.message, r.kind) for r in refusals]
     return InvalidArgument(f"{refusals[0].field}: {refusals[0].message}", violations=violations)
+
+
+def validate_link(url: str, field: str) -> str:
+    """The URL; InvalidValue for a scheme that must not become a link. Whether it can be opened is checked in a run."""
+    try:
+        check_scheme(url)
+    except AddressRefused as error:
+        raise InvalidValue(field, str(error), "url_scheme") from error
+    return url

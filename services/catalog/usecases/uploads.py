@@ -14,13 +14,13 @@ from services.catalog.model.builds import (
     artifact_key,
     validate_metadata,
 )
-from services.catalog.model.text import validate_link, validate_version
+from services.catalog.model.text import validate_version
 from services.catalog.model.values import InvalidValue, Json
 from services.catalog.ports import Change, DuplicateValue, Inspector, Store
 from services.catalog.spool import Spool
 from services.catalog.usecases.apps import update_app_builds
 from services.catalog.usecases.builds import version_exists
-from services.catalog.usecases.errors import reports_violations, require
+from services.catalog.usecases.errors import reports_violations, require, validate_link
 from services.chassis.clock import Clock
 from services.chassis.context import current
 from services.chassis.ids import new_id

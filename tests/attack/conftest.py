@@ -1,0 +1,36 @@
+"""Attacks run against a stack of their own, on which one organisation attacks and another one works."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from deploy.local.stack import Stack, run_stack
+from tests.attack.victim import Victim
+from tests.e2e.client import Api, fresh
+from tests.e2e.world import World
+
+
+@pytest.fixture
+async def attacked(tmp_path: Path) -> AsyncIterator[Stack]:
+    """A stack with one worker and the limits that production has by default."""
+    async with run_stack(tmp_path / "state", workers=1) as stack:
+        yield stack
+
+
+async def _api(stack: Stack, name: str, closing: AsyncExitStack) -> Api:
+    organisation = await stack.new_organisation(fresh(name))
+    return await closing.enter_async_context(Api(stack.url, organisation.api_key))
+
+
+@pytest.fixture
+async def attacker(attacked: Stack) -> AsyncIterator[World]:
+    async with AsyncExitStack() as closing:
+        yield World(await _api(attacked, "Attacker", closing))
+
+
+@pytest.fixture
+async def victim(attacked: Stack) -> AsyncIterator[Victim]:
+    async with AsyncExitStack() as closing:
+        yield await Victim.prepare(World(await _api(attacked, "Victim", closing)))

@@ -1,0 +1,118 @@
+"""What one organisation does does not slow another: its 99th percentile stays within three times that of an idle stack,
+none of its runs is lost, and no process outgrows its memory.
+
+Set MOBILETEST_FAULT_RECORD to a file to keep the figures (see tests/fault/counting.py).
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+
+import pytest
+
+from deploy.local.stack import Stack
+from tests.attack import attacks
+from tests.attack.attacks import attacking
+from tests.attack.processes import memory_of
+from tests.attack.victim import Measured, Victim
+from tests.e2e.world import World
+from tests.fault.counting import record
+
+IDLE_SECONDS = 8.0
+ATTACK_SECONDS = 12.0
+FACTOR = 3
+NOISE_SECONDS = 0.15
+"""Differences below this are noise of a machine on which everything shares two cores."""
+MEMORY_MIB = {"gateway": 512, "catalog": 1024, "executor": 512, "reporting": 512, "worker-1": 1024}
+"""The limits of deploy/k8s."""
+
+pytestmark = pytest.mark.timeout(300)
+
+
+class Watch:
+    """The largest memory of each process during an attack."""
+
+    def __init__(self, stack: Stack) -> None:
+        self._stack = stack
+        self.peak: dict[str, int] = {}
+
+    async def run(self) -> None:
+        while True:
+            for name, size in (await asyncio.to_thread(memory_of, self._stack)).items():
+                self.peak[name] = max(size, self.peak.get(name, 0))
+            await asyncio.sleep(1)  # a sample a second
+
+
+async def compare(name: str, stack: Stack, victim: Victim, under_attack: AbstractAsyncContextManager[None]) -> None:
+    idle = await victim.measure(IDLE_SECONDS)
+    watch = Watch(stack)
+    async with under_attack:
+        watching = asyncio.create_task(watch.run())
+        try:
+            attacked = await victim.measure(ATTACK_SECONDS)
+        finally:
+            watching.cancel()
+    _record(name, idle, attacked, watch.peak)
+    stack.check()
+    assert not attacked.failures, attacked.failures[:5]
+    before, after = idle.p99(), attacked.p99()
+    slow = {kind: (before[kind], after[kind]) for kind in after if after[kind] > FACTOR * before[kind] + NOISE_SECONDS}
+    assert not slow, slow
+    assert {name: size for name, size in watch.peak.items() if size > MEMORY_MIB[name]} == {}
+
+
+def _record(name: str, idle: Measured, attacked: Measured, peak: Mapping[str, int]) -> None:
+    figures = {
+        f"{kind}_p99_ms": f"{round(1000 * seconds)} -> {round(1000 * attacked.p99()[kind])}"
+        for kind, seconds in idle.p99().items()
+    }
+    tried = sum(map(len, attacked.seconds.values()))
+    record(name, "calls of a neighbour", tried=tried, survived=tried - len(attacked.failures), **figures, MiB=peak)
+
+
+REPEATED: list[tuple[str, Callable[[World], Awaitable[None]], int]] = [
+    ("A1 references", attacks.resolve_references, 4),
+    ("A1 fieldsets", attacks.resolve_fieldsets, 4),
+    ("A1 numbers", attacks.numbers, 4),
+    ("A3 inspections", attacks.empty_chunks, 8),
+    ("A5 requests", attacks.flood, 32),
+    ("A6 uploads", attacks.large_uploads, 8),
+]
+
+
+@pytest.mark.parametrize(("name", "attack", "at_once"), REPEATED, ids=[name for name, _, _ in REPEATED])
+async def test_repeated_calls_do_not_slow_a_neighbour(
+    attacked: Stack, attacker: World, victim: Victim, name: str, attack: attacks.Attack, at_once: int
+) -> None:
+    await compare(name, attacked, victim, attacking(attack, attacker, at_once))
+
+
+@pytest.mark.parametrize("elements", [12_000, 2_000, 500])
+async def test_heavy_runs_do_not_slow_the_runs_of_a_neighbour(
+    attacked: Stack, attacker: World, victim: Victim, elements: int
+) -> None:
+    """The larger models are refused; the largest that is not must not matter to others."""
+    workflow = await attacks.heavy_model(attacker, elements)
+    if workflow is None:
+        return
+
+    async def keep_running(world: World) -> None:
+        await world.run(workflow)
+
+    await compare(f"A2 {elements} elements", attacked, victim, attacking(keep_running, attacker, 3))
+
+
+async def test_urgent_runs_do_not_delay_the_runs_of_a_neighbour(
+    attacked: Stack, attacker: World, victim: Victim
+) -> None:
+    workflow = await attacker.slow_workflow(minutes=0.05)
+
+    @asynccontextmanager
+    async def backlog() -> AsyncIterator[None]:
+        started = await attacks.urgent_runs(attacker, workflow, 40)
+        yield
+        cancel = partial(attacker.api.post)
+        await asyncio.gather(*(cancel(f"/executions/{execution['id']}/cancel") for execution in started))
+
+    await compare("A4 priority", attacked, victim, backlog())
